@@ -2,6 +2,7 @@
 
     uv run python benchmarks/fixes.py                     # our hardsets, a PathQuestion-like set: two minutes
     uv run python benchmarks/fixes.py --described         # settings on described graphs, chosen on one half
+    uv run python benchmarks/fixes.py --random    # what random words are accepted for, on all our sets
     uv run python benchmarks/fixes.py --data ../shared/data   # MetaQA and MuSiQue, too, where they are there
 
 First, learned kinds: what is accepted with the gold set, and with words (or settings) drawn at random, which
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,17 +23,21 @@ import numpy as np
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.fixing.asking import GoldQuestions
 from tiny_graph_rag.fixing.fixes import Fixes, find_fixes
-from tiny_graph_rag.fixing.proof import question_groups
+from tiny_graph_rag.fixing.proof import LEARNED_FROM, proof, question_groups
 from tiny_graph_rag.fixing.settings import choose, try_settings
+from tiny_graph_rag.fixing.vocabulary import gains_of_words
 from tiny_graph_rag.formats.gold.jsonl import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.linking.question_words import tokens, without_seeds
+from tiny_graph_rag.linking.relation_words import types_say_something
 from tiny_graph_rag.measures import Measure
 
 ROOT = Path(__file__).resolve().parent.parent
 HARDSETS = ("conan-doyle-speckled-band", "김유정-동백꽃")
 DESCRIBED = ("gothic-novels", "verne-voyages", "norse-myths", "korean-novels")
+CONTROLS, RANDOM_WORDS = 20, 10
 MEASURE = Measure("ndcg", 5)
 # Relation type → how people ask for it. About half of the words share nothing with the type's name.
 ASKED = {
@@ -90,7 +95,7 @@ def path_questions(count: int, seed: int = 1, people: int = 400) -> tuple[Knowle
     return graph, EvalSet(tuple(asked), name="path-questions")
 
 
-def said(fixes: Fixes, kind: str) -> str:
+def verdict_of(fixes: Fixes, kind: str) -> str:
     proof = fixes.measured.get(kind)
     if proof is None:
         return "refused: " + "; ".join(one.why for one in fixes.patch.not_kept if one.kind == kind)
@@ -108,7 +113,7 @@ def report(name: str, graph: KnowledgeGraph, examples: EvalSet, kinds: Sequence[
     seconds = time.process_time() - started
     for kind in kinds:
         asked = f"{fixes.questions} / {fixes.groups}"
-        print(f"| {name} | {asked} | {fixes.today:.3f} | {kind} | {said(fixes, kind)} |")
+        print(f"| {name} | {asked} | {fixes.today:.3f} | {kind} | {verdict_of(fixes, kind)} |")
     print(f"|  |  |  | | {fixes.spent:.0f} evaluations, {seconds:.1f} CPU s |", flush=True)
 
 
@@ -134,11 +139,44 @@ def described(name: str) -> None:
     )
 
 
+def random_control(name: str, graph: KnowledgeGraph, examples: EvalSet) -> None:
+    """Words of the questions for types drawn at random, as often as CONTROLS, by the same acceptance:
+    what is accepted of them, and what it gains, a refused kind gaining nothing."""
+    questions = GoldQuestions.of(graph, examples, Config(), MEASURE, allowed=float("inf"))
+    groups = question_groups(questions.examples.examples, questions.judgments)
+    words = sorted(
+        {word for one in questions.today.linked for word in tokens(without_seeds(one))[0].values()}
+    )
+    types = graph.relations.types.names
+    gains, accepted = [], 0
+    for seed in range(CONTROLS):
+        random = np.random.default_rng(seed)
+        drawn = random.choice(words, size=min(RANDOM_WORDS, len(words)), replace=False).tolist()
+        pairs = [(types[int(random.integers(len(types)))], str(word)) for word in drawn]
+        differences = gains_of_words(questions, pairs, questions.rows, "")
+        found = proof(float(differences.mean()), differences, groups, LEARNED_FROM)
+        accepted += found.accepted
+        gains.append(found.gain if found.accepted else 0.0)
+    print(f"| {name} | {CONTROLS} × {RANDOM_WORDS} | {accepted} | {np.mean(gains):+.4f} |", flush=True)
+
+
+def our_sets() -> Iterator[tuple[str, KnowledgeGraph, EvalSet]]:
+    for name in HARDSETS:
+        graph = read_graph(ROOT / "data" / "kg" / f"{name}-KG.json", None, lambda text: None)
+        for kind in ("eval", "hardset"):
+            yield f"{name}-{kind}", graph, read_eval_set(ROOT / "data" / "eval" / f"{name}-{kind}.jsonl")
+    for name in DESCRIBED:
+        graph = read_graph(ROOT / "benchmarks" / f"{name}-KG.json", None, lambda text: None)
+        if types_say_something(graph):
+            yield name, graph, read_eval_set(ROOT / "benchmarks" / f"{name}-eval.jsonl")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--described", action="store_true")
+    parser.add_argument("--random", action="store_true")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--sizes", type=int, nargs="+", default=(25, 50, 100, 200))
     options = parser.parse_args()
@@ -147,6 +185,12 @@ def main() -> None:
         print("|---|---:|---|---:|---:|---:|")
         for name in DESCRIBED:
             described(name)
+        return
+    if options.random:
+        print("| set | random words | accepted | accepted gain |")
+        print("|---|---|---:|---:|")
+        for name, graph, examples in (*our_sets(), ("PathQuestion-like", *path_questions(100))):
+            random_control(name, graph, examples)
         return
     print("| set | questions / groups | nDCG@5 | kind | verdict |")
     print("|---|---:|---:|---|---|")

@@ -19,12 +19,14 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.config import Config
@@ -39,7 +41,9 @@ from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.graph.tables import Relations
 from tiny_graph_rag.language.particles import final_consonant
+from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.study.evaluate import evaluate
 
@@ -100,7 +104,11 @@ def split(graph: KnowledgeGraph, seed: int, share: float = SPLIT) -> Split:
     chosen = np.sort(random.permutation(able)[: max(1, round(share * len(graph)))]).tolist()
     taken = set(entities.names)
     sources, targets = graph.relations.sources.copy(), graph.relations.targets.copy()
-    ids, names, types, halves, spellings = [], [], [], {}, {}
+    ids: list[str] = []
+    names: list[str] = []
+    types: list[str] = []
+    halves: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for row in chosen:
         name = entities.names[row]
         kinds = [(kind, text) for kind, text in second_spellings(name) if text not in taken and text != name]
@@ -131,17 +139,16 @@ def split(graph: KnowledgeGraph, seed: int, share: float = SPLIT) -> Split:
     return Split(KnowledgeGraph.of(more, relations, name=graph.name), halves, spellings)
 
 
-def without_aliases(graph: KnowledgeGraph, seed: int) -> tuple[KnowledgeGraph, set[tuple[str, str]]]:
-    """The graph without a share of its aliases, and these, each with its entity's id."""
+def without_aliases(graph: KnowledgeGraph, seed: int) -> KnowledgeGraph:
+    """The graph without a share of its aliases."""
     random = np.random.default_rng(seed)
-    lists, removed = [list(aliases) for aliases in graph.entities.aliases], set()
+    lists = [list(aliases) for aliases in graph.entities.aliases]
     every = [(row, alias) for row, aliases in enumerate(lists) for alias in aliases]
     for place in random.permutation(len(every))[: round(NO_ALIAS * len(every))].tolist():
         row, alias = every[place]
         lists[row].remove(alias)
-        removed.add((graph.entities.ids[row], alias))
     entities = replace(graph.entities, aliases=StringLists.of(lists))
-    return KnowledgeGraph.of(entities, graph.relations, name=graph.name), removed
+    return KnowledgeGraph.of(entities, graph.relations, name=graph.name)
 
 
 def without_relations(graph: KnowledgeGraph, seed: int) -> tuple[KnowledgeGraph, list[int]]:
@@ -165,7 +172,7 @@ def with_opaque_types(graph: KnowledgeGraph, seed: int) -> KnowledgeGraph:
     return KnowledgeGraph.of(graph.entities, replace(relations, types=Categories.of(types)), name=graph.name)
 
 
-def _relations_of(graph: KnowledgeGraph, rows: np.ndarray):  # type: ignore[no-untyped-def]
+def _relations_of(graph: KnowledgeGraph, rows: NDArray[np.int64]) -> Relations:
     old = graph.relations
     return replace(
         old,
@@ -198,9 +205,8 @@ def score_of(graph: KnowledgeGraph, examples: EvalSet) -> float:
     return float(np.nanmean(column))
 
 
-def with_patch(
-    graph: KnowledgeGraph, examples: EvalSet, **sections: Iterable
-) -> tuple[KnowledgeGraph, EvalSet]:  # type: ignore[type-arg]
+def with_patch(graph: KnowledgeGraph, examples: EvalSet, **sections: Any) -> tuple[KnowledgeGraph, EvalSet]:
+    """sections: of a patch, each with its entries; all of them are applied."""
     patch = msgspec.structs.replace(
         empty_patch(graph, examples), **{name: tuple(entries) for name, entries in sections.items()}
     )
@@ -273,14 +279,13 @@ def splits(*, verbose: bool = False) -> None:
 def removed_aliases(*, verbose: bool = False) -> None:
     for language, graph, sets in own_sets():
         whole = _both(graph, sets)
-        shares, proposed, right, of, gone = [], 0, 0, 0, 0
+        shares, proposed, right, of = [], 0, 0, 0
         for seed in SEEDS:
-            damaged, removed = without_aliases(graph, seed)
+            damaged = without_aliases(graph, seed)
             held = [held_to(examples, graph, damaged) for examples in sets]
             names = NameIndex.of(graph)
             mended, before = [], []
             for examples in held:
-                used = _used(examples, removed, names, damaged)
                 aliases = propose_aliases(damaged, examples)
                 hits = [
                     entry
@@ -290,7 +295,7 @@ def removed_aliases(*, verbose: bool = False) -> None:
                 if verbose:
                     print("   ", [(entry.alias, entry.name) for entry in aliases if entry not in hits])
                 proposed, right = proposed + len(aliases), right + len(hits)
-                of, gone = of + len(used), gone + len(removed)
+                of += _losing(examples, graph, damaged)
                 made, gold = with_patch(damaged, examples, aliases=aliases)
                 mended.append(score_of(made, gold))
                 before.append(score_of(damaged, examples))
@@ -303,17 +308,16 @@ def removed_aliases(*, verbose: bool = False) -> None:
                 )
             )
         print(
-            f"aliases {language}: {proposed} proposed for {of} questions that no longer link, {right} right, "
+            f"aliases {language}: {proposed} proposed for {of} questions that link otherwise, {right} right, "
             f"{np.nanmean(shares):.0%} of the loss restored"
         )
 
 
-def _used(
-    examples: EvalSet, removed: set[tuple[str, str]], names: NameIndex, damaged: KnowledgeGraph
-) -> list[str]:
-    """Ids of the questions that say a removed alias."""
-    spoken = [alias for _, alias in removed]
-    return [example.id for example in examples if any(alias in example.query for alias in spoken)]
+def _losing(examples: EvalSet, graph: KnowledgeGraph, damaged: KnowledgeGraph) -> int:
+    """Questions that link to other entities, or to none, without the aliases."""
+    runs = [NameLinker(one, NameIndex.of(one)).link(examples.examples) for one in (graph, damaged)]
+    seeds = [[{seed.entity for seed in question.seeds} for question in run] for run in runs]
+    return sum(before != after for before, after in zip(*seeds, strict=True))
 
 
 def _means(names: NameIndex, alias: str, ids: Sequence[str], entity_id: str) -> bool:
@@ -354,7 +358,7 @@ def dropped_relations() -> None:
             after = float(np.average(mended, weights=counts))
             shares.append(restored(whole, _both(damaged, held), after))
         print(
-            f"relations {language}: {asked} questions asked for {of} dropped relations, {true} of them theirs; "
+            f"relations {language}: {asked} asked for {of} dropped relations, {true} of them theirs; "
             f"answered truly, {np.nanmean(shares):.0%} of the loss restored"
         )
 
@@ -431,19 +435,19 @@ def large(data: Path) -> None:
         )
         examples = replace(examples, examples=examples.examples[:500])
         NameIndex.of(graph)
-        makers: tuple[tuple[str, Callable[[], object]], ...] = (
-            ("merges", lambda graph=graph, examples=examples: propose_merges(graph, examples)),
-            ("aliases", lambda graph=graph, examples=examples: propose_aliases(graph, examples)),
-            ("asks", lambda graph=graph, examples=examples: propose_asks(graph, examples)),
-            ("older", lambda graph=graph, examples=examples: propose_older(graph, graph, examples)),
-        )
-        for what, make in makers:
+        makers: dict[str, Callable[[KnowledgeGraph, EvalSet], Sequence[object]]] = {
+            "merges": propose_merges,
+            "aliases": propose_aliases,
+            "asks": propose_asks,
+        }
+        size = f"{name} ({len(graph):,} entities)"
+        for what, make in makers.items():
             start = time.process_time()
-            made = make()
-            count = len(made) if isinstance(made, list) else 0
-            print(
-                f"{name} ({len(graph):,} entities) {what}: {count}, {time.process_time() - start:.1f} CPU s"
-            )
+            count = len(make(graph, examples))
+            print(f"{size} {what}: {count}, {time.process_time() - start:.1f} CPU s")
+        start = time.process_time()
+        propose_older(graph, graph, examples)
+        print(f"{size} older: {time.process_time() - start:.1f} CPU s")
 
 
 def main() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,14 @@ from tiny_graph_rag.messages import ENGLISH, speak
 load()
 ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = ROOT.parent / "shared" / "data"
+HANGS = 600  # seconds after which a process is taken to hang; no test measures the clock
+
+# Processes that tests start share one folder of bytecode for the session: compiling our modules and the
+# libraries anew takes most of a start.
+if "PYTHONPYCACHEPREFIX" not in os.environ:
+    BYTECODE = tempfile.TemporaryDirectory(prefix="bytecode-")
+    os.environ["PYTHONPYCACHEPREFIX"] = BYTECODE.name
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # No deadline: a busy machine is no defect. In the gate the same cases run every time; elsewhere new ones do.
 settings.register_profile("shared", deadline=None, derandomize="CI" in os.environ)
@@ -31,17 +41,20 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.setattr(sys, "argv", ["tiny-graph-rag"])  # however the tests themselves were started
     speak(ENGLISH)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
 @pytest.fixture
-def run_cli() -> Callable[..., Result]:
+def run_cli(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """`run_cli("eval", "--dataset", …)` → exit_code, stdout, stderr."""
 
     def run(*arguments: object) -> Result:
-        return CliRunner().invoke(app, [str(argument) for argument in arguments])
+        words = [str(argument) for argument in arguments]
+        monkeypatch.setattr(sys, "argv", ["tiny-graph-rag", *words])
+        return CliRunner().invoke(app, words)
 
     return run
 

@@ -107,6 +107,7 @@ def test_the_docs_have_an_example_of_every_kind() -> None:
     assert rows == {registry.decorator: registry.group for registry in REGISTRIES.values()}
 
 
+@pytest.mark.slow
 def test_every_example_and_its_test_keep_the_contracts_and_the_house_style(tmp_path: Path) -> None:
     """In a copy of the repository, where somebody who adds one would put it."""
     if TAKEN:

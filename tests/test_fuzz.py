@@ -9,6 +9,7 @@ from tests.tools.fuzz import fuzz
 CASES, SEED = 600, 1
 
 
+@pytest.mark.slow
 def test_broken_graphs_of_every_writer_end_in_words() -> None:
     assert fuzz(120, SEED, only="graph ")[0] == []
 

@@ -12,60 +12,7 @@ import networkx
 
 import tiny_graph_rag
 from tests.conftest import ROOT
-
-# Top to bottom; a room may import from itself and from rooms further down.
-FLOORS = (
-    ("cli", "library"),
-    ("report",),
-    ("fixing",),
-    ("study",),
-    ("scoring",),
-    ("answers",),
-    ("measures",),
-    ("retrieval",),
-    ("linking",),
-    ("formats",),
-    ("gold",),
-    ("llm",),
-    ("graph",),
-    ("language",),
-    ("run",),
-    ("columns",),
-    ("config",),
-    ("documents",),
-    ("outputs", "results"),
-    ("files", "journals", "messages", "registry", "secret", "shown", "errors", "stopping", "version"),
-)
-FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-
-
-PACKAGE = ROOT / "tiny_graph_rag"
-
-
-def imported() -> dict[str, dict[str, int]]:
-    """Module → the modules of the package that it takes from, each with a line; hidden imports count too."""
-    modules = {
-        ".".join(("tiny_graph_rag", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(
-            ".__init__"
-        ): path
-        for path in PACKAGE.rglob("*.py")
-    }
-    found: dict[str, dict[str, int]] = {module: {} for module in modules}
-    for module, path in modules.items():
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "") in modules:
-                for name in node.names:
-                    inner = f"{node.module}.{name.name}"
-                    found[module][inner if inner in modules else str(node.module)] = node.lineno
-            elif isinstance(node, ast.Import):
-                for name in node.names:
-                    if name.name in modules:
-                        found[module][name.name] = node.lineno
-    return found
-
-
-def room(module: str) -> str:
-    return [*module.split("."), ""][1]
+from tests.tools.architecture import FLOOR_OF, PACKAGE, PICTURE, drawn, imported, room
 
 
 def test_imports_point_down() -> None:
@@ -91,14 +38,28 @@ def test_no_imports_go_in_a_circle_inside_a_room_either() -> None:
     assert circles == []
 
 
+def test_the_picture_of_the_architecture_is_what_the_imports_say() -> None:
+    assert PICTURE.read_text(encoding="utf-8") == drawn(), "run: uv run python -m tests.tools.architecture"
+
+
+def test_the_page_of_the_architecture_names_every_room_and_files_that_exist() -> None:
+    page = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+    rows = dict(re.findall(r"^\| `(\w+)` \|(.*)\|$", page, re.M))
+    assert set(rows) == set(FLOOR_OF)
+    files = [(name, path) for name, row in rows.items() for path in re.findall(r"`([\w/]+\.py)`", row)]
+    assert [(name, path) for name, path in files if not (PACKAGE / path).exists()] == []
+
+
 def test_every_room_stands_on_a_floor() -> None:
     rooms = {path.name.removesuffix(".py") for path in PACKAGE.iterdir() if path.suffix in ("", ".py")}
     assert rooms - {"__init__", "__main__", "__pycache__"} == set(FLOOR_OF)
 
 
 def test_every_public_name_can_be_imported() -> None:
-    for name in tiny_graph_rag.PUBLIC:
-        assert getattr(tiny_graph_rag, name) is not None
+    names: dict[str, object] = {}
+    exec("from tiny_graph_rag import *", names)
+    assert {*tiny_graph_rag.PUBLIC, "__version__"} == set(tiny_graph_rag.__all__)
+    assert set(tiny_graph_rag.__all__) <= set(names)
 
 
 def test_importing_the_package_imports_nothing_else() -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from tests.conftest import ROOT
+from tests.conftest import HANGS, ROOT
 from tiny_graph_rag.version import __version__
 
 pytestmark = pytest.mark.slow
@@ -39,7 +39,7 @@ def done(*call: object, folder: Path, home: Path | None = None) -> str:
         env=environment,
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=HANGS,
         check=False,
         encoding="utf-8",
     )

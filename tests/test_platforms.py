@@ -54,6 +54,7 @@ def folder(own_folder: Path) -> Path:
     return own_folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

@@ -55,7 +55,28 @@ if TYPE_CHECKING:
     from tiny_graph_rag.scoring.frames import evaluate_predictions as evaluate_predictions
     from tiny_graph_rag.scoring.frames import score as score
 
-# No __all__: with one, help() would print every class whole.
+__all__ = [
+    "Config",
+    "EvalSet",
+    "Example",
+    "KnowledgeGraph",
+    "Measure",
+    "Ranking",
+    "Result",
+    "Retriever",
+    "Run",
+    "__version__",
+    "ask",
+    "assert_retrieval",
+    "evaluate",
+    "evaluate_predictions",
+    "load_config",
+    "load_graph",
+    "load_questions",
+    "score",
+]
+
+# Public name → the module that has it, imported when the name is first used.
 PUBLIC = {
     "KnowledgeGraph": "tiny_graph_rag.graph.model",
     "load_graph": "tiny_graph_rag.library",
@@ -86,4 +107,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(["__version__", *PUBLIC])
+    return sorted(__all__)

@@ -62,7 +62,7 @@ def parse_json(text: str, *, twice: list[str] | None = None, halves: bool = Fals
     except NotJsonError:
         raise
     except json.JSONDecodeError as error:
-        raise NotJsonError(said("not JSON: {why}", why=error.msg), error.lineno, error.colno) from None
+        raise NotJsonError(said("not JSON: {why}", why=said(error.msg)), error.lineno, error.colno) from None
     except RecursionError:
         raise NotJsonError(said("nested too deeply")) from None
     except UnicodeEncodeError as error:

@@ -98,8 +98,8 @@ class MissingExtraError(TinyGraphRagError):
     def __init__(self, purpose: str, package: str, extra: str) -> None:
         super().__init__(
             said(
-                "{purpose} needs the package '{package}'. Install it with: "
-                'uv sync --extra {extra}  (or: pip install "tiny-graph-rag[{extra}]")',
+                "{purpose} needs the package '{package}'. Install it with: uv sync --inexact --extra "
+                '{extra}  (or: pip install "tiny-graph-rag[{extra}]")',
                 purpose=purpose,
                 package=package,
                 extra=extra,
@@ -157,7 +157,7 @@ def unknown(
     hint = nearest(near or name, known, spelled=spelled) or "."
     message = said(
         "unknown {what} {name}{hint} Choices: {choices}",
-        what=said(what),
+        what=what if isinstance(what, Said) else said(what),
         name=repr(name),
         hint=hint,
         choices=", ".join(known),

@@ -312,7 +312,8 @@ def _unreadable(path: Path, error: Exception) -> InputError:
         return InputError(
             said("{path}: the gzip file is damaged ({why}). Copy it again", path=path, why=error)
         )
-    why = getattr(error, "strerror", None) or error
+    refused = getattr(error, "strerror", None)
+    why = said(refused) if refused else error
     return InputError(said("{place}: can't be read ({why})", place=path, why=why))
 
 
@@ -447,7 +448,7 @@ def check_writable(path: Path) -> None:
             said(
                 "{folder}: nothing can be written here ({why}); choose another folder",
                 folder=path.parent,
-                why=error.strerror,
+                why=said(error.strerror or ""),
             )
         ) from error
 

@@ -33,7 +33,7 @@ class JournalFile:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._stream = os.fdopen(os.open(path, flags, mode), "r+b", buffering=0)
         except OSError as error:
-            why = "it is a link" if path.is_symlink() else error.strerror
+            why = said("it is a link") if path.is_symlink() else said(error.strerror or "")
             raise InputError(
                 said("{path}: the journal can't be opened: {why}", path=path, why=why)
             ) from error

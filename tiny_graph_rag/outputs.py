@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.files import (
+    bare_name,
     check_writable,
     composed,
     is_device,
@@ -31,6 +32,8 @@ class Outputs:
 
     def __init__(self) -> None:
         self._claimed: dict[Path, bool] = {}
+        self._beside: list[tuple[Path, tuple[str, ...]]] = []
+        self._written: set[Path] = set()
 
     def claim(self, path: Path, *, is_own: bool = False, replaces: bool = True) -> Path:
         """`path`, if this command may write it.
@@ -50,15 +53,41 @@ class Outputs:
         self._claimed[path] = is_own
         return path
 
+    def claim_beside(self, path: Path, suffixes: tuple[str, ...]) -> None:
+        """Reports of these suffixes beside `path`: their names begin as its own and are not known yet.
+
+        Each is claimed when it is made. Raises UsageError where an input could be one of them.
+        """
+        self._beside.append((path, suffixes))
+        self._check_beside()
+
     def confirm(self) -> None:
         """Look at every claimed file again. Raises UsageError for one that was opened for reading since."""
         for path, is_own in self._claimed.items():
-            self._check(path, is_own)
+            if path not in self._written:  # a report reads what was just written
+                self._check(path, is_own)
+        self._check_beside()
+
+    def _check_beside(self) -> None:
+        for path, suffixes in self._beside:
+            for read in (*named_inputs(), *read_inputs()):
+                is_named_so = composed(read.name).startswith(bare_name(path))
+                if is_named_so and read.suffix[1:].lower() in suffixes and _is_same(read.parent, path.parent):
+                    raise UsageError(
+                        said(
+                            "{path}: this command reads that file, and --report {suffix} beside {name} could "
+                            "destroy it; choose another name with -o",
+                            path=read,
+                            suffix=read.suffix[1:],
+                            name=path.name,
+                        )
+                    )
 
     def write(self, path: Path, parts: Iterable[bytes | memoryview]) -> None:
         """Write a claimed file, whole or not at all."""
         self.confirm()
         write_atomically(path, parts)
+        self._written.add(path)
 
     def _check(self, path: Path, is_own: bool) -> None:
         named = named_inputs()

@@ -48,6 +48,12 @@ class RunFile(Struct):
     format: str | UnsetType = UNSET
 
 
+class PatchFile(RunFile):
+    """applied: what of it, in words."""
+
+    applied: str | UnsetType = UNSET
+
+
 class Made(Struct):
     """When, by which command and under which label a file was made."""
 
@@ -329,6 +335,7 @@ class Results(_Head, kw_only=True):
     results: list[Question]
     entities: dict[str, Entity]
     run: RunFile | UnsetType = UNSET
+    patch: PatchFile | UnsetType = UNSET
 
 
 class Setting(Struct, kw_only=True):

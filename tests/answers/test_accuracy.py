@@ -80,6 +80,7 @@ def test_accuracy_is_three_quarters_facts_and_one_quarter_meaning() -> None:
     assert math.isnan(accuracy(math.nan, 1.0))
 
 
+@pytest.mark.slow
 def test_accuracy_by_question_with_its_tokens_and_cost_in_judging(ask) -> None:
     """a: "Anna" (2, 0) and "Anna B." (3, 4), the nearer truth: cosine 3/5; .75 · 2/3 + .25 · .6 = .65.
     b: "Ben" (-1, 0) and "Anna": cosine -1; .5 - .25 = .25. c failed: 0. d has no truth. Mean (.65 + .25) / 3.

@@ -207,6 +207,7 @@ def test_of_many_failures_the_first_are_shown_and_the_rest_counted(ask) -> None:
     assert "… and 7 more, all in the results" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_run_that_ends_before_its_first_call_leaves_the_journal_to_resume(ask, story: Path) -> None:
     """A graph that fails to load after the journal was opened, in a process of its own as in life."""
     journal = story / "data/results/story-eval-results.journal.jsonl"
@@ -237,6 +238,7 @@ def test_the_cap_stops_in_order_and_a_higher_one_goes_on(ask) -> None:
     assert found["summary"]["answers"]["complete"] is True
 
 
+@pytest.mark.slow
 def test_a_refused_key_ends_the_run_with_3_and_is_shown_nowhere(ask, story: Path) -> None:
     with ChatServer(lambda request: error(401, f"Incorrect API key provided: {KEY}")) as server:
         done, found = ask(server, exit_code=3)
@@ -288,6 +290,7 @@ def test_a_dry_run_calls_nothing_and_counts_what_the_server_then_counts(
     assert "tokens by tiktoken o200k_base" in done.stdout
 
 
+@pytest.mark.slow
 def test_answers_are_not_looked_for_with_skip_generation(story: Path, monkeypatch) -> None:
     """Neither the key nor the address makes `--skip-generation` load or call anything."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import HANGS, ROOT
 
 ENTITIES, QUESTIONS = 3_000, 150  # enough that the compiled path is taken
 RETRIEVERS = ("bfs", "pagerank", "hybrid:bfs+bm25")
@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         [sys.executable, generator, str(made / "some-KG.json"), "--entities", str(ENTITIES)],
         check=True,
         capture_output=True,
-        timeout=120,
+        timeout=HANGS,
     )
     (made / "interpreted.yaml").write_text("running:\n  compiled: false\n")
     return made
@@ -50,7 +50,7 @@ def results(folder: Path, retriever: str, *more: str) -> bytes:
         env={**os.environ, "XDG_CACHE_HOME": str(folder / "cache")},
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=HANGS,
         check=False,
     )
     assert done.returncode == 0, done.stderr

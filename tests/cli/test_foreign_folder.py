@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, write_gold, write_kg
+from tests.conftest import HANGS, ROOT, write_gold, write_kg
 from tests.tools.chat_server import ChatServer, answer
 
 KEY = "sk-of-the-environment-0001"
@@ -88,7 +88,7 @@ def run(folder: Path, *arguments: str, **environment: str) -> subprocess.Complet
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=HANGS,
     )
 
 
@@ -112,6 +112,7 @@ def keys_seen(server: ChatServer) -> list[str]:
     return [value for request in server.requests for value in request.headers.values() if KEY in value]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "command", "says"),
     [
@@ -153,6 +154,7 @@ def test_neither_key_nor_code_by_a_folders_settings(
     assert ran(folder) == []
 
 
+@pytest.mark.slow
 def test_what_no_file_but_the_user_says_needs_no_trust(folder: Path, server: ChatServer) -> None:
     settings(folder, f"openai: {{base_url: '{ELSEWHERE}'}}\nretrieval: {{retriever: 'theirs.py:ask'}}")
     done = run(folder, *EVAL, "--retriever", "bfs", OPENAI_BASE_URL=server.url)
@@ -164,6 +166,7 @@ def test_what_no_file_but_the_user_says_needs_no_trust(folder: Path, server: Cha
     assert ran(folder) == ["theirs"]
 
 
+@pytest.mark.slow
 def test_on_this_machine_the_folders_server_is_asked_without_the_key(
     folder: Path, server: ChatServer
 ) -> None:
@@ -175,6 +178,7 @@ def test_on_this_machine_the_folders_server_is_asked_without_the_key(
     assert keys_seen(server) == []
 
 
+@pytest.mark.slow
 def test_trust_is_of_one_file_with_one_content(folder: Path, server: ChatServer) -> None:
     text = f"openai: {{base_url: '{server.url}'}}\nretrieval: {{retriever: 'theirs.py:ask'}}\n"
     settings(folder, text)
@@ -190,6 +194,7 @@ def test_trust_is_of_one_file_with_one_content(folder: Path, server: ChatServer)
     assert run(folder.with_name("moved"), *RETRIEVAL).returncode == 2, "another folder"
 
 
+@pytest.mark.slow
 def test_a_trusted_address_gets_no_key_over_plain_http(folder: Path) -> None:
     settings(folder, "openai: {base_url: 'http://192.0.2.7/v1'}")
     done = run(folder, *EVAL, "--trust-config")

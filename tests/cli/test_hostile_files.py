@@ -110,6 +110,7 @@ def test_settings_of_any_kind_end_in_words(kind: str, own_folder: Path, run_cli)
     assert len(done.output) < 2000
 
 
+@pytest.mark.slow
 def test_a_packed_file_unpacks_to_no_more_than_the_setting_allows(own_folder: Path, run_cli) -> None:
     (own_folder / "config.yaml").write_text("running: {largest_unpacked: 0.01}\n")
     bomb = gzip.compress(b'{"query": "' + b" " * (20 << 20) + b'"}')
@@ -279,6 +280,7 @@ def peak_mib(*command: str) -> int:
     return int(told.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("long_one", ["ranking", "references"])
 def test_one_long_list_beside_short_ones_takes_no_table_of_all_times_the_longest(
     long_one: str, own_folder: Path

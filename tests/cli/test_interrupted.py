@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import HANGS, ROOT
 from tests.tools.kills import interrupts, kills
 
 pytestmark = pytest.mark.slow
@@ -42,7 +42,7 @@ def interrupted(after: float, out: Path) -> tuple[int, str]:
     os.close(ready)
     time.sleep(after)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=HANGS)
     return process.returncode, errors
 
 

@@ -263,6 +263,7 @@ def test_a_failed_query_ends_with_3(story: Path, run_cli, monkeypatch) -> None:
     assert "linking failed: the model returned an empty answer" in done.stderr
 
 
+@pytest.mark.slow
 def test_query_by_names_loads_nothing_of_the_api(story: Path) -> None:
     code = (
         "import sys; from tiny_graph_rag.cli import app, load; load()\n"

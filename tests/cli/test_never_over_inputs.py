@@ -31,12 +31,13 @@ RETRIEVER = "def retrieve(question):\n    return ['Dover']\n"
 WRITES = {"--output", "--save-run", "--junit", "--fix-suggestions"}
 WRITES_IN = {("history", "--report")}
 # Options that speak of writing and take no name of a file.
-NO_FILE = {"--report", "--names", "--refresh", "--export", "--relation-match"}
+NO_FILE = {"--report", "--format", "--names", "--refresh", "--export", "--relation-match"}
 
 # The command's arguments, and those among them (or beside) that name what it reads.
 Call = tuple[str, list[str]]
 CALLS: dict[str, Call | None] = {
     "init": None,  # writes where nothing is
+    "settings": None,
     "mcp": None,  # each tool runs a command of its own
     "dataset diff": None,
     "dataset stats": None,
@@ -56,6 +57,10 @@ CALLS: dict[str, Call | None] = {
     "retrieve": (
         "retrieve questions.txt -g story-KG.json --retriever rag.py:retrieve --format jsonl",
         ["questions.txt", "story-KG.json", "rag.py", "config.yaml"],
+    ),
+    "fix": (
+        "fix --dataset story-eval.jsonl -g story-KG.json --was older-KG.json --holdout other-eval.jsonl",
+        ["story-eval.jsonl", "story-KG.json", "older-KG.json", "other-eval.jsonl", "config.yaml"],
     ),
     "compare": (
         "compare one.json two.json --max-drop mrr=1",
@@ -135,6 +140,7 @@ def folder(own_folder: Path, run_cli: Callable[..., Any], monkeypatch: pytest.Mo
     )
     for name in ("story-eval", "parts-dev"):
         write_gold(own_folder / f"{name}.jsonl", *QUESTIONS)
+    shutil.copy(own_folder / "story-KG.json", own_folder / "older-KG.json")
     write_gold(own_folder / "other-eval.jsonl", {**QUESTIONS[0], "id": "q3", "query": "Whose is Dover?"})
     files = {
         "run.trec": RUN,

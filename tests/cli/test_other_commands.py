@@ -42,7 +42,7 @@ def test_a_question_that_names_nothing_says_what_was_looked_for(own_folder: Path
     write_kg(own_folder / "data/kg/a-KG.json", ["점순네"])
     done = run_cli("query", "Where does Miss Westphail live?", "--linker", "names")
     assert done.exit_code == 0, done.output
-    assert "the question links to nothing; looked for: Miss, Westphail, live" in done.stdout
+    assert "no entity of the question was recognised; looked for: Miss, Westphail, live" in done.stdout
     assert "rank" not in done.stdout  # no table without rows
 
 

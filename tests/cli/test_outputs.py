@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import write_gold, write_kg
+from tests.conftest import HANGS, write_gold, write_kg
 
 QUESTIONS = (
     {"id": "q1", "query": "Where does Anna live?", "reference_entities": ["Dover"]},
@@ -29,9 +29,10 @@ def files(own_folder: Path) -> Path:
 
 def program(folder: Path, *arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tiny_graph_rag", *arguments]
-    return subprocess.run(command, cwd=folder, text=True, timeout=60, check=False, **more)  # type: ignore[call-overload]
+    return subprocess.run(command, cwd=folder, text=True, timeout=HANGS, check=False, **more)  # type: ignore[call-overload]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gate", "code", "said"),
     [("recall@5>=0.9", 1, "gate recall@5>=0.9: mean 0.5000, FAILED"), ("recall@5>=0.4", 0, "")],
@@ -47,6 +48,7 @@ def test_gates_hold_and_results_are_written_though_the_reader_left(files, gate, 
     assert len(results["results"]) == 2
 
 
+@pytest.mark.slow
 def test_the_exit_code_holds_though_nobody_reads_errors_either(files: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -87,7 +89,7 @@ def test_what_does_not_fit_leaves_the_older_file(files: Path) -> None:
         "from tiny_graph_rag.__main__ import main; main()"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=files, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code], cwd=files, capture_output=True, text=True, timeout=HANGS, check=False
     )
     assert done.returncode == 2, done.stderr
     assert done.stderr.splitlines()[-1].startswith("error: results.json: can't be written (File too large)")
@@ -95,6 +97,7 @@ def test_what_does_not_fit_leaves_the_older_file(files: Path) -> None:
     assert [path.name for path in files.iterdir() if path.name.endswith(".tmp")] == []
 
 
+@pytest.mark.slow
 def test_results_go_through_a_pipe_and_leave_it_one(files: Path) -> None:
     """A named pipe stands for /dev/null and its like: moving a file to its place would replace it."""
     pipe = files / "pipe"
@@ -102,7 +105,7 @@ def test_results_go_through_a_pipe_and_leave_it_one(files: Path) -> None:
     reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True)
     try:
         done = program(files, *EVAL, "-o", "./pipe", capture_output=True)
-        received, _ = reader.communicate(timeout=30)
+        received, _ = reader.communicate(timeout=HANGS)
     finally:
         reader.kill()
     assert done.returncode == 0, done.stderr
@@ -124,9 +127,9 @@ def test_a_link_stays_a_link_and_what_it_points_to_is_replaced(files: Path, run_
     [
         (*EVAL, "-o", "./data/eval/story-eval.jsonl"),
         (*EVAL, "-o", "./data/../data/kg/story-KG.json"),
-        (*EVAL, "--save-run", "./data/kg/story-KG.json", "--save-run-format", "jsonl"),
+        (*EVAL, "--save-run", "./data/kg/story-KG.json", "--format", "jsonl"),
         (*EVAL, "--fail-under", "mrr>=0", "--junit", "./data/eval/story-eval.jsonl"),
-        (*EVAL, "-o", "./same.json", "--save-run", "./same.json", "--save-run-format", "jsonl"),
+        (*EVAL, "-o", "./same.json", "--save-run", "./same.json", "--format", "jsonl"),
         ("sweep", "--dataset", "story-eval.jsonl", "--hops", "1", "-o", "./data/eval/story-eval.jsonl"),
         ("validate", "--dataset", "story-eval.jsonl", "--fix-suggestions", "data/eval/story-eval.jsonl"),
         ("visualize", "-o", "./data/kg/story-KG.json"),
@@ -186,3 +189,11 @@ def test_names_of_parts_are_names_of_files() -> None:
     long = Selection(ids=tuple(f"question-{n}" for n in range(500)))
     assert len(long.named("set")) < 80
     assert long.named("set") != Selection(ids=(*long.ids, "one-more")).named("set")
+
+
+def test_a_sweep_writes_its_table_once(files: Path, run_cli) -> None:
+    done = run_cli(
+        *("sweep", "--dataset", "story-eval.jsonl", "--hops", "0-1", "--report", "csv,md", "-o", "./s.json")
+    )
+    assert done.exit_code == 0, done.output
+    assert {path.name for path in files.glob("s*.*")} == {"s.json", "s.csv", "s.md"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -12,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.conftest import ROOT, write_kg
+from tiny_graph_rag.cli import app
 
 GOLD = [
     {"id": "a", "query": "Where does Ann live?", "reference_entities": ["Dover"]},
@@ -31,19 +32,18 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def command(folder: Path, spec: str, *more: str) -> list[str]:
+def arguments(spec: str, *more: str) -> list[str]:
     return [
-        *(sys.executable, str(ROOT / "main.py"), "eval", "--dataset", "town-eval.jsonl"),
-        *("-g", "town-KG.json", "--retriever", spec, "--skip-generation", "-o", "./out.json"),
-        *("--top-k", "2", "--measures", "recall@2,mrr", *more),
+        *("eval", "--dataset", "town-eval.jsonl", "-g", "town-KG.json", "--retriever", spec),
+        *("--skip-generation", "-o", "./out.json", "--top-k", "2", "--measures", "recall@2,mrr", *more),
     ]
 
 
-def run(folder: Path, spec: str, *more: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache")}
-    return subprocess.run(
-        command(folder, spec, *more), cwd=folder, capture_output=True, text=True, env=environment, check=False
-    )
+def run(spec: str, *more: str) -> subprocess.CompletedProcess[str]:
+    """The command in this process; the retriever has one of its own anyway."""
+    words = arguments(spec, *more)
+    done = CliRunner().invoke(app, words)
+    return subprocess.CompletedProcess(words, done.exit_code, done.stdout, done.stderr)
 
 
 def results(folder: Path) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def write(folder: Path, code: str) -> None:
 )
 def test_whatever_a_function_returns_is_ranked_as_it_says(folder: Path, code: str) -> None:
     write(folder, code)
-    found = run(folder, "my_rag.py:retrieve")
+    found = run("my_rag.py:retrieve")
     assert found.returncode == 0, found.stderr
     rows = {result["id"]: result for result in results(folder)["results"]}
     assert [entity["name"] for entity in rows["a"]["ranked"]] == ["Dover", "Ann"]
@@ -84,7 +84,7 @@ def test_a_function_that_changes_the_folder_moves_no_result(folder: Path, when: 
         "asked": f"import os\nasync def retrieve(q):\n    {change}\n    return ['Dover']",
     }
     write(folder, code[when])
-    told = run(folder, "my_rag.py:retrieve")
+    told = run("my_rag.py:retrieve")
     assert told.returncode == 0, told.stderr
     assert results(folder)["summary"]["measures"]["recall@2"]["mean"] > 0
     assert not list((folder / "elsewhere").iterdir())
@@ -93,13 +93,13 @@ def test_a_function_that_changes_the_folder_moves_no_result(folder: Path, when: 
 def test_a_function_of_an_importable_module(folder: Path) -> None:
     (folder / "pack").mkdir()
     (folder / "pack" / "rag.py").write_text("def find(q):\n    return ['Dover']", encoding="utf-8")
-    assert run(folder, "pack.rag:find").returncode == 0
+    assert run("pack.rag:find").returncode == 0
     assert results(folder)["summary"]["measures"]["recall@2"]["mean"] == pytest.approx(1 / 3)
 
 
 def test_what_the_graph_lacks_keeps_its_place_and_finds_no_reference(folder: Path) -> None:
     write(folder, "def retrieve(q):\n    return ['Nobody', 'Zoe', 'Dover']")
-    found = run(folder, "my_rag.py:retrieve")
+    found = run("my_rag.py:retrieve")
     rows = {result["id"]: result["metrics"] for result in results(folder)["results"]}
     assert rows["a"] == {"recall@2": 0.0, "mrr": pytest.approx(1 / 3)}
     assert rows["c"] == {"recall@2": 0.0, "mrr": 0.0}  # Zoe is not in the graph, whoever says her name
@@ -112,7 +112,7 @@ def test_half_characters_of_a_function_are_kept_as_signs_and_saved(folder: Path)
         folder, "def retrieve(q):\n    return {'entities': ['moon\\ud83d', 'Dover'], 'answer': 'cut \\ud83d'}"
     )
     for name in ("run.jsonl", "run.csv", "run.trec"):
-        found = run(folder, "my_rag.py:retrieve", "--save-run", f"./{name}")
+        found = run("my_rag.py:retrieve", "--save-run", f"./{name}")
         assert found.returncode == 0, found.stderr
         assert "moon?" in (folder / name).read_text(encoding="utf-8")
     assert results(folder)["results"][0]["metrics"]["recall@2"] == 1.0
@@ -123,10 +123,10 @@ def test_half_characters_of_a_function_are_kept_as_signs_and_saved(folder: Path)
 )
 def test_a_changed_journal_of_replies_is_refused_with_its_line(folder: Path, change: tuple[str, str]) -> None:
     write(folder, "def retrieve(q):\n    return ['Dover']")
-    assert run(folder, "my_rag.py:retrieve").returncode == 0
+    assert run("my_rag.py:retrieve").returncode == 0
     journal = folder / "out.retrieved.jsonl"
     journal.write_text(journal.read_text("utf-8").replace(*change).replace('"id": ""', '"id": null'), "utf-8")
-    found = run(folder, "my_rag.py:retrieve", "--resume")
+    found = run("my_rag.py:retrieve", "--resume")
     assert found.returncode == 2
     assert "out.retrieved.jsonl:2: not a line of a journal" in found.stderr
 
@@ -141,7 +141,7 @@ def test_errors_and_timeouts_score_nothing_and_are_listed(folder: Path) -> None:
         "    return ['Ann', 'Ben']",
     )
     # A function that is waited for would hold the run for a quarter of an hour.
-    found = run(folder, "my_rag.py:retrieve", "--timeout", "5")
+    found = run("my_rag.py:retrieve", "--timeout", "5")
     rows = {result["id"]: result["metrics"] for result in results(folder)["results"]}
     assert rows == {
         "a": {"recall@2": 0.0, "mrr": 0.0},
@@ -154,7 +154,7 @@ def test_errors_and_timeouts_score_nothing_and_are_listed(folder: Path) -> None:
 
 def test_where_every_question_fails_nothing_was_measured(folder: Path) -> None:
     write(folder, "def retrieve(q):\n    return 7")
-    found = run(folder, "my_rag.py:retrieve")
+    found = run("my_rag.py:retrieve")
     assert found.returncode == 3
     assert "every question failed, such as 'a': ValueError: wanted a list of names" in found.stderr
     assert not (folder / "out.json").exists()
@@ -174,7 +174,7 @@ def test_a_function_that_is_not_there_is_told_in_a_line(
     folder: Path, code: str, spec: str, message: str
 ) -> None:
     write(folder, code)
-    found = run(folder, spec)
+    found = run(spec)
     assert found.returncode == 2
     assert message in found.stderr
     assert "Traceback" not in found.stderr
@@ -189,11 +189,12 @@ COUNTING = (
 )
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_and_asks_no_question_twice(folder: Path) -> None:
     write(folder, COUNTING)
     (folder / "slow").touch()
     process = subprocess.Popen(
-        command(folder, "my_rag.py:retrieve", "--concurrency", "1"),
+        [sys.executable, str(ROOT / "main.py"), *arguments("my_rag.py:retrieve", "--concurrency", "1")],
         cwd=folder,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -209,19 +210,19 @@ def test_a_killed_run_goes_on_and_asks_no_question_twice(folder: Path) -> None:
     with journal.open("ab") as stream:
         stream.write(b'{"id": "c", "torn')
     (folder / "slow").unlink()
-    found = run(folder, "my_rag.py:retrieve", "--resume")
+    found = run("my_rag.py:retrieve", "--resume")
     assert found.returncode == 0, found.stderr
     calls = (folder / "calls.txt").read_text(encoding="utf-8").split("\n")
     assert [calls.count(path["query"]) for path in GOLD] == [1, 1, 2]  # the third was cut off by the kill
     assert "2 replies were taken from the journal" in found.stdout
-    other = run(folder, "my_rag.py:retrieve2", "--resume")
+    other = run("my_rag.py:retrieve2", "--resume")
     assert other.returncode == 2
 
 
 def test_latency_is_that_of_the_function(folder: Path) -> None:
     write(folder, "import time\ndef retrieve(q):\n    time.sleep(0.2)\n    return ['Dover']")
     started = time.monotonic()
-    assert run(folder, "my_rag.py:retrieve", "--concurrency", "3").returncode == 0
+    assert run("my_rag.py:retrieve", "--concurrency", "3").returncode == 0
     seconds = results(folder)["summary"]["latency"]
     assert 0.2 <= seconds["p50"] <= time.monotonic() - started
 
@@ -237,7 +238,7 @@ def test_answers_and_usage_are_kept_and_scored(folder: Path) -> None:
         "    told = {'answer': said, 'context': ['a', 'b'], 'usage': {'total_tokens': 7}}\n"
         "    return {'entities': ['Dover'], **told}",
     )
-    assert run(folder, "my_rag.py:retrieve").returncode == 0
+    assert run("my_rag.py:retrieve").returncode == 0
     found = results(folder)
     own = found["summary"]["own_retriever"]
     assert (own["failed"], own["answered"], own["usage"]) == (1, 2, {"total_tokens": 14})
@@ -250,7 +251,7 @@ def test_answers_and_usage_are_kept_and_scored(folder: Path) -> None:
 def test_what_it_did_not_return_is_told_so_and_no_depth_is_advised(folder: Path) -> None:
     """Of a's and b's three references (c's is not in the graph) it returns none; walks reach all."""
     write(folder, "def retrieve(q):\n    return ['Calais']")
-    found = run(folder, "my_rag.py:retrieve")
+    found = run("my_rag.py:retrieve")
     assert found.returncode == 0, found.stderr
     verdicts = [ref["verdict"] for result in results(folder)["results"] for ref in result["references"]]
     assert verdicts == ["not_in_run", "not_in_run", "not_in_run", "not_in_graph"]
@@ -261,7 +262,7 @@ def test_what_it_did_not_return_is_told_so_and_no_depth_is_advised(folder: Path)
 
 def test_what_it_ranks_too_low_is_told_without_advice_that_steers_walks(folder: Path) -> None:
     write(folder, "def retrieve(q):\n    return ['Calais', 'Zoe', 'Moon', 'Dover', 'Ann', 'Ben']")
-    found = run(folder, "my_rag.py:retrieve")
+    found = run("my_rag.py:retrieve")
     assert found.returncode == 0, found.stderr
     verdicts = [ref["verdict"] for result in results(folder)["results"] for ref in result["references"]]
     assert verdicts == ["ranked_below_k"] * 3 + ["not_in_graph"]
@@ -274,7 +275,12 @@ def test_what_a_function_prints_stays_off_standard_output(folder: Path) -> None:
         folder,
         "import os\ndef retrieve(q):\n    print('noise')\n    os.write(1, b'raw')\n    return ['Dover']",
     )
-    found = run(folder, "my_rag.py:retrieve", "-o", "-")
+    found = subprocess.run(
+        [sys.executable, str(ROOT / "main.py"), *arguments("my_rag.py:retrieve", "-o", "-")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert found.returncode == 0, found.stderr
     assert json.loads(found.stdout)["kind"] == "eval"
     assert "noise" in found.stderr
@@ -289,15 +295,15 @@ def test_asked_again_it_is_told_where_the_order_changes(folder: Path) -> None:
         "    names = ['Dover', 'Ann', 'Ben']\n"
         "    return names if 'Ann' not in q or calls.count(q) == 1 else names[::-1]",
     )
-    found = run(folder, "my_rag.py:retrieve", "--repeat", "2")
+    found = run("my_rag.py:retrieve", "--repeat", "2")
     assert found.returncode == 0, found.stderr
     assert "asked 2 times, 1 of 3 questions got different rankings, such as 'a'" in found.stdout
     # Of a, Dover stands first, then third; of b, Ann second both times and Ben third; c has none of its own.
     assert "over 2 rounds: recall@2 0.167 to 0.500, mrr 0.278 to 0.500" in found.stdout
-    refused = run(folder, "bfs", "--repeat", "2")
+    refused = run("bfs", "--repeat", "2")
     assert (refused.returncode, refused.stdout) == (2, "")
 
 
 def test_chunks_returned_as_names_are_told_to_be_passages(folder: Path) -> None:
     write(folder, "def retrieve(q):\n    return ['Ann moved to Dover in spring.', 'Calais lies opposite.']")
-    assert "Return them as 'passages'" in run(folder, "my_rag.py:retrieve").stdout
+    assert "Return them as 'passages'" in run("my_rag.py:retrieve").stdout

@@ -10,7 +10,9 @@ import sys
 import time
 from pathlib import Path
 
-from tests.conftest import ROOT, write_gold, write_kg
+import pytest
+
+from tests.conftest import HANGS, ROOT, write_gold, write_kg
 
 HARDSET = "김유정-동백꽃-hardset.jsonl"
 MAIN_JOB = ("eval", "--dataset", HARDSET, "--hops", "3", "--skip-generation")
@@ -34,7 +36,7 @@ def python(*arguments: str, folder: Path = ROOT, **environment: str) -> subproce
         env={**os.environ, **environment},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=HANGS,
         check=False,
     )
 
@@ -55,6 +57,7 @@ def test_the_main_job_imports_nothing_heavy(tmp_path: Path) -> None:
     assert "HEAVY []" in done.stdout, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_results_are_the_same_bytes_for_any_hash_seed(tmp_path: Path) -> None:
     written = []
     for seed in ("0", "1", "random"):
@@ -86,6 +89,7 @@ def test_an_older_results_file_survives_a_kill_in_the_middle_of_writing(tmp_path
     assert target.read_text() == "the older results"
 
 
+@pytest.mark.slow
 def test_eval_killed_at_any_moment_leaves_whole_results(own_folder: Path) -> None:
     write_kg(own_folder / "story-KG.json", [f"Name{n}" for n in range(300)])
     questions = [{"query": f"Name{n}?", "reference_entities": [f"Name{n}"]} for n in range(300)]

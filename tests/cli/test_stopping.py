@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT, write_gold, write_kg
+from tests.conftest import HANGS, ROOT, write_gold, write_kg
 from tests.tools.chat_server import Action, ChatServer
 
 pytestmark = pytest.mark.slow
@@ -58,7 +58,7 @@ class Started:
         )
 
     def until(self, holds: Callable[[], object]) -> None:
-        ends = time.monotonic() + 120
+        ends = time.monotonic() + HANGS
         while not holds():
             assert time.monotonic() < ends, (self.folder / "errors").read_text()
             assert self.process.poll() is None, (self.folder / "errors").read_text()

@@ -29,11 +29,13 @@ def said(more: str = "") -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 def test_a_kernel_does_not_load_scipys_matrices() -> None:
     pytest.importorskip("numba")
     assert said() == ["[1, 1] False"]
 
 
+@pytest.mark.slow
 def test_somebody_elses_kernel_may_still_multiply_matrices() -> None:
     pytest.importorskip("numba")
     pytest.importorskip("scipy")

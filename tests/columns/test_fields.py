@@ -38,6 +38,7 @@ def test_texts_come_back_and_hashes_agree_with_equality(texts: list[str]) -> Non
     ]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(
     st.lists(

@@ -134,6 +134,7 @@ def test_a_question_that_a_run_lacks_never_improves_a_mean(
             assert_no_better(before, after, f"{question} absent")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("padding", [0, 80_000], ids=["small", "in blocks"])
 def test_a_question_that_a_trec_run_lacks_never_improves_a_mean(tmp_path: Path, padding: int) -> None:
     """padding: lines of a question that nobody judges, which make the file one that is read in blocks."""

@@ -261,6 +261,7 @@ def test_context_measures_by_hand(graph) -> None:
     assert float(Measure("relation_precision").compute(broken)[0]) == 0.5
 
 
+@pytest.mark.slow
 def test_no_value_depends_on_the_hash_seed() -> None:
     code = (
         "import tempfile, pathlib, random\n"

@@ -46,6 +46,7 @@ def written(folder: Path, name: str, content: Json) -> Document:
     return read_document(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", list(documents()))
 @pytest.mark.parametrize("report", list(REPORTS))
 def test_every_kind_of_document_is_taken_and_gives_the_same_twice(

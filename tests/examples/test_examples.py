@@ -7,6 +7,7 @@ Their models are functions here, and services listen on loopback.
 from __future__ import annotations
 
 import ast
+import asyncio
 import importlib
 import json
 import shutil
@@ -121,7 +122,10 @@ def test_the_others_fit_the_library_that_is_installed(
     library: str, example: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip(library)
-    assert callable(imported(example, monkeypatch).retrieve)
+    module = imported(example, monkeypatch)
+    assert callable(module.retrieve)
+    if library == "neo4j":
+        asyncio.run(module.driver.close())
 
 
 def test_the_gold_set_over_our_own_code_fits_its_graph(run_cli: Callable[..., Result]) -> None:

@@ -188,6 +188,7 @@ def _environment(root: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(root)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("package", "forms"), [("kuzu", ("parquet", "csv")), ("ladybug", ("parquet",))])
 def test_kuzu_and_ladybug_and_what_they_export(
     own_folder: Path, package: str, forms: tuple[str, ...]

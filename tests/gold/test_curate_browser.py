@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import HANGS, ROOT
 from tiny_graph_rag.formats.gold.jsonl import read_eval_set
 
 pages = pytest.importorskip("tests.report.pages", reason="needs playwright")
@@ -70,7 +70,7 @@ class Running:
 
     def stop(self, how: int = signal.SIGINT) -> str:
         self.process.send_signal(how)
-        out, err = self.process.communicate(timeout=20)
+        out, err = self.process.communicate(timeout=HANGS)
         return out + err
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import ROOT, write_gold, write_kg
+from tests.conftest import HANGS, ROOT, write_gold, write_kg
 from tests.tools.fuzz import VALUES
 from tiny_graph_rag.gold.curation import read_journal
 
@@ -60,7 +60,7 @@ class Server:
 
     def ask(self, method: str, path: str, body: bytes | None = None) -> tuple[int, Any]:
         own = f"127.0.0.1:{self.port}"
-        connection = http.client.HTTPConnection(own, timeout=30)
+        connection = http.client.HTTPConnection(own, timeout=HANGS)
         headers = {"X-Token": self.token, "Origin": f"http://{own}"}
         try:
             connection.request(method, path, body, headers)
@@ -74,7 +74,7 @@ class Server:
 
     def end(self) -> None:
         self.process.terminate()
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=HANGS)
         assert self.process.stdout is not None
         self.process.stdout.close()
         self.errors.close()
@@ -121,6 +121,7 @@ def test_any_value_in_any_field_is_taken_and_readable_or_refused_in_words(server
     assert len(read_journal(server.journal)) == acknowledged
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "query", ["since=%C2%B2", "since=-1", "since=%F0%9F", "since=" + "9" * 5000, "since=1e3", "since"]
 )
@@ -141,7 +142,7 @@ def test_a_body_without_end_is_refused_while_it_comes(server: Server) -> None:
 
     own = f"127.0.0.1:{server.port}"
     before = _resident(server.process.pid)
-    with socket.create_connection(("127.0.0.1", int(server.port)), timeout=60) as connection:
+    with socket.create_connection(("127.0.0.1", int(server.port)), timeout=HANGS) as connection:
         connection.sendall(
             f"POST /api/event HTTP/1.1\r\nHost: {own}\r\nOrigin: http://{own}\r\nX-Token: {server.token}\r\n"
             "Content-Length: 2000000000\r\n\r\n".encode()
@@ -161,6 +162,7 @@ def _resident(process: int) -> int:
     return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * 4096
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["deleted", "renamed", "replaced"])
 def test_a_decision_that_nobody_would_find_is_not_acknowledged(server: Server, how: str) -> None:
     event = {**SOUND["judge"], "by": "anna", "question": "q1"}
@@ -189,6 +191,7 @@ def test_a_pipe_in_place_of_the_draft_keeps_nobody_waiting(server: Server) -> No
     assert server.send({**SOUND["judge"], "by": "anna", "question": "q1"})[0] == 200
 
 
+@pytest.mark.slow
 def test_a_gold_set_of_somebody_else_is_not_replaced(own_folder: Path) -> None:
     write_kg(own_folder / "tale-KG.json", ["Anna", "Bert"], [("Anna", "KNOWS", "Bert")])
     question = {"id": "q1", "query": "Whom does Anna know?", "reference_entities": ["Bert"]}

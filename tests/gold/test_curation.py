@@ -78,7 +78,7 @@ def test_undo_takes_back_ones_own_last_decision_and_no_other(tmp_path: Path) -> 
 def test_an_edit_over_somebody_elses_is_refused_not_lost(tmp_path: Path) -> None:
     curation = opened(tmp_path)
     curation.decide({"by": "anna", "question": "q1", "what": "query", "query": "Who is it?"}, 0)
-    with pytest.raises(Refused, match="somebody else changed the query") as refused:
+    with pytest.raises(Refused, match="somebody else has changed the query") as refused:
         curation.decide({"by": "ben", "question": "q1", "what": "query", "query": "Who was it?"}, 0)
     assert refused.value.changed
     curation.decide({"by": "ben", "question": "q1", "what": "query", "query": "Who was it?"}, 1)

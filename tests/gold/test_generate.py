@@ -74,6 +74,7 @@ def check_by_brute_force(path: Path, found: Generated) -> None:
     assert found.most_over_fair <= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLES)
 def test_answers_of_the_samples_are_those_of_a_brute_force(name: str) -> None:
     path = ROOT / f"data/kg/{name}-KG.json"
@@ -256,6 +257,7 @@ def test_no_name_in_a_question_satisfies_it(tmp_path: Path) -> None:
     assert {"Ann", "Bob"} not in seeds
 
 
+@pytest.mark.slow
 def test_relation_types_share_the_questions_evenly() -> None:
     found = made(ROOT / f"data/kg/{SAMPLES[1]}-KG.json", Wanted(200))
     assert found.most_over_fair <= 2

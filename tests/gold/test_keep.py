@@ -191,7 +191,7 @@ def test_the_commands_merge_split_and_say_what_differs(run_cli, tmp_path: Path) 
     merged = tmp_path / "all.jsonl"
     found = run_cli("dataset", "merge", one, two, "-o", merged)
     assert found.exit_code == 0, found.stderr
-    assert "8 questions of 9: 1 ids held alike" in found.stdout
+    assert "Merged 9 questions into 8: 1 duplicate ids" in found.stdout
     found = run_cli("dataset", "split", merged, "--share", "50/50", "-o", tmp_path / "part.jsonl")
     assert found.exit_code == 0, found.stderr
     parts = [read_gold(tmp_path / f"part-{name}.jsonl") for name in ("dev", "test")]
@@ -240,7 +240,7 @@ def test_generate_writes_the_same_bytes_again_and_a_stamp(run_cli, tmp_path: Pat
     assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
     checked = run_cli("validate", "--dataset", tmp_path / "one.jsonl", "-g", graph)
     assert checked.exit_code == 0, checked.stderr
-    assert "stamped for this very graph" in checked.stdout
+    assert "pinned to this version of the graph" in checked.stdout
     shown = run_cli("generate", "-g", graph, "--n", 3, "-o", "-")
     assert [json.loads(line)["shape"] for line in shown.stdout.splitlines()]
 

@@ -83,12 +83,12 @@ def test_a_growing_graph_moves_the_references_and_refresh_writes_them(
         assert len(row["references"]) == (2 if graph == "t-KG.json" else 3)
         assert row["metrics"]["recall@5"] == recall
     assert path.read_bytes() == before
-    run_cli("validate", "--dataset", "./p.jsonl", "-g", "t-KG.json", "--refresh", "--stamp")
+    run_cli("validate", "--dataset", "./p.jsonl", "-g", "t-KG.json", "--refresh", "--pin")
     assert json.loads(path.read_text())["reference_entities"] == ["Ben", "Cleo"]
     told = run_cli("validate", "--dataset", "./p.jsonl", "-g", "grown-KG.json", "--refresh")
     assert "q: + Emil" in told.stdout, told.output
     assert "1 pattern computed on grown: 1 reference list changed" in told.stdout
-    assert "the graph has changed since the gold set was stamped for t" in told.stdout
+    assert "the graph has changed since the gold set was pinned to t" in told.stdout
     assert json.loads(path.read_text())["note"] == 1
 
 

@@ -106,6 +106,7 @@ def way(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(
     pairs=PAIRS,

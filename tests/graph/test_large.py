@@ -118,6 +118,7 @@ print(len(graphs.read_graph(Path(sys.argv[1]), Path(sys.argv[2]), say).relations
 """
 
 
+@pytest.mark.slow
 def test_a_load_that_was_killed_goes_on_behind_its_last_stage(tmp_path):
     path, cache = tsv(tmp_path / "x.tsv", rows()), tmp_path / "cache"
 

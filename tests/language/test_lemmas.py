@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
 import simplemma
 
 from tiny_graph_rag.config import cache_folder
@@ -14,6 +15,7 @@ from tiny_graph_rag.language.lemmas import Lemmas
 WORDS = ["works", "written", "went", "better", "children", "monday", "ated", "tten", "zxqvs", "a"]
 
 
+@pytest.mark.slow
 def test_lemmas_are_simplemmas_with_the_cache_written_read_damaged_and_impossible() -> None:
     wanted = [simplemma.lemmatize(word, lang="en").lower() for word in WORDS]
     assert wanted[:5] == ["work", "write", "go", "good", "child"]

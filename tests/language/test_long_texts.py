@@ -65,6 +65,7 @@ RUNS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", RUNS, ids=repr)
 @pytest.mark.parametrize("around", [("", ""), ("[", "!"), ("<", "x"), ("```", "x"), ("점", "+"), ('"', "\\")])
 def test_no_pattern_looks_at_a_long_text_twice_for_each_character(run: str, around: tuple[str, str]) -> None:

@@ -74,6 +74,7 @@ def spans(names: Sequence[str], text: str) -> set[tuple[int | None, int | None, 
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(NAMES, st.lists(PIECES, max_size=12).map("".join))
 def test_linking_equals_the_slow_reference(names: list[str], text: str) -> None:
@@ -255,6 +256,7 @@ def test_an_exact_name_goes_before_another_entitys_alias(tmp_path: Path) -> None
     assert link(tmp_path, entities, "Where is Doc?") == [("John", "Doc", "alias")]
 
 
+@pytest.mark.slow
 def test_a_question_of_100_000_characters_takes_time_in_proportion() -> None:
     graph = graph_of(["Tom Hanks", "the the the the", "점순", "a" * 500])
     linker = NameLinker(graph, NameIndex.of(graph))

@@ -91,6 +91,7 @@ SHAPES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 def test_any_reply_ends_as_an_answer_or_as_a_failed_question(shape: str, tmp_path: Path) -> None:
     """The question after it is answered, and what was journaled is read again."""

@@ -47,6 +47,7 @@ def random_questions(chance: random.Random) -> list[tuple[dict[int, int], list[i
     return questions
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None)
 @given(st.integers(0, 2**32))
 def test_equal_to_trec_eval_question_by_question_and_on_average(seed: int) -> None:

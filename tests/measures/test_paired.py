@@ -172,6 +172,7 @@ def test_what_a_group_gains_and_loses_again_is_no_difference() -> None:
     assert interval(changes, groups=groups) == interval(np.zeros(40))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "draw"), [sample for sample in samples_to_test() if sample[0].startswith("equal")]
 )

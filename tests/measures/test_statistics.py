@@ -124,6 +124,7 @@ def test_where_few_questions_weigh_most_the_interval_is_marked() -> None:
     assert not mean_of(values, uneven).reliable
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cell", list(cells()), ids=lambda cell: cell.name)
 def test_intervals_hold_the_truth_as_often_as_they_say(cell) -> None:
     """600 samples: the standard error of a share of .95 is .009. docs/statistics.md has every size."""

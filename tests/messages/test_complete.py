@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import json
+import os
 import re
 from collections.abc import Iterator
 from importlib import import_module
@@ -14,12 +16,17 @@ import typer
 
 from tests.conftest import ROOT
 from tiny_graph_rag import files
-from tiny_graph_rag.cli import app, curate, load, recommend, usage
+from tiny_graph_rag.cli import app, curate, deciding, load, recommend, session, usage
 from tiny_graph_rag.cli import help as help_
+from tiny_graph_rag.cli.command import _CLOSED, _FULL, _NO_PLACE
 from tiny_graph_rag.config import all_settings, section_comment, section_names
+from tiny_graph_rag.fixing import fixes, proof
 from tiny_graph_rag.gold import ambiguous, checks, curation, fields
+from tiny_graph_rag.graph import building
+from tiny_graph_rag.graph.tables import LoadNotes
 from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
+from tiny_graph_rag.report import fix_words
 from tiny_graph_rag.report.terminal import comparison, graph, sweep
 from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING, MEANING_OF_KINDS
 from tiny_graph_rag.scoring import stretches
@@ -65,7 +72,7 @@ BY_NAME = {
         "more hops",
         "better linking",
         "arbitrary order",
-        "untrue hop tag",
+        "wrong hop tag",
     ),
     *("results", "sweep", "table", "comparison", "json"),
     *(value for name, value in vars(checks).items() if name.isupper() and isinstance(value, str)),
@@ -85,7 +92,7 @@ BY_NAME = {
     *(compare.SURELY_BETTER, compare.SURELY_WORSE),
     *("error", "warning"),
     *("{measure} rose in {n} questions: {ids}", "{measure} fell in {n} questions: {ids}"),
-    *("{n} questions came: {ids}", "{n} questions went: {ids}"),
+    *("{n} new questions: {ids}", "{n} questions removed: {ids}"),
     *(*files.ENDINGS, *files.MADE_BY.values()),
     *usage._KINDS.values(),
     *registry_kinds(),
@@ -103,15 +110,24 @@ BY_NAME = {
     *(text for one, many, _ in recommend.REMARKS for text in (one, many)),
     *(ambiguous.READ_FIRST, ambiguous.READ_ANY),
     *(value for name, value in vars(stretches).items() if name.isupper() and isinstance(value, str)),
-    "references that mean nothing now ({n}): {names}",
-    "references that mean something else now ({n}): {names}",
+    *(fix_words.PROVEN, fix_words.TO_JUDGE, fix_words.TO_ASK, fix_words.NOT_KEPT),
+    *fix_words.KIND_WORDS.values(),
+    *(proof.NONE_CHOSEN, proof.TOO_FEW, proof.NOT_HELD, proof.HELD, proof.NOT_FINISHED),
+    *(fixes.INTERRUPTED, fixes.USED_UP, deciding.KEYS, session.NOT_ON_CLUSTER, "kind of fix"),
+    *("gain", "control", "evidence", "change", "settings", "before", "after"),
+    "references that no longer match an entity ({n}): {names}",
+    "references that now match another entity ({n}): {names}",
 }
 # The same in the page: tables' heads, verdicts, changes, levels at which a name resolved.
 _JS_LISTS = re.compile(r"const (?:STEPS|VERDICTS|CHANGES) = \{(.*?)\};", re.S)
 _JS_HEADS = re.compile(r"\[((?:\"[^\"]+\"|measure)(?:, (?:\"[^\"]*\"|measure))+)\]\.map\(\(each")
 _JS_PLURAL = re.compile(r"plural\((?:[^(),]|\([^()]*\))*, \"([a-z ]+)\"(?:, \"([a-z ]+)\")?\)")
-DEFAULTS = {"everything", "both", "required"}  # one word each, as a default of an option
-IN_PAGE = {"the server does not answer", "won", "lost", "mixed", "alias", "folded"}
+# Words that not every command or every Python says: defaults of an option, JSON's trailing comma.
+DEFAULTS = {
+    *("everything", "both", "required"),
+    *(f"Illegal trailing comma before end of {kind}" for kind in ("array", "object")),
+}
+IN_PAGE = {"the server doesn't respond", "won", "lost", "mixed", "alias", "folded"}
 
 
 def in_python() -> Iterator[str]:
@@ -153,6 +169,30 @@ def _texts(node: ast.expr, names: dict[str, Any]) -> Iterator[str]:
         return
     values = value.values() if isinstance(value, dict) else [value]
     yield from (text for text in values if isinstance(text, str))
+
+
+def in_graph_notes() -> Iterator[str]:
+    """What was not sound in a graph's file: a kind of flaw with its number, and one of it."""
+    kinds = {*building.RELATION_NOTES, building.TWICE, building.KEYS, building.SHARED, building.ID_NAMES}
+    for path in (PACKAGE / "formats" / "graphs").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "flaw":
+                kinds.update(_texts(node.args[0], _names_in(path)))
+    for kind in kinds:
+        for count in (1, 2):
+            (line,) = LoadNotes(((kind, count, ("x",)),)).lines()
+            yield line.template
+
+
+def in_system() -> Iterator[str]:
+    """What the machine or Python's own JSON reader says, in words that stand in the message."""
+    yield from (os.strerror(number) for number in (*_FULL, *_CLOSED, *_NO_PLACE))
+    broken_texts = ("", "{1", '{"a"', '{"a":1 2', "1 2", '"a', '"\t"', '"\\q"', '"\\u12"', "[1,]", "{,}")
+    for broken in broken_texts:
+        try:
+            json.loads(broken)
+        except json.JSONDecodeError as error:
+            yield error.msg
 
 
 def in_help() -> Iterator[str]:
@@ -203,11 +243,20 @@ def in_curation() -> Iterator[str]:
     markup = re.sub(r"<(kbd|title)>.*?</\1>", "<br>", (CURATION / "page.html").read_text(encoding="utf-8"))
     texts = re.findall(r">([^<]+)<", markup) + re.findall(r"aria-label=\"([^\"]+)\"", markup)
     yield from (text.strip() for text in texts if re.search(r"[a-z]", text))
-    yield from (f"somebody else changed the {part_name} meanwhile" for part_name in curation.SHARED)
+    yield from (f"somebody else has changed the {part_name}" for part_name in curation.SHARED)
 
 
 def shown() -> set[str]:
-    return {*in_python(), *filter(None, in_help()), *in_page(), *in_curation(), *BY_NAME, *IN_PAGE}
+    return {
+        *in_python(),
+        *filter(None, in_help()),
+        *in_graph_notes(),
+        *in_system(),
+        *in_page(),
+        *in_curation(),
+        *BY_NAME,
+        *IN_PAGE,
+    }
 
 
 @pytest.mark.parametrize("language", [language for language in LANGUAGES if language != ENGLISH])

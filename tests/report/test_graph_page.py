@@ -40,7 +40,7 @@ def test_an_unknown_type_names_what_there_is(graph):
 def test_a_least_weight_leaves_lighter_relations_out_and_says_so(graph):
     core = core_of(graph, min_weight=2.0)
     assert len(core.relations) == 0
-    assert core.left_out == ("6 relations lighter than 2",)
+    assert core.left_out == ("6 relations with a weight below 2",)
 
 
 def test_positions_are_the_same_every_time_apart_and_inside():

@@ -75,6 +75,7 @@ def test_every_kind_of_document_has_its_pictures(tmp_path):
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in written)
 
 
+@pytest.mark.slow
 def test_pictures_are_the_same_every_time(tmp_path):
     documents = of_all_kinds(tmp_path)
     first = {path: path.read_bytes() for path in write_reports(documents, ["svg"])}

@@ -118,7 +118,7 @@ def test_a_narrow_terminal_leaves_spare_columns_out_and_cuts_no_figure() -> None
         kept[width] = [
             figure for figure in ("0.100 … 0.200", "0.333", "0.55555") if figure in " ".join(lines)
         ]
-        assert ("left out" in " ".join(lines)) == (width < 41)
+        assert ("not shown" in " ".join(lines)) == (width < 41)
     assert kept[41] == ["0.100 … 0.200", "0.333", "0.55555"]
     assert kept[40] == kept[33] == ["0.100 … 0.200", "0.55555"]
     assert kept[32] == kept[17] == ["0.55555"]

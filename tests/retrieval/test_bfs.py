@@ -256,6 +256,7 @@ def rows(graph: KnowledgeGraph, run: Run) -> list[tuple[str, float, int]]:
     ]
 
 
+@pytest.mark.slow
 @given(case=cases(), shuffled=st.randoms(use_true_random=False))
 @settings(max_examples=300, deadline=None)
 def test_the_order_of_entities_and_relations_in_the_file_changes_nothing(case: Any, shuffled: Any) -> None:
@@ -272,6 +273,7 @@ def test_the_order_of_entities_and_relations_in_the_file_changes_nothing(case: A
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 @given(case=cases())
 @settings(max_examples=300, deadline=None)
 def test_everything_within_the_hops_by_networkx_is_returned_and_nothing_else(case: Any) -> None:

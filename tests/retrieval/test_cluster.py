@@ -227,6 +227,7 @@ def test_what_asks_a_service_or_needs_the_gold_set_stays_on_one_machine():
     assert not can_be_shared(Config().override(relation_similarity="embeddings"))
 
 
+@pytest.mark.slow
 def test_without_an_address_nothing_of_a_cluster_is_loaded(tmp_path):
     code = (
         "import sys; from tiny_graph_rag.cli import load, app; load('eval');"

@@ -91,6 +91,7 @@ def test_the_cheapest_walks_are_those_of_as_many_hops_as_stay_within_a_limit(com
     assert max(walked) == 6
 
 
+@pytest.mark.slow
 def test_compiled_and_interpreted_cut_alike_and_no_question_changes_another_ones_limit():
     pytest.importorskip("numba")
     graph = wheel()

@@ -100,6 +100,7 @@ def same(one: Run, other: Run) -> bool:
     return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in columns)
 
 
+@pytest.mark.slow
 def test_threads_compilation_and_a_question_alone_give_the_same_bytes(tmp_path: Path) -> None:
     chance = random.Random(12)
     graph = described_graph(tmp_path, chance)

@@ -97,6 +97,7 @@ def plainly_mentioned(
     return [(sorted(types), places, weight, apart) for types, places, weight, apart, _, _ in mentions]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [ENGLISH, KOREAN, ENGLISH + KOREAN])
 @pytest.mark.parametrize("seed", range(4))
 def test_types_claim_the_words_of_a_question_as_if_each_were_compared(words: list[str], seed: int) -> None:

@@ -12,13 +12,15 @@ from hypothesis import strategies as st
 from tests.retrieval.test_bfs import FILMS, ask, cases, graph_of, retriever
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.retrieval import search
+from tiny_graph_rag.retrieval import cheapest, search
 from tiny_graph_rag.retrieval.bfs import BfsRetriever, mentions_of, prices
 from tiny_graph_rag.retrieval.cheapest import CheapestWalks, Ranked
 from tiny_graph_rag.retrieval.search_fast import TIE_BITS
 
 
-def walks_of(made: BfsRetriever, *, fast: bool = False, **limits: int) -> CheapestWalks:
+def walks_of(
+    made: BfsRetriever, *, fast: bool = False, may_compile: bool = False, **limits: int
+) -> CheapestWalks:
     return CheapestWalks(
         made.graph,
         made.runs,
@@ -28,6 +30,7 @@ def walks_of(made: BfsRetriever, *, fast: bool = False, **limits: int) -> Cheape
         depth=made.settings.depth,
         exclude_seeds=made.settings.exclude_seeds,
         fast=fast,
+        may_compile=may_compile,
         **limits,
     )
 
@@ -44,6 +47,7 @@ def columns(ranked: Ranked) -> list[Any]:
     return [*(array.tolist() for array in arrays), ranked.cut]
 
 
+@pytest.mark.slow
 @given(
     case=cases(),
     steps=st.sampled_from([0, 0, 1, 5, 20]),
@@ -60,6 +64,21 @@ def test_compiled_and_readable_rank_alike_to_the_last_bit(case: Any, steps: int,
             for fast in (False, True)
         )
         assert columns(readable) == columns(compiled)
+
+
+@given(case=cases(), patience=st.integers(1, 30), steps=st.sampled_from([0, 5, 20]))
+@settings(max_examples=100, deadline=None)
+def test_a_long_question_goes_on_by_machine_code_with_the_same_ranking(
+    case: Any, patience: int, steps: int
+) -> None:
+    pytest.importorskip("numba")
+    _, made, question = made_from(case)
+    reading, mentions = made.reader.read(question), mentions_of(question.seeds)
+    readable = walks_of(made, most_steps=steps).rank(mentions, reading)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cheapest, "PATIENCE", patience)
+        begun = walks_of(made, may_compile=True, most_steps=steps).rank(mentions, reading)
+    assert columns(readable) == columns(begun)
 
 
 @given(case=cases())

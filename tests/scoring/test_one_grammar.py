@@ -83,6 +83,7 @@ def outcome(request: Request, measures: tuple[Measure, ...]) -> object:
     raise AssertionError("no way was taken")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_small_and_large_files_are_read_alike(
     seed: int, own_folder: Path, monkeypatch: pytest.MonkeyPatch

@@ -48,6 +48,7 @@ def results(run_cli, *more: str) -> tuple[dict, list[str]]:
     return {"rows": rows, "summary": document["summary"]}, sorted(done.stderr.splitlines())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("scattered", [False, True])
 @pytest.mark.parametrize("ties", ["list", "trec"])

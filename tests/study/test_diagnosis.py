@@ -18,7 +18,8 @@ from tiny_graph_rag.measures import Measure, judge
 from tiny_graph_rag.retrieval import Task
 from tiny_graph_rag.retrieval.baselines import PlainBfsRetriever
 from tiny_graph_rag.run import Run
-from tiny_graph_rag.study.verdicts import Diagnosis, Limits, Verdict, diagnose, waterfall
+from tiny_graph_rag.study.verdicts import diagnose
+from tiny_graph_rag.study.waterfall import Diagnosis, Limits, Verdict, waterfall
 
 
 def diagnosed(
@@ -67,6 +68,7 @@ def is_contested(references: list[list[int]]) -> bool:
     return sum(map(len, different)) > len({entity for difference in different for entity in difference})
 
 
+@pytest.mark.slow
 @settings(max_examples=1000, deadline=None)
 @given(world=worlds(), hops=st.integers(0, 3), depth=st.integers(1, 8), k=st.integers(1, 4))
 def test_verdicts_agree_with_a_plain_networkx_recomputation(world, hops, depth, k) -> None:
@@ -87,6 +89,7 @@ def test_verdicts_agree_with_a_plain_networkx_recomputation(world, hops, depth, 
             assert (str(Verdict(found.verdicts[item])), rank or None, hop if hop >= 0 else None) == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=1000, deadline=None)
 @given(world=worlds(), hops=st.integers(0, 3), depth=st.integers(1, 8), k=st.integers(1, 4))
 def test_the_steps_are_maximum_matchings_and_add_up_to_what_recall_misses(world, hops, depth, k) -> None:

@@ -58,6 +58,7 @@ def quickly(folder: Path) -> Iterator[Stretch]:
     return TrecRun(folder / "run", gold, "trec").stretches(scattered=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [carefully, quickly])
 @settings(max_examples=200, deadline=None)
 @given(st.integers(0, 2**32))

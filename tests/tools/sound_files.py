@@ -250,7 +250,7 @@ def more_files(run: Runner, files: dict[str, bytes]) -> None:
         "asked.journal.jsonl": ("eval", *eval_set, *chat, "-o", "./asked.json"),
         "own.retrieved.jsonl": ("eval", *eval_set, "--skip-generation", "--retriever", "./own.py:retrieve", "-o", "./own.json"),
         "s-draft.jsonl": ("recommend", "--dataset", "./s-questions.txt", "-g", "./s-KG.json", "-o", "./s-draft.jsonl"),
-        "s-eval.meta.json": ("validate", "--dataset", "./s-eval.jsonl", "-g", "./s-KG.json", "--stamp"),
+        "s-eval.meta.json": ("validate", "--dataset", "./s-eval.jsonl", "-g", "./s-KG.json", "--pin"),
         "s-eval.versions.json": ("dataset", "version", "./s-eval.jsonl", "--note", "first"),
     }  # fmt: skip
     for name, command in commands.items():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import platform
 import shlex
 import sys
 from importlib import import_module
@@ -15,6 +14,7 @@ import typer
 
 from tiny_graph_rag.cli.help import Commands
 from tiny_graph_rag.cli.streams import outlive_readers
+from tiny_graph_rag.messages import t
 from tiny_graph_rag.version import __version__
 
 app = typer.Typer(
@@ -30,11 +30,15 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        import platform
+
         there, missing = extras()
         typer.echo(f"tiny-graph-rag {__version__} (Python {platform.python_version()})")
-        typer.echo(f"extras: {', '.join(there) or 'none'}")
+        typer.echo(t("extras: {names}", names=", ".join(there) or t("none")))
         if missing:
-            typer.echo(f'not installed: {", ".join(missing)}; pip install "tiny-graph-rag[NAME]"')
+            typer.echo(
+                t('not installed: {names}; pip install "tiny-graph-rag[NAME]"', names=", ".join(missing))
+            )
         raise typer.Exit
 
 

@@ -20,7 +20,7 @@ from typing import Annotated, Any, NoReturn, get_args, get_origin, get_type_hint
 import typer
 
 from tiny_graph_rag.cli.help import Command
-from tiny_graph_rag.errors import TinyGraphRagError, UnknownNameError, UsageError
+from tiny_graph_rag.errors import TinyGraphRagError, UnknownNameError, UsageError, at
 from tiny_graph_rag.messages import said, shown, t
 
 INTERNAL_ERROR = 70  # EX_SOFTWARE: a mistake of ours, none of the documented codes
@@ -150,7 +150,7 @@ _NO_PLACE = (
 def _told(error: OSError) -> str | None:
     """What the machine refused, in words; None for what no file or disk explains."""
     place = error.filename or said("standard output")
-    why = error.strerror
+    why = said(error.strerror or "")
     if error.errno in _FULL:
         return said("{place}: can't be written ({why}); make room, or write elsewhere", place=place, why=why)
     if error.errno in _CLOSED and _is_kept_from_reading(place):
@@ -159,7 +159,7 @@ def _told(error: OSError) -> str | None:
         return said("{place}: can't be written ({why}); choose another place", place=place, why=why)
     if error.errno in _NO_PLACE and error.filename:
         name = str(place)
-        return f"{name if len(name) <= LONGEST_SHOWN else name[:LONGEST_SHOWN] + '…'}: {error.strerror}"
+        return at(name if len(name) <= LONGEST_SHOWN else f"{name[:LONGEST_SHOWN]}…", why)
     return None
 
 
@@ -197,6 +197,6 @@ def _say_failed(message: str, debug: bool) -> None:
 
 
 def _unexpected(error: Exception, debug: bool) -> NoReturn:
-    told = f"internal error: {type(error).__name__}: {error}"
-    _say_failed(told if debug else f"{told} (run again with --debug and report it)", debug)
+    what = t("internal error: {kind}: {error}", kind=type(error).__name__, error=error)
+    _say_failed(what if debug else f"{what} {t('(run again with --debug and report it)')}", debug)
     raise typer.Exit(INTERNAL_ERROR) from None

@@ -43,8 +43,8 @@ def convert(
     to: Annotated[
         str | None,
         typer.Option(
-            "--to",
-            help="kg-json, graphml, node-link, triples or parquet.",
+            "--format",
+            help="Format to write: kg-json, graphml, node-link, triples or parquet.",
             show_default="by suffix",
             rich_help_panel=OUTPUT,
         ),

@@ -120,8 +120,14 @@ def curate_command(
             )
         if curation.lost:
             session.warn(
-                f"the journal judges {amount(len(curation.lost), 'question')} that {source.name} lacks "
-                f"({', '.join(curation.lost[:5])}); the judgments stay in {journal_file.name}"
+                said(
+                    "the journal judges {questions} that {name} lacks ({ids}); the judgments stay in "
+                    "{journal}",
+                    questions=amount(len(curation.lost), "question"),
+                    name=source.name,
+                    ids=", ".join(curation.lost[:5]),
+                    journal=journal_file.name,
+                )
             )
         if not export:
             listening = server.listen(port)

@@ -99,13 +99,18 @@ def merge_command(
     found = merge(read, prefer)  # type: ignore[arg-type]
     to.write(session, path, found.examples, read[0])
     session.say(
-        f"{amount(len(found.examples), 'question')} of {sum(map(len, read)):,}: {found.agreed:,} ids held "
-        f"alike by several, {found.settled:,} settled"
+        t(
+            "Merged {all} questions into {n}: {agreed} duplicate ids, {settled} conflicts settled",
+            all=f"{sum(map(len, read)):,}",
+            n=f"{len(found.examples):,}",
+            agreed=f"{found.agreed:,}",
+            settled=f"{found.settled:,}",
+        )
     )
     for one, other in found.doubled[:12]:
-        session.warn(f"{other} asks the same as {one}; both are kept")
+        session.warn(said("{other} asks the same as {one}; both are kept", other=other, one=one))
     if len(found.doubled) > 12:
-        session.warn(f"… and {len(found.doubled) - 12:,} more pairs that ask the same")
+        session.warn(said("… and {n} more pairs that ask the same", n=f"{len(found.doubled) - 12:,}"))
     _tell(session, to, path, found.examples)
 
 
@@ -318,7 +323,7 @@ def from_command(
         session.say(t("nothing found for: {ids}", ids=ids))
     if draft is not None:
         judges = shell_command("curate", dataset=draft, graph=graph.graph)
-        session.say(t("draft: {path}; to make it a gold set: {command}", path=draft, command=judges))
+        session.say(t("draft (needs review): {path}; review it with: {command}", path=draft, command=judges))
 
 
 @command(sets, "version")
@@ -377,7 +382,13 @@ def _tell(session: Session, to: GoldOutput, path: Path, examples: object) -> Non
     gone = lost(examples, path, to.format or ("jsonl" if to.to_stdout else None))  # type: ignore[arg-type]
     if gone:
         fields = ", ".join(f"{field} ({count:,})" for field, count in gone.items())
-        better = "" if to.format == "sheet" else "; --format sheet or jsonl holds more"
-        session.warn(f"this format can't hold everything; left out, with questions: {fields}{better}")
+        better = "" if to.format == "sheet" else said("; --format sheet or jsonl holds more")
+        session.warn(
+            said(
+                "this format can't hold everything; left out (questions): {fields}{better}",
+                fields=fields,
+                better=better,
+            )
+        )
     if not to.to_stdout:
-        session.say(f"gold set: {path}")
+        session.say(t("gold set: {path}", path=path))

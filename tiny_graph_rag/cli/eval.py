@@ -15,6 +15,7 @@ from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Floors, Gates, end_with
 from tiny_graph_rag.cli.help import DETAIL, MEASURE, MEASURES, OUTPUT
+from tiny_graph_rag.cli.keeping import keep_earlier
 from tiny_graph_rag.cli.options import (
     GENERATION_SETTINGS,
     Chosen,
@@ -128,8 +129,8 @@ def evaluate_command(
     save_run_format: Annotated[
         str | None,
         typer.Option(
-            "--save-run-format",
-            help="trec, jsonl, csv, parquet or contest.",
+            "--format",
+            help="Format of --save-run: trec, jsonl, csv, parquet or contest.",
             show_default="by suffix",
             rich_help_panel=OUTPUT + DETAIL,
         ),
@@ -218,6 +219,8 @@ def evaluate_command(
             answering.forecast(evaluation)
             return
         evaluation = answering.answered(evaluation)
+    if not out.to_stdout:
+        keep_earlier(session, target)
     out.write(session, target, document_parts(evaluation, session.made(label)))
     out.tell(session, results=target)
     _conclude(session, gates, evaluation, problems(answering, evaluation) if answering else [])
@@ -264,7 +267,7 @@ class SavedRun:
         """Before any work. Raises UsageError for a form that is none, or a file that can't be written."""
         if path is None:
             if form is not None:
-                raise UsageError(said("--save-run-format {form} goes with --save-run FILE", form=form))
+                raise UsageError(said("--format {form} needs --save-run FILE", form=form))
             return None
         from tiny_graph_rag.files import output_path
         from tiny_graph_rag.formats.runs.writing import form_of

@@ -114,7 +114,7 @@ def fix_command(
     wanted = comma_list(kinds) or (KINDS if was is not None else tuple(k for k in KINDS if k != "restore"))
     for kind in wanted:
         if kind not in KINDS:
-            raise unknown("kind of fix", kind, KINDS)
+            raise unknown(said("kind of fix"), kind, KINDS)
     if "restore" in wanted and was is None:
         raise UsageError(said("--kinds restore needs the older graph; name it with --was FILE"))
     measure = deciding_measure(config, decide_by)

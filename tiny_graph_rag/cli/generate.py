@@ -109,8 +109,8 @@ def generate_command(
     if not found.questions:
         raise FoundProblems(
             said(
-                "{graph}: no question found in {relations}; every one was trivial, ambiguous or beyond "
-                "--hops",
+                "{graph}: no question can be made from {relations}; every one was trivial, ambiguous or "
+                "beyond --hops",
                 graph=knowledge.name,
                 relations=amount(len(knowledge.relations), "relation"),
             )
@@ -123,7 +123,7 @@ def generate_command(
         found = replace(found, questions=rewriting.said(knowledge, found.questions, path))
     to.write(session, path, found.questions)
     if not to.to_stdout:
-        to.stamp(session, path, knowledge, names)
+        to.pin(session, path, knowledge, names)
         session.say(t("gold set: {path}", path=path))
 
 

@@ -37,7 +37,7 @@ class GoldOutput:
         """The file to write; refused before any work where it can't be written or would destroy an input, and
         where a set that somebody may have changed has the derived name."""
         from tiny_graph_rag.formats.gold.exchange import format_for
-        from tiny_graph_rag.gold.stamp import is_as_generated
+        from tiny_graph_rag.gold.pin import is_as_generated
 
         path = self.output.path(session, derived, is_as_generated)
         if not self.to_stdout:
@@ -64,17 +64,17 @@ class GoldOutput:
         if head:
             write_head(path, head)
 
-    def stamp(self, session: Session, path: Path, graph: KnowledgeGraph, names: NameIndex) -> None:
-        """Record beside the set which graph it was made for, so that `validate` tells when it has drifted."""
+    def pin(self, session: Session, path: Path, graph: KnowledgeGraph, names: NameIndex) -> None:
+        """Pin the gold set to the graph it was made from, so that `validate` detects later changes."""
         from tiny_graph_rag.formats.gold.exchange import format_for
         from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+        from tiny_graph_rag.gold.pin import pin_path, write_pin
         from tiny_graph_rag.gold.resolve import resolve
-        from tiny_graph_rag.gold.stamp import stamp_path, write_stamp
 
         if format_for(path, self.format) == "jsonl" and path.is_file():
             examples = read_eval_set(path)
-            session.outputs.claim(stamp_path(examples), is_own=True)
-            write_stamp(graph, examples, resolve(examples, names, len(graph)), generated=True)
+            session.outputs.claim(pin_path(examples), is_own=True)
+            write_pin(graph, examples, resolve(examples, names, len(graph)), generated=True)
 
 
 def read_any(session: Session, dataset: Path) -> EvalSet:

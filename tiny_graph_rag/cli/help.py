@@ -15,6 +15,7 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
+from tiny_graph_rag.cli.arguments import current, refuse_repeats
 from tiny_graph_rag.cli.usage import ParserError, asked_language, say_misuse
 from tiny_graph_rag.errors import RegistrationError
 from tiny_graph_rag.messages import shown, speak, t
@@ -52,7 +53,12 @@ A_FILE = ("history", "--report")  # of this command it names a file
 
 
 class Command(TyperCommand):
-    """A command whose help is in groups."""
+    """A command whose help is in groups, and whose options are given once."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        args = current(ctx.info_name, args)
+        refuse_repeats(self, ctx, args)
+        return super().parse_args(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Usage, what the command does, then its options."""

@@ -46,7 +46,7 @@ def init(
         }
     for path, content in {Path(CONFIG_FILE): config_yaml().encode(), **files}.items():
         if path.exists():
-            session.say(t("{path}: is there already, left as it is", path=path))
+            session.say(t("{path}: already exists, left unchanged", path=path))
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, [content])

@@ -96,7 +96,7 @@ def say_paid(session: Session, chat: Chat) -> None:
     elif chat.price(session.config.openai.model) is not None:
         parts.append(t("{usd} paid", usd=f"${budget.spent_usd:.4f}"))
     if budget.doubtful:
-        parts.append(t("{n} attempts that broke off may have been charged too", n=f"{budget.doubtful:,}"))
+        parts.append(t("{n} interrupted attempts may have been charged too", n=f"{budget.doubtful:,}"))
     session.say(", ".join(parts))
 
 

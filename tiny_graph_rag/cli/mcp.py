@@ -31,6 +31,7 @@ from tiny_graph_rag.errors import MissingExtraError, UsageError
 from tiny_graph_rag.measures.base import Measure
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.report.plain import worst_by
+from tiny_graph_rag.results import Results
 from tiny_graph_rag.retrieval import is_own
 from tiny_graph_rag.version import __version__
 
@@ -488,27 +489,33 @@ def without_details(document: dict[str, Any]) -> dict[str, Any]:
 
 def shortened(found: dict[str, Any]) -> dict[str, Any]:
     """A results file without its questions but the worst, which is what fits an assistant's window."""
-    measures = list(found["summary"]["measures"])
+    from msgspec import UNSET, convert
+
+    results = convert(found, Results)
+    measures = list(results.summary.measures)
     measure = worst_by(measures) or measures[0]
     kind = Measure.parse(measure).kind
     sign = 1 if kind.higher_is_better else -1
-    scored = [row for row in found["results"] if row["metrics"].get(measure) is not None]
-    worst = sorted(scored, key=lambda row: sign * row["metrics"][measure])[:WORST]
+    scored = [(row.metrics[measure], row) for row in results.results if row.metrics.get(measure) is not None]
+    worst = sorted(scored, key=lambda one: sign * (one[0] or 0.0))[:WORST]
     return {
         "graph": found["graph"],
         "dataset": found["dataset"],
         "summary": {name: value for name, value in found["summary"].items() if name not in SUMMARY_LEFT_OUT},
         "worst": [
             {
-                "id": row["id"],
-                "query": row["query"],
-                measure: row["metrics"][measure],
+                "id": row.id,
+                "query": row.query,
+                measure: value,
                 "references": [
-                    {key: reference.get(key) for key in ("name", "verdict", "rank", "hop")}
-                    for reference in row["references"]
+                    {
+                        key: None if (given := getattr(reference, key)) is UNSET else given
+                        for key in ("name", "verdict", "rank", "hop")
+                    }
+                    for reference in row.references
                 ],
             }
-            for row in worst
-            if row["metrics"][measure] != kind.best
+            for value, row in worst
+            if value != kind.best
         ],
     }

@@ -59,7 +59,10 @@ class Output:
         if self.given is not None:
             path = output_path(self.given, folder)
         free = self.given is not None or may_replace is None or not path.is_file() or may_replace(path)
-        return session.outputs.claim(path, is_own=is_own, replaces=free)
+        session.outputs.claim(path, is_own=is_own, replaces=free)
+        if self.reports:
+            session.outputs.claim_beside(path, self.reports)
+        return path
 
     def write(self, session: Session, path: Path, parts: Iterable[bytes]) -> None:
         if not self.to_stdout:

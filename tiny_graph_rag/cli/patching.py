@@ -11,7 +11,7 @@ from tiny_graph_rag.fixing.applying import Patched
 from tiny_graph_rag.fixing.fixes import by_kind
 from tiny_graph_rag.fixing.patch import CONFIRMED, DRAFT, Patch, read_patch
 from tiny_graph_rag.fixing.settings import label_of, with_patch
-from tiny_graph_rag.messages import t
+from tiny_graph_rag.messages import shown, t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.config import Config
@@ -43,7 +43,11 @@ class UsedPatch:
 
     def record(self) -> dict[str, Any]:
         """As results files hold it."""
-        return {"name": self.path.name, "sha256": self.sha256, "applied": by_kind(self.patch.only(CONFIRMED))}
+        return {
+            "name": self.path.name,
+            "sha256": self.sha256,
+            "applied": ", ".join(by_kind(self.patch.only(CONFIRMED))),
+        }
 
     def fits(self, graph: KnowledgeGraph) -> bool:
         """Whether it was made for this version of the graph, as far as both are known."""
@@ -58,6 +62,7 @@ class UsedPatch:
     def line(self) -> str:
         """`patch fixes.yaml: 2 aliases, 1 merge · 12 drafts are not applied`."""
         drafts = sum(entry.status == DRAFT for _, entry in self.patch.entries())
-        applied = by_kind(self.patch.only(CONFIRMED)) or t("nothing is confirmed, so nothing is applied")
+        counts = ", ".join(map(shown, by_kind(self.patch.only(CONFIRMED))))
+        applied = counts or t("nothing is confirmed, so nothing is applied")
         line = t("patch {file}: {applied}", file=self.path.name, applied=applied)
         return line + (" · " + t("{n} not decided yet, not applied", n=f"{drafts:,}") if drafts else "")

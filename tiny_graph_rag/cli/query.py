@@ -16,7 +16,7 @@ from tiny_graph_rag.cli.options import Common, Folders, Graph, PatchFile, Retrie
 from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, ServiceError, TinyGraphRagError, UsageError
-from tiny_graph_rag.messages import said, verbatim
+from tiny_graph_rag.messages import said, t, verbatim
 from tiny_graph_rag.retrieval import check_retrieval
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _answered(
 
         tariff = Tariff(config)
     except MissingExtraError as error:
-        session.warn(f"no answer: {error}")
+        session.warn(said("no answer: {error}", error=error))
         return {}
     model = config.openai.model
     contexts = ContextMaker(
@@ -138,7 +138,14 @@ def _answered(
     if answer.error is not None:
         raise ServiceError(said("no answer: {error}", error=answer.error))
     session.say(f"\n{answer.text}\n")
-    session.say(f"answered by {model} from {answer.facts:,} facts · {tariff.describe(model)}")
+    session.say(
+        t(
+            "answered by {model} from {facts} facts · {price}",
+            model=model,
+            facts=f"{answer.facts:,}",
+            price=tariff.describe(model),
+        )
+    )
     say_paid(session, chat)
     return {"answer": answer_json(answers, 0, spelled)}
 
@@ -147,8 +154,10 @@ def _asked(
     session: Session, graph: Graph, question: str, reasons: int
 ) -> tuple[dict[str, Any], Spelled, Retrieved]:
     """What is shown of a question that comes alone. reasons: ranks that give theirs."""
+    from msgspec import to_builtins
+
     from tiny_graph_rag.gold.examples import EvalSet
-    from tiny_graph_rag.report.json.spelled import Spelled, cut_json, linked_json, ranked_json
+    from tiny_graph_rag.report.json.spelled import Spelled, cut_json, linked_seeds, ranked_json
     from tiny_graph_rag.study.ask import ask
 
     linking = Linking.of(session)
@@ -160,7 +169,7 @@ def _asked(
     most, spelled = session.config.evaluation.shown_ranks, Spelled(knowledge)
     found = {
         "query": question,
-        "linked": linked_json(asked.linked, spelled),
+        "linked": to_builtins(linked_seeds(asked.linked, spelled)),
         "tried": asked.linked.tried,
         **cut_json(asked.run, 0),
         "ranked": ranked_json(asked.run, 0, most, spelled, asked.reasons if reasons else None),

@@ -26,23 +26,23 @@ if TYPE_CHECKING:
 
 DEFAULT = ("bfs", "pagerank", "bm25")
 SHOWN = 30  # ids of questions a line
-TO_JUDGE = "{n} to judge first, for the retrievers differ most"
+TO_JUDGE = "{n} to review first, because the retrievers differ most on them"
 REMARKS: tuple[tuple[str, str, Callable[[Draft], bool]], ...] = (
     ("{n} looks like an earlier question", "{n} look like an earlier question", lambda one: bool(one.like)),
     (
-        "{n} names no entity that the graph knows",
-        "{n} name no entity that the graph knows",
+        "{n} names no entity of the graph",
+        "{n} name no entity of the graph",
         lambda one: one.seedless,
     ),
     ("{n} has no candidate", "{n} have no candidate", lambda one: not one.candidates),
 )
 FAVOURS = (
-    "a set judged from this pool favours {retrievers}: before you compare another retriever on it, name that "
-    "one in --retrievers too"
+    "a gold set made from this draft favours {retrievers}: to compare another retriever on it, add that "
+    "one to --retrievers first"
 )
 LEAVES_THE_MEANS = (
-    "a question that ends without a reference leaves every mean and so raises it: search all entities in "
-    "`curate` before you accept one as empty"
+    "questions without a reference are left out of the means, which raises them: search all entities in "
+    "`curate` before you accept a question as empty"
 )
 
 
@@ -119,7 +119,7 @@ def recommend_command(
     session.say(t(LEAVES_THE_MEANS))
     if path is not None:
         judges = shell_command("curate", dataset=path.name, graph=graph.graph)
-        session.say(t("draft: {path}; to make it a gold set: {command}", path=path, command=judges))
+        session.say(t("draft (needs review): {path}; review it with: {command}", path=path, command=judges))
 
 
 @dataclass(frozen=True, slots=True)

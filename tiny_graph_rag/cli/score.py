@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.report.json.score import Wish, Written
     from tiny_graph_rag.scoring.opening import Opened, Request
     from tiny_graph_rag.scoring.stretches import Collected
-    from tiny_graph_rag.study.verdicts import Listed
+    from tiny_graph_rag.study.waterfall import Listed
 
 ROUGE_THRESHOLD = 0.5
 NAMED = ("jsonl", "contest")  # formats of gold sets whose references are names
@@ -141,11 +141,11 @@ def score(
     from tiny_graph_rag.measures import default_measures
     from tiny_graph_rag.report.json.numbers import head
     from tiny_graph_rag.report.json.score import Wish, document_parts
-    from tiny_graph_rag.scoring.kinds import Matching
+    from tiny_graph_rag.scoring.matching import Matching
     from tiny_graph_rag.scoring.opening import Request, attempts
     from tiny_graph_rag.scoring.stretches import Collected
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
-    from tiny_graph_rag.study.verdicts import Listed
+    from tiny_graph_rag.study.waterfall import Listed
 
     if ambiguous not in (None, "first") and graph is None:
         raise UsageError(said("--ambiguous looks at the entities of a graph; name the graph with -g"))
@@ -252,10 +252,7 @@ def _show(
         session.console.print(waterfall_table(steps, wish.cutoff))
     elif not on_graph and wish.match is None and opened.gold_format in NAMED:
         session.say(
-            t(
-                "names were compared as they are written; with a graph (-g) an alias counts as the entity "
-                "that it names"
-            )
+            t("names were compared as they are written; with a graph (-g), an alias counts as its entity")
         )
 
 
@@ -273,7 +270,10 @@ def _written(
     if address is None or opened.run is None:
         if address is not None:
             session.note(
-                t("a large TREC run is scored while it is read, which no cluster makes quicker: done here")
+                t(
+                    "a large TREC run is scored while it is read, so a cluster doesn't make it faster: it "
+                    "is scored on this machine"
+                )
             )
         yield from (written(stretch, wish) for stretch in opened.stretches)
         return

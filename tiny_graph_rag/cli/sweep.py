@@ -170,6 +170,8 @@ def sweep_command(
     from tiny_graph_rag.study.sweep import sweep
 
     out = Output.of(output, reporting)
+    # Its table beside the sweep file is what the report would write once more.
+    out = replace(out, reports=tuple(report for report in out.reports if report != "csv"))
     asking = (name for name in comma_list(linker) if LINKERS[name].asks_model)
     limits = parse_numbers(hops, "--hops", low=0, high=MOST_HOPS)
     fixed, varied = _split(set_ or ())

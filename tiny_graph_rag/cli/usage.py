@@ -14,7 +14,7 @@ from tiny_graph_rag.messages import LANGUAGES, Said, said, shown, t
 
 # Typer keeps its parser to itself; what it raises is known by this one, which it gives away.
 ParserError: type[Any] = typer.BadParameter.__mro__[1]
-_NO_NUMBER = re.compile(r"(?s)(.*) is not a valid (\w+)\.$")
+_NO_NUMBER = re.compile(r"(?s)(.*) is not a valid (\w+)(?: range)?\.$")
 _OUT_OF_RANGE = re.compile(r"(?s)(.*) is not in the range (.*)\.$")
 _UNREADABLE = re.compile(r"(?s)Path '(.*)' is not readable\.$")
 _NO_COMMAND = re.compile(r"(?s)No such command '(.*?)'\.")
@@ -50,6 +50,8 @@ def asked_language(arguments: Sequence[str]) -> str:
 
 
 def _wrong(error: Any) -> str:
+    if isinstance(error.message, Said):  # said by this program, not by the parser
+        return error.message
     kind, message = type(error).__name__, error.format_message()
     parameter = getattr(error, "param", None)
     name = "" if parameter is None else (parameter.opts or [parameter.name])[-1]
@@ -89,7 +91,7 @@ def _wrong(error: Any) -> str:
         hint = nearest(found[1], known) or said("; there are: {names}", names=", ".join(known))
         return said("no such command: {command}{hint}", command=found[1], hint=hint)
     if found := _LEFT_OVER.match(error.message):
-        return said("wanted nothing more, got {rest}", rest=found[1])
+        return said("unexpected argument: {rest}", rest=found[1])
     return message if not name else Said("{name}: {wrong}", {"name": name, "wrong": error.message})
 
 

@@ -31,14 +31,21 @@ def validate_command(
     folders: Folders,
     chosen: Chosen,
     common: Common,
-    stamp: Annotated[
-        bool, typer.Option("--stamp", help="Record beside the gold set that it fits this graph, if it does.")
+    pin: Annotated[
+        bool,
+        typer.Option(
+            "--pin", help="Pin the gold set to this graph version, so that later changes are detected."
+        ),
     ] = False,
     fix_suggestions: Annotated[
         Path | None,
         typer.Option(
             "--fix-suggestions", help="Write a gold set with missing references renamed, for you to accept."
         ),
+    ] = None,
+    was: Annotated[
+        Path | None,
+        typer.Option("--was", help="An older graph: it tells --fix-suggestions what was renamed."),
     ] = None,
     refresh: Annotated[
         bool,
@@ -52,11 +59,12 @@ def validate_command(
 ) -> None:
     """Check a gold set against its graph: what resolves, what doesn't, what that costs, what is odd."""
     from tiny_graph_rag.files import find_input
+    from tiny_graph_rag.fixing.renaming import strict_renames
     from tiny_graph_rag.formats.gold import read_sound
     from tiny_graph_rag.formats.gold.exchange import as_lines
-    from tiny_graph_rag.gold.nearest import proposed_lines, renames
+    from tiny_graph_rag.gold.nearest import proposed_lines
     from tiny_graph_rag.gold.patterns import with_patterns
-    from tiny_graph_rag.gold.stamp import read_drift, stamp_path, write_stamp
+    from tiny_graph_rag.gold.pin import pin_path, read_drift, write_pin
     from tiny_graph_rag.gold.validate import validate
     from tiny_graph_rag.graph.names import NameIndex
     from tiny_graph_rag.report.json.results import dataset_json
@@ -75,7 +83,7 @@ def validate_command(
     for note in examples.notes:
         session.note(at(examples.name, note))
     whole, examples = examples, examples.select(selection(chosen))
-    knowledge = _graph(session, graph, examples, is_needed=stamp or refresh or fix_suggestions is not None)
+    knowledge = _graph(session, graph, examples, is_needed=pin or refresh or fix_suggestions is not None)
     if knowledge is None:
         _without_graph(session, examples, broken, out, every=all_)
         return
@@ -96,29 +104,30 @@ def validate_command(
             **validation_json(found, broken, tags, drift),
         )
     if fix_suggestions is not None:
-        proposals = renames(found.missing_names)
+        older = session.graph(Graph(was, graph.graph_cache)) if was is not None else None
+        proposals = strict_renames(knowledge, examples, found.missing_names, older)
         session.outputs.write(fix_suggestions, proposed_lines(as_lines(whole), proposals))
         session.say(
             t(
-                "{path}: {n} of {all} missing names renamed; look at `suggested_renames` in its lines before "
-                "you use it",
+                "{path}: {n} of {all} missing names replaced; check `suggested_renames` in its lines "
+                "before you use it",
                 path=fix_suggestions,
                 n=len(proposals),
                 all=len(found.missing_names),
             )
         )
     errors = found.count("error") + len(broken)
-    lost = len(drift.lost) if drift and not stamp else 0
-    if stamp:
+    lost = len(drift.lost) if drift and not pin else 0
+    if pin:
         if errors:
             raise FoundProblems(
                 said(
-                    "not stamped: {errors}; a stamp says that the gold set fits the graph",
+                    "not pinned: {errors}; fix them before you pin the gold set to the graph",
                     errors=amount(errors, "error"),
                 )
             )
-        session.outputs.claim(stamp_path(examples), is_own=True)
-        session.say(t("stamped: {path}", path=write_stamp(knowledge, examples, found.judgments)))
+        session.outputs.claim(pin_path(examples), is_own=True)
+        session.say(t("pinned: {path}", path=write_pin(knowledge, examples, found.judgments)))
     warnings = amount(found.count("warning"), "warning")
     if errors or lost:
         raise FoundProblems(said("{errors}, {warnings}", errors=amount(errors, "error"), warnings=warnings))

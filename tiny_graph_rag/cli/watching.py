@@ -123,8 +123,8 @@ def moved(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
     for said, ids in (
         ("{measure} rose in {n} questions: {ids}", rose),
         ("{measure} fell in {n} questions: {ids}", fell),
-        ("{n} questions came: {ids}", came),
-        ("{n} questions went: {ids}", gone),
+        ("{n} new questions: {ids}", came),
+        ("{n} questions removed: {ids}", gone),
     ):
         if ids:
             still = False
@@ -133,4 +133,4 @@ def moved(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
                 said, **{"n": len(ids), "ids": listed} | ({"measure": measure} if "{measure}" in said else {})
             )
     if still:
-        yield "  " + t("nothing moved")
+        yield "  " + t("no score changed")

@@ -183,18 +183,6 @@ def read_arrays(
     return arrays, note
 
 
-def give_back_pages(array: NDArray[Any]) -> None:
-    """Count the pages of the file that an array lies in no more as this process's; they stay known to the
-    system, which reads nothing again. Of an array in memory: nothing."""
-    base: Any = array
-    while isinstance(base, np.ndarray):
-        base = base.base
-    if isinstance(base, memoryview):
-        base = base.obj
-    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-        base.madvise(mmap.MADV_DONTNEED)
-
-
 def _header(stream: BinaryIO, path: Path) -> tuple[int, dict[str, Any], dict[str, Any], int]:
     if stream.read(len(MAGIC)) != MAGIC:
         raise BadArraysError(f"{path}: not an array file")

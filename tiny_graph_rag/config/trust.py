@@ -102,6 +102,8 @@ def _remember(record: Path, file: Path) -> None:
     except OSError as error:
         raise ConfigError(
             said(
-                "--trust-config: {folder} can't be written ({why})", folder=record.parent, why=error.strerror
+                "--trust-config: {folder} can't be written ({why})",
+                folder=record.parent,
+                why=said(error.strerror or ""),
             )
         ) from error

@@ -7,30 +7,39 @@ question asks for plays no part in it: an alias is proposed because words look o
 from __future__ import annotations
 
 import re
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
+from itertools import chain
+from zlib import crc32
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.fixing.applying import apply
 from tiny_graph_rag.fixing.patch import DRAFT, Alias, empty_patch
-from tiny_graph_rag.fixing.spellings import Change, core_of, differences, in_words
+from tiny_graph_rag.fixing.spellings import Change, Core, core_of, differences, in_words, misspellings_of
 from tiny_graph_rag.gold.examples import EvalSet, Example
-from tiny_graph_rag.gold.nearest import LIKE_ENOUGH, NearestNames
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import ALIAS, NameIndex
 from tiny_graph_rag.graph.text_index import TextIndex, content_stem
 from tiny_graph_rag.language.characters import Text
 from tiny_graph_rag.language.folding import fold, folded_letters, spaced
-from tiny_graph_rag.language.function_words import FUNCTION_WORDS, HONORIFICS, NAMELESS
+from tiny_graph_rag.language.function_words import FUNCTION_WORDS, HONORIFICS, NAMELESS, table
 from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, kind_of_type, kinds_of_entities
 from tiny_graph_rag.language.particles import LONGEST_REST, ParticleFit, final_consonant, particles
-from tiny_graph_rag.language.sounds import consonants_of, initials_of_syllables, script_of, sound_of
+from tiny_graph_rag.language.sounds import (
+    SCRIPTS,
+    at_the_start,
+    consonants_of,
+    initials_of_syllables,
+    script_of,
+    sound_of,
+)
 from tiny_graph_rag.language.words import NOUN_FOLLOWS, is_question_word
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.linking.grades import stem_of, stems_of_types
@@ -45,22 +54,32 @@ SHORTEST_SOUND = 2  # consonants
 SOUNDS_ALIKE = 0.6  # of two sounds with the same consonants; vowels are guesses
 SHORT_SOUNDS_ALIKE = 0.7  # of two consonants
 LEAST_ABBREVIATED = 0.75  # of a name's syllables, at most, that an abbreviation has
+LEAST_SYLLABLES = 3  # of a Korean word that is part of a name; shorter ones are nouns more often
+SCHOOL = "학교"  # 서울대 is 서울대학교
+ARTICLES = table("the a an")
+SURNAMES = frozenset(  # those that most Koreans have
+    "김이박최정강조윤장임한오서신권황안송류유전홍고문양손배백허남심노하곽성차주우구민진지"
+    "엄채원천방공현함변염여추도소석선설마길연위표명기반왕금옥육인맹제모"
+)
 LETTERS = frozenset((Change.LETTER, Change.DOUBLED, Change.SWAPPED))
 CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_]).*|\d{3,}")
 JAMO = re.compile("[ㄱ-ㅎ]{2,}")
 CAPITALS = re.compile("[A-Z]{2,6}")
+SURE = re.compile(rf"{CODE.pattern}|{JAMO.pattern}|{CAPITALS.pattern}")
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
     """Words of a question. text: as they stand there, without particles. words: folded. last: the number of
-    the last word, first: of the first. is_name_like: whether it is written as names are."""
+    the last word, first: of the first. is_name_like: whether it is written as names are; is_capital: whether
+    that is a capital inside the sentence."""
 
     text: str
     words: tuple[str, ...]
     first: int
     last: int
     is_name_like: bool
+    is_capital: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +158,7 @@ class _Finder:
 
     def find(self, example: Example, question: LinkedQuestion) -> Iterator[tuple[Span, Match]]:
         """Spans of a question that names nothing, each with the entity that it is like. Of one that names
-        something only codes and abbreviations in capitals that stand apart from it."""
+        something only what stands apart from it and is written as a name: in capitals, codes, consonants."""
         named = [seed for seed in question.named if seed.start is not None and seed.end is not None]
         if question.named and not named:
             return  # it speaks of what an earlier turn named
@@ -157,7 +176,7 @@ class _Finder:
                 continue
             matches = []
             for span in spans:
-                if named and not (CODE.fullmatch(span.text) or CAPITALS.fullmatch(span.text)):
+                if named and not (SURE.fullmatch(span.text) or span.is_capital):
                     continue
                 match = self._match(span)
                 if match and not (match.is_part and not self._is_meant(span, match, text, references)):
@@ -245,27 +264,44 @@ class _Finder:
         if len(owners) != 1:
             return dict.fromkeys(owners, "")
         (owner,) = owners
-        if any(map(str.isdigit, span.text)) or (len(span.words) > 1 and not self._is_inside(span, owner)):
-            return {owner: t("{alias} is part of the name, and of no other name", alias=span.text)}
-        if owner not in holders or self._is_inside(span, owner) or self._is_told(span, owner):
-            return None  # a part of an alias, a place in a name, a word of other texts
-        return {owner: t("{alias} is part of the name, and of no other name", alias=span.text)}
+        why = {owner: t("{alias} is part of the name, and of no other name", alias=span.text)}
+        if any(map(str.isdigit, span.text)):
+            return why
+        if owner not in holders or self._is_inside(span, owner):
+            return None  # a part of an alias, a place in a name
+        if len(span.words) > 1:
+            return why
+        return None if self._is_short_noun(span, owner) or self._is_told(span, owner) else why
 
     def _is_inside(self, span: Span, owner: int) -> bool:
         """Whether the words only describe the name's last one: Carpathians in `Castle of the Carpathians`, a
         word of a title, what an event is about."""
         words, kind = self.spellings.words[owner], int(self.kinds[owner])
+        is_last = "".join(words).endswith("".join(span.words))
         if span.words[0] not in words:  # part of a compound, which ends in what it is
-            joined = words[-1].endswith(span.words[-1]) or kind == Kind.GROUP
-            return not joined or kind in (Kind.WORK, Kind.OTHER)
+            return not (is_last or self._is_given_name(span, owner)) or kind == Kind.WORK
         first = words.index(span.words[0])
-        if first and words[first - 1] in FUNCTION_WORDS - {"the", "a", "an"}:
+        if first and words[first - 1] in FUNCTION_WORDS - ARTICLES:
             return True
-        if first > 1 and words[first - 1] in ("the", "a", "an"):
+        if first > 1 and words[first - 1] in ARTICLES:
             return True
         if len(span.words) > 1 or len(words) == 1:
             return False
-        return kind == Kind.WORK or (kind == Kind.OTHER and span.words[-1] != words[-1])
+        return kind == Kind.WORK or (kind == Kind.OTHER and not is_last)
+
+    def _is_short_noun(self, span: Span, owner: int) -> bool:
+        """Whether a word of two syllables is rather a noun: 교수 in 김철수 교수, 병원 in 세브란스 병원."""
+        word = span.words[0]
+        if final_consonant(word[0]) is None or len(word) >= LEAST_SYLLABLES:
+            return False
+        return not self._is_given_name(span, owner) and f"'{word}'" not in self.spellings.texts[owner]
+
+    def _is_given_name(self, span: Span, owner: int) -> bool:
+        """Whether the word is what stands behind the surname of a person: 철수 in 김철수."""
+        word, kind = span.words[0], int(self.kinds[owner])
+        whole = (text for text in self.spellings.words[owner] if text.endswith(word))
+        is_named = any(len(text) == len(word) + 1 and text[0] in SURNAMES for text in whole)
+        return is_named and len(word) == SHORTEST and kind in (Kind.PERSON, Kind.UNKNOWN)
 
     def _is_common(self, word: str) -> bool:
         """Whether a word says what kind of thing something is, or holds a sentence together."""
@@ -286,7 +322,11 @@ class _Finder:
         if len(span.words) > 1 or script_of(span.text) != "hangul" or self._is_common(span.words[0]):
             return None
         why = t("{alias} is made of syllables of the name, in order", alias=span.text)
-        return dict.fromkeys(self.spellings.owners_of(self.spellings.abbreviated(span.words[0])), why)
+        owners = self.spellings.owners_of(self.spellings.abbreviated(span.words[0]))
+        if not owners:
+            inside = self.spellings.owners_of(self.spellings.abbreviated_inside(span.words[0]))
+            owners = [owner for owner in inside if int(self.kinds[owner]) == Kind.GROUP]
+        return dict.fromkeys(owners, why)
 
     def _by_sound(self, span: Span) -> dict[int, str] | None:
         if not span.is_name_like or all(self._is_common(word) for word in span.words):
@@ -296,8 +336,9 @@ class _Finder:
             return None
         found: dict[int, str] = {}
         sound = sound_of(span.text)
-        for other, spelling, its_script in self.spellings.by_sound.get(consonants_of(sound), ()):
-            if its_script == script or sound[0].isupper() != other[0].isupper():
+        other_script = "latin" if script == "hangul" else "hangul"
+        for other, spelling in self.spellings.by_sound(other_script).get(consonants_of(sound), ()):
+            if sound[0].isupper() != other[0].isupper():
                 continue
             alike = SequenceMatcher(None, sound, other, autojunk=False).ratio()
             if alike >= (SOUNDS_ALIKE if len(consonants_of(sound)) > SHORTEST_SOUND else SHORT_SOUNDS_ALIKE):
@@ -309,12 +350,10 @@ class _Finder:
         """One letter apart from a name, or from a word that one name alone has."""
         if not span.is_name_like or all(self._is_common(word) for word in span.words):
             return None
-        nearest = self.spellings.near
         found: dict[int, str] = {}
-        for near in nearest.of_all([span.text])[span.text]:
-            changes = differences(span.text, near.name) if near.likeness >= LIKE_ENOUGH else None
+        for name, holders in self.spellings.near(core_of(span.text)):
+            changes = differences(span.text, name)
             if changes is not None and changes & LETTERS:
-                holders = self.spellings.by_text.get(near.name, ()) or self.spellings.holding((near.name,))
                 found.update(dict.fromkeys(self.spellings.owners_of(holders), in_words(changes)))
         return found
 
@@ -331,6 +370,7 @@ class _Spellings:
         for number, words in enumerate(self.words):
             for word in dict.fromkeys(words):
                 self.by_word[word].append(number)
+        self._by_sound: dict[str, dict[str, list[tuple[str, int]]]] = {}
         self.lines = "\n".join("".join(words) for words in self.words)
         self.ends = np.cumsum([len("".join(words)) + 1 for words in self.words])
 
@@ -338,12 +378,12 @@ class _Spellings:
         return list(dict.fromkeys(self.owners[spelling] for spelling in spellings))
 
     @cached_property
-    def by_text(self) -> dict[str, list[int]]:
-        return _by(self.texts)
+    def cores(self) -> list[Core]:
+        return [core_of(text) for text in self.texts]
 
     @cached_property
     def by_core(self) -> dict[str, list[int]]:
-        return _by([core_of(text).text for text in self.texts])
+        return _by(core.text for core in self.cores)
 
     @cached_property
     def by_jamo(self) -> dict[str, list[int]]:
@@ -359,38 +399,57 @@ class _Spellings:
             every[initials] = list(dict.fromkeys([*every.get(initials, ()), *spellings]))
         return every
 
-    @cached_property
-    def by_sound(self) -> dict[str, list[tuple[str, int, str]]]:
-        """Consonants → (sound, spelling, script) of whole names, and of single words that names have."""
-        found: dict[str, list[tuple[str, int, str]]] = defaultdict(list)
-        for number, words in enumerate(self.words):
-            for part in {" ".join(words), *(word for word in words if len(self.by_word[word]) == 1)}:
-                script = script_of(part)
-                sound = sound_of(part) if script else ""
-                consonants = consonants_of(sound)
-                if len(consonants) >= SHORTEST_SOUND:
-                    found[consonants].append((sound, number, script))
-        return found
+    def by_sound(self, script: str) -> dict[str, list[tuple[str, int]]]:
+        """Consonants → (sound, spelling) of the names in a script, and of their words in no other name."""
+        if script not in self._by_sound:
+            found: dict[str, list[tuple[str, int]]] = defaultdict(list)
+            letters = SCRIPTS[script]
+            for number, words in enumerate(self.words):
+                if not letters.search(self.texts[number]):
+                    continue
+                for part in {" ".join(words), *(word for word in words if len(self.by_word[word]) == 1)}:
+                    sound = sound_of(part) if script_of(part) == script else ""
+                    consonants = consonants_of(sound)
+                    if len(consonants) >= SHORTEST_SOUND:
+                        found[consonants].append((sound, number))
+            self._by_sound[script] = found
+        return self._by_sound[script]
 
     @cached_property
-    def near(self) -> NearestNames:
-        """The spellings, and the single words of them."""
-        words = sorted({*self.texts, *(word for word in self.by_word if len(word) > SHORTEST)})
-        return NearestNames.of_spellings((Strings.of(words),), np.arange(len(words)))
+    def _misspellings(self) -> tuple[list[str], NDArray[np.uint32], NDArray[np.int64]]:
+        """The spellings and their words; checksums of their misspellings, ascending, and whose each is."""
+        names = [*self.texts, *(word for word in self.by_word if word.isalpha())]
+        numbers, sums = array("q"), array("L")
+        cores = chain(self.cores, (core_of(name) for name in names[len(self.texts) :]))
+        for number, core in enumerate(cores):
+            for letters in misspellings_of(core):
+                numbers.append(number)
+                sums.append(crc32(letters.encode("utf-8", "surrogatepass")))
+        keys = np.array(sums, dtype=np.uint32)
+        order = np.argsort(keys, kind="stable")
+        return names, keys[order], np.array(numbers, dtype=np.int64)[order]
+
+    def near(self, core: Core) -> Iterator[tuple[str, Sequence[int]]]:
+        """Names, or words of names, that may be a letter apart, with the spellings that have them."""
+        names, keys, numbers = self._misspellings
+        sums = [crc32(letters.encode("utf-8", "surrogatepass")) for letters in misspellings_of(core)]
+        low = np.searchsorted(keys, np.array(sums, dtype=np.uint32))
+        high = np.searchsorted(keys, np.array(sums, dtype=np.uint32), side="right")
+        for number in sorted(
+            {row for one, two in zip(low, high, strict=True) for row in numbers[one:two].tolist()}
+        ):
+            name = names[number]
+            yield name, [number] if number < len(self.texts) else self.by_word[name]
 
     def holding(self, words: Sequence[str]) -> list[int]:
-        """The spellings with these words in this order, others between them or not; a single word in Hangul
-        may begin or end a longer one (청정기 in 공기청정기)."""
+        """The spellings with these words in this order, others between them or not; words in Hangul may end
+        longer ones (청정기 in 공기청정기) or be written together (안전위원회 for 안전 위원회)."""
         lists = [self.by_word.get(word, ()) for word in words]
         if all(lists):
             common = set(min(lists, key=len)).intersection(*lists)
             return sorted(number for number in common if _in_order(words, self.words[number]))
-        if len(words) == 1 and final_consonant(words[0][0]) is not None:
-            return [
-                number
-                for number in self._with(words[0])
-                if any(word.startswith(words[0]) or word.endswith(words[0]) for word in self.words[number])
-            ]
+        if final_consonant(words[-1][-1]) is not None:
+            return [number for number in self._with(words[-1]) if _ends_or_runs(words, self.words[number])]
         return []
 
     def _with(self, part: str) -> Iterator[int]:
@@ -405,7 +464,7 @@ class _Spellings:
 
     def with_initials(self, words: Sequence[str]) -> list[int]:
         """Spellings of as many words, each the same or begun by the letter that stands for it."""
-        whole = [word for word in words if len(word) > SHORTEST]
+        whole = [word for word in words if len(word) >= SHORTEST]
         if not whole:
             return []
         return [
@@ -427,7 +486,7 @@ class _Spellings:
     def abbreviated(self, short: str) -> list[int]:
         """Names in Hangul of which `short` are syllables in order, the first among them (전경련), of two
         syllables those that begin two words (한은 for 한국 은행)."""
-        found = []
+        found, spoken = [], "".join(map(at_the_start, short))
         for number in self.by_first.get(short[0], ()):
             words = self.words[number]
             whole = "".join(words)
@@ -436,9 +495,27 @@ class _Spellings:
             if len(short) == SHORTEST:
                 if len(words) > 1 and any(short[1] == word[0] for word in words[1:]):
                     found.append(number)
-            elif _in_order(short, whole) and (short not in whole or _ends_a_word(short, words)):
+            elif short in whole:
+                found += [number] if _ends_a_word(short, words) or short + SCHOOL == whole else []
+            elif _in_order(spoken, "".join(map(at_the_start, whole))):
                 found.append(number)
         return found
+
+    @cached_property
+    def by_last(self) -> dict[str, list[int]]:
+        """Last syllable → spellings in Hangul."""
+        whole = ("".join(words) for words in self.words)
+        return _by(at_the_start(text[-1]) if script_of(text) == "hangul" else "" for text in whole)
+
+    def abbreviated_inside(self, short: str) -> list[int]:
+        """The same with any first syllable and the name's last one, of long names (소보련, 건보공단)."""
+        spoken = "".join(map(at_the_start, short))
+        return [
+            number
+            for number in self.by_last.get(spoken[-1], ()) if len(short) >= LEAST_SYLLABLES
+            if 2 * len(short) <= len(whole := "".join(self.words[number])) and short not in whole
+            and _in_order(spoken, "".join(map(at_the_start, whole)))
+        ]  # fmt: skip
 
 
 def _by(keys: Iterable[str]) -> dict[str, list[int]]:
@@ -447,6 +524,14 @@ def _by(keys: Iterable[str]) -> dict[str, list[int]]:
         if key:
             found[key].append(number)
     return dict(found)
+
+
+def _ends_or_runs(words: Sequence[str], whole: Sequence[str]) -> bool:
+    """Whether words end those of a name, in order, or are the name's last ones written together."""
+    rest = iter(whole)
+    if all(any(longer.endswith(word) for longer in rest) for word in words):
+        return True
+    return any("".join(whole[place:]) == "".join(words) for place in range(len(whole) - 1))
 
 
 def _ends_a_word(short: str, words: Sequence[str]) -> bool:
@@ -463,18 +548,18 @@ def _spans(text: Text) -> Iterator[list[Span]]:
     """Runs of words that may be short for a name, the longest first: each as it stands, and where it is
     Korean, also without the particles that it may end in."""
     capitals = sum(text.whole[text.bounds(number)[0]].isupper() for number in range(1, len(text.words)))
-    has_case = 2 * capitals < len(text.words)
+    has_case = 3 * capitals < 2 * len(text.words)  # in a title nearly all words have a capital
     for size in range(min(MOST_WORDS, len(text.words)), 0, -1):
         for first in range(len(text.words) - size + 1):
             last = first + size - 1
-            if text.words[first] in NAMELESS or text.words[last] in NAMELESS:
+            if _is_nameless(text, first, has_case) or _is_nameless(text, last, has_case):
                 continue
             start, (begin, end) = text.bounds(first)[0], text.bounds(last)
             word, spans = text.whole[begin:end], []
             for cut in (len(word), *_cuts(word)):
                 written = text.whole[start : begin + cut]
                 words = (*text.words[first:last], fold(word[:cut]))
-                if len(fold(written)) < SHORTEST or words[-1] in NAMELESS:
+                if len(fold(written)) < SHORTEST or (cut < len(word) and words[-1] in NAMELESS):
                     continue
                 hangul = any(final_consonant(letter) is not None for letter in written)
                 capital = has_case and any(
@@ -483,9 +568,17 @@ def _spans(text: Text) -> Iterator[list[Span]]:
                 )
                 latin_in_hangul = not hangul and text.is_without_case
                 is_name_like = hangul or capital or latin_in_hangul or any(map(str.isdigit, written))
-                spans.append(Span(written, words, first, last, is_name_like))
+                spans.append(Span(written, words, first, last, is_name_like, capital))
             if spans:
                 yield spans
+
+
+def _is_nameless(text: Text, number: int, has_case: bool) -> bool:
+    """Whether a word holds the sentence together; WHO and the A of A. Doyle don't."""
+    start, end = text.bounds(number)
+    written = text.whole[start:end]
+    is_short = has_case and written.isupper() and (len(written) > 1 or text.whole[end : end + 1] == ".")
+    return text.words[number] in NAMELESS and not is_short
 
 
 def _is_capital(text: Text, number: int) -> bool:

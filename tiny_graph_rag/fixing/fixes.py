@@ -56,7 +56,7 @@ from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import EQUAL, interval
 from tiny_graph_rag.measures.statistics import Groups
-from tiny_graph_rag.messages import counted, t
+from tiny_graph_rag.messages import Said, counted, t
 
 PROVEN = ("settings", "vocabulary")
 JUDGED = ("aliases", "merges", "restore")
@@ -568,18 +568,16 @@ def _rows(ids: Sequence[str], which: Any) -> tuple[str, ...]:
     return tuple(ids[row] for row in np.flatnonzero(which).tolist())
 
 
-def by_kind(patch: Patch) -> str:
-    """`2 aliases, 1 merge`: how many entries of each kind a patch has."""
-    counted = (
+def by_kind(patch: Patch) -> list[Said]:
+    """`2 aliases`, `1 merge`: how many entries of each kind a patch has, kinds without any left out."""
+    restore = patch.restore
+    counts = (
         (len(patch.settings), amount(len(patch.settings), "setting")),
-        (len(patch.vocabulary), amount(sum(len(one.words) for one in patch.vocabulary), "word")),
+        (len(patch.vocabulary), amount(sum(len(entry.words) for entry in patch.vocabulary), "word")),
         (len(patch.aliases), amount(len(patch.aliases), "alias", "aliases")),
         (len(patch.merges), amount(len(patch.merges), "merge")),
-        (len(patch.restore.renames), amount(len(patch.restore.renames), "rename")),
-        (
-            len(patch.restore.entities),
-            amount(len(patch.restore.entities), "restored entity", "restored entities"),
-        ),
-        (len(patch.restore.relations), amount(len(patch.restore.relations), "restored relation")),
+        (len(restore.renames), amount(len(restore.renames), "rename")),
+        (len(restore.entities), amount(len(restore.entities), "restored entity", "restored entities")),
+        (len(restore.relations), amount(len(restore.relations), "restored relation")),
     )
-    return ", ".join(str(words) for n, words in counted if n)
+    return [words for n, words in counts if n]

@@ -7,6 +7,7 @@ by what the spellings differ in; what speaks against two entities being one is l
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -41,6 +42,7 @@ from tiny_graph_rag.messages import t
 
 MOST_ALIKE = 12  # entities that share a core; more are a common word and not one thing
 SINGLE_VALUED = 0.9  # share of the entities with a relation type that have one neighbour by it
+SCHEMA = 0.9  # share of the relations that common types have in a graph that was made to a schema
 FEWEST_HOLDERS = 20  # entities with a relation type before it can count as single-valued
 HUB = 50  # relations; to share a neighbour with more says little
 LONG_TITLE = 3  # words
@@ -114,7 +116,7 @@ def _is_enough(
 ) -> bool:
     """Whether what two spellings differ in, and what the graph says of both, is reason to take them for one
     thing. What is rather a common noun than a name needs more: a farm is not the farms."""
-    words, names = len(cores[one].parts), context.graph.entities.names
+    words, names = max(len(cores[one].parts), len(cores[other].parts)), context.graph.entities.names
     texts = (names[one], names[other])
     kinds = {int(context.kinds[one]), int(context.kinds[other])}
     is_named = bool(kinds & NAMED_KINDS)
@@ -130,17 +132,21 @@ def _is_enough(
     if Change.ARTICLE in changes:
         title = Kind.WORK in kinds and words < LONG_TITLE
         capital = all(_last_words(text)[0][0].isupper() for text in texts)
-        return changes <= WRITING and capital and not title and not context.has_other_role(one, other)
+        if title or not capital or not changes <= WRITING or context.has_other_role(one, other):
+            return False
+        if words == 1 and not all(text[0].isupper() for text in texts):  # a band called the Fall
+            return is_known or context.has_shared_role(one, other) or texts[0].split()[-1].isupper()
+        return len(changes) == 1 or words >= LONG_TITLE
     if changes == {Change.CASE}:
         if words >= LONG_TITLE or is_named:
             return Kind.WORK not in kinds or words >= LONG_TITLE
-        if words == 1 or _is_title_in_small(*texts):
+        if words == 1 or _is_other_noun(*texts):
             return is_known or context.has_shared_role(one, other)
         return True
     if changes <= WRITING:
-        return len(changes) == 1 or words > 1
+        return len(changes) == 1 or words >= LONG_TITLE
     if changes == {Change.PLURAL}:
-        if not _is_common(texts, words, is_known and not is_named):
+        if not _is_common(texts, is_known and not is_named):
             return False
         return words > 1 or is_known or context.has_shared_role(one, other)
     if changes == {Change.PARTICLE}:
@@ -153,17 +159,18 @@ def _is_enough(
     return changes <= {Change.DOUBLED, Change.SWAPPED} and (words > 1 or is_known)
 
 
-def _is_title_in_small(one: str, other: str) -> bool:
-    """Whether every word has a capital in one spelling and none in the other: the Conservative Party, a
-    conservative party."""
-    capitals = sorted(sum(word[0].isupper() for word in text.split()) for text in (one, other))
-    return capitals[0] == 0 and capitals[1] > 1
+def _is_other_noun(one: str, other: str) -> bool:
+    """Whether the last word is part of the name in one spelling and a noun in the other: the European Tour,
+    a European tour; the Conservative Party, a conservative party."""
+    last = [text.split()[-1][0].isupper() for text in (one, other)]
+    return last[0] != last[1]
 
 
-def _is_common(texts: Iterable[str], words: int, is_known: bool) -> bool:
-    """Whether the last word is a common noun: America is not Americas."""
-    capitals = [_last_words(text)[-1][0].isupper() for text in texts]
-    return not any(capitals) or (words == 1 and is_known)
+def _is_common(texts: Iterable[str], is_known: bool) -> bool:
+    """Whether the last word is a common noun: America is not Americas. is_known: whether types say so."""
+    words = [_last_words(text) for text in texts]
+    capitals = [text[-1][0].isupper() for text in words]
+    return not any(capitals) or (is_known and all(len(text) == 1 for text in words))
 
 
 def _last_words(text: str) -> list[str]:
@@ -184,7 +191,7 @@ def _meetings(cores: Sequence[Core]) -> Iterator[tuple[int, int]]:
 
 def _sharing(keys: Iterable[tuple[int, str]]) -> Iterator[tuple[int, int]]:
     """Rows with one key, two at a time. Keys are compared by checksum: what meets is compared in full."""
-    rows, sums = [], []
+    rows, sums = array("q"), array("L")
     for row, key in keys:
         if key:
             rows.append(row)
@@ -296,8 +303,11 @@ class Context:
 
     @cached_property
     def common_types(self) -> frozenset[int]:
+        """Relation types that many relations have; none where most have types of their own, as free text."""
         codes, counts = counted(self.graph.relations.types.codes)
-        return frozenset(codes[counts >= FEWEST_HOLDERS].tolist())
+        common = counts >= FEWEST_HOLDERS
+        is_schema = counts[common].sum() >= SCHEMA * counts.sum()
+        return frozenset(codes[common].tolist()) if is_schema else frozenset()
 
     def shared(self, one: int, other: int) -> tuple[str, ...]:
         """What speaks for one thing besides the names, in words."""

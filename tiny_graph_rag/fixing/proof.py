@@ -6,8 +6,8 @@ are accepted by kind, never one by one: each part of the questions is measured w
 choose, and a kind is accepted where the interval of that gain lies above 0. Beside it stands the gain of
 as many random changes, measured in the same way.
 
-Questions with the same references, and questions whose words are nearly the same, are one group: a group is
-never on both sides, and is one observation of the interval.
+Questions with the same references, and paraphrases, are one group: a group is never on both sides, and is one
+observation of the interval.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class Proof:
 
 
 def question_groups(examples: Sequence[Example], judgments: Judgments) -> Groups:
-    """(questions,) numbers of groups: the gold set's own, the same references, or nearly the same words."""
+    """(questions,) numbers of groups: the gold set's own, the same references, or nearly the same words and a
+    reference in common: questions from one template ask different things."""
     parent = list(range(len(examples)))
 
     def root(row: int) -> int:
@@ -72,17 +73,20 @@ def question_groups(examples: Sequence[Example], judgments: Judgments) -> Groups
             parent[row] = row = parent[parent[row]]
         return row
 
+    meanings = [
+        frozenset(reference.entities or fold(reference.name) for reference in references)
+        for references in judgments.references
+    ]
     first: dict[object, int] = {}
     for row, example in enumerate(examples):
-        references = judgments.references[row]
-        meant = frozenset(reference.entities or fold(reference.name) for reference in references)
-        for key in (("group", example.group), ("references", meant)):
+        for key in (("group", example.group), ("references", meanings[row])):
             if key[1]:
                 other = first.setdefault(key, row)
                 parent[root(row)] = root(other)
     for row, earlier in likenesses(examples).items():
         for other in earlier:
-            parent[root(row)] = root(other)
+            if meanings[row] & meanings[other]:
+                parent[root(row)] = root(other)
     return np.unique([root(row) for row in range(len(examples))], return_inverse=True)[1].astype(np.int64)
 
 

@@ -24,7 +24,7 @@ from tiny_graph_rag.measures.base import telling
 from tiny_graph_rag.measures.paired import EQUAL, difference_p
 from tiny_graph_rag.study.advice import Trial, hops_wanted
 from tiny_graph_rag.study.evaluate import Evaluation
-from tiny_graph_rag.study.verdicts import Verdict
+from tiny_graph_rag.study.waterfall import Verdict
 
 MOST_ENTITIES = 20_000  # of a graph; on larger ones a trial takes seconds, and `fix` is the place for it
 MOST_QUESTIONS = 1000  # asked again; of more, a sample spread evenly

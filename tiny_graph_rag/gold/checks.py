@@ -49,21 +49,21 @@ class Finding:
 
 
 # What findings say, by their kind.
-NOT_IN_GRAPH = "no entity bears the reference {name}; nearest: {nearest}"
-LIKE_NOTHING = "no entity bears the reference {name}; no name in the graph is like it"
-AMBIGUOUS = "the reference {name} is borne by {n}: {bearers}"
-BY_ALIAS = "the reference {name} means {entity} only by an alias"
-BY_FOLDED = "the reference {name} means {entity} only without spaces, case and marks"
-SAME_ENTITY = "{names} mean one entity and count once"
-OTHER_NAME = "{field}: no entity bears {name}"
-NO_END = "reference_relationships: {relation}: no entity bears {names}"
+NOT_IN_GRAPH = "reference {name}: no entity has this name; nearest: {nearest}"
+LIKE_NOTHING = "reference {name}: no entity has this name or a similar one"
+AMBIGUOUS = "reference {name}: ambiguous name, {n} entities have it: {bearers}"
+BY_ALIAS = "reference {name}: matches {entity} only by an alias"
+BY_FOLDED = "reference {name}: matches {entity} only if case, spaces and punctuation are ignored"
+SAME_ENTITY = "{names}: the same entity, counted once"
+OTHER_NAME = "{field}: no entity has the name {name}"
+NO_END = "reference_relationships: {relation}: no entity has the name {names}"
 NO_RELATION = "reference_relationships: {relation}: the graph has no such relation"
 SAME_QUESTION = "the same question as line {line} ({id})"
 OTHER_REFERENCES = "the same question with other references as line {line} ({id})"
 NEAR_DUPLICATE = "nearly the question of line {line} ({id}), with the same references"
 SINGLE_TAG = "no other question has the tag {tag}"
 NAMES_ALL = (
-    "{n} of {all} questions ({share}) name all their references and so test linking, not retrieval: {ids}"
+    "{n} of {all} questions ({share}) name all their references, so they test linking, not retrieval: {ids}"
 )
 
 

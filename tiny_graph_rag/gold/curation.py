@@ -229,7 +229,7 @@ class Curation:
                 decision["what"] == sound["what"] and decision[sound["what"]] != sound[sound["what"]]
                 for decision in later
             ):
-                raise Refused(f"somebody else changed the {sound['what']} meanwhile", changed=True)
+                raise Refused(f"somebody else has changed the {sound['what']}", changed=True)
         taken = self.journal.append(sound)
         self._take(taken)
         return taken

@@ -116,8 +116,9 @@ def groups_offered(questions: Sequence[tuple[str, Iterable[str]]]) -> str:
     if not groups:
         return ""
     return said(
-        "{n} questions look like {groups} in several wordings (ids alike, the same references): if they are, "
-        "give those of one the same 'group' in the gold set, so that intervals and tests count them once",
+        "{n} questions look like {groups} in several wordings (similar ids, the same references). If so, "
+        "give the variants of a question the same 'group' in the gold set, so that intervals and tests "
+        "count them once",
         n=f"{len(questions):,}",
         groups=f"{groups:,}",
     )

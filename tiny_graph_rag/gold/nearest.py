@@ -7,12 +7,10 @@ letter, Hangul taken apart, so that 점숭 is nearer to 점순 than to 점례.
 from __future__ import annotations
 
 import json
-import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,14 +19,10 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.graph.tables import Entities
 from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.language.particles import ParticleFit, particles
-from tiny_graph_rag.language.words import is_korean
 
 SHORTLIST = 40  # names compared letter by letter: the trigrams' best
 LEAST = 0.5  # likeness below which a name is no help
 TRIGRAMS = 1 << 24
-SPANS = 24  # words and pairs of words of a question that are compared with every name
-HOLDERS = 20  # entities whose names hold a word; one that more do says little
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,70 +88,12 @@ class NearestNames:
         )
         return tuple(best[:most])
 
-    def in_question(self, words: Sequence[str]) -> tuple[str, Near] | None:
-        """The words of a question that are most like a name, and that name; None where none is like any.
-
-        words: in the question's order, particles and all. A name that holds a word goes before one that is
-        only spelt like it; of several, the word that fewest names hold, then the name of which it is most.
-        """
-        lowered = [column.data.tobytes().lower() for column in self.spellings]
-        held = [
-            (len(near), -near[0].likeness, word, near[0])
-            for word in dict.fromkeys(form for word in words for form in _without_particles(word))
-            if (near := self._holding(word, lowered))
-        ]
-        if held:
-            _, _, word, nearest = min(held, key=lambda one: (one[0], one[1], one[2]))
-            return word, nearest
-        spans = [*words, *(f"{one} {two}" for one, two in pairwise(words))]
-        nearest_of = self.of_all(spans[:SPANS], 1)
-        like = [(nearest_of[span][0], span) for span in renames(nearest_of)]
-        if not like:
-            return None
-        nearest, words_like = max(like, key=lambda one: (one[0].likeness, one[1]))
-        return words_like, nearest
-
-    def _holding(self, word: str, lowered: Sequence[bytes]) -> tuple[Near, ...]:
-        """The entities with a name or alias that holds the word as a word of its own, the shortest spelling
-        first; none where more than a few do. lowered: the bytes of each column of spellings."""
-        sought, found = word.encode().lower(), dict[int, Near]()
-        first = 0
-        for column, data in zip(self.spellings, lowered, strict=True):
-            at = data.find(sought)
-            while at >= 0 and len(found) <= HOLDERS:
-                row = int(np.searchsorted(column.offsets, at, side="right")) - 1
-                spelling, entity = str(column[row]), int(self.owners[first + row])
-                likeness = len(word) / max(len(spelling), 1)
-                if _is_word_of(word, spelling) and (entity not in found or likeness > found[entity].likeness):
-                    found[entity] = Near(spelling, entity, likeness)
-                at = data.find(sought, int(column.offsets[row + 1]))
-            first += len(column)
-        if len(found) > HOLDERS:
-            return ()
-        return tuple(sorted(found.values(), key=lambda near: (-near.likeness, near.name, near.entity)))
-
     def _spelling(self, row: int) -> str:
         for column in self.spellings:
             if row < len(column):
                 return str(column[row])
             row -= len(column)
         raise IndexError(row)
-
-
-def _without_particles(word: str) -> tuple[str, ...]:
-    """The word, and what is left of a Korean one when it ends in particles."""
-    if not is_korean(word):
-        return (word,)
-    cuts = range(len(word) - 1, 1, -1)
-    return (word, *(word[:cut] for cut in cuts if particles(word[:cut], word[cut:]) != ParticleFit.NONE))
-
-
-def _is_word_of(word: str, spelling: str) -> bool:
-    """Whether the word stands in the spelling with no letter or digit of the same kind next to it; a Korean
-    one may be a part of a compound."""
-    if is_korean(word):
-        return word in spelling
-    return re.search(rf"(?<![^\W가-힣]){re.escape(word)}(?![^\W가-힣])", spelling, re.IGNORECASE) is not None
 
 
 def _letters(name: str) -> str:

@@ -85,7 +85,7 @@ def build(triples: Triples, home: Path, target: Path, note: Mapping[str, Any], s
         _check_room(triples, building, say)
         work = _Building(triples, building, say)
         arrays, found = work.columns()
-        say("writing the graph's file")
+        say(said("writing the graph's file"))
         write_arrays(target, arrays, {**note, **found}, sound=True)
     shutil.rmtree(building, ignore_errors=True)
 
@@ -113,8 +113,16 @@ def _check_room(triples: Triples, folder: Path, say: Say) -> None:
     needed = triples.rows * BYTES_A_RELATION
     free = shutil.disk_usage(folder).free + sum(path.stat().st_size for path in folder.iterdir())
     say(
-        f"{triples.path.name}: {triples.rows:,} relations are loaded once, piece by piece, into "
-        f"{folder.parent}; that takes up to {needed / 1e9:.1f} GB there ({free / 1e9:.1f} GB are free)"
+        said(
+            "{name}: {rows} relations are loaded once, piece by piece, into {folder}; that takes up to "
+            "{needed} "
+            "GB there ({free} GB are free)",
+            name=triples.path.name,
+            rows=f"{triples.rows:,}",
+            folder=folder.parent,
+            needed=f"{needed / 1e9:.1f}",
+            free=f"{free / 1e9:.1f}",
+        )
     )
     if needed > free:
         raise GraphError(
@@ -183,7 +191,7 @@ class _Building:
                 for key, (kind, rows, checksum) in done["columns"].items()
             }
             if all(_is_whole(column) for column in columns.values()):
-                self.say(f"{what}: done before")
+                self.say(said("{what}: done before", what=what))
                 return columns, done["found"]
         self.say(what)
         columns, found = make()

@@ -128,7 +128,7 @@ class LoadNotes:
     def count(self, kind: str) -> int:
         return next((count for name, count, _ in self.found if name == kind), 0)
 
-    def lines(self) -> list[str]:
+    def lines(self) -> list[Said]:
         return [
             Said(
                 f"{{n}} {_singular(kind) if count == 1 else kind} (such as {{examples}})",

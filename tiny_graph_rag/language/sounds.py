@@ -19,6 +19,10 @@ _VOWELS = "aeaeoeoeoaeeouoeiu*ii"  # ㅏ ㅐ ㅑ ㅒ ㅓ ㅔ ㅕ ㅖ ㅗ ㅘ ㅙ
 _FINALS = (
     "*KKKNNNTLLLLLLLLMPPTTGTTKTPT"  # none ㄱ ㄲ ㄳ ㄴ ㄵ ㄶ ㄷ ㄹ ㄺ ㄻ ㄼ ㄽ ㄾ ㄿ ㅀ ㅁ ㅂ ㅄ ㅅ ㅆ ㅇ …
 )
+_NIEUN, _RIEUL, _SILENT = 2, 5, 11  # places among the initials
+_SOFT = frozenset(
+    (2, 3, 6, 7, 12, 17, 20)
+)  # ㅑ ㅒ ㅕ ㅖ ㅛ ㅠ ㅣ, before which ㄴ and ㄹ fall silent at the start
 # Tried in order at each place; None keeps the letter. Consonants are large.
 _LATIN = [
     (re.compile(pattern), sound)
@@ -60,6 +64,7 @@ _LATIN = [
 ]
 HANGUL = re.compile("[가-힣]")
 LATIN = re.compile("[a-zA-Z\u00c0-\u024f]")
+SCRIPTS = {"hangul": HANGUL, "latin": LATIN}
 _TWICE = re.compile(r"(.)\1+")
 
 
@@ -87,6 +92,20 @@ def initials_of_syllables(name: str) -> str:
     """The first consonant of each syllable, as people type them: 동백꽃 → ㄷㅂㄲ. "" without Hangul."""
     jamo = "ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ"
     return "".join(jamo[(ord(letter) - _FIRST_SYLLABLE) // 588] for letter in name if HANGUL.match(letter))
+
+
+def at_the_start(syllable: str) -> str:
+    """How a syllable is written where a word begins: 련 → 연, 로 → 노; 전경련 is short for … 연합회."""
+    if not HANGUL.match(syllable):
+        return syllable
+    place = ord(syllable) - _FIRST_SYLLABLE
+    initial, rest = place // 588, place % 588
+    is_soft = rest // 28 in _SOFT
+    if initial == _RIEUL:
+        initial = _SILENT if is_soft else _NIEUN
+    elif initial == _NIEUN and is_soft:
+        initial = _SILENT
+    return chr(_FIRST_SYLLABLE + initial * 588 + rest)
 
 
 def _word_sound(word: str) -> str:

@@ -172,4 +172,4 @@ def _mentions(outcome: Outcome) -> tuple[str, ...]:
 def _error(outcome: Outcome) -> str | None:
     if outcome.error is None or outcome.error == NOT_ASKED:
         return outcome.error
-    return f"linking failed: {outcome.error}"
+    return said("linking failed: {error}", error=outcome.error)

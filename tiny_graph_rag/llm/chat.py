@@ -187,5 +187,5 @@ def _problem(reply: Reply, call: Call) -> str | None:
         if call.check is not None:
             call.check(reply.text)
     except Exception as error:  # whatever a reply holds, it ends its own question and nothing else
-        return f"the model's answer can't be used: {error}"
+        return said("the model's answer can't be used: {error}", error=error)
     return None

@@ -14,7 +14,7 @@ import numpy as np
 
 from tiny_graph_rag.columns.stored import Arrays, BadArraysError, read_arrays, write_arrays
 from tiny_graph_rag.config import Config, cache_folder
-from tiny_graph_rag.errors import ServiceError, UsageError
+from tiny_graph_rag.errors import ServiceError, UsageError, amount
 from tiny_graph_rag.llm.base import Call, Message, Reply
 from tiny_graph_rag.llm.client import Attempts, Client
 from tiny_graph_rag.llm.cost import TokenCounter
@@ -49,9 +49,15 @@ class Embedded:
     def note(self, usd_per_million: float | None) -> str:
         """What a user should hear of it."""
         cost = self.cost_usd(usd_per_million)
-        paid = "cost unknown: set embeddings.usd_per_million_embedded" if cost is None else f"{cost:.4f} USD"
-        tokens = "tokens not reported" if self.tokens is None else f"{self.tokens:,} tokens"
-        return f"embeddings: {self.calls:,} calls for {self.texts:,} texts, {tokens}, {paid}"
+        unknown = said("cost unknown: set embeddings.usd_per_million_embedded")
+        reported = said("tokens not reported") if self.tokens is None else amount(self.tokens, "token")
+        return said(
+            "embeddings: {calls} for {texts}, {tokens}, {cost}",
+            calls=amount(self.calls, "call"),
+            texts=amount(self.texts, "text"),
+            tokens=reported,
+            cost=unknown if cost is None else f"{cost:.4f} USD",
+        )
 
 
 @dataclass(slots=True)

@@ -122,7 +122,11 @@ class Journal:
                 await loop.run_in_executor(self._disk, self._file.sync)
             except OSError as error:
                 problem = InputError(
-                    said("{path}: the journal can't be written: {why}", path=self.path, why=error.strerror)
+                    said(
+                        "{path}: the journal can't be written: {why}",
+                        path=self.path,
+                        why=said(error.strerror or ""),
+                    )
                 )
             for future in batch:
                 if future.done():  # its call was cancelled while it waited

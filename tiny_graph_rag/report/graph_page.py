@@ -84,15 +84,23 @@ def core_of(
     inside = heavy & kept[relations.sources] & kept[relations.targets]
     notes = []
     if not kept.all():
-        notes.append(f"{(~kept).sum():,} entities of other types than {', '.join(types)}")
+        notes.append(
+            said("{n} entities of other types than {types}", n=f"{(~kept).sum():,}", types=", ".join(types))
+        )
     if not heavy.all():
-        notes.append(f"{(~heavy).sum():,} relations lighter than {min_weight:g}")
+        notes.append(
+            said(
+                "{n} relations with a weight below {weight}",
+                n=f"{(~heavy).sum():,}",
+                weight=f"{min_weight:g}",
+            )
+        )
     ends = np.concatenate([relations.sources[inside], relations.targets[inside]])
     degrees = np.bincount(ends, minlength=len(graph))
     order = np.lexsort((graph.name_rank, -degrees))
     chosen = order[kept[order]]
     if len(chosen) > most:
-        notes.append(f"{len(chosen) - most:,} entities with the fewest relations")
+        notes.append(said("{n} entities with the fewest relations", n=f"{len(chosen) - most:,}"))
         chosen = chosen[:most]
     if not len(chosen):
         raise UsageError(said("nothing of {name} is left to draw with these --types", name=graph.name))
@@ -102,7 +110,9 @@ def core_of(
     between = both & (relations.sources != relations.targets)
     lost = int(inside.sum() - between.sum())
     if lost:
-        notes.append(f"{lost:,} relations to what is not drawn, or from an entity to itself")
+        notes.append(
+            said("{n} relations to entities that are not drawn, or from an entity to itself", n=f"{lost:,}")
+        )
     return Core(chosen, np.flatnonzero(between), tuple(notes))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,10 +14,14 @@ import msgspec
 from tiny_graph_rag.config import changed_settings, find_setting
 from tiny_graph_rag.errors import InputError
 from tiny_graph_rag.files import is_results
+from tiny_graph_rag.gold.examples import Selection
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.report.plain import walked
-from tiny_graph_rag.results import File, Made, Results, Slice, Summary, part
+from tiny_graph_rag.results import Dataset, File, Made, Results, Slice, Summary, part
 from tiny_graph_rag.study.results_file import MEASURED, OtherFileError, read_results
+
+KEPT_IN = "history"  # folder in a folder of results: what `eval` and `score` replaced
+_KEPT_AT = re.compile(r"-\d{8}T\d{6}\.\d{6}Z$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +37,7 @@ class Past:
     graph: str
     dataset: str
     dataset_sha256: str
+    selection: Selection
     settings: dict[str, Any] | None
     walks: bool
     questions: int
@@ -40,15 +46,16 @@ class Past:
 
 
 def read_past(folder: Path) -> tuple[list[Past], list[str]]:
-    """(results of `eval` and `score` in `folder`, oldest first; what is wrong with those that can't be read).
+    """(results of `eval` and `score` in `folder` and its `history/`, oldest first; what is wrong with those
+    that can't be read).
 
     Other JSON files, also those of other commands, are passed over.
     """
     past: list[Past] = []
     problems: list[str] = []
-    for path in sorted(folder.glob("*.json")):
+    for path in sorted([*folder.glob("*.json"), *(folder / KEPT_IN).glob("*.json")]):
         try:
-            past.append(_past(path))
+            past.append(past_of(path))
         except OtherFileError:
             continue
         except InputError as error:
@@ -58,16 +65,21 @@ def read_past(folder: Path) -> tuple[list[Past], list[str]]:
 
 
 def groups(past: Iterable[Past]) -> dict[str, list[Past]]:
-    """By gold set: means over different questions are no line. Name (with the SHA-256 where a name has had
-    several contents) → results, oldest first."""
+    """By gold set and selection (--limit, --tags, --ids): means over different questions are no series. Name
+    (with the SHA-256 where a name has had several contents) → results, oldest first."""
     by_content: dict[tuple[str, str], list[Past]] = {}
     for entry in past:
-        by_content.setdefault((entry.dataset, entry.dataset_sha256), []).append(entry)
+        name = entry.selection.named(entry.dataset)
+        by_content.setdefault((name, entry.dataset_sha256), []).append(entry)
     names = [name for name, _ in by_content]
     return {
         f"{name} ({content[:8]})" if names.count(name) > 1 else name: rows
         for (name, content), rows in by_content.items()
     }
+
+
+def _selection(found: Any) -> Selection:
+    return Selection() if found is None else Selection(found.limit, tuple(found.tags), tuple(found.ids))
 
 
 def differing(rows: Sequence[Past]) -> list[dict[str, Any]]:
@@ -122,12 +134,12 @@ _PAST: Any = part(
     types={
         "summary": _SUMMARY,
         "graph": part(File, name=None),
-        "dataset": part(File, name=None, sha256=None),
+        "dataset": part(Dataset, name=None, sha256=None, selection=None),
     },
 )
 
 
-def _past(path: Path) -> Past:
+def past_of(path: Path) -> Past:
     """Raises RunError for a file that is no results file of `eval` or `score`."""
     found = read_results(path, MEASURED, _PAST)
     summary, made = found.summary, found.made or Made()
@@ -136,13 +148,14 @@ def _past(path: Path) -> Past:
     except ValueError:
         at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     return Past(
-        name=nfc(path.stem),
+        name=_KEPT_AT.sub("", nfc(path.stem)) if path.parent.name == KEPT_IN else nfc(path.stem),
         path=path,
         at=at if at.tzinfo else at.replace(tzinfo=UTC),
         label=made.label or "",
         graph=(found.graph and found.graph.name) or "",
         dataset=(found.dataset and found.dataset.name) or "",
         dataset_sha256=(found.dataset and found.dataset.sha256) or "",
+        selection=_selection(found.dataset and found.dataset.selection),
         settings=changed_settings(found.config or {}) if found.kind == "eval" else None,
         walks=found.kind == "eval" and walked(msgspec.to_builtins(summary)),
         questions=summary.questions,

@@ -120,7 +120,7 @@ def _methods(results: Sequence[Document]) -> Iterator[Block]:
         return
     yield Heading("Best per slice", 2)
     yield _best_per_slice(summaries)
-    yield Paragraph("By the mean alone; the command compare says which differences are more than chance.")
+    yield Paragraph("These are means only; run `compare` to see which differences are significant.")
 
 
 def methods(summaries: Mapping[str, Json]) -> View:
@@ -264,7 +264,7 @@ def _without_gold(summary: Json) -> str:
     failed = summary.get("failed_without_gold", 0)
     wrong = summary["without_gold"] - empty - failed
     more = f", {failed:,} failed" if failed else ""
-    return f"without a reference ({empty:,} rightly left empty, {wrong:,} answered with entities{more})"
+    return f"without a reference ({empty:,} correctly returned nothing, {wrong:,} returned entities{more})"
 
 
 def _counts(summary: Json) -> Iterator[Block]:
@@ -376,7 +376,12 @@ def _no_answer(summary: Json, level: int) -> Iterator[Block]:
         )
         for row in found["thresholds"]
     ]
-    head = ("--min-score", "no-answer questions left empty", recall, "questions with a reference left empty")
+    head = (
+        "--min-score",
+        "no-answer questions that return nothing",
+        recall,
+        "questions with a reference that return nothing",
+    )
     yield View(head, tuple(rows), ())
 
 

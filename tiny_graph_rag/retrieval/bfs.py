@@ -219,6 +219,7 @@ class BfsRetriever(Retriever):
                 depth=depth,
                 exclude_seeds=self.settings.exclude_seeds,
                 fast=fast,
+                may_compile=self.running.compiled,
                 most_steps=self.running.max_steps,
                 most_states=self.running.max_states,
             )

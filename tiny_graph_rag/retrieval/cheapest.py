@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import zeros_as_touched
-from tiny_graph_rag.columns.compiled import compiled
+from tiny_graph_rag.columns.compiled import can_compile, compiled
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval import search_fast
 from tiny_graph_rag.retrieval.filters import Filters
@@ -30,6 +30,7 @@ COMPARED_UP_TO = 1 << 22  # relations whose weights are compared before the firs
 MOST_STATES = (1 << 30) - 1  # walks into them are numbered by an int32
 LAST_QUESTION = 1 << 30  # marks are int32; long before that they are wiped
 KEPT_QUERIES = 1 << 12
+PATIENCE = 100_000  # relations that one question may look at before machine code is worth its start
 TABLES = "left", "weight", "least"  # of a Query
 
 
@@ -60,7 +61,8 @@ class Ranked:
 class CheapestWalks:
     """Ranks entities of one graph, question by question; one a thread, since it works in its own memory.
 
-    prices: as search_fast.Prices has them. fast: compiled. most_steps, most_states: the settings of these
+    prices: as search_fast.Prices has them. fast: compiled from the start; may_compile: where a question turns
+    out to be long. most_steps, most_states: the settings of these
     names. A question that would go beyond one is ranked by fewer hops, as many as stay within. Which these
     are is the same for any order of questions: none learns from another.
     """
@@ -76,10 +78,12 @@ class CheapestWalks:
         depth: int,
         exclude_seeds: bool,
         fast: bool,
+        may_compile: bool = True,
         most_steps: int = 0,
         most_states: int = 0,
     ) -> None:
         self.hops, self.depth, self.exclude_seeds, self.fast = hops, depth, exclude_seeds, fast
+        self.may_compile = may_compile and can_compile()
         self.prices = Prices(*prices)
         self.most_steps = most_steps or NO_LIMIT
         self.most_states = min(most_states or MOST_STATES, MOST_STATES)
@@ -100,6 +104,8 @@ class CheapestWalks:
 
     def rank(self, mentions: Sequence[WeighedMention], reading: Reading) -> Ranked:
         """The entities within the hops of the mentions' seeds, best first, at most `depth`."""
+        if not self.fast and self.may_compile:
+            return self._within_limits(mentions, reading, self._begun)
         return self._within_limits(mentions, reading, self._compiled if self.fast else self._interpreted)
 
     def trails(self, mentions: Sequence[WeighedMention], reading: Reading) -> dict[int, Trail]:
@@ -121,10 +127,21 @@ class CheapestWalks:
                     name = "steps" if limit.looked else "states"
                     cut = Cut(hops, f"max_{name}", getattr(self, f"most_{name}"))
 
+    def _begun(self, asked: _Asked, mentions: Mentions, hops: int, most: int, cut: Cut | None) -> Ranked:
+        """Interpreted, and from the beginning by machine code where a hub makes that long."""
+        patience = min(PATIENCE, self.most_steps)
+        try:
+            return self._interpreted(asked, mentions, hops, most, cut, patience)
+        except TooMuchError as limit:
+            if not limit.looked or patience == self.most_steps:
+                raise
+        return self._compiled(asked, mentions, hops, most, cut)
+
     def _interpreted(
-        self, asked: _Asked, mentions: Mentions, hops: int, most: int, cut: Cut | None
+        self, asked: _Asked, mentions: Mentions, hops: int, most: int, cut: Cut | None, looked: int = 0
     ) -> Ranked:
-        search = self._search(asked, mentions, hops, most)
+        """looked: relations to look at, at most; 0: as the limit has it."""
+        search = self._search(asked, mentions, hops, most, looked)
         rows = search.rank()
         walks = np.full((len(rows), self.hops), NO_STEP, dtype=np.int32)
         for place, row in enumerate(rows):
@@ -144,10 +161,10 @@ class CheapestWalks:
         search = self._search(asked, mentions, hops, most)
         return {row.entity: search.trail(row) for row in search.rank()}
 
-    def _search(self, asked: _Asked, mentions: Mentions, hops: int, most: int) -> Search:
+    def _search(self, asked: _Asked, mentions: Mentions, hops: int, most: int, looked: int = 0) -> Search:
         return Search(
             self._graph_read, asked.query, asked.price, self._evidence_read, mentions, hops, self.depth,
-            self.most_steps, most,
+            looked or self.most_steps, most,
         )  # fmt: skip
 
     def _compiled(self, asked: _Asked, mentions: Mentions, hops: int, most: int, cut: Cut | None) -> Ranked:

@@ -230,7 +230,7 @@ class OwnRetriever(Retriever):
         if left_out:
             lines.append(
                 t(
-                    "{spec}: {n} values of usage are no amounts (negative, NaN or infinite) and are left out",
+                    "{spec}: {n} values of usage are negative, NaN or infinite and were ignored",
                     spec=self.spec,
                     n=left_out,
                 )

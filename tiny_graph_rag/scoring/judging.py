@@ -28,12 +28,12 @@ from tiny_graph_rag.measures.textual import TextMatch, filled_by_text
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import ABSENT, NO_HOP, Run
 from tiny_graph_rag.scoring.kinds import (
-    Matching,
     folded_ends,
     judged_passages,
     judged_relations,
     reference_relations,
 )
+from tiny_graph_rag.scoring.matching import Matching
 from tiny_graph_rag.scoring.stretches import Stretch, counted
 from tiny_graph_rag.scoring.subgraphs import ends_on, returned_subgraph
 

@@ -7,7 +7,7 @@ id, or its text. One returned item fills one reference, and a later duplicate is
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -25,25 +25,11 @@ from tiny_graph_rag.measures.judged import JudgedKind, judge
 from tiny_graph_rag.measures.textual import TextMatch, filled_by_text
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import NO_HOP, Passage, Relation, Run
+from tiny_graph_rag.scoring.matching import ENDS, EXACT, ID
 
-ENDS, EXACT, ID = "ends", "exact", "id"  # when a returned relation is a reference
-RELATION_MATCHES = (ENDS, EXACT, ID)
-AUTO = "auto"  # passages: by id where a question has `reference_chunks`, else by text
 TEXT = TextMatch("text")
 
 Ends = Callable[[str], frozenset[int]]
-
-
-@dataclass(frozen=True, slots=True)
-class Matching:
-    """relations: one of RELATION_MATCHES. passages: None for AUTO."""
-
-    relations: str = ENDS
-    passages: TextMatch | None = None
-
-    @classmethod
-    def of(cls, relations: str, passages: str, threshold: float) -> Matching:
-        return cls(relations, None if passages == AUTO else TextMatch(passages, threshold))
 
 
 def reference_relations(question: Example) -> tuple[Relation, ...]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # the quick way loads none of these
     from tiny_graph_rag.gold.examples import EvalSet, Example
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures.textual import TextMatch
-    from tiny_graph_rag.scoring.kinds import Matching
+    from tiny_graph_rag.scoring.matching import Matching
 
 LARGE_BYTES = 1 << 22  # below, the careful way takes no longer than the eye notices
 TIES = ("list", "trec")  # of equal scores: as they stand in the file, or as trec_eval orders them

@@ -16,7 +16,7 @@ import numpy as np
 
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.study.explanation import Explanation
-from tiny_graph_rag.study.verdicts import RETURNED, WITHIN_HOPS
+from tiny_graph_rag.study.waterfall import RETURNED, WITHIN_HOPS
 
 WORTH_SAYING = 0.02  # of recall: less is not worth anybody's afternoon
 LINKING_GAIN = 0.05  # of recall@k, from gold seeds in place of linked ones
@@ -26,72 +26,69 @@ WITHIN = 0.9  # share of what lies beyond the hops that the recommended hop coun
 
 LARGEST_LOSS = "Most is lost at the step '{step}': {points} of 100 points of recall. {remedy}"
 REMEDY = {
-    "in graph": "There the gold set names what the graph lacks. `validate --fix-suggestions` proposes names "
-    "that it has; add aliases, or the entities themselves.",
-    "a seed linked": "These questions were linked to no entity. Add the words that people use as aliases to "
-    "the graph, or try --fuzzy 0.85 for misspelt names.",
+    "in graph": "These references are not in the graph. `validate --fix-suggestions` proposes names that "
+    "are; otherwise add aliases or the missing entities.",
+    "a seed linked": "No entity was recognised in these questions. Add the words that people use as "
+    "aliases to the graph, or try --fuzzy 0.85 for misspelt names.",
     "reachable": "No path leads from the seeds to these references. Check that the questions link to the "
     "right entities, and that the graph has the relations between them.",
-    "past filters": "There filter options keep references out; loosen them.",
+    "past filters": "Filter options remove these references; loosen them.",
     WITHIN_HOPS: "These references are farther from the seeds than --hops.",
     RETURNED: "These references were found neither by a path within --hops nor by the retriever's "
     "other parts.",
     "above min-score": "These references were reached, but score below --min-score; lower it.",
-    "within depth": "There references were reached but not returned; raise --depth.",
-    "in run": "There the retriever did not return the references at all: ask it for longer lists, and look "
-    "whether it names them as the graph does.",
-    "room in k": "There questions have more references than k; judge them at a larger --top-k.",
-    "recall@k": "There references were retrieved but stand below k. Another --retriever or a vocabulary file "
-    "may rank them higher, or a larger --top-k shows them.",
+    "within depth": "These references were reached but not returned; raise --depth.",
+    "in run": "The retriever did not return these references at all: ask it for longer lists, and check "
+    "that it uses the graph's names.",
+    "room in k": "These questions have more references than k; use a larger --top-k.",
+    "recall@k": "These references were retrieved but ranked below k. Another --retriever or a vocabulary "
+    "file may rank them higher; a larger --top-k includes them.",
 }
 # Of a retriever that walks no relations, one of the user's own among them.
-RANKED_BY_ITSELF = (
-    "There references were retrieved but stand below k: the retriever ranks others first. A larger --top-k "
-    "shows them."
-)
+RANKED_BY_ITSELF = "These references were retrieved but ranked below k. A larger --top-k includes them."
 UNWALKED = {"recall@k": RANKED_BY_ITSELF}
 MORE_HOPS = (
-    "{points} points are lost with references beyond --hops {hops}; --hops {wanted} would reach {share} % of "
-    "them. More hops also reach more that is wrong: see what they cost with `sweep` before choosing."
+    "{points} points are lost with references beyond --hops {hops}; --hops {wanted} would reach {share} "
+    "% of them. More hops also reach more wrong entities: check the effect with `sweep` before choosing."
 )
 BETTER_LINKING = (
-    "From the gold set's own seeds {measure} would be {gain} higher ({n} questions): work on linking "
+    "With the gold set's own seeds, {measure} would be {gain} higher ({n} questions): improve linking "
     "(aliases, --linker) before ranking."
 )
 ARBITRARY_ORDER = (
-    "The order of equals alone moves {measure} by up to {range} ({share} % of the questions have a tie at "
-    "rank {k}). A retriever with finer scores would decide what names decide now."
+    "Ties alone can change {measure} by up to {range} ({share} % of the questions have a tie at rank "
+    "{k}). Ties are broken by name; a retriever with finer scores would avoid this."
 )
 NOT_RECOGNISED = "names not recognised"
 NOT_LINKED = (
     "{n} of {of} questions: no entity recognised by name (seeds found by text for {by_text} of them). "
-    "{nearest}Add the words that people use as aliases to the graph, try --fuzzy 0.85 for misspelt names, or "
-    "check whether the question names anything that the graph has."
+    "{nearest}Add the words that people use as aliases to the graph, try --fuzzy 0.85 for misspelt "
+    "names, or check whether the question names an entity of the graph at all."
 )
 UNTRUE_HOP_TAG = (
-    "The tag {tag} is not what the graph says for {differ} of {n} questions: don't choose --hops by it."
+    "The tag {tag} doesn't match the graph in {differ} of {n} questions: don't choose --hops by it."
 )
 TRIED_ALL = (
-    "`{flag}` lifts {measure} over all questions ({measured}) from {whole_before} to {whole_after}: {won} go "
-    "better, {lost} worse. Of those that lose references here ({n}), from "
+    "`{flag}` raises {measure} over all questions ({measured}) from {whole_before} to {whole_after}: {won} "
+    "better, {lost} worse. On the questions that lose references here ({n}), from "
     "{before} to {after}. `fix` shows whether that holds on other questions."
 )
 TAKES = "CPU time a question: ×{times}."
 TRIED_UNSURE = (
-    "`{flag}` may help: {measure} over all questions ({measured}) goes from {whole_before} to {whole_after}, "
-    "{won} better and {lost} worse, which chance could do too (p {p})."
+    "`{flag}` may help: {measure} over all questions ({measured}) goes from {whole_before} to "
+    "{whole_after} ({won} better, {lost} worse), but this may be chance (p {p})."
 )
 TRIED_IN_VAIN = (
-    "`{flag}` was tried against this loss and brings no gain: {measure} of its questions ({n}) goes from "
-    "{before} to {after}."
+    "`{flag}` doesn't reduce this loss: {measure} of the questions concerned ({n}) goes from {before} to "
+    "{after}."
 )
 UNTRIED = (
-    "`{flag}` could not be tried on the questions that link to nothing ({losers}): it needs the extra "
-    "`{extra}`. `uv sync --extra {extra}` installs it."
+    "`{flag}` may help the questions in which no entity was recognised ({losers}), but it needs the "
+    "extra `{extra}`. Install it with `uv sync --inexact --extra {extra}`."
 )
 TRIED_AT_A_PRICE = (
-    "`{flag}` is not worth its price: it lifts {measure} of the questions that lose references here ({n}) "
-    "from {before} to {after}, but over all questions ({measured}) it goes from {whole_before} to "
+    "`{flag}` is not worth it: {measure} of the questions that lose references here ({n}) rises from "
+    "{before} to {after}, but over all questions ({measured}) it goes from {whole_before} to "
     "{whole_after}: {won} better, {lost} worse."
 )
 
@@ -280,7 +277,7 @@ def untrue_hop_tags(found: Explanation) -> Iterator[Advice]:
     for tag, slice_ in found.hop_tags.items():
         if slice_.questions and slice_.differ / slice_.questions >= 1 - WITHIN:
             yield Advice(
-                "untrue hop tag",
+                "wrong hop tag",
                 UNTRUE_HOP_TAG,
                 {"tag": tag, "differ": f"{slice_.differ:,}", "n": f"{slice_.questions:,}"},
                 {"tag": tag, "differ": slice_.differ, "questions": slice_.questions},

@@ -27,16 +27,16 @@ FOLDS, REPEATS = 5, 4  # every question is left out REPEATS times
 CHUNK_CELLS = 1 << 22
 NORMAL_FROM = 500  # observations that differ
 
-TOO_FEW = "{n} questions are too few to recommend by (fewer than {least})"
-TOO_FEW_GROUPS = "{n} groups of questions are too few to recommend by (fewer than {least})"
+TOO_FEW = "{n} questions are too few for a recommendation (at least {least} are needed)"
+TOO_FEW_GROUPS = "{n} groups of questions are too few for a recommendation (at least {least} are needed)"
 ONLY = "the only setting"
-BEST = "its mean is the best, and surely so"
-BEST_OF_ALIKE = "its mean is the best, but {alike} of {others} other settings can't be told apart from it"
+BEST = "it has the best mean; every other setting is significantly worse"
+BEST_OF_ALIKE = "it has the best mean, but {alike} of {others} other settings are not significantly worse"
 ALIKE = (
-    "the first, by hops and then as listed, of the settings that can't be told apart (the best mean is "
-    "{loss} higher, p {p}); those before it, if any, are surely worse"
+    "the first setting (fewest hops, then as listed) that is not significantly worse than the best (the "
+    "best mean is {loss} higher, p {p}); any setting before it scores significantly lower"
 )
-SMALL_LOSS = "loses {loss} against the best, no more than the tolerance of {tolerance}"
+SMALL_LOSS = "{loss} below the best mean, within the tolerance of {tolerance}"
 
 Table = NDArray[np.float64]
 
@@ -64,9 +64,9 @@ class Recommendation:
 
 
 RULE = (
-    "the first setting, by hops and then as listed, that no other beats in {measure} by more than "
-    "{tolerance} and by more than chance (paired randomisation test against all others at once, "
-    "p < {error}); none below {n} questions"
+    "the first setting (fewest hops, then as listed) that no other setting beats in {measure} "
+    "significantly and by more than {tolerance} (paired randomisation test against all others at once, p "
+    "< {error}); no recommendation below {n} questions"
 )
 
 

@@ -81,16 +81,15 @@ class Flip:
 
 
 ALIKE = (
-    "{name} can't be told apart from {baseline}: no measure differs by more than chance does ({figures}); "
-    "these {n} questions would show a difference of {smallest} four times in five"
+    "{name} and {baseline} don't differ significantly in any measure ({figures}); with {n} questions, a "
+    "true difference of {smallest} would be detected in 80 % of cases (before correction)"
 )
-ALIKE_BY_FEW = (
-    "{name} can't be told apart from {baseline}: no measure differs by more than chance does ({figures})"
-)
-MIXED = "{name} is better than {baseline} in {better}, worse in {worse}"
-BETTER, WORSE = "{name} is better than {baseline}: {figures}", "{name} is worse than {baseline}: {figures}"
-SURELY_BETTER = "{name} is better than {baseline}: {figures}; surely so in {n} of {all} measures"
-SURELY_WORSE = "{name} is worse than {baseline}: {figures}; surely so in {n} of {all} measures"
+ALIKE_BY_FEW = "{name} and {baseline} don't differ significantly in any measure ({figures})"
+MIXED = "{name} is significantly better than {baseline} in {better}, significantly worse in {worse}"
+BETTER = "{name} is significantly better than {baseline}: {figures}"
+WORSE = "{name} is significantly worse than {baseline}: {figures}"
+SURELY_BETTER = "{name} is significantly better than {baseline} in {n} of {all} measures: {figures}"
+SURELY_WORSE = "{name} is significantly worse than {baseline} in {n} of {all} measures: {figures}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,21 +128,22 @@ class Comparison:
 
     def _verdict(self, place: int) -> Told:
         rows = {measure: rows[place] for measure, rows in self.overall.items()}
+        tests = len(self.overall) * (len(self.systems) - 1)
         both = {"name": self.systems[place].name, "baseline": self.systems[0].name}
         ways = {measure: _way(measure, row) for measure, row in rows.items() if row.is_sure}
         if not ways:
             most = max(rows, key=lambda measure: abs(np.nan_to_num(rows[measure].difference)))
-            row, told = rows[most], both | {"figures": _figures(most, rows[most])}
+            row, told = rows[most], both | {"figures": _figures(most, rows[most], tests)}
             if math.isnan(row.smallest):
                 return Told(ALIKE_BY_FEW, told)
             return Told(ALIKE, told | {"n": f"{row.n:,}", "smallest": f"{row.smallest:.3f}"})
         better = [measure for measure, way in ways.items() if way > 0]
         worse = [measure for measure, way in ways.items() if way < 0]
         if better and worse:
-            better_by, worse_by = (_figures(item, rows[item]) for item in (better[0], worse[0]))
+            better_by, worse_by = (_figures(item, rows[item], tests) for item in (better[0], worse[0]))
             return Told(MIXED, both | {"better": better_by, "worse": worse_by})
         surest = min(better or worse, key=lambda measure: rows[measure].p_holm)
-        told = both | {"figures": _figures(surest, rows[surest])}
+        told = both | {"figures": _figures(surest, rows[surest], tests)}
         if len(rows) == 1:
             return Told(BETTER if better else WORSE, told)
         sure = {"n": str(len(better or worse)), "all": str(len(rows))}
@@ -155,9 +155,10 @@ def _way(measure: str, row: Compared) -> int:
     return int(np.sign(sign * row.difference))
 
 
-def _figures(measure: str, row: Compared) -> str:
+def _figures(measure: str, row: Compared, tests: int) -> str:
+    """The difference and its p. The interval is left to the table: it is not corrected for `tests`, p is."""
     p = "<.001" if row.p_holm < 0.001 else f"{row.p_holm:.3f}"
-    return f"{measure} {row.difference:+.3f}, {row.low:+.3f} … {row.high:+.3f}, p {p}"
+    return f"{measure} {row.difference:+.3f}, {'p (Holm)' if tests > 1 else 'p'} {p}"
 
 
 def compare(
@@ -190,12 +191,15 @@ def compare(
     notes = list(reasons)
     if len({name.graph_sha256 for name in systems}) > 1:
         notes.append(
-            said("the systems ran on different graphs: what differs may be the graph, not the retrieval")
+            said(
+                "the results come from different graphs: the graph may be the cause of the difference, "
+                "not the retrieval"
+            )
         )
     notes += [
         said(
-            "{name}: {n} of its questions failed or are not in the run; each has the worst value of every "
-            "measure",
+            "{name}: {n} of its questions failed or are not in the run; each gets the worst value of "
+            "every measure",
             name=system.name,
             n=f"{system.failed:,}",
         )

@@ -273,7 +273,7 @@ def _spread(rounds: Sequence[Mapping[Measure, Mean]]) -> str:
         f"{measure} {low:.3f}" if low == high else f"{measure} {low:.3f} to {high:.3f}"
         for measure, low, high in ranges
     )
-    return t("over {n} rounds: {means}", n=len(rounds), means=listed)
+    return t("over {n} runs: {means}", n=len(rounds), means=listed)
 
 
 def judge_on_graph(
@@ -297,7 +297,8 @@ def judge_on_graph(
         return replace(judged, kinds=kinds) if kinds else judged
     from tiny_graph_rag.measures.facts import RelationReference
     from tiny_graph_rag.measures.graph_facts import graph_facts
-    from tiny_graph_rag.scoring.kinds import Matching, judged_passages, judged_relations, reference_relations
+    from tiny_graph_rag.scoring.kinds import judged_passages, judged_relations, reference_relations
+    from tiny_graph_rag.scoring.matching import Matching
     from tiny_graph_rag.scoring.subgraphs import SentContexts, ends_on, returned_subgraph
 
     seeds = [frozenset(seed.entity for seed in linked_question.seeds) for linked_question in linked]

@@ -35,7 +35,8 @@ from tiny_graph_rag.study.hops import FreeHops, HopTag, hop_tags, walked_from
 from tiny_graph_rag.study.no_answer import NoAnswer, no_answer
 from tiny_graph_rag.study.ties import Ties, ties
 from tiny_graph_rag.study.unlinked import Unlinked, unlinked_questions
-from tiny_graph_rag.study.verdicts import Diagnosis, Limits, Step, Verdict, diagnose, waterfall
+from tiny_graph_rag.study.verdicts import diagnose
+from tiny_graph_rag.study.waterfall import Diagnosis, Limits, Step, Verdict, waterfall
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.nearest import Near

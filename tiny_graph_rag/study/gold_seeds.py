@@ -18,7 +18,8 @@ from tiny_graph_rag.linking.gold import GoldLinker
 from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.measures import judge
 from tiny_graph_rag.retrieval.base import Retriever
-from tiny_graph_rag.study.verdicts import Diagnosis, Step, diagnose, waterfall
+from tiny_graph_rag.study.verdicts import diagnose
+from tiny_graph_rag.study.waterfall import Diagnosis, Step, waterfall
 
 ASKED_AGAIN = 2000  # questions retrieved again, at most, for the waterfall from other seeds
 

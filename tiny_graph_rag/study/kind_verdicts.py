@@ -26,7 +26,7 @@ from tiny_graph_rag.measures.summary import rows_by_tag
 from tiny_graph_rag.run import Relation
 from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.hops import seed_columns
-from tiny_graph_rag.study.verdicts import WITHIN_HOPS, Limits, Step, Verdict, steps_of
+from tiny_graph_rag.study.waterfall import WITHIN_HOPS, Limits, Step, Verdict, steps_of
 
 Held = tuple[
     frozenset[int], ...

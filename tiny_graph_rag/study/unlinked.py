@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.language.tokens import words_tried
+from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion
 
 SHOWN = 3  # questions whose nearest names are looked up
@@ -66,14 +66,13 @@ def unlinked_questions(
 
 def _nearest(graph: KnowledgeGraph, examples: Sequence[Example]) -> tuple[NearestName, ...]:
     """Of the first questions with a name that is like some of their words."""
-    from tiny_graph_rag.gold.nearest import NearestNames
+    from tiny_graph_rag.linking.nearest import nearest_names
 
-    names, found = NearestNames.of(graph.entities), []
+    names, found = NameIndex.of(graph), list[NearestName]()
     for example in examples[: 4 * SHOWN]:
-        near = names.in_question(words_tried((example.query,)))
-        if near is not None:
-            words, nearest = near
-            found.append(NearestName(example.id, words, nearest.name))
+        found += [
+            NearestName(example.id, near.words, near.name) for near in nearest_names(example.query, names, 1)
+        ]
         if len(found) == SHOWN:
             break
     return tuple(found)

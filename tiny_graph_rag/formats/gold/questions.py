@@ -154,7 +154,7 @@ def _columns_kept(examples: Sequence[Example]) -> list[str]:
         return []
     more = " …" if len(counts) > NAMED_COLUMNS else ""
     listed = ", ".join(map(str, list(counts)[:NAMED_COLUMNS])) + more
-    return [said("kept without a use here: {names}", names=listed)]
+    return [said("columns kept but not used: {names}", names=listed)]
 
 
 def _renamed(examples: Sequence[Example]) -> tuple[list[Example], list[str]]:

@@ -18,7 +18,7 @@ from tiny_graph_rag.files import combined_sha256, note_read, sha256_meanwhile, s
 from tiny_graph_rag.formats.graphs.heads import GRAPH_FORMATS, GraphFormat, Head
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import Said, said
 
 if TYPE_CHECKING:
     from tiny_graph_rag.formats.graphs.listed import Columns
@@ -98,7 +98,7 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
             if missing:
                 raise GraphError(
                     said(
-                        "{path}: {name} needs {missing} beside it, which is missing",
+                        "{path}: {name} needs {missing} in the same folder; it is missing",
                         path=path,
                         name=format.name,
                         missing=missing[0],
@@ -257,14 +257,17 @@ def _graphs_in(folder: Path) -> list[tuple[GraphFormat, tuple[Path, ...]]]:
     return [(format, paths) for paths, format in found.items()]
 
 
-def _lies_beside(path: Path) -> str | None:
+def _lies_beside(path: Path) -> Said | None:
     """What to say of a file that a writer leaves beside its graph; None of any other."""
     for format in _formats():
         if path.is_file() and any(path.match(pattern) for pattern in format.besides):
-            return (
-                f"{path.name} is what {format.name} keeps beside its graph. The graph is "
-                f"{format.graph_file}: name it, or the folder that it lies in, with -g. Where a database "
-                "holds it, export it from there"
+            return said(
+                "{name} is a file that {writer} keeps next to its graph. The graph is {graph}: name it, "
+                "or its "
+                "folder, with -g. If a database holds the graph, export it from there",
+                name=path.name,
+                writer=format.name,
+                graph=format.graph_file,
             )
     return None
 

@@ -210,14 +210,14 @@ def json_of(path: Path) -> Any:
         try:  # NaN, which JSON lacks and Python writes; else its word has line and column
             return json.loads(bytes(text))
         except json.JSONDecodeError as wrong:
-            cut = "; the file seems cut off" if wrong.pos >= len(text) - 1 else ""
+            cut = said("; the file seems cut off") if wrong.pos >= len(text) - 1 else ""
             raise GraphError(
                 said(
                     "{path}:{lineno}:{colno}: not JSON: {msg}{cut}",
                     path=path,
                     lineno=wrong.lineno,
                     colno=wrong.colno,
-                    msg=wrong.msg,
+                    msg=said(wrong.msg),
                     cut=cut,
                 )
             ) from error

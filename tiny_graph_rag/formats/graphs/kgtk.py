@@ -28,6 +28,7 @@ from tiny_graph_rag.formats.graphs.rows import (
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
+HALF = "edges without one of their nodes (left out)"
 COLUMNS = {
     "node1": ("node1", "from", "subject"),
     "label": ("label", "predicate", "relation", "relationship"),
@@ -84,7 +85,7 @@ def read_kgtk(paths: Sequence[Path]) -> KnowledgeGraph:
             continue
         source, label, value = (cells[places[column]] for column in COLUMNS)
         if not source or not value:
-            rows.flaw("edges without one of their nodes (left out)", f"line {number}")
+            rows.flaw(HALF, f"line {number}")
             continue
         rows.end(source)
         if _NO_NODE.match(value):

@@ -51,7 +51,10 @@ def read_apoc(paths: Sequence[Path]) -> KnowledgeGraph:
         else:
             rows.problem(
                 number,
-                "wanted a 'type' of node or relationship and an 'id', got " + json_kind(row.get("type")),
+                said(
+                    "wanted a 'type' of node or relationship and an 'id', got {got}",
+                    got=json_kind(row.get("type")),
+                ),
             )
     return from_property_graph(path, rows.writer, nodes, edges, rows=rows)
 
@@ -75,7 +78,7 @@ def _lines(path: Path, rows: Rows) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
             yield number, decoder.decode(line)
         except (msgspec.DecodeError, RecursionError) as error:
-            cut = "; the file seems cut off" if number == text.count("\n") + 1 else ""
+            cut = said("; the file seems cut off") if number == text.count("\n") + 1 else ""
             rows.problem(number, said("not a JSON object: {error}{cut}", error=error, cut=cut))
 
 

@@ -217,7 +217,7 @@ def _parse(
         parser.Parse(b"", True)
     except expat.ExpatError as error:
         what = expat.ErrorString(error.code)
-        cut = "; the file seems cut off" if error.code in _CUT else ""
+        cut = said("; the file seems cut off") if error.code in _CUT else ""
         raise GraphError(
             said(
                 "{path}:{lineno}:{offset}: not XML: {what}{cut}",

@@ -311,7 +311,7 @@ def _lines(path: Path, problems: list[Said]) -> Iterator[tuple[str, dict[str, An
         try:
             row = parse_json(line)
         except NotJsonError as error:
-            cut = "; the file seems cut off" if error.column and number == text.count("\n") + 1 else ""
+            cut = said("; the file seems cut off") if error.column and number == text.count("\n") + 1 else ""
             problems.append(said("{at}{cut}", at=error.at(path, number), cut=cut))
             continue
         if isinstance(row, dict):

@@ -42,7 +42,7 @@ def read_trec(path: Path) -> WrittenRun:
     for number, fields, is_last in trec_lines(path, RunError):
         check_few(problems, RunError)
         if len(fields) != 6:
-            cut = "; the file seems cut off" if is_last else ""
+            cut = said("; the file seems cut off") if is_last else ""
             problems.append(
                 said(
                     "{name}:{number}: wanted 6 fields (question Q0 document rank score tag), got {n}{cut}",

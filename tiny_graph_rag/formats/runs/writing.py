@@ -29,7 +29,7 @@ def form_of(path: Path, given: str | None, *, option: str = "--save-run") -> str
     if form not in FORMS:
         naming = "--format" if option == "-o" else f"{option}-format"
         option = naming if given else f"{option} (by suffix; or name it with {naming})"
-        raise unknown(f"form of {option}", form, FORMS)
+        raise unknown(said("form of {option}", option=option), form, FORMS)
     if form == "parquet":
         try:
             import pyarrow.parquet  # noqa: F401 - asked for before the work, not after it

@@ -26,7 +26,7 @@ const name = (text) => el("bdi", {}, text);
 // Words of the page in its reader's language: English as it stands here, others from the server.
 let words = {};
 const t = (text, values = {}) => (words[text] ?? text).replace(/\{(\w+)\}/g, (_, key) => values[key]);
-const NO_ANSWER = "the server does not answer";
+const NO_ANSWER = "the server doesn't respond";
 const failed = (error) => t(error.status ? error.message : NO_ANSWER);
 function translate() {
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
@@ -87,8 +87,8 @@ async function flush() {
       say(t("saved, decision {n}", { n: taken.n }));
     } catch (error) {
       if (error.status === undefined || error.status === 403 || error.status >= 500) {
-        const why = error.status === 403 ? t("the server was started anew: open its new address, nothing is lost") : failed(error);
-        const waiting = queue.length === 1 ? t("1 decision waits to be saved") : t("{n} decisions wait to be saved", { n: queue.length });
+        const why = error.status === 403 ? t("the server was restarted: open its new address, nothing is lost") : failed(error);
+        const waiting = queue.length === 1 ? t("1 decision isn't saved yet") : t("{n} decisions aren't saved yet", { n: queue.length });
         banner("server", `${waiting}: ${why}`);
         setTimeout(flush, POLL);
         break;
@@ -180,7 +180,7 @@ function drawQuestion() {
   $("question").hidden = false;
   $("nothing").hidden = true;
   $("meta").textContent = [view.id, view.first ? t("judge first: {n}", { n: view.first }) : "", view.like.length ? t("looks like {ids}", { ids: view.like.join(", ") }) : "",
-    view.seeds.length ? t("names {names}", { names: view.seeds.join(", ") }) : view.seedless ? t("names no entity that the graph knows") : ""].filter(Boolean).join(" · ");
+    view.seeds.length ? t("names {names}", { names: view.seeds.join(", ") }) : view.seedless ? t("names no entity of the graph") : ""].filter(Boolean).join(" · ");
   $("context").replaceChildren(...view.context.map((turn) => el("li", {}, turn)));
   $("query").replaceChildren(name(view.query));
   $("tags").textContent = view.tags.length ? `${t("tags")}: ${view.tags.join(", ")}` : "";
@@ -215,12 +215,12 @@ function candidate(each, place) {
     each.words?.length ? el("div", {}, `${t("words")}: `, el("b", {}, each.words.join(", "))) : null,
     each.aliases?.length ? el("div", {}, `${t("also")}: ${each.aliases.join(", ")}`) : null,
     ranks ? el("div", {}, t("ranked by {ranks}", { ranks })) : null,
-    given !== undefined ? el("div", {}, t("came judged {grade}", { grade: given })) : null,
+    given !== undefined ? el("div", {}, t("already judged: {grade}", { grade: given })) : null,
     others.length ? el("div", { class: "others" }, t("judged by {names}", { names: others.join(", ") })) : null,
     now.relations.has(each.id) ? said(now.relations.get(each.id)) : null));
 }
 function said({ relations, left }) {
-  if (!relations.length) return el("p", { class: "soft" }, t("The graph has no relation of it."));
+  if (!relations.length) return el("p", { class: "soft" }, t("This entity has no relations in the graph."));
   return el("ul", { class: "relations" }, relations.map((one) => el("li", {}, walk([one]), one.description ? el("span", { class: "soft" }, ` ${one.description}`) : null)),
     left ? el("li", { class: "soft" }, t("… and {n} more", { n: left })) : null);
 }
@@ -264,10 +264,10 @@ function done(noAnswer = false) {
   const cameRelevant = Object.entries(now.view.given).some(([name, grade]) => grade > 0 && !judgedNow.has(name));
   const relevant = mine.some((grade) => grade > 0);
   if (!noAnswer && !relevant && !cameRelevant) {
-    say(mine.length ? t("nothing relevant judged: X says that the graph has no answer") : t("nothing judged yet: N goes on without"));
+    say(mine.length ? t("nothing judged relevant: press X if the graph has no answer") : t("nothing judged yet: press N to skip this question"));
     return;
   }
-  if (noAnswer && relevant) { say(t("you judged some relevant: undo that first")); return; }
+  if (noAnswer && relevant) { say(t("some entities are judged relevant: undo that first")); return; }
   if (noAnswer && cameRelevant) { say(t("this question came with references: grade them 0 first")); return; }
   if (noAnswer && !now.searched.has(now.id) && !now.askedOf.has(now.id)) {
     now.askedOf.add(now.id);
@@ -287,7 +287,7 @@ function done(noAnswer = false) {
 
 function edit(what) {
   now.editing = what;
-  $("editing").textContent = { query: t("the question"), tags: t("tags, with commas between"), note: t("note") }[what];
+  $("editing").textContent = { query: t("the question"), tags: t("tags, separated by commas"), note: t("note") }[what];
   $("text").value = what === "tags" ? now.view.tags.join(", ") : now.view[what];
   $("editor").hidden = false;
   $("text").focus();
@@ -364,15 +364,15 @@ async function agreement() {
   const { by_tag, differing } = await ask("/api/agreement");
   const figure = (value) => (value === null ? "–" : value.toFixed(3));
   $("kappa").replaceChildren(by_tag.length ? el("table", {},
-    el("thead", {}, el("tr", {}, [t("tag"), t("judged by both"), t("alike"), "κ", t("κ weighted")].map((each) => el("th", { scope: "col" }, each)))),
+    el("thead", {}, el("tr", {}, [t("tag"), t("judged by both"), t("equal"), "κ", t("κ weighted")].map((each) => el("th", { scope: "col" }, each)))),
     el("tbody", {}, by_tag.map((row) => el("tr", {}, [row.tag === "all" ? t("all") : row.tag, row.judged, row.same, figure(row.kappa), figure(row.weighted)].map((each) => el("td", {}, String(each)))))))
     : el("p", {}, t("No entity has been judged by two annotators yet.")));
   $("differing").replaceChildren(...(differing.length ? differing.map((each) => el("li", {},
     el("span", {}, name(each.query), " ", el("b", {}, name(each.name)), " ", el("span", { class: "soft" }, Object.entries(each.grades).map(([by, grade]) => `${by}: ${grade}`).join(", "))),
-    el("span", { class: "grades", role: "group", "aria-label": t("settle {name}", { name: each.name }) }, GRADES.map((grade) => el("button", {
+    el("span", { class: "grades", role: "group", "aria-label": t("decide the grade of {name}", { name: each.name }) }, GRADES.map((grade) => el("button", {
       type: "button", "data-grade": grade, "aria-pressed": String(each.agreed === grade),
       onclick: async () => { decide({ by: "agreed", question: each.question, what: "judge", entity: each.entity, grade }); await flush(); await agreement(); },
-    }, String(grade)))))) : [el("li", {}, t("Nowhere."))]));
+    }, String(grade)))))) : [el("li", {}, t("None."))]));
   if (!$("agreement").open) $("agreement").showModal();
 }
 
@@ -420,12 +420,12 @@ async function poll() {
   try {
     const { last, events, draft_changed } = await ask(`/api/changes?since=${now.last}`);
     banner("server", queue.length ? banners.get("server") : "");
-    banner("draft", draft_changed ? t("the draft on disk is another now: judgments go on and are kept; start `curate` again to see its new questions") : "");
+    banner("draft", draft_changed ? t("the draft file has changed: your judgments are kept; restart `curate` to see its new questions") : "");
     const foreign = events.filter((each) => each.by !== now.by);
     now.last = last;
     if (foreign.length) await refresh(foreign);
   } catch (error) {
-    banner("server", error.status === 403 ? t("the server was started anew: open its new address") : error.status ? failed(error) : t("the server does not answer; what you decide is kept in this window"));
+    banner("server", error.status === 403 ? t("the server was restarted: open its new address") : error.status ? failed(error) : t("the server doesn't respond; your decisions are kept in this window"));
   }
   setTimeout(poll, POLL);
 }
@@ -441,7 +441,7 @@ async function refresh(events) {
     const held = document.activeElement?.closest("#candidates") !== null;
     drawQuestion();
     if (held) focusCandidate();
-    say(t("{name} judged here too", { name: events.at(-1).by }));
+    say(t("{name} also judged this question", { name: events.at(-1).by }));
   }
 }
 async function who() {

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from functools import lru_cache, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from msgspec import UNSET
 
 from tiny_graph_rag.columns.arrays import found_in, stretches
 from tiny_graph_rag.config.sections import COMPACT
-from tiny_graph_rag.gold.references import References
 from tiny_graph_rag.graph.bfs import NOT_REACHED
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.report.json.numbers import number, steps_json
-from tiny_graph_rag.report.json.spelled import Remembered, Spelled, plain_json
+from tiny_graph_rag.report.json.spelled import Remembered, Spelled
+from tiny_graph_rag.results import Reference
+from tiny_graph_rag.results import Step as PathStep
 from tiny_graph_rag.run import NO_STEP
 from tiny_graph_rag.study.advice import recommendations
 from tiny_graph_rag.study.evaluate import Evaluation
 from tiny_graph_rag.study.explanation import Explanation
 from tiny_graph_rag.study.ties import Ties
-from tiny_graph_rag.study.verdicts import NO_ENTITY, NO_RANK, WITHIN_HOPS, Step, Verdict
+from tiny_graph_rag.study.waterfall import NO_ENTITY, NO_RANK, WITHIN_HOPS, Step, Verdict
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.advice import Trial
@@ -116,10 +116,10 @@ def walks_cut(evaluation: Evaluation) -> dict[str, Any]:
     return {"walks_cut": {"questions": len(evaluation.run.cuts), "limits": limits}} if limits else {}
 
 
-def references_json(
+def references_of(
     evaluation: Evaluation, questions: range, written_ranks: int, spelled: Spelled
-) -> Iterator[bytes]:
-    """JSON of the references of each question: as written, and what became of them with what shows it.
+) -> Iterator[list[Reference]]:
+    """The references of each question: as written, and what became of them with what shows it.
 
     written_ranks: how much of the ranking the file holds; a walk that stands there is not repeated here.
     """
@@ -128,91 +128,55 @@ def references_json(
     references = judgments.references.of_questions(np.asarray(questions))
     question = references.questions + questions.start
     items = judgments.item_offsets[question] + references.items
-    verdicts = found.verdicts[items]
-    listed = np.where(verdicts >= min(LISTED), found.entities[items], NO_ENTITY)
-    parts: list[Iterable[bytes]] = [
-        _written(references, spelled),
-        _outcomes(evaluation, items),
-        _matched(references, listed, spelled),
-    ]
+    verdicts, entities = found.verdicts[items], found.entities[items].tolist()
+    ids: Remembered[int, list[str]] = Remembered(
+        lambda code: [spelled.ids[entity] for entity in references.named[code].entities]
+    )
+    written: list[Reference] = []
+    for code, grade, shares, verdict, rank, hop, entity in zip(
+        *(column.tolist() for column in (references.codes, references.grades, references.shares)),
+        *(column.tolist() for column in (verdicts, found.ranks[items], found.hops[items])),
+        entities,
+        strict=True,
+    ):
+        named, is_listed = references.named[code], verdict >= min(LISTED) and entity != NO_ENTITY
+        written.append(
+            Reference(
+                named.name,
+                grade,
+                ids[code],
+                named.resolved_by,
+                len(named.entities) > 1,
+                bool(shares),
+                str(VERDICTS[verdict]),
+                None if rank == NO_RANK else rank,
+                None if hop == NOT_REACHED else hop,
+                spelling_of(spelled, entity, named.name) if is_listed else UNSET,
+            )
+        )
     if not compact:
         block = slice(*judgments.item_offsets[[questions.start, questions.stop]].tolist())
         paths = _paths(evaluation, block, written_ranks, spelled)
-        parts.append([b',"path":' + paths[item] if item in paths else b"" for item in items.tolist()])
-    near, tried = partial(_nearest, evaluation, spelled), partial(_tried, evaluation, spelled)
-    evidence: dict[Verdict, tuple[Callable[[int], bytes], NDArray[np.integer[Any]]]] = {
-        Verdict.NOT_IN_GRAPH: (Remembered(near).__getitem__, references.codes),
-        Verdict.NO_SEED: (Remembered(tried).__getitem__, question),
-    }
-    if not compact:
+        for reference, item in zip(written, items.tolist(), strict=True):
+            reference.path = paths.get(item, UNSET)
         above = _above(evaluation, questions, spelled)
-        evidence[Verdict.RANKED_BELOW_K] = above.__getitem__, references.questions
-    column = [b""] * len(items)
-    for verdict, (told, keys) in evidence.items():
-        rows = np.flatnonzero(verdicts == verdict)
-        for row, key in zip(rows.tolist(), keys[rows].tolist(), strict=True):
-            column[row] = told(key)
-    every = list(map(b"".join, zip(*parts, column, strict=True)))
+        for row in np.flatnonzero(verdicts == Verdict.RANKED_BELOW_K).tolist():
+            written[row].above = above[int(references.questions[row])]
+    for row in np.flatnonzero(verdicts == Verdict.NOT_IN_GRAPH).tolist():
+        near = evaluation.explanation.nearest.get(written[row].name, ())
+        written[row].nearest = [one.name for one in near]
+    for row in np.flatnonzero(verdicts == Verdict.NO_SEED).tolist():
+        written[row].tried = list(evaluation.linked[int(question[row])].tried)
     for low, high in pairwise(references.offsets.tolist()):
-        yield b"[%b}]" % b"},".join(every[low:high]) if high > low else b"[]"
+        yield written[low:high]
 
 
-def _written(references: References, spelled: Spelled) -> Iterable[bytes]:
-    """References as the gold set has them, open for what became of them."""
-
-    def spell(key: tuple[int, int, bool]) -> bytes:
-        code, grade, shares = key
-        named = references.named[code]
-        fields = {
-            "name": named.name,
-            "grade": grade,
-            "entity_ids": [spelled.ids[entity] for entity in named.entities],
-            "resolved_by": named.resolved_by,
-            "ambiguous": len(named.entities) > 1,
-            "shares_entity": shares,
-        }
-        return spelled.encoded(fields).removesuffix(b"}")
-
-    columns = (references.codes, references.grades, references.shares)
-    keys = zip(*(column.tolist() for column in columns), strict=True)
-    return map(spelled.remembered("written", spell).__getitem__, keys)
-
-
-def _matched(references: References, listed: NDArray[np.int32], spelled: Spelled) -> Iterable[bytes]:
-    """The spelling that brought each reference its entity, where that is in the list. listed: NO_ENTITY
-    elsewhere."""
-
-    def spell(key: tuple[int, int]) -> bytes:
-        code, entity = key
-        if entity == NO_ENTITY:
-            return b""
-        return b',"matched":' + spelled.shown[spelling_of(spelled, entity, references.named[code].name)]
-
-    keys = zip(references.codes.tolist(), listed.tolist(), strict=True)
-    return map(spelled.remembered("matched", spell).__getitem__, keys)
-
-
-def _outcomes(evaluation: Evaluation, items: NDArray[np.int64]) -> Iterable[bytes]:
-    """Verdict, rank and hop of each item."""
-    found = evaluation.explanation.diagnosis
-    columns = (found.verdicts[items], found.ranks[items], found.hops[items])
-    return map(_outcome, *(column.tolist() for column in columns))
-
-
-@lru_cache(maxsize=1 << 14)
-def _outcome(verdict: int, rank: int, hop: int) -> bytes:
-    fields = {
-        "verdict": str(VERDICTS[verdict]),
-        "rank": None if rank == NO_RANK else rank,
-        "hop": None if hop == NOT_REACHED else hop,
-    }
-    return b"," + plain_json(fields)[1:-1]
-
-
-def _paths(evaluation: Evaluation, items: slice, written_ranks: int, spelled: Spelled) -> dict[int, bytes]:
+def _paths(
+    evaluation: Evaluation, items: slice, written_ranks: int, spelled: Spelled
+) -> dict[int, list[PathStep]]:
     """Item → the walk to a reference that stands below what is written, or would have been reached."""
     found, run, missed = evaluation.explanation.diagnosis, evaluation.run, evaluation.explanation.missed
-    paths: dict[int, bytes] = {}
+    paths: dict[int, list[PathStep]] = {}
     if run.walks is not None:
         rows = found.rows[items]
         low = rows - run.offsets[found.questions[items]] >= written_ranks
@@ -240,19 +204,7 @@ def spelling_of(spelled: Spelled, entity: int, reference: str) -> str:
     return str([*exact, *(candidate for candidate in known if fold(candidate) == folded), known[0]][0])
 
 
-def _nearest(evaluation: Evaluation, spelled: Spelled, code: int) -> bytes:
-    """The names most like one that the graph lacks."""
-    name = evaluation.judgments.references.named[code].name
-    near = evaluation.explanation.nearest.get(name, ())
-    return b',"nearest":' + spelled.encoded([one.name for one in near])
-
-
-def _tried(evaluation: Evaluation, spelled: Spelled, question: int) -> bytes:
-    """What was looked for where nothing was linked."""
-    return b',"tried":' + spelled.encoded(list(evaluation.linked[question].tried))
-
-
-def _above(evaluation: Evaluation, questions: range, spelled: Spelled) -> list[bytes]:
+def _above(evaluation: Evaluation, questions: range, spelled: Spelled) -> list[list[str]]:
     """Of each question what stands within the first k and is no reference: it would have to make room."""
     run, judgments = evaluation.run, evaluation.judgments
     offsets = run.offsets[questions.start : questions.stop + 1]
@@ -261,9 +213,9 @@ def _above(evaluation: Evaluation, questions: range, spelled: Spelled) -> list[b
     entities = run.entities[stretches(offsets[:-1], lengths)]
     keys = (owner + questions.start) * judgments.universe + entities
     kept = ~found_in(judgments.pair_keys, keys)
-    ids = list(map(spelled.id_json.__getitem__, entities[kept].tolist()))
+    ids = list(map(spelled.ids.__getitem__, entities[kept].tolist()))
     bounds = [0, *np.cumsum(np.bincount(owner[kept], minlength=len(questions))).tolist()]
-    return [b',"above":[%b]' % b",".join(ids[low:high]) for low, high in pairwise(bounds)]
+    return [ids[low:high] for low, high in pairwise(bounds)]
 
 
 def _ties(found: Ties) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,8 +20,10 @@ Made = Mapping[str, Any]
 """`at` (UTC, ISO 8601), `command` and `label` (null where none) of the run that made a file; `patch` where
 one was applied."""
 
+_ENCODER = msgspec.json.Encoder()
+
 if TYPE_CHECKING:
-    from tiny_graph_rag.study.verdicts import Step
+    from tiny_graph_rag.study.waterfall import Step
 
 
 def head(kind: str, made: Made | None = None, **fields: Any) -> dict[str, Any]:
@@ -37,6 +40,15 @@ def whole(document: Mapping[str, Any]) -> bytes:
     return (json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode(
         "utf-8", "replace"
     )
+
+
+def packed(record: Any) -> bytes:
+    """JSON in one line; a number that is not finite is null, and what is no UTF-8 in a name is `?`."""
+    try:
+        return _ENCODER.encode(record)
+    except UnicodeEncodeError:
+        text = json.dumps(msgspec.to_builtins(record), ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "replace")
 
 
 def opened(fields: Mapping[str, Any]) -> bytes:

@@ -5,27 +5,25 @@ Described in docs/results.md; its types are those of tiny_graph_rag/results.py.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from operator import add
 from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
+from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
 from tiny_graph_rag.config.sections import COMPACT
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.measures import Measure
-from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
 from tiny_graph_rag.measures.statistics import mean_of
 from tiny_graph_rag.report.json.explained import (
     explained_summary,
     perturbed_json,
-    references_json,
+    references_of,
     walks_cut,
 )
 from tiny_graph_rag.report.json.numbers import (
@@ -35,6 +33,7 @@ from tiny_graph_rag.report.json.numbers import (
     latency_document,
     number,
     opened,
+    packed,
     slice_document,
     steps_json,
     token_fields,
@@ -42,12 +41,12 @@ from tiny_graph_rag.report.json.numbers import (
 from tiny_graph_rag.report.json.spelled import (
     Spelled,
     cut_json,
-    encoder,
-    linked_json,
-    numbers_json,
+    linked_seeds,
+    numbers,
     ranked_json,
-    rankings_json,
+    rankings,
 )
+from tiny_graph_rag.results import Answer, Entity, Linking, Question
 from tiny_graph_rag.run import Relation
 from tiny_graph_rag.study.evaluate import Evaluation
 
@@ -65,13 +64,12 @@ def document_parts(evaluation: Evaluation, made: Made | None = None) -> Iterator
         "summary": _with_answers(summary(evaluation), evaluation),
     }
     yield opened(head("eval", made, **fields))
-    spelled = Spelled(evaluation.graph, encoder(len(evaluation.examples)))
+    spelled = Spelled(evaluation.graph)
     yield b',\n  "results": ['
     for first in range(0, len(evaluation.examples), QUESTIONS_AT_ONCE):
         block = range(first, min(first + QUESTIONS_AT_ONCE, len(evaluation.examples)))
-        yield (b",\n    " if first else b"\n    ") + b",\n    ".join(
-            questions_json(evaluation, block, spelled)
-        )
+        lines = map(packed, written_questions(evaluation, block, spelled))
+        yield (b",\n    " if first else b"\n    ") + b",\n    ".join(lines)
     yield b'\n  ],\n  "entities": {'
     mentioned = spelled.mentioned
     for first in range(0, len(mentioned), ENTITIES_AT_ONCE):
@@ -105,32 +103,13 @@ def _links_by_model(evaluation: Evaluation) -> bool:
     return any(seed.spent is not None for seed in evaluation.linked)
 
 
-def _answer(evaluation: Evaluation, row: int, spelled: Spelled) -> tuple[bytes, bytes]:
-    """What a question's answer and its links cost and say, where a model was asked for them."""
-    answered, linked = b"null", b""
-    if evaluation.linked[row].spent is not None:
-        from tiny_graph_rag.report.json.answers import linking
-
-        linked = b',"linking":' + spelled.encoded(linking(evaluation.linked[row]))
-    if evaluation.answered is not None:
-        from tiny_graph_rag.report.json.answers import answer
-
-        answered = spelled.encoded(answer(evaluation.answered.answers, row, spelled))
-    return answered, linked
-
-
 def _entities_json(rows: Sequence[int], spelled: Spelled) -> Iterator[bytes]:
     """Objects of `entities`, each with its id as its key."""
     known = spelled.graph.entities
     spelled.mention(np.array(rows))
-    columns = (
-        map(spelled.id_json.__getitem__, rows),
-        map(spelled.name_json.__getitem__, rows),
-        map(spelled.shown.__getitem__, map(known.types.__getitem__, rows)),
-        map(spelled.encoded, known.descriptions.take(np.array(rows))),
-    )
-    for part in zip(*columns, strict=True):
-        yield b'%b: {"name":%b,"type":%b,"description":%b}' % part
+    names, descriptions = known.names.take(np.array(rows)), known.descriptions.take(np.array(rows))
+    for row, name, description in zip(rows, names, descriptions, strict=True):
+        yield packed(spelled.ids[row]) + b": " + packed(Entity(name, known.types[row], description))
 
 
 def entities(graph: KnowledgeGraph, rows: Iterable[int]) -> dict[str, dict[str, str]]:
@@ -228,57 +207,70 @@ def _own(evaluation: Evaluation, row: int) -> dict[str, Any]:
 
 def question(evaluation: Evaluation, row: int, spelled: Spelled | None = None) -> dict[str, Any]:
     """One object of `results`, without its answer."""
-    spelled = spelled or Spelled(evaluation.graph)
     unanswered = replace(evaluation, answered=None)
-    found: dict[str, Any] = json.loads(*questions_json(unanswered, range(row, row + 1), spelled))
+    (one,) = written_questions(unanswered, range(row, row + 1), spelled or Spelled(evaluation.graph))
+    found: dict[str, Any] = msgspec.to_builtins(one)
     return found
 
 
-def questions_json(evaluation: Evaluation, questions: range, spelled: Spelled) -> Iterator[bytes]:
+def written_questions(evaluation: Evaluation, questions: range, spelled: Spelled) -> Iterator[Question]:
     """Objects of `results`, one a question."""
     config, run, block = evaluation.config, evaluation.run, slice(questions.start, questions.stop)
     written = config.evaluation.shown_ranks
     compact = config.running.results == COMPACT
     if compact:
         written = config.evaluation.top_k
+    measures = [str(measure) for measure in evaluation.scores]
+    columns = [numbers(column[block]) for column in evaluation.scores.values()]
     parts = zip(
         questions,
-        rankings_json(run, questions, written, spelled, evaluation.reasons, walks=not compact),
-        references_json(evaluation, questions, written, spelled),
-        _metrics_json(evaluation.scores, block, spelled),
-        _confusions_json(evaluation, questions, spelled),
-        numbers_json(evaluation.latency.seconds[block], spelled),
+        rankings(run, questions, written, spelled, evaluation.reasons, walks=not compact),
+        references_of(evaluation, questions, written, spelled),
+        zip(*columns, strict=True) if columns else [()] * len(questions),
+        confusions(evaluation, questions),
+        numbers(evaluation.latency.seconds[block]),
         strict=True,
     )
-    for row, ranking, references, metrics, confusion, seconds in parts:
-        answer, linking = _answer(evaluation, row, spelled)
-        yield (b'%b,"ranked":%b,"references":%b,"metrics":%b,"answer":%b,%b,"latency_seconds":%b%b}') % (
-            spelled.encoded(_asked(evaluation, row, spelled)).removesuffix(b"}"),
-            ranking,
-            references,
-            metrics,
-            answer,
-            confusion,
-            seconds,
-            linking,
+    for row, ranked, references, values, (right, wrong, missed), seconds in parts:
+        example = evaluation.examples[row]
+        yield Question(
+            id=example.id,
+            query=example.query,
+            context=list(example.context) or UNSET,
+            ground_truth=list(example.ground_truth) or UNSET,
+            tags=list(example.tags),
+            group=UNSET if example.group is None else example.group,
+            linked=linked_seeds(evaluation.linked[row], spelled),
+            **cut_json(run, row),
+            **_own(evaluation, row),
+            **_kinds(evaluation, row),
+            ranked=ranked,
+            references=references,
+            metrics=dict(zip(measures, values, strict=True)),
+            answer=_answer(evaluation, row, spelled),
+            tp=[spelled.names[entity] for entity in right],
+            fp=[spelled.names[entity] for entity in wrong],
+            fn=missed,
+            latency_seconds=seconds,
+            linking=_linking(evaluation, row),
         )
 
 
-def _asked(evaluation: Evaluation, row: int, spelled: Spelled) -> dict[str, Any]:
-    """What a question's object begins with."""
-    example = evaluation.examples[row]
-    return {
-        "id": example.id,
-        "query": example.query,
-        **({"context": list(example.context)} if example.context else {}),
-        **({"ground_truth": list(example.ground_truth)} if example.ground_truth else {}),
-        "tags": list(example.tags),
-        **({"group": example.group} if example.group is not None else {}),
-        "linked": linked_json(evaluation.linked[row], spelled),
-        **cut_json(evaluation.run, row),
-        **_own(evaluation, row),
-        **_kinds(evaluation, row),
-    }
+def _answer(evaluation: Evaluation, row: int, spelled: Spelled) -> Answer | None:
+    if evaluation.answered is None:
+        return None
+    from tiny_graph_rag.report.json.answers import answer  # retrieval alone loads nothing of it
+
+    return Answer(**answer(evaluation.answered.answers, row, spelled))
+
+
+def _linking(evaluation: Evaluation, row: int) -> Linking | UnsetType:
+    """What a question's links cost, where a model was asked for them."""
+    if evaluation.linked[row].spent is None:
+        return UNSET
+    from tiny_graph_rag.report.json.answers import linking
+
+    return Linking(**linking(evaluation.linked[row]))
 
 
 def _reference(reference: Relation | str) -> dict[str, str]:
@@ -308,16 +300,6 @@ def _kinds(evaluation: Evaluation, row: int) -> dict[str, Any]:
     }
 
 
-def _metrics_json(scores: Mapping[Measure, Column], block: slice, spelled: Spelled) -> Iterator[bytes]:
-    """`metrics` of each question."""
-    names = [spelled.encoded(str(score)) + b":" for score in scores]
-    columns = [numbers_json(column[block], spelled) for column in scores.values()]
-    if not columns:
-        yield from [b"{}"] * (block.stop - block.start)
-    for values in zip(*columns, strict=True):
-        yield b"{%b}" % b",".join(map(add, names, values))
-
-
 def confusions(evaluation: Evaluation, questions: range) -> Iterator[tuple[list[int], list[int], list[str]]]:
     """Of each question the entities that the first k hold rightly and wrongly, and the references missed."""
     judged, cutoff = evaluation.judged, evaluation.config.evaluation.top_k
@@ -343,14 +325,6 @@ def _split(values: list[T], counts: NDArray[np.integer[Any]]) -> Iterator[list[T
     """Of each question its values. counts: how many each has."""
     for low, high in pairwise([0, *np.cumsum(counts).tolist()]):
         yield values[low:high]
-
-
-def _confusions_json(evaluation: Evaluation, questions: range, spelled: Spelled) -> Iterator[bytes]:
-    """Names of what the first k hold rightly (tp) and wrongly (fp), and of the references they miss (fn)."""
-    names, shown = spelled.name_json.__getitem__, spelled.shown.__getitem__
-    for right, wrong, missed in confusions(evaluation, questions):
-        parts = map(names, right), map(names, wrong), map(shown, missed)
-        yield b'"tp":[%b],"fp":[%b],"fn":[%b]' % tuple(map(b",".join, parts))
 
 
 def ranked(evaluation: Evaluation, row: int, most: int, spelled: Spelled) -> list[dict[str, Any]]:

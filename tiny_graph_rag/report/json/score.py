@@ -5,7 +5,6 @@ Questions come first and the summary last, because nothing but columns of scores
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
+from msgspec import UNSET
 
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column
@@ -24,12 +24,13 @@ from tiny_graph_rag.report.json.numbers import (
     headline,
     latency_document,
     number,
+    packed,
     slice_document,
     steps_json,
     token_fields,
 )
 from tiny_graph_rag.scoring.stretches import Collected, Names, Stretch
-from tiny_graph_rag.study.verdicts import NO_RANK, Diagnosis, Listed, Verdict
+from tiny_graph_rag.study.waterfall import NO_RANK, Diagnosis, Listed, Verdict
 
 if TYPE_CHECKING:
     from tiny_graph_rag.config import Config
@@ -37,18 +38,10 @@ if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import Example
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures.textual import TextMatch
-    from tiny_graph_rag.scoring.kinds import Matching
+    from tiny_graph_rag.results import Question
+    from tiny_graph_rag.scoring.matching import Matching
 
 _ENCODER = msgspec.json.Encoder()
-
-
-def _packed(fields: dict[str, Any]) -> bytes:
-    """JSON of fields that may name files; what is no UTF-8 in a name is written as `?`."""
-    try:
-        return _ENCODER.encode(fields)
-    except UnicodeEncodeError:
-        text = json.dumps(msgspec.to_builtins(fields), ensure_ascii=False, separators=(",", ":"))
-        return text.encode("utf-8", "replace")
 
 
 def document_parts(
@@ -65,7 +58,7 @@ def document_parts(
     """The file, piece by piece; `collected` and `listed` are filled on the way. sources: more of the head,
     that is known when all has passed by.
     """
-    yield _packed(head).removesuffix(b"}") + b',\n"results": ['
+    yield packed(head).removesuffix(b"}") + b',\n"results": ['
     mentioned: dict[str, None] = {}
     first = True
     for part in passing:
@@ -85,7 +78,7 @@ def document_parts(
         "summary": summary(collected, collected.found(), cutoff, usage) | _why(collected, listed),
         "entities": known,
     }
-    yield b"\n],\n" + _packed(found).removeprefix(b"{") + b"\n"
+    yield b"\n],\n" + packed(found).removeprefix(b"{") + b"\n"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,10 +115,10 @@ def written(stretch: Stretch, wish: Wish) -> Written:
     found_why = None if stretch.borne is None else listed.add(stretch.judged, stretch.borne)
     for item in question_rows(stretch, columns, wish.cutoff, wish.shown, found_why):
         if stretch.borne is not None:
-            mentioned.update(dict.fromkeys(row["id"] for row in item["ranked"]))
-            for reference in item["references"]:
-                mentioned.update(dict.fromkeys(reference["entity_ids"]))
-        lines.append(_ENCODER.encode(item))
+            mentioned.update(dict.fromkeys(entity.id for entity in item.ranked))
+            for reference in item.references:
+                mentioned.update(dict.fromkeys(reference.entity_ids))
+        lines.append(packed(item))
     return Written(lines, list(mentioned), collected, listed)
 
 
@@ -226,8 +219,9 @@ def question_rows(
     cutoff: int,
     shown: int,
     why: Diagnosis | None = None,
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Question]:
     """One object of `results` a question. why: verdicts of its references, where they are known."""
+    from tiny_graph_rag.results import Question, Ranked, Reference  # a large run's brief lines need none
     from tiny_graph_rag.run import NO_HOP
 
     judged = stretch.judged
@@ -246,35 +240,34 @@ def question_rows(
         references = stretch.references[place]
         sharing = Counter(item for *_, item in references)
         seconds = stretch.latency_seconds.get(question)
-        yield {
-            "id": question,
-            "query": stretch.queries[place] if stretch.queries else "",
-            "tags": list(stretch.tags[place]) if stretch.tags else [],
-            **({"group": stretch.groups[place]} if stretch.groups and stretch.groups[place] else {}),
-            "linked": [],
-            "ranked": [
-                {"id": key, "name": name, "score": points if math.isfinite(points) else None, "hop": NO_HOP}
+        yield Question(
+            id=question,
+            query=stretch.queries[place] if stretch.queries else "",
+            tags=list(stretch.tags[place]) if stretch.tags else [],
+            group=(stretch.groups[place] if stretch.groups else None) or UNSET,
+            linked=[],
+            ranked=[
+                Ranked(key, name, points if math.isfinite(points) else None, NO_HOP)
                 for key, name, points in ranked
             ],
-            "references": [
-                {
-                    "name": name,
-                    "grade": grade,
-                    "entity_ids": ids,
-                    "resolved_by": level,
-                    "ambiguous": len(ids) > 1,
-                    "shares_entity": sharing[item] > 1,
+            references=[
+                Reference(
+                    name,
+                    grade,
+                    ids,
+                    level,
+                    len(ids) > 1,
+                    sharing[item] > 1,
                     **({} if why is None else _verdict(why, first_item[place] + item)),
-                }
+                )
                 for name, grade, ids, level, item in references
             ],
-            "metrics": dict(zip(spellings, map(number, values[place]), strict=True)),
-            "answer": None,
-            "tp": [name for name, relevant in zip(names, hit[place], strict=False) if relevant],
-            "fp": [name for name, relevant in zip(names, hit[place], strict=False) if not relevant],
-            "fn": [name for name, *_, item in references if item not in filled],
-            "latency_seconds": seconds,
-        }
+            metrics=dict(zip(spellings, map(number, values[place]), strict=True)),
+            tp=[name for name, relevant in zip(names, hit[place], strict=False) if relevant],
+            fp=[name for name, relevant in zip(names, hit[place], strict=False) if not relevant],
+            fn=[name for name, *_, item in references if item not in filled],
+            latency_seconds=seconds,
+        )
 
 
 def _verdict(why: Diagnosis, item: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.tables import TableWriter, guarded
-from tiny_graph_rag.gold.stamp import Drift
+from tiny_graph_rag.gold.pin import Drift
 from tiny_graph_rag.gold.validate import Validation
 from tiny_graph_rag.report.json.numbers import Made, closed_with_rows, head, mean_fields, number, opened
 from tiny_graph_rag.report.json.results import dataset_json

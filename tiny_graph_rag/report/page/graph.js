@@ -60,7 +60,7 @@ function graphPage(data) {
   return [
     el("header", { class: "masthead" }, el("div", {}, el("h1", {}, name(data.name)),
       el("p", { class: "facts" }, el("span", {}, plural(data.entities, "entity", "entities")), el("span", {}, plural(data.relations, "relation")), el("span", {}, t("{n} drawn", { n: count(size) }))))),
-    data.leftOut.length ? el("p", { class: "note small" }, `${t("Left out:")} ${data.leftOut.join("; ")}.`) : null,
+    data.leftOut.length ? el("p", { class: "note small" }, `${t("Not drawn:")} ${data.leftOut.join("; ")}.`) : null,
     el("section", {}, el("form", { class: "controls", onsubmit: (event) => event.preventDefault() }, el("label", { class: "grow" }, el("span", {}, t("find")), search)),
       el("div", { class: "canvas graph-canvas" }, picture),
       el("p", { class: "legend" }, types.slice(0, TONES).map((each, at) => el("span", { class: `type-key line-${at}` }, at === TONES - 1 && types.length > TONES ? t("other types") : cut(each, 40))))),

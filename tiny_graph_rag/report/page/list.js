@@ -59,7 +59,7 @@ function flipsOf(data, other) {
   });
 }
 
-const CHANGES = { won: "won there", lost: "lost there", mixed: "mixed" };
+const CHANGES = { won: "better there", lost: "worse there", mixed: "mixed" };
 
 function matching(index, state, flips) {
   const bit = state.verdict ? 1 << index.verdictNames.indexOf(state.verdict) : 0;
@@ -106,7 +106,7 @@ function listSection(data, state) {
     sort: choice(t("sorted"), "file", [["file", t("as in the file")], ["worst", t("worst first")], ["best", t("best first")], ["references", t("most references")]], (sort) => state.set({ sort })),
   };
   if (data.peers.length) {
-    controls.beside = choice(t("beside"), state.beside, data.peers.map((each) => [each.name, cut(each.name, 40)]), (beside) => state.set({ beside }));
+    controls.beside = choice(t("compare with"), state.beside, data.peers.map((each) => [each.name, cut(each.name, 40)]), (beside) => state.set({ beside }));
     controls.flip = choice(t("flipped"), "", [any, ["any", t("every flip")], ...Object.entries(CHANGES).map(([key, said]) => [key, t(said)])], (flip) => state.set({ flip }));
   }
   const changes = new Map();
@@ -224,7 +224,7 @@ function questionsCsv(data, index, rows, other, flips) {
     const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;  // no spreadsheet takes it for a formula
     return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
-  const heads = ["id", "query", "tags", ...measures, "references", "verdicts", ...(other ? ["flip", "beside", ...measures.map((each) => `${each} (${other.name})`)] : [])];
+  const heads = ["id", "query", "tags", ...measures, "references", "verdicts", ...(other ? ["flip", "compare with", ...measures.map((each) => `${each} (${other.name})`)] : [])];
   const lines = rows.map((row) => {
     const question = data.question(row);
     const beside = other?.at(question.id);

@@ -42,14 +42,14 @@ function verdictSection(data, state) {
     badge(verdict), el("span", { class: "number" }, count(many)))]);
   state.listeners.push(() => { for (const [verdict, button] of buttons) button.setAttribute("aria-pressed", String(state.verdict === verdict)); });
   return el("section", { "aria-labelledby": "verdicts" },
-    el("h2", { id: "verdicts" }, t("What became of the {n} references", { n: count(total) })),
+    el("h2", { id: "verdicts" }, t("What happened to the {n} references", { n: count(total) })),
     svg("svg", { class: "verdict-bar", "aria-hidden": "true" }, parts),
     el("div", { class: "chips" }, buttons.map(([, button]) => button)));
 }
 
 function colophon(data) {
   const { head } = data;
-  return el("footer", {}, el("p", {}, `Tiny-Graph-RAG eval ${head.package_version ?? ""}. ${t("This page is complete in itself and loads nothing.")}`),
+  return el("footer", {}, el("p", {}, `Tiny-Graph-RAG eval ${head.package_version ?? ""}. ${t("This page works offline and loads nothing.")}`),
     el("p", { class: "hashes" }, [[t("graph"), head.graph], [t("gold set"), head.dataset]].filter(([, file]) => file?.sha256).map(([what, file]) => `${what} ${file.sha256.slice(0, 16)}`).join(" · "), " (SHA-256)"));
 }
 

@@ -15,7 +15,7 @@ function questionView(data, row, back, other = null) {
     beside && besideView(question, beside, other, k),
     asked(question),
     el("div", { class: "walk-place" }),
-    question.walks_cut && el("p", { class: "small" }, t("Walks ended after {hops} hops: the next would go beyond {limit} ({most}).", { hops: count(question.walks_cut.hops), limit: `running.${question.walks_cut.limit}`, most: count(question.walks_cut.most) })),
+    question.walks_cut && el("p", { class: "small" }, t("The search stopped after {hops} hops: the next hop would exceed {limit} ({most}).", { hops: count(question.walks_cut.hops), limit: `running.${question.walks_cut.limit}`, most: count(question.walks_cut.most) })),
     linkedElsewhere(question, data.head.kind === "score"),
     rankingTable(question, data, wanted, k, (id) => picture?.choose(id)),
     referenceTable(question, data),
@@ -33,7 +33,7 @@ function questionView(data, row, back, other = null) {
 // What came before the question, and the answer that the gold set gives.
 function asked({ context, ground_truth: truth }) {
   const lines = (words, texts) => texts.length ? el("div", {}, el("dt", {}, words), texts.map((each) => el("dd", {}, el("bdi", {}, cut(each, 2000))))) : null;
-  const known = [lines(t("asked before"), context ?? []), lines(t("ground truth"), [truth ?? []].flat())].filter(Boolean);
+  const known = [lines(t("earlier turns"), context ?? []), lines(t("ground truth"), [truth ?? []].flat())].filter(Boolean);
   return known.length ? el("dl", { class: "asked" }, known) : null;
 }
 
@@ -44,13 +44,13 @@ function besideView(question, beside, other, k) {
   const verdicts = new Map(beside.references.map((each) => [each.name, each]));
   const moved = question.references.map((each) => ({ each, now: verdicts.get(each.name) })).filter(({ each, now }) => now && (now.verdict !== each.verdict || now.rank !== each.rank));
   const place = ({ verdict, rank }) => [badge(verdict), rank ? el("span", { class: "small" }, ` ${t("rank {n}", { n: rank })}`) : null];
-  return el("section", { class: "beside" }, el("h3", {}, t("Beside {system}", { system: cut(other.name, 60) })),
+  return el("section", { class: "compare with" }, el("h3", {}, t("Compared with {system}", { system: cut(other.name, 60) })),
     el("div", { class: "two" },
       el("div", {}, el("h4", {}, t("this result")), list(question.ranked)),
       el("div", {}, el("h4", {}, name(other.name, 60)), list(beside.ranked))),
     moved.length
       ? el("ul", { class: "moved" }, moved.map(({ each, now }) => el("li", {}, name(each.name, 60), ": ", place(each), " → ", place(now))))
-      : el("p", { class: "small" }, t("Every reference meets the same end in both.")));
+      : el("p", { class: "small" }, t("Every reference has the same outcome in both.")));
 }
 
 function queryMarked(question) {
@@ -107,7 +107,7 @@ function rankingTable(question, data, wanted, k, choose) {
     question.ranked.length > k && el("p", { class: "small" }, t("The line marks the cutoff (k = {k}).", { k })));
 }
 
-const COST_LEGEND = "cost = link + path + text + neighbour + PageRank; score = 1 / (1 + cost). link: the path starts at a seed by text; path: its relations and the words that they leave unexplained; text, neighbour, PageRank: what the entity's text score, the best text score next to it and its personalised PageRank lack to the best ones";
+const COST_LEGEND = "cost = link + path + text + neighbour + PageRank; score = 1 / (1 + cost). link: the path starts at a seed found by text; path: its relations and the question's words that they don't explain; text, neighbour, PageRank: how far the entity's text score, the best text score of a neighbour and its personalised PageRank are below the best";
 
 // The parts of a cost that are not 0, as they add up.
 function costParts(cost) {
@@ -116,7 +116,7 @@ function costParts(cost) {
 }
 
 function referenceTable(question, data) {
-  if (!question.references.length) return el("p", { class: "nothing" }, t("No reference: the gold set says that nothing should be retrieved."));
+  if (!question.references.length) return el("p", { class: "nothing" }, t("No reference: nothing should be retrieved for this question."));
   return el("section", {}, el("h3", {}, t("References")),
     el("ul", { class: "references" }, question.references.map((each) =>
       el("li", {}, el("div", {}, el("strong", {}, name(each.name)), each.grade > 1 && el("span", { class: "small" }, t("grade {n}", { n: each.grade }))),
@@ -139,11 +139,11 @@ function evidence(each, question, data) {
   if (each.tried?.length) parts.push(list(t("looked for"), each.tried));
   if (each.path?.length) parts.push(el("p", { class: "way" }, walkWords(each.path, data.nameOf)));
   if (each.nearest?.length) parts.push(list(t("nearest names"), each.nearest));
-  if (each.above?.length) parts.push(list(t("above it"), each.above.slice(0, 5).map(data.nameOf)));
+  if (each.above?.length) parts.push(list(t("ranked above it"), each.above.slice(0, 5).map(data.nameOf)));
   if (typeof each.matched === "string" && each.matched !== each.name) parts.push(list(t("matched by"), [each.matched]));
   if (each.resolved_by && !["name", "id"].includes(each.resolved_by)) parts.push(el("p", { class: "small" }, t("resolved by {level}", { level: t(each.resolved_by) })));
   if (each.ambiguous) parts.push(el("p", { class: "small" }, t("ambiguous name: {n} entities have it; the first in the ranking counts", { n: count(each.entity_ids.length) })));
-  if (each.shares_entity) parts.push(el("p", { class: "small" }, t("another reference means the same entity; they count once")));
+  if (each.shares_entity) parts.push(el("p", { class: "small" }, t("another reference is the same entity; they count once")));
   return parts;
 }
 

@@ -23,7 +23,7 @@ function sweepSection(sweep) {
     const lines = [
       ...systems.map((system) => curve(cut(system, 40), rows.filter(({ each }) => each.system === system), (part) => { const { mean, low, high } = part.measures[chosen.measure]; return { y: mean, low, high }; })),
       curve(t("oracle recall"), first, (part) => ({ y: part.oracle_recall }), true),
-      curve(t("all within reach"), first, (part) => ({ y: part.oracle_all }), true),
+      curve(t("all reachable"), first, (part) => ({ y: part.oracle_all }), true),
     ].filter((line) => line.points.length);
     body.replaceChildren(...[
       lines.length ? lineChart(lines, t("hops")) : null,
@@ -45,7 +45,7 @@ function settingTable(rows, measure, best) {
   const share = (value) => el("td", { class: "number" }, figure(value));
   const size = (value) => el("td", { class: "number" }, value === null || value === undefined ? "–" : count(Math.round(value)));
   return el("table", { class: "by-tag" },
-    el("thead", {}, el("tr", {}, ["system", "hops", measure, "oracle recall", "all within reach", "reached, mean", "reached, p95"].map((each, at) => el("th", { scope: "col", class: at ? "number" : "" }, t(each))))),
+    el("thead", {}, el("tr", {}, ["system", "hops", measure, "oracle recall", "all reachable", "reached, mean", "reached, p95"].map((each, at) => el("th", { scope: "col", class: at ? "number" : "" }, t(each))))),
     el("tbody", {}, rows.map(({ each, part }) => el("tr", { class: best && Number.isInteger(best.hops) && best.hops === each.hops && (best.system ?? each.system) === each.system ? "best" : "" },
       el("th", { scope: "row" }, name(each.system, 40)), el("td", { class: "number" }, each.hops === null ? "–" : String(each.hops)),
       el("td", { class: "number" }, figure(part.measures[measure].mean), el("span", { class: "small" }, intervalWords(part.measures[measure]))),

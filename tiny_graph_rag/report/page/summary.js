@@ -4,13 +4,13 @@ const STEPS = {
   "in graph": "the reference is an entity of the graph",
   "a seed linked": "its question was linked to an entity",
   reachable: "a path leads to it from a seed",
-  "past filters": "no filter option keeps it out",
+  "past filters": "not removed by a filter option",
   "reachable within h hops": "any ranking within the hop limit could return it",
   returned: "found by a path within the hops or by another part of the retriever",
   "above min-score": "its score is not below --min-score",
   "within depth": "among the entities returned",
   "in run": "listed by the run",
-  "room in k": "k places can hold it",
+  "room in k": "the first k have room for it",
 };
 
 function masthead(data) {
@@ -94,8 +94,8 @@ function intervalBar({ mean, low, high }, top = 1) {
 
 // Questions without a reference are right to come back empty.
 function noGoldWords({ without_gold: all, rightly_empty: empty, failed_without_gold: failed = 0 }) {
-  if (empty === undefined) return t("{n} without gold (in no mean)", { n: count(all) });
-  const words = t("{n} without a reference: {empty} rightly left empty, {wrong} answered with entities", { n: count(all), empty: count(empty), wrong: count(all - empty - failed) });
+  if (empty === undefined) return t("{n} no-answer questions (not in the means)", { n: count(all) });
+  const words = t("{n} no-answer: {empty} correctly returned nothing, {wrong} returned entities", { n: count(all), empty: count(empty), wrong: count(all - empty - failed) });
   return failed ? words + t(", {n} failed or not in the run", { n: count(failed) }) : words;
 }
 
@@ -108,7 +108,7 @@ function countWords(summary) {
   const { latency, total_token_usage: tokens } = summary;
   return [
     t("{n} scored", { n: count(summary.scored) }),
-    summary.groups ? t("{n} groups of questions, each one observation", { n: count(summary.groups) }) : null,
+    summary.groups ? t("{n} groups of questions; each group counts as one observation", { n: count(summary.groups) }) : null,
     summary.without_gold ? noGoldWords(summary) : null,
     missedWords(summary),
     summary.failed ? t("{n} failed or not in the run (worst value of every measure)", { n: count(summary.failed) }) : null,
@@ -128,7 +128,7 @@ function methodSection(data) {
       el("table", { class: "by-tag" },
         el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("system")), methods.head.map((each) => el("th", { scope: "col", class: "number" }, each)))),
         el("tbody", {}, methods.rows.map(([system, ...cells], at) => el("tr", {}, el("th", { scope: "row" }, at ? name(system, 60) : t("this one")), cells.map((each) => el("td", { class: "number" }, each))))))),
-    el("p", { class: "small" }, t("By the mean alone; the command compare says which differences are more than chance.")));
+    el("p", { class: "small" }, t("These are means only; run `compare` to see which differences are significant.")));
 }
 
 // What remains and what is lost step by step, for all questions or for the tag that the list is filtered by.
@@ -181,18 +181,18 @@ function ticked(text) {
 function lossNotes({ linking, hop_tags: hops, ties, walks_cut: ended }) {
   const notes = [];
   for (const [limit, each] of Object.entries(ended?.limits ?? {})) {
-    notes.push(t("Walks ended early in {n} questions, after {hops} hops: the next would go beyond {limit} ({most}).", { n: count(each.questions), hops: Object.keys(each.hops).join(", "), limit: `running.${limit}`, most: count(each.most) }));
+    notes.push(t("The search stopped early in {n} questions, after {hops} hops: the next hop would exceed {limit} ({most}).", { n: count(each.questions), hops: Object.keys(each.hops).join(", "), limit: `running.${limit}`, most: count(each.most) }));
   }
   if (linking) notes.push(t("Linking: seed precision {precision}, recall {recall}, over the questions whose seeds the gold set names ({n}).", { precision: figure(linking.seed_precision), recall: figure(linking.seed_recall), n: count(linking.questions) }));
   for (const [tag, each] of Object.entries(hops ?? {})) {
-    if (each.differ) notes.push(t("Tag {tag}: in {n} of {all} questions the farthest reference lies elsewhere.", { tag: cut(tag, 40), n: count(each.differ), all: count(each.questions) }));
+    if (each.differ) notes.push(t("Tag {tag} doesn't match the graph in {n} of {all} questions.", { tag: cut(tag, 40), n: count(each.differ), all: count(each.questions) }));
   }
   if (ties?.rate > 0) {
     const ranges = Object.entries(ties.measures ?? {}).filter(([, each]) => figure(each.worst) !== figure(each.best)).map(([measure, each]) => `${measure} ${figure(each.worst)} – ${figure(each.best)}`).join(", ");
     const found = { k: ties.k, share: points(ties.rate), ranges };
     notes.push(ranges
-      ? t("Ties at rank {k} in {share} % of the questions; another order of equals could give {ranges}.", found)
-      : t("Ties at rank {k} in {share} % of the questions; another order of equals would move no mean by as much as .001.", found));
+      ? t("Ties at rank {k} in {share} % of the questions; another order of equal scores could give {ranges}.", found)
+      : t("Ties at rank {k} in {share} % of the questions; another order of equal scores would change every mean by less than .001.", found));
   }
   return notes;
 }
@@ -201,7 +201,7 @@ function lossNotes({ linking, hop_tags: hops, ties, walks_cut: ended }) {
 function noAnswerTable({ no_answer: found, k }) {
   if (!(found?.thresholds.length > 1)) return null;
   const recall = `recall@${k}`;
-  const heads = ["--min-score", t("no-answer questions left empty"), recall, t("questions with a reference left empty")];
+  const heads = ["--min-score", t("no-answer questions that return nothing"), recall, t("questions with a reference that return nothing")];
   const rows = found.thresholds.map((row) => el("tr", {}, [row.min_score, count(row.left_empty), figure(row[recall]), count(row.emptied_with_reference)].map((cell) => el("td", { class: "number" }, String(cell)))));
   return el("div", { class: "no-answer" },
     el("h3", {}, t("no-answer questions: what --min-score would change")),
@@ -267,5 +267,5 @@ function tagSection(data, state) {
           el("th", { scope: "col" }, t("tag")), el("th", { scope: "col", class: "number" }, t("questions")),
           measures.map((measure) => el("th", { scope: "col", class: "number" }, measure)))),
         el("tbody", {}, rows))),
-    few && el("p", { class: "small" }, t("?: not to be relied on (fewer than {n} observations, or few that weigh or differ)", { n: 30 })));
+    few && el("p", { class: "small" }, t("? unreliable: too few questions affect this number", { n: 30 })));
 }

@@ -102,7 +102,7 @@ class Table:
         fitted, left_out = self.fitted(options.max_width)
         yield fitted.drawn()
         if any(left_out):
-            yield t("left out, for the terminal is narrow: {columns}", columns=", ".join(left_out))
+            yield t("not shown in this narrow terminal: {columns}", columns=", ".join(left_out))
 
     def fitted(self, width: int) -> tuple[Table, list[str]]:
         """The table without the spare columns that `width` has no room for, and their headers.

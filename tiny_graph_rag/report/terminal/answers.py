@@ -55,8 +55,8 @@ def print_answers(answered: Answered, console: Console) -> None:
         if found.is_weak:
             console.print(
                 t(
-                    "[bold]the judge hardly agrees with the gold set (κ below {least}):[/bold] its means are "
-                    "marked with ? and say little",
+                    "[bold]the judge hardly agrees with the gold set (κ below {least}):[/bold] its means "
+                    "are unreliable and marked with ?",
                     least=f"{LEAST_KAPPA:g}",
                 )
             )

@@ -38,9 +38,11 @@ def print_comparison(found: Comparison, console: Console, *, by_tag: bool = Fals
             continue
         named = zip(found.systems, values, strict=True)
         said = ", ".join(f"{system.name} {'–' if value is None else value}" for system, value in named)
-        console.print(escape(t("differs: {setting}: {values}", setting=setting, values=said)), soft_wrap=True)
+        console.print(
+            escape(t("different setting: {setting}: {values}", setting=setting, values=said)), soft_wrap=True
+        )
     if not found.differs:
-        console.print(t("differs: no setting that the files hold"))
+        console.print(t("different settings: none in the files"))
     for note in found.notes:
         console.print(escape(t("note: {note}", note=in_words(note))), soft_wrap=True)
     console.print(_table(t("all"), found.overall))
@@ -48,7 +50,9 @@ def print_comparison(found: Comparison, console: Console, *, by_tag: bool = Fals
         for tag, rows in found.by_tag.items():
             console.print(_table(tag, rows))
     elif found.by_tag:
-        console.print(t("by tag ({n}): --by-tag prints them; all in the file", n=len(found.by_tag)))
+        console.print(
+            t("by tag ({n}): add --by-tag to print them; the file has them all", n=len(found.by_tag))
+        )
     for line in _explained(found, by_tag):
         console.print(line, soft_wrap=True)
     if any(system.speed for system in found.systems):
@@ -70,21 +74,22 @@ def _explained(found: Comparison, by_tag: bool) -> Iterator[str]:
     rows = [row for part in slices for item in part.values() for row in item if row.wins is not None]
     tests = sum(len(row_list) - 1 for row_list in found.overall.values())
     yield t(
-        "differences to {baseline} with 95 % intervals ({mark}); p of a paired randomisation test and t-test;"
-        " p (Holm) corrected for the {tests} over all questions, or for those of all tags together",
+        "differences to {baseline} with 95 % intervals, not corrected for the number of tests ({mark}); "
+        "p: paired randomisation test, p (t): paired t-test, both not corrected; p (Holm): corrected for "
+        "{tests} over all questions, or for those of all tags together",
         baseline=escape(found.systems[0].name),
         mark=unreliable(),
         tests=in_words(amount(tests, "test")),
     )
     if found.groups is not None:
         yield t(
-            "{groups} of questions: a group is one observation",
+            "{groups} of questions: each group counts as one observation",
             groups=in_words(amount(found.groups, "group")),
         )
     if any(row.p_randomisation >= SURE and (row.low > 0 or row.high < 0) for row in rows):
         yield t(
-            "an interval without 0 beside p of .05 or more: so few {observations} differ, or so few go the "
-            "other way, that chance could do it; the interval says how much, p whether to believe it",
+            "some intervals exclude 0 although p is .05 or more: so few {observations} differ, or so few "
+            "go the other way, that this may be chance",
             observations=t("groups") if found.groups is not None else t("questions"),
         )
 

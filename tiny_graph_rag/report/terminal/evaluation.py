@@ -24,7 +24,7 @@ from tiny_graph_rag.report.terminal import Console, Table, cut, escape
 from tiny_graph_rag.report.terminal.summary import print_summary, shown
 from tiny_graph_rag.study.advice import NOT_RECOGNISED, recommendations
 from tiny_graph_rag.study.gold_seeds import ASKED_AGAIN
-from tiny_graph_rag.study.verdicts import RETURNED, ROOM, WITHIN_HOPS, Verdict
+from tiny_graph_rag.study.waterfall import RETURNED, ROOM, WITHIN_HOPS, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.study.evaluate import Evaluation, Perturbed
     from tiny_graph_rag.study.explanation import Explanation
     from tiny_graph_rag.study.no_answer import NoAnswer
-    from tiny_graph_rag.study.verdicts import Step
+    from tiny_graph_rag.study.waterfall import Step
 
 
 WORST_SHOWN = 5  # questions; the page lists them all
@@ -47,9 +47,9 @@ MEANING = {
     "in graph": "not in the graph",
     "a seed linked": "question linked to no entity",
     "reachable": "no path from any seed",
-    "past filters": "kept out by a filter option",
+    "past filters": "removed by a filter option",
     WITHIN_HOPS: "farther than --hops",
-    RETURNED: "found neither by a path nor otherwise",
+    RETURNED: "not found, by a path or otherwise",
     "above min-score": "below --min-score",
     "within depth": "below --depth",
     "in run": "not listed by the run",
@@ -75,8 +75,8 @@ def print_evaluation(
     for limit, part in walks_cut(evaluation).get("walks_cut", {}).get("limits", {}).items():
         console.print(
             t(
-                "walks ended early in {n} questions, after {hops} hops: the next would go beyond {limit} "
-                "({most})",
+                "the search stopped early in {n} questions, after {hops} hops: the next hop would exceed "
+                "{limit} ({most})",
                 n=f"{part['questions']:,}",
                 hops=", ".join(part["hops"]),
                 limit=f"running.{limit}",
@@ -133,7 +133,8 @@ def _print_explanation(found: Explanation, console: Console) -> None:
     if limits.walks and not found.waterfall_names:
         console.print(
             t(
-                "more than {n} questions: `--linker names` and `--linker gold` show what other seeds give",
+                "more than {n} questions: run `--linker names` and `--linker gold` to see the results "
+                "with other seeds",
                 n=f"{ASKED_AGAIN:,}",
             )
         )
@@ -147,7 +148,7 @@ def _print_explanation(found: Explanation, console: Console) -> None:
         gained = ""
         if gold.waterfall:
             gain = gold.waterfall[-1].recall - gold.linked_waterfall[-1].recall
-            gained = t("from the gold seeds recall@{k} {gain}", k=found.diagnosis.cutoff, gain=f"{gain:+.3f}")
+            gained = t("with the gold seeds recall@{k} {gain}", k=found.diagnosis.cutoff, gain=f"{gain:+.3f}")
         console.print("; ".join(part for part in (linking, gained) if part))
     for tag, slice_ in found.hop_tags.items():
         if slice_.differ:
@@ -155,8 +156,8 @@ def _print_explanation(found: Explanation, console: Console) -> None:
             console.print(
                 escape(
                     t(
-                        "tag {tag}: the farthest reference lies elsewhere in {differ} of {n} questions "
-                        "(hops measured → questions: {spread})",
+                        "tag {tag} doesn't match the graph in {differ} of {n} questions (measured hops → "
+                        "questions: {spread})",
                         tag=tag,
                         differ=f"{slice_.differ:,}",
                         n=f"{slice_.questions:,}",
@@ -173,13 +174,14 @@ def _print_explanation(found: Explanation, console: Console) -> None:
         values = {"k": found.ties.cutoff, "share": f"{found.ties.rate:.1%}", "ranges": ranges}
         console.print(
             t(
-                "ties at rank {k}: {share} of the questions; another order of equals could give {ranges}",
+                "ties at rank {k}: {share} of the questions; another order of equal scores could give "
+                "{ranges}",
                 **values,
             )
             if ranges
             else t(
-                "ties at rank {k}: {share} of the questions; another order of equals would move no mean by "
-                "as much as .001",
+                "ties at rank {k}: {share} of the questions; another order of equal scores would change "
+                "every mean by less than .001",
                 **values,
             )
         )
@@ -190,9 +192,9 @@ def _print_no_answer(found: NoAnswer | None, console: Console) -> None:
     if found is None or len(found.thresholds) < 2:
         return
     table = Table(title=t("no-answer questions: what --min-score would change"))
-    for name in ("--min-score", t("no-answer questions left empty"), f"recall@{found.cutoff}"):
+    for name in ("--min-score", t("no-answer questions that return nothing"), f"recall@{found.cutoff}"):
         table.add_column(name, justify="right")
-    table.add_column(t("questions with a reference left empty"), justify="right", spare=1)
+    table.add_column(t("questions with a reference that return nothing"), justify="right", spare=1)
     for threshold in found.thresholds:
         table.add_row(
             f"{threshold.min_score:g}",
@@ -298,10 +300,10 @@ def _ends(found: dict[str, Any], hops: int | None) -> Iterator[str]:
     if len(missed) > REFERENCES_SHOWN:
         yield t("… and {n} more", n=len(missed) - REFERENCES_SHOWN)
     if not found["references"]:
-        yield t("has no reference, and something was returned")
+        yield t("should return nothing, but returned entities")
     elif not missed:
         ranks = sorted(reference["rank"] for reference in found["references"] if reference["rank"])
-        yield t("every reference is found: rank {ranks}", ranks=", ".join(map(str, ranks)))
+        yield t("every reference was found: rank {ranks}", ranks=", ".join(map(str, ranks)))
 
 
 def end_words(reference: dict[str, Any], hops: int | None = None) -> str:
@@ -310,18 +312,18 @@ def end_words(reference: dict[str, Any], hops: int | None = None) -> str:
     if verdict == "beyond_hops" and hop:
         return t("needs {n} hops", n=hop)
     if verdict == "ranked_below_k" and rank and hop and hops is not None and hop > hops:
-        return t("stands at rank {n}, found without a path; needs {hops} hops", n=rank, hops=hop)
+        return t("at rank {n}, found without a path; needs {hops} hops", n=rank, hops=hop)
     if verdict == "ranked_below_k" and rank:
-        return t("stands at rank {n}", n=rank)
+        return t("at rank {n}", n=rank)
     if verdict == "no_seed":
         tried = reference.get("tried") or ()
         if tried:
             more = ", …" if len(tried) > TRIED_SHOWN else ""
             return t(
-                "the question links to nothing; looked for: {words}",
+                "no entity of the question was recognised; looked for: {words}",
                 words=", ".join(tried[:TRIED_SHOWN]) + more,
             )
-        return t("the question links to nothing")
+        return t("no entity of the question was recognised")
     if verdict == "not_in_graph":
         near = reference.get("nearest") or ()
         if near:
@@ -333,7 +335,7 @@ END_WORDS = {
     "hit": "hit",
     "below_depth": "reached, but not among the --depth entities returned",
     "not_in_run": "not returned by the retriever",
-    "filtered": "a filter option keeps it out",
+    "filtered": "removed by a filter option",
     "unreachable": "no path from any seed",
     "below_min_score": "reached, but its score is below --min-score",
     "beyond_hops": "farther than --hops",
@@ -348,7 +350,7 @@ BROKEN_SHOWN = 3  # questions of a kind; the results file has them all
 def print_perturbed(found: Sequence[Perturbed], console: Console) -> None:
     """What each kind of altered question cost, with the first questions that broke."""
     table = Table()
-    for name in (t("asked again with"), t("measure")):
+    for name in (t("questions changed by"), t("measure")):
         table.add_column(name)
     for name in (t("mean"), t("drop"), t("95 % interval"), "n"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -370,9 +372,9 @@ def print_perturbed(found: Sequence[Perturbed], console: Console) -> None:
         }
         console.print(
             escape(
-                t("{kind}: {n} questions altered, {broken} broke ({ids})", **values)
+                t("{kind}: {n} questions changed, {broken} failed because of it ({ids})", **values)
                 if perturbed.broken
-                else t("{kind}: {n} questions altered, none broke", **values)
+                else t("{kind}: {n} questions changed, none failed because of it", **values)
             ),
             soft_wrap=True,
         )

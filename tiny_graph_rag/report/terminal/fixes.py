@@ -36,7 +36,7 @@ def fix_lines(content: Json) -> Iterator[str]:
     for head, rows_of, most in BLOCKS:
         rows = list(rows_of(content))
         if not rows:
-            yield f"{t(head)}: {t('nothing')}"
+            yield f"{t(head)} – {t('nothing')}"
             continue
         yield t(head)
         for row in islice(rows, most):

@@ -22,14 +22,14 @@ def print_generated(found: Generated, wanted: int, graph: str, console: Console)
     table = Table(
         title=counted(
             len(found.questions),
-            "{made} question of {whole} wanted",
-            "{made} questions of {whole} wanted",
+            "{made} question of {whole} requested",
+            "{made} questions of {whole} requested",
             made=made,
             whole=whole,
         )
     )
     table.add_column(t("shape"))
-    for header in (t("wanted"), t("found")):
+    for header in (t("requested"), t("found")):
         table.add_column(header, justify="right")
     for shape, asked in found.asked.items():
         there = found.found.get(shape, 0)
@@ -37,7 +37,7 @@ def print_generated(found: Generated, wanted: int, graph: str, console: Console)
     console.print(table)
     lacking = [shape for shape, asked in found.asked.items() if found.found.get(shape, 0) < asked]
     if lacking:
-        console.print(t("the graph holds no more of: {shapes}", shapes=", ".join(lacking)))
+        console.print(t("the graph has no more questions of: {shapes}", shapes=", ".join(lacking)))
     if found.unsaid:
         console.print(
             counted(
@@ -118,10 +118,11 @@ def print_contents(name: str, found: Contents, effect: float, console: Console) 
     held = [count for count in references if count]
     listed = t("none")
     if held:
-        listed = t("median {n}, most {most}", n=f"{held[len(held) // 2]:,}", most=f"{held[-1]:,}")
+        listed = t("median {n}, max {most}", n=f"{held[len(held) // 2]:,}", most=f"{held[-1]:,}")
     console.print(
         t(
-            "{name}: {questions} in {groups}, {without} without gold; references a question: {references}",
+            "{name}: {questions} in {groups}, {without} without a reference; references per question: "
+            "{references}",
             name=escape(name),
             questions=shown(amount(found.whole.questions, "question")),
             groups=shown(amount(found.whole.groups, "group")),
@@ -135,7 +136,7 @@ def print_contents(name: str, found: Contents, effect: float, console: Console) 
     table = Table()
     table.add_column(t("tag"))
     heads = (t("questions"), t("groups"), t("share"), *([t("quota")] if quotas else []))
-    for header in (*heads, t("shows differences from")):
+    for header in (*heads, t("smallest difference shown")):
         table.add_column(header, justify="right")
     for tag_share in (found.whole, *found.slices):
         quota = [] if not quotas else ["" if tag_share.quota is None else f"{tag_share.quota:.0%}"]
@@ -158,7 +159,7 @@ def print_contents(name: str, found: Contents, effect: float, console: Console) 
     for slice_ in found.slices:
         if slice_.off_quota:
             told = t(
-                "{tag}: {share} of the questions, wanted {quota}",
+                "{tag}: {share} of the questions, quota {quota}",
                 tag=slice_.name,
                 share=f"{slice_.share:.0%}",
                 quota=f"{slice_.quota:.0%}",
@@ -167,7 +168,8 @@ def print_contents(name: str, found: Contents, effect: float, console: Console) 
     small = [item.name for item in (found.whole, *found.slices) if item.groups < found.needed]
     if small:
         told = t(
-            "too small to show a difference of {effect} at 80 % power, which takes {groups}: {tags}",
+            "too small to show a difference of {effect} with 80 % power, for which {groups} are needed: "
+            "{tags}",
             effect=f"{effect:g}",
             groups=shown(amount(found.needed, "group")),
             tags=", ".join(small),

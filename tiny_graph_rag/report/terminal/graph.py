@@ -25,7 +25,7 @@ def print_statistics(name: str, found: GraphStatistics, console: Console) -> Non
     table.add_column(style="bold")
     table.add_column()
     components = [f"{size:,}" for size in found.components]
-    quantiles = {0.0: t("least"), 0.5: t("median"), 0.95: t("95 % up to"), 1.0: t("most")}
+    quantiles = {0.0: t("min"), 0.5: t("median"), 0.95: t("95th percentile"), 1.0: t("max")}
     degrees = ", ".join(f"{label} {found.degrees[q]:g}" for q, label in quantiles.items())
     written_by = found.origin.writer or t("this program")
     for label, value in (
@@ -34,7 +34,7 @@ def print_statistics(name: str, found: GraphStatistics, console: Console) -> Non
         (f"  {t('types')}", _listed(f"{key} {count:,}" for key, count in found.entity_types.items())),
         (t("relations"), f"{found.relations:,}"),
         (f"  {t('types')}", _listed(f"{key} {count:,}" for key, count in found.relation_types.items())),
-        (t("relations an entity"), f"{t('mean')} {found.mean_degree:.2f}, {degrees}"),
+        (t("relations per entity"), f"{t('mean')} {found.mean_degree:.2f}, {degrees}"),
         (f"  {t('hubs')}", _listed(f"{hub} {degree:,}" for hub, degree in found.hubs)),
         (t("components"), f"{len(components):,} ({t('sizes')} {_listed(components)})"),
         (
@@ -46,7 +46,7 @@ def print_statistics(name: str, found: GraphStatistics, console: Console) -> Non
             ),
         ),
         (
-            t("names borne by several"),
+            t("ambiguous names"),
             _listed(f"{name} ×{count}" for name, count in found.shared_names) or t("none"),
         ),
         (t("duplicate relations"), f"{found.duplicate_relations:,}"),
@@ -61,8 +61,8 @@ def print_statistics(name: str, found: GraphStatistics, console: Console) -> Non
 
 def _print_origin(origin: Origin, console: Console) -> None:
     """What became of every column of the file, and of what is no entity and no relation."""
-    table = Table(title=escape(t("what {writer} wrote", writer=origin.writer)))
-    for column in (t("in the file"), t("became")):
+    table = Table(title=escape(t("columns of the file ({writer})", writer=origin.writer)))
+    for column in (t("in the file"), t("read as")):
         table.add_column(column)
     for place, column, became in origin.columns:
         table.add_row(escape(f"{place}: {column}"), escape(became))
@@ -86,9 +86,9 @@ def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
     if not found["linked"]:
         tried = ", ".join(found.get("tried") or ())
         linked_to_nothing = (
-            t("the question links to nothing; looked for: {words}", words=tried)
+            t("no entity of the question was recognised; looked for: {words}", words=tried)
             if tried
-            else t("the question links to nothing")
+            else t("no entity of the question was recognised")
         )
         console.print(escape(linked_to_nothing))
     for seed in found["linked"]:
@@ -113,7 +113,7 @@ def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
         most = f"{cut['most']:,}"
         console.print(
             t(
-                "Walks ended after {hops} hops: the next would go beyond {limit} ({most}).",
+                "The search stopped after {hops} hops: the next hop would exceed {limit} ({most}).",
                 hops=cut["hops"],
                 limit=f"running.{cut['limit']}",
                 most=most,
@@ -132,7 +132,7 @@ def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
     if table.rows:
         console.print(table)
     if any(entity["hop"] == NO_HOP for entity in found["ranked"][:shown]):
-        console.print(t("hop –: no path is known; what found it doesn't walk"))
+        console.print(t("hop –: no path is known; it was found without following relations"))
     for reference in found["references"]:
         ranks = [n for n, row in enumerate(found["ranked"], start=1) if row["id"] in reference["entity_ids"]]
         missing = t("not ranked") if reference["entity_ids"] else t("not in the graph")
@@ -147,10 +147,10 @@ def rule_words(rule: str) -> str:
 
 COST_WORDS = {name: "PageRank" if name == "pagerank" else name for name in COST_PARTS}
 COST_LEGEND = (
-    "cost = link + path + text + neighbour + PageRank; score = 1 / (1 + cost). link: the path starts at a "
-    "seed by text; path: its relations and the words that they leave unexplained; text, neighbour, PageRank: "
-    "what the entity's text score, the best text score next to it and its personalised PageRank lack to the "
-    "best ones"
+    "cost = link + path + text + neighbour + PageRank; score = 1 / (1 + cost). link: the path starts at "
+    "a seed found by text; path: its relations and the question's words that they don't explain; text, "
+    "neighbour, PageRank: how far the entity's text score, the best text score of a neighbour and its "
+    "personalised PageRank are below the best"
 )
 
 
@@ -186,5 +186,5 @@ def print_reasons(ranked: Sequence[dict[str, Any]], console: Console) -> None:
             table.add_row(escape(name), escape(part["what"]), escape(words), f"{part['price']:.3f}")
         if parts:
             energy = sum(part["price"] for part in parts)
-            table.add_row("", t("together"), "", f"{energy:.3f}", style="bold", end_section=True)
-    console.print(table if table.rows else t("this retriever gives no reasons"))
+            table.add_row("", t("total"), "", f"{energy:.3f}", style="bold", end_section=True)
+    console.print(table if table.rows else t("this retriever doesn't explain its ranking"))

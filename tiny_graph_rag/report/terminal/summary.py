@@ -18,9 +18,7 @@ BESIDE = 5  # measures with their intervals that fit into a terminal's width
 
 def unreliable() -> str:
     """What the mark says."""
-    return t(
-        "?: not to be relied on (fewer than {n} observations, or few that weigh or differ)", n=RELIABLE_FROM
-    )
+    return t("? unreliable: too few questions affect this number", n=RELIABLE_FROM)
 
 
 def shown(value: float) -> str:
@@ -73,12 +71,12 @@ def _print_table(summary: Summary, console: Console) -> None:
             table.add_row(str(measure), interval(mean), f"{mean.n:,}")
         console.print(table)
         if summary.by_tag:
-            console.print(t("by tag ({n}): in the results file", n=len(summary.by_tag)))
+            console.print(t("means by tag ({n}): see the results file", n=len(summary.by_tag)))
     else:
         table = _beside(summary, interval)
         if not table.fits(console.width):
             table = _beside(summary, marked)
-            console.print(t("intervals are left out, for there is no room; the results file has them"))
+            console.print(t("the intervals don't fit this terminal; the results file has them"))
         console.print(table)
 
 
@@ -91,7 +89,7 @@ def remarks(summary: Summary) -> list[str]:
     if overall.groups is not None:
         lines.append(
             t(
-                "{n} questions in {groups} groups: intervals take a group as one observation",
+                "{n} questions in {groups} groups: each group counts as one observation in the intervals",
                 n=f"{overall.questions:,}",
                 groups=f"{overall.groups:,}",
             )
@@ -112,8 +110,8 @@ def remarks(summary: Summary) -> list[str]:
         lines.append(
             counted(
                 overall.failed,
-                "{n} question failed or is not in the run: it has the worst value of every measure",
-                "{n} questions failed or are not in the run: they have the worst value of every measure",
+                "{n} question failed or is not in the run: it gets the worst value of every measure",
+                "{n} questions failed or are not in the run: they get the worst value of every measure",
             )
         )
     return lines
@@ -129,19 +127,20 @@ def without_gold(part: Slice) -> list[str]:
     if not part.without_gold:
         return []
     wrong = part.without_gold - part.rightly_empty - part.failed_without_gold
+    scored_by = scored_all_the_same(part.measures)
     said = counted(
         part.without_gold,
-        "{n} question has no reference: {empty} rightly left empty, {wrong} answered with entities",
-        "{n} questions have no reference: {empty} rightly left empty, {wrong} answered with entities",
+        "{n} no-answer question ({means}): {empty} correctly returned nothing, {wrong} returned entities",
+        "{n} no-answer questions ({means}): {empty} correctly returned nothing, {wrong} returned entities",
+        means=t("only in the mean of {measures}", measures=", ".join(scored_by))
+        if scored_by
+        else t("not in the means"),
         empty=f"{part.rightly_empty:,}",
         wrong=f"{wrong:,}",
     )
     if part.failed_without_gold:
         said += t(", {n} failed or not in the run", n=f"{part.failed_without_gold:,}")
-    scored_by = scored_all_the_same(part.measures)
-    if scored_by:
-        return [f"{said}; {t('in no mean but that of {measures}', measures=', '.join(scored_by))}"]
-    return [f"{said}; {t('in no mean')}"]
+    return [said]
 
 
 def _beside(summary: Summary, spelled: Callable[[Mean], str]) -> Table:

@@ -25,16 +25,16 @@ NO_SEEDS = (
     "recognised."
 )
 ONLY_SEEDS = (
-    "{system}: --hops can't bring further references here: {seeds} of {references} references are seeds "
-    "already ({by_text} of them by text), and no path within {most} hops reaches another one."
+    "{system}: --hops can't reach more references here: {seeds} of {references} references are already "
+    "seeds ({by_text} of them by text), and no path within {most} hops reaches another one."
 )
 FLAT = (
-    "{system}: every number of hops scores the same in {measure}: {seeds} of {references} references are "
-    "seeds already ({by_text} of them by text), and the {farther} that lie farther don't change their rank."
+    "{system}: {measure} is the same for every number of hops: {seeds} of {references} references are "
+    "already seeds ({by_text} of them by text), and the {farther} farther ones don't change their rank."
 )
 MOSTLY_SEEDS = (
-    "{system}: {seeds} of {references} references are seeds already ({by_text} of them by text); --hops "
-    "decides only about the {farther} that lie farther."
+    "{system}: {seeds} of {references} references are already seeds ({by_text} of them by text); --hops "
+    "affects only the {farther} farther ones."
 )
 CURVES = 3  # systems whose curves stand side by side
 BAR = 10  # characters of a full bar
@@ -50,15 +50,15 @@ def print_sweep(found: Sweep, console: Console) -> None:
         if row.walks_cut:
             console.print(
                 t(
-                    "{setting}: a limit (running.max_steps, running.max_states) ended the walks of {n} "
-                    "questions early",
+                    "{setting}: a limit (running.max_steps, running.max_states) stopped the search early "
+                    "in {n} questions",
                     setting=escape(_named(found, row)),
                     n=f"{row.walks_cut:,}",
                 )
             )
     if len(found.plan.cutoffs) > 1:
         others = ", ".join(str(cutoff) for cutoff in found.plan.cutoffs if cutoff != shown_at)
-        console.print(t("the file holds the measures at {cutoffs} too", cutoffs=others))
+        console.print(t("the file also has the measures at {cutoffs}", cutoffs=others))
     console.print(t(COLUMNS), soft_wrap=True)
     for system, share in found.seeds.items():
         said = seed_words(share)
@@ -82,7 +82,7 @@ def print_sweep(found: Sweep, console: Console) -> None:
     if whole.setting is not None:
         console.print(
             t(
-                "its {measure} on questions that it was not chosen on: {mean}",
+                "its {measure} on held-out questions: {mean}",
                 measure=found.plan.decide_by,
                 mean=interval(whole.held_out),
             )

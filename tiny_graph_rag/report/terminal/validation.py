@@ -13,7 +13,7 @@ from tiny_graph_rag.report.terminal.summary import shown
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.checks import Finding
-    from tiny_graph_rag.gold.stamp import Drift
+    from tiny_graph_rag.gold.pin import Drift
     from tiny_graph_rag.gold.validate import Validation
     from tiny_graph_rag.study.hops import HopTag
 
@@ -39,7 +39,7 @@ def print_validation(
             f"{found.questions:,}",
             t("{n} without a reference", n=f"{found.without_gold:,}"),
         ),
-        (t("broken lines"), f"{len(broken):,}", t("left out below")),
+        (t("lines that can't be read"), f"{len(broken):,}", t("not counted below")),
         (t("references"), f"{found.references:,}", ""),
         (
             f"  {t('not in the graph')}",
@@ -47,9 +47,9 @@ def print_validation(
             t("{n} different names", n=f"{len(found.missing_names):,}"),
         ),
         (f"  {t('by an alias only')}", f"{found.by_alias:,}", ""),
-        (f"  {t('borne by several')}", f"{found.ambiguous:,}", ""),
-        (f"  {t('sharing an entity')}", f"{found.shared:,}", t("two names of one entity count once")),
-        (t("recall ceiling"), shown(found.ceiling), t("no retrieval finds more than the graph has")),
+        (f"  {t('ambiguous names')}", f"{found.ambiguous:,}", ""),
+        (f"  {t('same entity twice')}", f"{found.shared:,}", t("two names of one entity count once")),
+        (t("recall ceiling"), shown(found.ceiling), t("the highest recall that is possible on this graph")),
         (t("name all references"), f"{found.names_all:,}", _share(found.names_all, found.questions)),
     ):
         table.add_row(label, value, said)
@@ -61,8 +61,8 @@ def print_validation(
         console.print(
             escape(
                 t(
-                    "tag {tag}: {n}: {agree} as the graph has it, {differ} otherwise, {unmeasured} "
-                    "can't be measured (hops measured → questions: {spread})",
+                    "tag {tag}: {n}: {agree} match the graph, {differ} don't, {unmeasured} can't be "
+                    "measured (measured hops → questions: {spread})",
                     tag=tag,
                     n=amount(slice_.questions, "question"),
                     agree=f"{slice_.agree:,}",
@@ -75,8 +75,8 @@ def print_validation(
     if unmeasured:
         console.print(
             t(
-                "can't be measured: nothing in the question links to the graph and it has no seed_entities, "
-                "or no walk leads to a reference"
+                "can't be measured: no entity of the question was recognised and it has no "
+                "seed_entities, or no path leads to a reference"
             ),
             soft_wrap=True,
         )
@@ -100,25 +100,23 @@ def print_findings(findings: Sequence[Finding], broken: Sequence[str], every: bo
 
 def _print_drift(drift: Drift | None, console: Console) -> None:
     if drift is None:
-        console.print(t("no stamp: `validate --stamp` records the graph that this gold set fits"))
+        console.print(t("not pinned to a graph version; run `validate --pin` to detect later changes"))
         return
     if not drift.graph_changed:
-        console.print(escape(t("stamped for this very graph ({graph})", graph=drift.stamped_for)))
+        console.print(escape(t("pinned to this version of the graph ({graph})", graph=drift.pinned_to)))
     else:
-        changed = t(
-            "the graph has changed since the gold set was stamped for {graph}", graph=drift.stamped_for
-        )
+        changed = t("the graph has changed since the gold set was pinned to {graph}", graph=drift.pinned_to)
         console.print(f"[red]{escape(changed)}[/red]")
         for names, said in (
-            (drift.lost, "references that mean nothing now ({n}): {names}"),
-            (drift.moved, "references that mean something else now ({n}): {names}"),
+            (drift.lost, "references that no longer match an entity ({n}): {names}"),
+            (drift.moved, "references that now match another entity ({n}): {names}"),
         ):
             if names:
                 more = ", …" if len(names) > NAMES_SHOWN else ""
                 listed = ", ".join(names[:NAMES_SHOWN]) + more
                 console.print(escape("  " + t(said, n=f"{len(names):,}", names=listed)), soft_wrap=True)
     if drift.gold_changed:
-        console.print(t("the gold set has changed since it was stamped: `validate --stamp` stamps it anew"))
+        console.print(t("the gold set has changed since it was pinned; run `validate --pin` again"))
 
 
 def _share(part: int, whole: int) -> str:

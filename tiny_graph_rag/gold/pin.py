@@ -1,7 +1,7 @@
-"""The sidecar of a gold set: which graph it was written for, and what its references meant there.
+"""The version of the graph that a gold set is pinned to, and what its references meant there.
 
-`NAME-eval.jsonl` has `NAME-eval.meta.json` beside it: {"graph": {"name", "sha256"}, "gold_set": {"sha256"},
-"references": {name: [entity ids]}}.
+The pin of `NAME-eval.jsonl` is the file `NAME-eval.meta.json` in the same folder:
+{"graph": {"name", "sha256"}, "gold_set": {"sha256"}, "references": {name: [entity ids]}}.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class _Gold(msgspec.Struct):
     sha256: str
 
 
-class GoldStamp(msgspec.Struct, omit_defaults=True):
+class GoldPin(msgspec.Struct, omit_defaults=True):
     """references: name → ids of the entities that it meant. generated: whether this program made the set."""
 
     graph: _Graph
@@ -41,23 +41,23 @@ class GoldStamp(msgspec.Struct, omit_defaults=True):
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """What became of a gold set since it was stamped.
+    """What has changed since a gold set was pinned to a graph.
 
     graph_changed, gold_changed: by SHA-256. lost: references that meant an entity and mean none now.
     moved: references that mean other entities now.
     """
 
-    stamped_for: str
+    pinned_to: str
     graph_changed: bool
     gold_changed: bool
     lost: tuple[str, ...]
     moved: tuple[str, ...]
 
 
-def stamp_path(examples: EvalSet) -> Path:
-    """Where the sidecar lies. examples: read from a file."""
+def pin_path(examples: EvalSet) -> Path:
+    """The file of the pin. examples: read from a file."""
     if examples.path is None:
-        raise ValueError(said("a gold set that was not read from a file has no sidecar"))
+        raise ValueError(said("a gold set that was not read from a file has no pin"))
     return _beside(examples.path)
 
 
@@ -67,15 +67,15 @@ def _beside(path: Path) -> Path:
 
 
 def is_as_generated(path: Path) -> bool:
-    """Whether this program made the gold set and nobody changed it since, by the sidecar beside it."""
+    """Whether this program made the gold set and nobody changed it since, by its pin."""
     try:
-        stamp = msgspec.json.decode(read_bytes(_beside(path)), type=GoldStamp)
+        pin = msgspec.json.decode(read_bytes(_beside(path)), type=GoldPin)
     except (InputError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
-    return stamp.generated and stamp.gold_set.sha256 == sha256_of(path)
+    return pin.generated and pin.gold_set.sha256 == sha256_of(path)
 
 
-def write_stamp(
+def write_pin(
     graph: KnowledgeGraph, examples: EvalSet, judgments: Judgments, *, generated: bool = False
 ) -> Path:
     """Record that the gold set fits this graph. generated: the set was just made from it."""
@@ -83,28 +83,28 @@ def write_stamp(
     references = {
         item.name: [ids[entity] for entity in item.entities] for row in judgments.references for item in row
     }
-    stamp = GoldStamp(
+    pin = GoldPin(
         _Graph(readable(graph.name), graph.sha256),
         _Gold(examples.sha256),
         dict(sorted(references.items())),
         generated,
     )
-    path = stamp_path(examples)
-    write_atomically(path, [msgspec.json.format(msgspec.json.encode(stamp), indent=1), b"\n"])
+    path = pin_path(examples)
+    write_atomically(path, [msgspec.json.format(msgspec.json.encode(pin), indent=1), b"\n"])
     return path
 
 
 def read_drift(graph: KnowledgeGraph, examples: EvalSet, judgments: Judgments) -> Drift | None:
-    """None without a sidecar. Raises DatasetError for one that can't be read."""
-    path = stamp_path(examples)
+    """None for a gold set that is not pinned. Raises DatasetError for one that can't be read."""
+    path = pin_path(examples)
     if not path.exists():
         return None
     try:
-        stamp = msgspec.json.decode(read_bytes(path), type=GoldStamp)
+        pin = msgspec.json.decode(read_bytes(path), type=GoldPin)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DatasetError(
             said(
-                "{path}: no sidecar of a gold set: {error}. `validate --stamp` writes it",
+                "{path}: not a pin of a gold set: {error}. Run `validate --pin` to write it again",
                 path=path,
                 error=error,
             )
@@ -113,11 +113,11 @@ def read_drift(graph: KnowledgeGraph, examples: EvalSet, judgments: Judgments) -
     now = {
         item.name: {ids[entity] for entity in item.entities} for row in judgments.references for item in row
     }
-    both = [name for name in stamp.references if name in now]
+    both = [name for name in pin.references if name in now]
     return Drift(
-        stamped_for=stamp.graph.name,
-        graph_changed=stamp.graph.sha256 != graph.sha256,
-        gold_changed=stamp.gold_set.sha256 != examples.sha256,
-        lost=tuple(name for name in both if stamp.references[name] and not now[name]),
-        moved=tuple(name for name in both if now[name] and now[name] != set(stamp.references[name])),
+        pinned_to=pin.graph.name,
+        graph_changed=pin.graph.sha256 != graph.sha256,
+        gold_changed=pin.gold_set.sha256 != examples.sha256,
+        lost=tuple(name for name in both if pin.references[name] and not now[name]),
+        moved=tuple(name for name in both if now[name] and now[name] != set(pin.references[name])),
     )

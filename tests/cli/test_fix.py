@@ -1,0 +1,206 @@
+"""`fix`, `--patch` and `curate --patch`, as commands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from tests.conftest import write_gold, write_kg
+from tests.fixing.made import write_world
+from tiny_graph_rag.cli import app
+
+
+@pytest.fixture
+def proven(tmp_path: Path, run_cli) -> Path:
+    """A world whose words were learned."""
+    write_world(tmp_path)
+    done = run_cli("fix", *GIVEN, "--kinds", "vocabulary", "-o", "./fixes.yaml")
+    assert done.exit_code == 0, done.stderr
+    return tmp_path
+
+
+GIVEN = ("-g", "world-KG.json", "--dataset", "world-eval.jsonl")
+
+
+def test_fix_proves_words_and_prints_ten_lines_with_a_control_beside_the_gain(proven: Path, run_cli) -> None:
+    out = run_cli("fix", *GIVEN, "--kinds", "vocabulary", "-o", "./again.yaml").stdout
+    lines = out.splitlines()
+    assert len(lines) <= 12
+    assert "4 words for relation types" in out
+    assert "at random" in out
+    found = yaml.safe_load((proven / "again.yaml").read_text(encoding="utf-8"))
+    assert {entry["status"] for entry in found["vocabulary"]} == {"confirmed"}
+    assert all(entry["low"] > 0 and "control" in entry and entry["n"] == 60 for entry in found["vocabulary"])
+    assert (proven / "again.yaml").read_bytes() == (proven / "fixes.yaml").read_bytes()
+
+
+def test_a_patch_is_applied_in_memory_and_named_in_the_results(proven: Path, run_cli) -> None:
+    before = run_cli("eval", *GIVEN, "-o", "./before.json")
+    after = run_cli("eval", *GIVEN, "--patch", "fixes.yaml", "-o", "./after.json")
+    assert after.exit_code == before.exit_code == 0, after.stderr
+    assert "patch fixes.yaml: 4 words" in after.stdout
+    documents = [json.loads((proven / f"{name}.json").read_text()) for name in ("before", "after")]
+    old, new = (document["summary"]["measures"]["ndcg@5"]["mean"] for document in documents)
+    assert new > old + 0.3
+    assert "patch" not in documents[0]
+    assert (documents[1]["patch"]["name"], documents[1]["patch"]["applied"]) == ("fixes.yaml", "4 words")
+    assert documents[0]["graph"] == documents[1]["graph"]
+    shown = run_cli("query", *GIVEN, "--id", "q0", "--patch", "fixes.yaml", "--skip-generation")
+    assert shown.exit_code == 0, shown.stderr
+    swept = run_cli("sweep", *GIVEN, "--patch", "fixes.yaml", "--hops", "1,2", "-o", "./sweep.json")
+    assert swept.exit_code == 0, swept.stderr
+    assert json.loads((proven / "sweep.json").read_text())["patch"]["name"] == "fixes.yaml"
+
+
+def test_convert_writes_the_patched_graph_and_its_words_beside_it(proven: Path, run_cli) -> None:
+    done = run_cli("convert", "-g", "world-KG.json", "--patch", "fixes.yaml", "-o", "new-KG.json")
+    assert done.exit_code == 0, done.stderr
+    assert yaml.safe_load((proven / "new-vocabulary.yaml").read_text())["PARENT"] == ["forebear"]
+    after = run_cli("eval", "-g", "new-KG.json", "--dataset", "world-eval.jsonl", "-o", "./new.json")
+    assert after.exit_code == 0, after.stderr
+    patched = run_cli("eval", *GIVEN, "--patch", "fixes.yaml", "-o", "./after.json")
+    assert patched.exit_code == 0
+    new, old = (json.loads((proven / name).read_text()) for name in ("new.json", "after.json"))
+    assert new["summary"]["measures"] == old["summary"]["measures"]
+
+
+def test_reports_show_the_four_blocks(proven: Path, run_cli) -> None:
+    done = run_cli(
+        "fix", *GIVEN, "--kinds", "vocabulary", "-o", "./fixes.yaml", "--report", "md,html,tex,csv"
+    )
+    assert done.exit_code == 0, done.stderr
+    text = (proven / "fixes.md").read_text(encoding="utf-8")
+    for head in ("Proven", "For you to judge", "Ask", "Not kept", "Questions before and after"):
+        assert f"## {head}" in text
+    assert "before and after" in (proven / "fixes.html").read_text(encoding="utf-8")
+
+
+PATCH = """
+graph: {name: town}
+questions: {name: town}
+aliases:
+- {entity_id: Air purifier A3, alias: Zephyr, evidence: [what people call it], questions: [q1]}
+- {entity_id: Filter, alias: net, questions: [q2]}
+- {entity_id: Gone, alias: lost, status: rejected}
+"""
+
+
+@pytest.fixture
+def town(tmp_path: Path) -> Path:
+    names = ["Air purifier A3", "Filter", "Kim", "Lee"]
+    relations = [("Air purifier A3", "HAS", "Filter"), ("Kim", "MADE", "Air purifier A3")]
+    write_kg(tmp_path / "town-KG.json", names, relations)
+    write_gold(
+        tmp_path / "town-eval.jsonl",
+        {"id": "q1", "query": "Where is Zephyr?", "reference_entities": ["Air purifier A3"]},
+        {"id": "q2", "query": "Who knows the net?", "reference_entities": ["Lee"]},
+    )
+    (tmp_path / "p.yaml").write_text(PATCH, encoding="utf-8")
+    return tmp_path
+
+
+TOWN = ("-g", "town-KG.json", "--dataset", "town-eval.jsonl")
+
+
+def decided(*keys: str) -> tuple[str, list[str]]:
+    """What `curate --patch` prints, and the statuses in the file."""
+    typed = "".join(f"{key}\n" for key in keys)
+    done = CliRunner().invoke(app, ["curate", *TOWN, "--patch", "p.yaml"], input=typed)
+    assert done.exit_code == 0, done.output
+    found = yaml.safe_load(Path("p.yaml").read_text(encoding="utf-8"))
+    return done.stdout, [entry["status"] for entry in found["aliases"]]
+
+
+def test_keys_decide_and_each_question_stands_before_and_after(town: Path) -> None:
+    out, statuses = decided("y", "n")
+    assert "q1  Where is Zephyr?  0.000 → " in out
+    assert statuses == ["confirmed", "rejected", "rejected"]
+    assert "1 confirmed, 2 rejected, 0 left" in out
+    assert decided()[0].startswith("nothing is left to decide")
+
+
+def test_every_decision_is_saved_at_once_and_can_be_taken_back(town: Path) -> None:
+    assert decided("y", "q")[1] == ["confirmed", "draft", "rejected"]
+    (town / "p.yaml").write_text(PATCH, encoding="utf-8")
+    assert decided("y", "b", "n", "s")[1] == ["rejected", "draft", "rejected"]
+    (town / "p.yaml").write_text(PATCH, encoding="utf-8")
+    assert decided("x", "?", "y")[1] == ["confirmed", "draft", "rejected"]  # other keys do nothing
+
+
+def test_only_what_was_confirmed_changes_a_question(town: Path, run_cli) -> None:
+    def ndcg(*more: str) -> float:
+        done = run_cli("eval", *TOWN, "--linker", "names", "-o", "./r.json", *more)
+        assert done.exit_code == 0, done.stderr
+        return float(json.loads((town / "r.json").read_text())["summary"]["measures"]["ndcg@5"]["mean"])
+
+    today = ndcg()
+    assert ndcg("--patch", "p.yaml") == today
+    decided("y", "q")
+    assert ndcg("--patch", "p.yaml") > today
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("aliases: [{entity_id: Gone, alias: x}]", "aliases[0]: the graph town has no entity 'Gone'"),
+        ("aliases: [{entity_id: Kim}]", "p.yaml: aliases[0]: Object missing required field `alias`"),
+        (
+            "settings: [{values: {retriever: 'evil.py:run'}, status: confirmed}]",
+            "would run code or ask a service",
+        ),
+        (
+            "settings: [{values: {base_url: 'http://x'}, status: confirmed}]",
+            "base_url: 'http://x' can't stand",
+        ),
+        ("settings: [{values: {hops: many}, status: confirmed}]", "hops: 'many' can't stand in a patch"),
+        ("aliases: !!python/object:os.system {}", "p.yaml:3:10: not YAML"),
+    ],
+)
+def test_a_patch_that_cannot_be_used_is_one_line_and_exit_code_2(
+    town: Path, run_cli, text: str, message: str
+) -> None:
+    (town / "p.yaml").write_text(
+        f"graph: {{name: town}}\nquestions: {{name: town}}\n{text}\n", encoding="utf-8"
+    )
+    done = run_cli("eval", *TOWN, "--patch", "p.yaml")
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_flag_overrules_a_patch(town: Path, run_cli) -> None:
+    (town / "p.yaml").write_text(
+        "graph: {name: town}\nquestions: {name: town}\nsettings: [{values: {hops: 4}, status: confirmed}]\n",
+        encoding="utf-8",
+    )
+    assert "4 hops" in run_cli("eval", *TOWN, "--patch", "p.yaml").stdout
+    assert "1 hop" in run_cli("eval", *TOWN, "--patch", "p.yaml", "--hops", "1").stdout
+
+
+def test_restoring_needs_an_older_graph_and_kinds_are_known(town: Path, run_cli) -> None:
+    assert "--was" in run_cli("fix", *TOWN, "--kinds", "restore").stderr
+    done = run_cli("fix", *TOWN, "--kinds", "alias")
+    assert done.exit_code == 2
+    assert "did you mean 'aliases'" in done.stderr
+
+
+def test_what_an_older_graph_had_is_proposed_with_its_cost(tmp_path: Path, run_cli) -> None:
+    names = ["Anna", "Bert", "Rex"]
+    write_kg(tmp_path / "old-KG.json", names, [("Anna", "KNOWS", "Bert"), ("Bert", "OWNS", "Rex")])
+    write_kg(tmp_path / "new-KG.json", names[:2], [("Anna", "KNOWS", "Bert")])
+    write_gold(
+        tmp_path / "new-eval.jsonl",
+        {"id": "q", "query": "What does Bert own?", "reference_entities": ["Rex"]},
+    )
+    given = ("-g", "new-KG.json", "--dataset", "new-eval.jsonl", "--was", "old-KG.json")
+    done = run_cli("fix", *given, "--kinds", "restore", "-o", "./f.yaml")
+    assert done.exit_code == 0, done.stderr
+    found = yaml.safe_load((tmp_path / "f.yaml").read_text(encoding="utf-8"))
+    (entity,) = found["restore"]["entities"]
+    assert (entity["name"], entity["status"], entity["won"]) == ("Rex", "draft", ["q"])
+    assert found["restore"]["relations"][0]["names"] == ["Bert", "Rex"]
+    assert found["batches"][0]["won"] == 1

@@ -1,0 +1,175 @@
+"""What is accepted, what is refused, and that a group never stands on both sides."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.fixing.made import WORDS, world
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.fixing.asking import BudgetSpent, GoldQuestions
+from tiny_graph_rag.fixing.fixes import INTERRUPTED, USED_UP, find_fixes
+from tiny_graph_rag.fixing.proof import FOLDS, REPEATS, held_out, proof, question_groups, splits
+from tiny_graph_rag.fixing.settings import Tried, candidates, choose, prove_settings
+from tiny_graph_rag.fixing.vocabulary import Evidence, learn
+from tiny_graph_rag.gold.examples import EvalSet, Example
+from tiny_graph_rag.gold.resolve import resolve
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.measures import Measure
+
+NDCG = Measure("ndcg", 5)
+
+
+def groups_of(*examples: Example) -> list[int]:
+    graph = KnowledgeGraph.from_triples([("Anna", "KNOWS", "Bert"), ("Bert", "OWNS", "Rex")])
+    judgments = resolve(EvalSet(examples), NameIndex.of(graph), len(graph))
+    return question_groups(examples, judgments).tolist()
+
+
+def test_the_same_references_or_nearly_the_same_words_are_one_group() -> None:
+    first = Example("a", "Whom does Anna know?", ("Bert",))
+    same_references = Example("b", "Which friend has she?", ("Bert",))
+    other = Example("c", "What does Bert own, pray?", ("Rex",))
+    same_words = Example("d", "What does Bert own, prays?", ("Anna", "Rex"))
+    named = Example("e", "Something else entirely", ("Nobody",), group="g")
+    also_named = Example("f", "Nothing like it", ("Anna",), group="g")
+    found = groups_of(first, same_references, other, same_words, named, also_named)
+    assert found[0] == found[1]
+    assert found[2] == found[3]
+    assert found[4] == found[5]
+    assert len(set(found)) == 3
+
+
+def test_every_question_is_held_out_once_a_repeat_and_its_group_with_it() -> None:
+    groups = np.array([0, 0, 1, 2, 2, 2, 3, 4, 5, 6])
+    parts = splits(groups, seed=3)
+    assert len(parts) == FOLDS * REPEATS
+    held = np.zeros(len(groups))
+    for chosen_on, out in parts:
+        assert not set(groups[chosen_on]) & set(groups[out])
+        held[out] += 1
+    assert (held == REPEATS).all()
+
+
+def test_held_out_gains_come_from_choices_made_without_the_question() -> None:
+    """A choice that remembers its own questions gains 1 on each of them and nothing on any other."""
+    groups = np.arange(40)
+    assert held_out(groups, 0, lambda rows, out: np.isin(out, rows).astype(float)).sum() == 0.0
+
+
+def test_a_gain_that_all_questions_share_is_accepted_and_too_few_groups_are_not() -> None:
+    gains = np.full(60, 0.2)
+    assert proof(0.2, gains, np.arange(60), 35).accepted
+    few = proof(0.2, gains, np.repeat(np.arange(30), 2), 35)
+    assert not few.accepted
+    assert (few.groups, few.least) == (30, 35)
+
+
+def test_chance_is_not_accepted() -> None:
+    random = np.random.default_rng(5)
+    accepted = sum(
+        proof(0.1, random.normal(0, 0.3, 60), np.arange(60), 35).accepted for _ in range(200)
+    )  # half of what a 95 % interval leaves out lies below: 2.5 % of 200 are 5
+    assert accepted <= 12
+
+
+def test_the_best_of_equal_settings_gains_nothing_where_it_was_not_chosen() -> None:
+    """25 settings that are noise: on the questions that choose, the best of them looks better by .1."""
+    random = np.random.default_rng(1)
+    table = random.normal(0, 0.4, (25, 60))
+    table[0] = 0
+    graph, examples = world()
+    questions = GoldQuestions.of(graph, examples, Config(), NDCG)
+    tried = [
+        Tried({"hops": row} if row else {}, gains, 1.0, np.zeros((60, 5), dtype=np.int32))
+        for row, gains in enumerate(table)
+    ]
+    found = prove_settings(questions, np.arange(60), tried, seed=0)
+    assert found.proof.in_sample > 0.08
+    assert found.proof.gain < 0.03
+    assert not found.proof.accepted
+
+
+def test_of_settings_as_good_the_first_is_chosen() -> None:
+    gains = np.array([[0.0, 0.0], [0.5, 0.5], [0.5, 0.501]])
+    assert choose(gains, np.arange(2)) == 1
+
+
+def test_every_candidate_changes_something() -> None:
+    listed = list(candidates(Config()))
+    assert len(listed) >= 20
+    assert {} not in listed
+    assert all(Config().replaced(values) != Config() for values in listed)
+
+
+def test_words_are_learned_where_two_groups_say_them_and_a_seed_is_none() -> None:
+    graph, _ = world(4)
+    codes = {name: code for code, name in enumerate(graph.relations.types.names)}
+    fillers = ("nice", "old", "dear")
+    evidence: list[Evidence | None] = [
+        Evidence({word: word, filler: filler}, (codes[type],))
+        for type, word in WORDS.items()
+        for filler in fillers
+    ]
+    rows = range(len(evidence))
+    learned = learn(graph, evidence, np.arange(len(evidence)), rows, Config().ranking)
+    # Each filler stands with every type alike, each word with its own type three times.
+    assert [(one.type, one.word, one.holding) for one in learned] == [
+        (type, WORDS[type], 3) for type in sorted(WORDS)
+    ]
+    # Paraphrases of one question are one group, and one group is not enough.
+    paraphrases = np.repeat(np.arange(4), 3)
+    assert learn(graph, evidence, paraphrases, rows, Config().ranking) == []
+
+
+def test_words_that_hold_on_other_questions_are_accepted_and_random_ones_gain_nothing() -> None:
+    graph, examples = world()
+    fixes = find_fixes(graph, examples, Config(), NDCG, ("vocabulary",))
+    found = fixes.measured["vocabulary"]
+    assert {(entry.type, *entry.words) for entry in fixes.patch.vocabulary} == set(WORDS.items())
+    assert found.accepted
+    assert found.gain > 0.3
+    assert found.control is not None
+    assert found.control < 0.1
+    assert fixes.spent <= 60
+
+
+def test_with_a_holdout_the_other_questions_decide() -> None:
+    graph, examples = world(80)
+    half = EvalSet(examples.examples[:40]), EvalSet(examples.examples[40:])
+    fixes = find_fixes(graph, half[0], Config(), NDCG, ("vocabulary",), holdout=half[1])
+    assert fixes.measured["vocabulary"].n == 40
+    assert fixes.measured["vocabulary"].accepted
+
+
+def test_few_questions_teach_nothing() -> None:
+    graph, examples = world(20)
+    fixes = find_fixes(graph, examples, Config(), NDCG, ("vocabulary",))
+    assert not fixes.patch.vocabulary
+    assert "20 groups of questions are too few" in fixes.patch.not_kept[0].why
+
+
+def test_used_up_evaluations_leave_what_is_known() -> None:
+    graph, examples = world()
+    fixes = find_fixes(graph, examples, Config(), NDCG, ("vocabulary", "settings"), allowed=3)
+    assert fixes.stopped == USED_UP
+    assert fixes.spent <= 3
+    assert fixes.today > 0
+    questions = GoldQuestions.of(graph, examples, Config(), NDCG, allowed=1)
+    questions.ask()
+    with pytest.raises(BudgetSpent):
+        questions.ask()
+
+
+def test_ctrl_c_leaves_what_is_known() -> None:
+    graph, examples = world()
+
+    def press(spent: float, what: str) -> None:
+        if "--hops" in what:
+            raise KeyboardInterrupt
+
+    fixes = find_fixes(graph, examples, Config(), NDCG, ("vocabulary", "settings"), progress=press)
+    assert fixes.stopped == INTERRUPTED
+    assert fixes.patch.vocabulary
+    assert not fixes.patch.settings

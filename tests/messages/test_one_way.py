@@ -1,0 +1,104 @@
+"""Every text for readers goes through messages/, so that it can be shown in every language.
+
+Errors are held by their types: `TinyGraphRagError` takes what `said` makes, and mypy checks that. Here stands
+what types can't see.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tiny_graph_rag.errors import InputError, TinyGraphRagError, UsageError, at, unknown
+from tiny_graph_rag.messages import Said, said, shown, speaking, verbatim
+
+PACKAGE = ROOT / "tiny_graph_rag"
+WORDS = re.compile(r"[a-z]{2,}[,;:]? \(?[a-z]{2,}")  # two words of a sentence
+# Exceptions that tell a programmer of a mistake, or that are caught before anybody reads them.
+FOR_PROGRAMMERS = {
+    *("TypeError", "AssertionError", "AttributeError", "OSError", "PermissionError", "KeyError"),
+    *("RuntimeError", "NotImplementedError", "ConnectionResetError", "BadArraysError"),
+    "ToolError",  # to an assistant, in the language of its protocol
+    "Refused",  # to the annotation page, whose own texts stand in its script
+}
+SHOWING = {"say", "note", "warn", "echo", "print", "problem", "flaw"}
+MAKING = {"t", "said", "counted", "amount", "at"}
+
+
+def unmade(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """The literals with words below a node that no function of messages/ makes."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in MAKING:
+        return
+    if isinstance(node, ast.JoinedStr):
+        plain = "".join(str(part.value) if isinstance(part, ast.Constant) else "{}" for part in node.values)
+        if WORDS.search(plain):
+            yield node.lineno, plain
+        for part in node.values:
+            yield from unmade(part) if isinstance(part, ast.FormattedValue) else ()
+        return
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and WORDS.search(node.value):
+        yield node.lineno, node.value
+    for below in ast.iter_child_nodes(node):
+        yield from unmade(below)
+
+
+def shown_in(source: str) -> Iterator[tuple[int, str]]:
+    """What a module raises or shows that is no made text."""
+    for node in ast.walk(ast.parse(source)):
+        call = node.exc if isinstance(node, ast.Raise) else node
+        if not isinstance(call, ast.Call):
+            continue
+        name = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+        if isinstance(node, ast.Raise) if name not in SHOWING else True:
+            if name in FOR_PROGRAMMERS:
+                continue
+            for argument in call.args:
+                yield from unmade(argument)
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.stem)
+def test_nothing_is_raised_or_shown_past_messages(path: Path) -> None:
+    assert list(shown_in(path.read_text(encoding="utf-8"))) == []
+
+
+def test_the_search_sees_what_it_is_for() -> None:
+    for wrong in (
+        'raise UsageError(f"{path}: no such file")',
+        'raise UsageError("there is " + "nothing")',
+        'session.warn(f"left out: {names} of them")',
+        'print("some words")',
+        "rows.problem(1, f'wanted a list, got {what}')",
+    ):
+        assert list(shown_in(wrong)), wrong
+    for right in (
+        'raise UsageError(said("no such file: {path}", path=path))',
+        'raise TypeError("an error is text")',
+        'session.say("  " + command)',
+    ):
+        assert not list(shown_in(right)), right
+
+
+def test_an_error_is_shown_with_all_that_it_is_made_of() -> None:
+    inner = ValueError(said("wanted an object, got {got}", got=said("null")))
+    error = InputError(at("a.json", inner), said("{path}: the file is empty", path="b.json"))
+    assert str(error) == "a.json: wanted an object, got null\nb.json: the file is empty"
+    with speaking("ko"):
+        assert not re.search("wanted|empty", error.shown)
+        assert error.shown.startswith("a.json: ")
+        assert "b.json: 파일이 비어 있습니다" in error.shown
+        assert shown(verbatim("what others wrote")) == "what others wrote"
+        cause = UsageError(said("{path}: can't be read as SQLite: {error}", path="x", error=inner))
+        assert "wanted" not in cause.shown
+        assert "unknown" not in unknown("retriever", "bfz", ("bfs",)).shown
+
+
+def test_texts_are_made_before_they_are_raised() -> None:
+    """What `verbatim` and `said` give is what an error takes; a plain text is refused by its type (mypy)."""
+    assert TinyGraphRagError.__init__.__annotations__["lines"] == "Said"
+    assert isinstance(said("x"), Said)
+    assert isinstance(verbatim("x"), Said)

@@ -1,0 +1,23 @@
+"""When a returned relation or passage is a reference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tiny_graph_rag.measures.textual import TextMatch
+
+ENDS, EXACT, ID = "ends", "exact", "id"  # when a returned relation is a reference
+RELATION_MATCHES = (ENDS, EXACT, ID)
+AUTO = "auto"  # passages: by id where a question has `reference_chunks`, else by text
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """relations: one of RELATION_MATCHES. passages: None for AUTO."""
+
+    relations: str = ENDS
+    passages: TextMatch | None = None
+
+    @classmethod
+    def of(cls, relations: str, passages: str, threshold: float) -> Matching:
+        return cls(relations, None if passages == AUTO else TextMatch(passages, threshold))
