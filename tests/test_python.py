@@ -177,7 +177,8 @@ def test_help_fits_a_few_screens_and_shows_an_example() -> None:
         (lambda graph: ask(graph, "Who?", hops="2"), "hops must be a whole number, got '2'"),
         (lambda graph: ask(graph, "Who?", min_score=[1]), r"min_score must be a number, got \[1\]"),
         (lambda graph: KnowledgeGraph.from_networkx("x"), "wanted a networkx graph, got str"),
-        (lambda graph: score("run.trec", {}, "mrr"), "DataFrame with query_id, doc_id and score; got str"),
+        (lambda graph: score(3, {}, "mrr"), "DataFrame with query_id, doc_id and score; got int"),
+        (lambda graph: score("run.trec", {}, "mrr"), "run.trec: no such run"),
     ],
 )  # fmt: skip
 def test_what_is_of_another_kind_is_named(call: Callable[[KnowledgeGraph], object], message: str) -> None:

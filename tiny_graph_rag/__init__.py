@@ -17,7 +17,9 @@
     evaluate(graph, questions, hops=3)          score the retrieval → Result
     evaluate(…, retriever=my_function)          score a retriever of your own
     assert_retrieval(…, "recall@5>=0.8")        the same in a test: fails below
-    score(run, gold, "ndcg@10,map")             score anyone's run, dictionaries or DataFrames → Scored
+    compare(one, other)                         test every pair of results → ResultComparison
+    sweep(graph, questions, hops=range(5))      try settings → SweepResult with what it recommends
+    score(run, gold, "ndcg@10,map")             score anyone's run: paths, dictionaries, DataFrames → Scored
     evaluate_predictions(preds, qrels)          the same by cutoff, as a DataFrame
     load_config(path)                           settings of a config.yaml → Config
     Measure.parse("ndcg@5")                     a measure is a value
@@ -49,6 +51,10 @@ if TYPE_CHECKING:
     from tiny_graph_rag.library import evaluate as evaluate
     from tiny_graph_rag.library import load_graph as load_graph
     from tiny_graph_rag.library import load_questions as load_questions
+    from tiny_graph_rag.library_studies import ResultComparison as ResultComparison
+    from tiny_graph_rag.library_studies import SweepResult as SweepResult
+    from tiny_graph_rag.library_studies import compare as compare
+    from tiny_graph_rag.library_studies import sweep as sweep
     from tiny_graph_rag.measures.base import Measure as Measure
     from tiny_graph_rag.retrieval.base import Retriever as Retriever
     from tiny_graph_rag.run import Run as Run
@@ -84,10 +90,14 @@ PUBLIC = {
     "ask": "tiny_graph_rag.library",
     "evaluate": "tiny_graph_rag.library",
     "assert_retrieval": "tiny_graph_rag.library",
+    "compare": "tiny_graph_rag.library_studies",
+    "sweep": "tiny_graph_rag.library_studies",
     "score": "tiny_graph_rag.scoring.frames",
     "evaluate_predictions": "tiny_graph_rag.scoring.frames",
     "Ranking": "tiny_graph_rag.library",
     "Result": "tiny_graph_rag.library",
+    "ResultComparison": "tiny_graph_rag.library_studies",
+    "SweepResult": "tiny_graph_rag.library_studies",
     "EvalSet": "tiny_graph_rag.gold.examples",
     "Example": "tiny_graph_rag.gold.examples",
     "Config": "tiny_graph_rag.config",

@@ -25,7 +25,9 @@ from tiny_graph_rag.retrieval import is_own
 
 if TYPE_CHECKING:
     import pandas
+    from matplotlib.figure import Figure
 
+    from tiny_graph_rag.report.document import Document
     from tiny_graph_rag.study.ask import Asked
     from tiny_graph_rag.study.evaluate import Evaluation
 
@@ -115,7 +117,7 @@ class Ranking(Sequence[RankedEntity]):
         """A row an entity. Raises MissingExtraError without pandas."""
         fields = ("rank", "id", "name", "score", "hop", "walk")
         rows = [{field: getattr(entity, field) for field in fields} for entity in self.entities]
-        return _pandas("Ranking.to_pandas()").DataFrame(rows, columns=list(fields))
+        return pandas_for("Ranking.to_pandas()").DataFrame(rows, columns=list(fields))
 
     def __repr__(self) -> str:
         first = ", ".join(entity.name for entity in self.entities[:3])
@@ -133,7 +135,7 @@ class Ranking(Sequence[RankedEntity]):
             for entity in self.entities[:SHOWN_ROWS]
         ]
         caption = f"{self.question} · seeds: {', '.join(self.seeds) or 'none'} · {len(self)} entities"
-        return _html_table(caption, ("rank", "entity", "score", "hop", "walk"), rows)
+        return html_table(caption, ("rank", "entity", "score", "hop", "walk"), rows)
 
 
 def ask(graph: GraphLike, question: str, *, config: Config | None = None, **settings: Any) -> Ranking:
@@ -146,8 +148,8 @@ def ask(graph: GraphLike, question: str, *, config: Config | None = None, **sett
 
     if not isinstance(question, str) or not question.strip():
         raise UsageError(said("the question must be words, got {question}", question=repr(question)))
-    knowledge = _graph(graph)
-    return _ranking(knowledge, asked(knowledge, question, _configured(config, settings)))
+    knowledge = graph_of(graph)
+    return _ranking(knowledge, asked(knowledge, question, configured(config, settings)))
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -179,7 +181,7 @@ class Result:
             **{str(measure): column for measure, column in found.scores.items()},
             "missed": missed,
         }
-        frames = _pandas("Result.to_pandas()")
+        frames = pandas_for("Result.to_pandas()")
         return frames.DataFrame(
             columns, index=frames.Index([question.id for question in examples], name="id")
         )
@@ -193,6 +195,35 @@ class Result:
         check_writable(target)
         write_atomically(target, document_parts(self.evaluation))
         return target
+
+    def document(self, name: str = "results") -> Document:
+        """The same in memory, for reports. name: of the file that it would be."""
+        import msgspec
+
+        from tiny_graph_rag.report.document import Document
+        from tiny_graph_rag.report.json.results import document_parts
+
+        return Document(Path(f"{name}.json"), msgspec.json.decode(b"".join(document_parts(self.evaluation))))
+
+    def to_markdown(self) -> str:
+        """The Markdown report."""
+        from tiny_graph_rag.report.markdown import markdown
+
+        return markdown([self.document()])
+
+    def to_latex(self) -> str:
+        """The tables of the report, for LaTeX with booktabs and adjustbox."""
+        from tiny_graph_rag.report.latex import latex
+
+        return latex([self.document()])
+
+    def figures(self) -> dict[str, Figure]:
+        """Pictures by name (`tags`, `waterfall`, `first-hit` …). Raises MissingExtraError without
+        matplotlib."""
+        from tiny_graph_rag.report.plots import drawn_figures
+
+        found = drawn_figures([self.document()])
+        return {name.removeprefix("results-"): figure for name, figure in found.items()}
 
     def __repr__(self) -> str:
         found = ", ".join(f"{name} {mean:.3f}" for name, mean in self.means.items())
@@ -212,7 +243,7 @@ class Result:
             f"{config.retriever}{', ' + amount(config.hops, 'hop') if walks else ''} · "
             "means with 95 % intervals"
         )
-        return _html_table(caption, ("questions", "n", *map(str, overall.measures)), rows)
+        return html_table(caption, ("questions", "n", *map(str, overall.measures)), rows)
 
 
 def evaluate(
@@ -245,7 +276,7 @@ def evaluate(
     given = retriever is not None and not isinstance(retriever, str)
     if retriever is not None:
         settings["retriever"] = _called(retriever) if given else retriever
-    chosen = _configured(config, settings)
+    chosen = configured(config, settings)
     own = is_own(chosen.retrieval.retriever)
     if repeat != 1 and not own:
         raise UsageError(
@@ -254,7 +285,7 @@ def evaluate(
     if measures is None:
         wanted = default_measures(chosen.evaluation.top_k)
     else:
-        wanted = parse_measures(measures) if isinstance(measures, str) else tuple(map(_measure, measures))
+        wanted = parse_measures(measures) if isinstance(measures, str) else tuple(map(measure_of, measures))
     for entry in wanted:
         if (entry.cutoff or 0) > chosen.retrieval.depth:
             raise UsageError(
@@ -288,7 +319,7 @@ def evaluate(
     shown = (lambda done: None) if own else progress
     return Result(
         evaluated(
-            _graph(graph), examples, chosen, wanted, shown, retriever_for=maker, every_kind=measures is None
+            graph_of(graph), examples, chosen, wanted, shown, retriever_for=maker, every_kind=measures is None
         )
     )
 
@@ -317,7 +348,8 @@ def assert_retrieval(
             )
     measures = tuple(dict.fromkeys(gate.measure for gate in gates if isinstance(gate.measure, Measure)))
     result = evaluate(graph, questions, measures=measures, **options)
-    outcomes = hold_floors(gates, result.summary.overall.measures, check_basis(basis))
+    by_tag = {tag: part.measures for tag, part in result.summary.by_tag.items()}
+    outcomes = hold_floors(gates, result.summary.overall.measures, check_basis(basis), by_tag=by_tag)
     missed = [(gate, outcome) for gate, outcome in zip(gates, outcomes, strict=True) if not outcome.passed]
     if missed:
         lines = []
@@ -345,11 +377,11 @@ def _called(retriever: Any) -> str:
     return f"{module if '.' in module else f'{module}.py'}:{name if name.isidentifier() else 'function'}"
 
 
-def _graph(given: GraphLike) -> KnowledgeGraph:
+def graph_of(given: GraphLike) -> KnowledgeGraph:
     return given if isinstance(given, KnowledgeGraph) else load_graph(given)
 
 
-def _measure(given: Measure | str) -> Measure:
+def measure_of(given: Measure | str) -> Measure:
     return Measure.parse(given) if isinstance(given, str) else given
 
 
@@ -365,7 +397,7 @@ def _check_path(path: str | PathLike[str], what: str) -> None:
         raise UsageError(said("wanted the path of a {what}, got {kind}", what=what, kind=type(path).__name__))
 
 
-def _configured(config: Config | None, settings: Mapping[str, Any]) -> Config:
+def configured(config: Config | None, settings: Mapping[str, Any]) -> Config:
     for name, value in settings.items():
         setting = find_setting(name)
         if value is not None and not setting.accepts(value):
@@ -410,7 +442,7 @@ def _with_interval(mean: Mean) -> str:
     return f"{mean.mean:.3f} [{mean.low:.2f}, {mean.high:.2f}]{'' if mean.reliable else ' ?'}"
 
 
-def _html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     def cells(row: Sequence[str], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(item)}</{tag}>" for item in row) + "</tr>"
 
@@ -418,7 +450,7 @@ def _html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str
     return f"<table><caption>{escape(caption)}</caption><thead>{head}</thead><tbody>{body}</tbody></table>"
 
 
-def _pandas(what: str) -> Any:
+def pandas_for(what: str) -> Any:
     try:
         import pandas
     except ImportError as error:

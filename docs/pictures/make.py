@@ -1,67 +1,97 @@
-"""Makes the README's pictures from our own data: `uv run python docs/pictures/make.py`.
+"""Makes the pictures of the README and the docs: `uv run python docs/pictures/make.py`.
 
-eval.svg is what the terminal shows; page.png and question.png are the page in a real Chromium (Debian's).
+Each shows what the command printed in it, run here and now, gives: eval.svg the terminal; page.png and
+question.png the page in a real Chromium (Debian's). Beside them lies shown.json, the figures that stand in
+them: `tests/test_pictures.py` runs the command again and fails where one of them is stale.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import os
 import re
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
-
-from playwright.sync_api import sync_playwright
-from rich.console import Console
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from tests.report.pages import CHROMIUM, FLAGS  # noqa: E402
-from tiny_graph_rag.config import Config  # noqa: E402
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set  # noqa: E402
-from tiny_graph_rag.formats.graphs import read_graph  # noqa: E402
-from tiny_graph_rag.measures import default_measures  # noqa: E402
-from tiny_graph_rag.report.html import results_page  # noqa: E402
-from tiny_graph_rag.report.json.results import document_parts  # noqa: E402
-from tiny_graph_rag.report.terminal.evaluation import print_evaluation  # noqa: E402
-from tiny_graph_rag.study.evaluate import Evaluation, evaluate  # noqa: E402
-
 FOLDER = Path(__file__).parent
 GRAPH, DATASET, HOPS = "김유정-동백꽃-KG.json", "김유정-동백꽃-hardset.jsonl", 3
-COMMAND = f"python main.py eval --dataset {DATASET} --hops {HOPS}"
+ARGUMENTS = ("eval", "--dataset", DATASET, "-g", GRAPH, "--hops", str(HOPS), "--skip-generation")
+COMMAND = f"uv run python main.py {' '.join(ARGUMENTS)}"
+COLUMNS = 126
 WIDTH, HEIGHT = 1240, 860
+# Lines that differ from run to run: files, times. The picture ends where the questions begin.
+NOT_DRAWN = re.compile(r"^(?:results:|tried:|.*main\.py query )")
+ENDS_AT = "The worst, by kind of loss"
 
 
-def main() -> None:
-    config = Config().override(hops=HOPS, latency_sample=0)
-    examples = read_eval_set(ROOT / "data/eval" / DATASET)
-    measures = default_measures(config.evaluation.top_k)
-    evaluation = evaluate(read_graph(ROOT / "data/kg" / GRAPH), examples, config, measures)
-    terminal(evaluation)
-    page(evaluation)
+def printed(results: Path) -> str:
+    """What the command prints, less what differs from run to run; the results go to `results`."""
+    done = subprocess.run(
+        [sys.executable, "main.py", *ARGUMENTS, "--set", "latency_sample=0", "-o", str(results)],
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": str(COLUMNS), "PYTHONUTF8": "1", "LC_ALL": "C.UTF-8"},
+        check=True,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    lines = [line for line in done.stdout.splitlines() if not NOT_DRAWN.match(line)]
+    end = next((row for row, line in enumerate(lines) if ENDS_AT in line), len(lines))
+    return "\n".join(lines[:end]).rstrip() + "\n"
 
 
-def terminal(evaluation: Evaluation) -> None:
-    console = Console(record=True, width=118, file=io.StringIO(), highlight=False)
-    console.print(f"$ {COMMAND}")
-    print_evaluation(evaluation, console)
+def figures(results: Path) -> dict[str, Any]:
+    """What can be read in page.png and question.png: means, first sentences, the question, its ranking."""
+    from tiny_graph_rag.report.headline import headline
+
+    content = json.loads(results.read_text(encoding="utf-8"))
+    question = next(
+        row
+        for row in content["results"]
+        if any(reference["verdict"] == "beyond_hops" for reference in row["references"])
+    )
+    return {
+        "means": {name: round(mean["mean"], 3) for name, mean in content["summary"]["measures"].items()},
+        "sentences": [str(sentence) for sentence in headline(content)],
+        "question": question["id"],
+        "ranked": [[row["name"], round(row["score"], 3)] for row in question["ranked"]],
+    }
+
+
+def terminal(text: str) -> str:
+    """The SVG of a terminal that shows the command and what it printed."""
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(record=True, width=COLUMNS, file=io.StringIO(), highlight=False)
+    console.print(Text(f"$ {COMMAND}", style="bold"))
+    console.print(Text(text))
     drawn = console.export_svg(title="Tiny-Graph-RAG eval", unique_id="eval")
     # A picture fetches nothing: without rich's web fonts the reader's own monospace one is used.
-    drawn = re.sub(r"@font-face \{.*?\}\s*|<!-- .*? -->\s*", "", drawn, flags=re.S)
-    (FOLDER / "eval.svg").write_text(drawn, encoding="utf-8")
+    return re.sub(r"@font-face \{.*?\}\s*|<!-- .*? -->\s*", "", drawn, flags=re.S)
 
 
-def page(evaluation: Evaluation) -> None:
-    """The page as it opens, and a question that was missed with its walk."""
-    document = json.loads(b"".join(document_parts(evaluation)))
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        path = Path(folder) / "page.html"
-        path.write_text(results_page(document), encoding="utf-8")
+def page(results: Path) -> None:
+    """The page as it opens, and a question that was missed with its path."""
+    from playwright.sync_api import sync_playwright
+
+    sys.path.insert(0, str(ROOT))
+    from tests.report.pages import CHROMIUM, FLAGS
+
+    subprocess.run(
+        [sys.executable, "main.py", "report", str(results), "--report", "html", "--quiet"],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONUTF8": "1", "LC_ALL": "C.UTF-8"},
+        check=True,
+    )
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
         opened = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, reduced_motion="reduce")
-        opened.goto(path.as_uri())
+        opened.goto(results.with_suffix(".html").as_uri())
         opened.wait_for_selector("main:not([aria-busy])")
         opened.screenshot(path=str(FOLDER / "page.png"))
         opened.get_by_label("verdict").select_option("beyond_hops")  # has the path that would have reached it
@@ -69,6 +99,16 @@ def page(evaluation: Evaluation) -> None:
         opened.evaluate("document.getElementById('questions').scrollIntoView()")
         opened.screenshot(path=str(FOLDER / "question.png"))
         browser.close()
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        results = Path(folder) / "results.json"
+        text = printed(results)
+        (FOLDER / "eval.svg").write_text(terminal(text), encoding="utf-8")
+        page(results)
+        shown = json.dumps({"printed": text.splitlines(), **figures(results)}, ensure_ascii=False, indent=1)
+        (FOLDER / "shown.json").write_text(shown + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

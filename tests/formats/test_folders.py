@@ -71,7 +71,9 @@ def test_what_lies_beside_a_graph_is_told_apart_from_it(
     else:
         (own_folder / name).write_text('{"some": {"store": 1}}', encoding="utf-8")
     for path in (own_folder / name, own_folder):
-        assert f"{name} is a file that {writer} keeps next to its graph. The graph is {graph}" in refusal(path)
+        assert f"{name} is a file that {writer} keeps next to its graph. The graph is {graph}" in refusal(
+            path
+        )
 
 
 def test_an_empty_folder_and_one_of_other_things(own_folder: Path) -> None:

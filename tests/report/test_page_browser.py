@@ -506,3 +506,112 @@ def test_the_page_speaks_korean(browser, tmp_path):
         assert page.locator("#loss").inner_text() == "재현율을 잃는 곳"
         assert page.locator("#questions").inner_text() == "질문"
         assert not found.complaints
+
+
+def test_the_page_begins_with_a_sentence_and_the_worst_questions_opened(browser, hardset):
+    path, document = hardset
+    whole = sum(bool(row["references"]) and not row["fn"] for row in document["results"])
+    scored = sum(bool(row["references"]) for row in document["results"])
+    with pages.opened(browser, path, **SCREENS["light"]) as found:
+        first = found.page.locator(".lead p").first.inner_text()
+        assert first.startswith(f"For {whole} of {scored} questions the whole answer is among the first 5")
+        cards = found.page.locator("details.worst-card[open]")
+        assert cards.count() == 3
+        asked = cards.nth(1).locator(".asked").inner_text()
+        cards.nth(1).get_by_role("button", name="Show this question").click()
+        assert found.page.locator(".question h2").inner_text() == asked
+        assert found.complaints == []
+
+
+def test_a_title_heads_the_page(browser, folder, hardset):
+    _, document = hardset
+    path = folder / "titled.html"
+    path.write_text(results_page(document, title="Spring <b>release</b>"), encoding="utf-8")
+    with pages.opened(browser, path, **SCREENS["phone"]) as found:
+        assert found.page.locator("h1").inner_text() == "Spring <b>release</b>"
+        assert found.page.title().startswith("Spring <b>release</b>")
+        assert KOREAN in found.page.locator(".facts").first.inner_text()
+
+
+@pytest.mark.parametrize(("screen", "least"), [("light", 480), ("phone", 330)])
+def test_the_bars_of_the_waterfall_use_the_width(browser, hardset, screen, least):
+    with pages.opened(browser, hardset[0], **SCREENS[screen]) as found:
+        boxes = [bar.bounding_box() for bar in found.page.locator(".waterfall .loss-bar").all()]
+        assert min(box["width"] for box in boxes) >= least
+
+
+def test_the_table_of_tags_says_n_once_a_row(browser, hardset):
+    path, document = hardset
+    with pages.opened(browser, path, **SCREENS["light"]) as found:
+        table = found.page.locator("section[aria-labelledby=tags] table")
+        assert "n =" not in table.inner_text()
+        row = table.locator("tr", has=found.page.get_by_role("button", name="paraphrase", exact=True))
+        n = document["summary"]["by_tag"]["paraphrase"]["questions"]
+        assert row.locator("td").first.inner_text() == f"{n} ?"
+        assert row.inner_text().count("?") == 1
+
+
+def test_no_label_of_a_ring_covers_another_label(browser, hardset):
+    """Ring labels are placed where nothing stands: neither an entity's name nor a relation's."""
+    overlapping = """() => {
+      const boxes = (selector) =>
+        [...document.querySelectorAll(selector)].map((label) => label.getBoundingClientRect());
+      const beside = (a, b) => a.right <= b.left || b.right <= a.left;
+      const apart = (a, b) => beside(a, b) || a.bottom <= b.top || b.bottom <= a.top;
+      const others = boxes("svg.walk .node .label");
+      const covers = (ring) => others.some((label) => !apart(ring, label));
+      return boxes("svg.walk .ring-label").filter(covers).length;
+    }"""
+    with pages.opened(browser, hardset[0], **SCREENS["light"]) as found:
+        covered = 0
+        for row in range(12):
+            found.page.locator(".row").nth(row % 8).click()
+            covered += found.page.evaluate(overlapping)
+        assert covered == 0
+
+
+def test_the_graph_page_fits_a_phone_and_names_relations_on_a_tap(browser, folder):
+    from tests.report.test_schema import ROOT
+    from tiny_graph_rag.formats.graphs import read_graph
+    from tiny_graph_rag.report.graph_page import core_of, graph_page
+
+    graph = read_graph(ROOT / f"data/kg/{KOREAN}-KG.json")
+    path = folder / "graph-phone.html"
+    path.write_text(graph_page(graph, core_of(graph)), encoding="utf-8")
+    with pages.opened(browser, path, has_touch=True, **SCREENS["phone"]) as found:
+        picture = found.page.locator("svg.graph").bounding_box()
+        assert picture["x"] >= 0
+        assert picture["x"] + picture["width"] <= 390
+        assert found.page.evaluate("document.documentElement.scrollWidth") <= 390
+        found.page.locator(".node").first.dispatch_event("click")
+        assert found.page.locator("svg.graph .names .relation").count() > 0
+        found.page.locator("svg.graph .reach").first.dispatch_event("click", {"clientX": 50, "clientY": 300})
+        assert "—" in found.page.locator(".tip").inner_text()
+        assert found.complaints == []
+
+
+def test_several_results_say_which_to_take_and_are_drawn(browser, tmp_path):
+    from tiny_graph_rag.report.document import Document
+    from tiny_graph_rag.report.reports import REPORTS
+
+    base = results(60, 120, seed=1)
+    other = json.loads(json.dumps(base))
+    for question in other["results"]:
+        question["metrics"]["ndcg@5"] = max(0.0, question["metrics"]["ndcg@5"] - 0.3)
+    documents = [Document(tmp_path / "good.json", base), Document(tmp_path / "bad.json", other)]
+    name, page = next(iter(REPORTS["html"](documents)))
+    path = tmp_path / name
+    path.write_bytes(page)
+    for screen in SCREENS.values():
+        with pages.opened(browser, path, **screen) as found:
+            section = found.page.locator("section[aria-labelledby=systems]")
+            assert section.locator(".advice-line strong").inner_text().startswith("Take good: its ndcg@5 of ")
+            assert section.locator(".side tr").nth(0).locator("sup").inner_text() == "b"
+            assert section.locator(".side tr").nth(1).locator("sup").count() == 0
+            assert section.locator(".heat td").count() > 4
+            down = section.locator(".small-picture rect.down").count()
+            assert down > 40
+            assert section.locator(".first-bar").count() == 2
+            assert section.locator("polyline.curve").count() == 2
+            assert found.page.evaluate("document.documentElement.scrollWidth") <= screen["viewport"]["width"]
+            assert found.complaints == []

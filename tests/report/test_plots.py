@@ -64,12 +64,14 @@ def of_all_kinds(folder: Path) -> list[Document]:
 
 def test_every_kind_of_document_has_its_pictures(tmp_path):
     written = write_reports(of_all_kinds(tmp_path), ["png"])
-    one = ["tags.png", "waterfall.png", "precision-recall.png"]
+    one = ["tags.png", "waterfall.png", "first-hit.png", "precision-recall.png"]
     assert [path.name for path in written] == [
         *(f"first-{name}" for name in one),
         *(f"second-{name}" for name in one),
         "hops-hops.png",
         "compared-differences.png",
+        *(f"first-and-1-more-{name}.png" for name in ("systems", "heat", "question-differences")),
+        *("first-and-1-more-first-hit.png", "first-and-1-more-precision-recall.png"),
         "first-cost.png",
     ]
     assert all(path.read_bytes().startswith(b"\x89PNG") for path in written)
@@ -91,7 +93,7 @@ def test_hangul_is_drawn_by_a_font_that_has_it(tmp_path):
         written = write_reports([document(tmp_path, "korean", korean)], ["png"])
     except UsageError as error:
         pytest.skip(str(error))
-    assert len(written) == 2
+    assert len(written) == 3
 
 
 def test_without_a_font_the_message_says_what_to_install(tmp_path, monkeypatch):

@@ -117,8 +117,14 @@ def compare_command(
         if without:
             raise UsageError(said("--max-drop: {without} is not in every results file", without=without[0]))
         faster = {name: system.speed[name] - base[name] for name in gates.speeds}
-        outcomes += hold_drops(gates.gates, system.name, differences, gates.basis, faster)
-    gates.conclude(session, outcomes, "compare")
+        # A tag that every question has is no part of its own: its differences are those of all.
+        every = {tag for tags in found.systems[0].tags for tag in tags}
+        parts = {
+            tag: {measure: rows[row] for measure, rows in found.by_tag.get(tag, found.overall).items()}
+            for tag in every
+        }
+        outcomes += hold_drops(gates.gates, system.name, differences, gates.basis, faster, parts)
+    gates.conclude(session, outcomes, "compare", None if out.to_stdout else target)
 
 
 def _named(systems: Sequence[System]) -> str:

@@ -172,6 +172,7 @@ def evaluate_command(
     altered = _altered(config, perturb)
     saved = SavedRun.of(session, save_run, save_run_format)
     examples = session.eval_set(dataset, chosen)
+    gates.check_tags({tag for example in examples for tag in example.tags})
     target = out.path(session, f"{examples.file_name}-results.json")
     if watch:
         _run_again(session, target, examples, graph)
@@ -223,7 +224,13 @@ def evaluate_command(
         keep_earlier(session, target)
     out.write(session, target, document_parts(evaluation, session.made(label)))
     out.tell(session, results=target)
-    _conclude(session, gates, evaluation, problems(answering, evaluation) if answering else [])
+    _conclude(
+        session,
+        gates,
+        evaluation,
+        problems(answering, evaluation) if answering else [],
+        None if out.to_stdout else target,
+    )
 
 
 def _measures(config: Config, measures: str | None, gates: Gates) -> tuple[Measure, ...]:
@@ -323,13 +330,18 @@ def _asked_altered(session: Session, evaluation: Evaluation, kinds: tuple[str, .
 
 
 def _conclude(
-    session: Session, gates: Gates, evaluation: Evaluation, problems: list[TinyGraphRagError]
+    session: Session,
+    gates: Gates,
+    evaluation: Evaluation,
+    problems: list[TinyGraphRagError],
+    results: Path | None,
 ) -> None:
-    """Hold the gates. Raises all that went wrong as one, a failed gate first. problems: of the answers."""
+    """Hold the gates. Raises all that went wrong as one, a failed gate first. problems: of the answers.
+    results: the file that was written, None for standard output."""
     latency = evaluation.latency
-    outcomes = gates.hold(evaluation.summary.overall.measures, latency.seconds, latency.questions_per_second)
+    outcomes = gates.hold(evaluation.summary, latency.seconds, latency.questions_per_second)
     try:
-        gates.conclude(session, outcomes, "eval")
+        gates.conclude(session, outcomes, "eval", results)
     except TinyGraphRagError as failed:
         problems = [failed, *problems]
     end_with(problems)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 import typer
 
 from tiny_graph_rag.cli.help import DETAIL, GATES
-from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError
+from tiny_graph_rag.config import step_summary_file
+from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError
+from tiny_graph_rag.files import write_atomically
+from tiny_graph_rag.messages import said, t
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,7 +21,8 @@ if TYPE_CHECKING:
 
     from tiny_graph_rag.cli.session import Session
     from tiny_graph_rag.measures import Measure
-    from tiny_graph_rag.study.gates import Gate, GateOutcome, HasMean
+    from tiny_graph_rag.measures.summary import Summary
+    from tiny_graph_rag.study.gates import Gate, GateOutcome
 
 ON_MEAN: Final = "mean"
 GateOn = Annotated[
@@ -33,6 +37,14 @@ Junit = Annotated[
     Path | None,
     typer.Option("--junit", help="Write the gates' outcome as JUnit XML.", rich_help_panel=GATES + DETAIL),
 ]
+JunitQuestions = Annotated[
+    str | None,
+    typer.Option(
+        "--junit-questions",
+        help='Add a JUnit case for each question, which must reach this: "recall@5>=0.5".',
+        rich_help_panel=GATES + DETAIL,
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +55,27 @@ class Floors:
 
     fail_under: Annotated[
         str | None,
-        typer.Option("--fail-under", help='Exit with 1 unless these hold: "recall@5>=0.65,latency.p95<0.5".'),
+        typer.Option(
+            "--fail-under",
+            help="Exit with 1 unless these hold: "
+            '"recall@5>=0.65,tag:multi-hop/recall@5>=0.5,latency.p95<0.5".',
+        ),
     ] = None
     gate_on: GateOn = ON_MEAN
     junit: Junit = None
+    junit_questions: JunitQuestions = None
 
     def checked(self, session: Session) -> Gates:
         """Before any work. Raises UsageError for what is no gate or can't be written."""
-        if not self.fail_under:
+        if not self.fail_under and not self.junit_questions:
             return Gates.of(session, (), self.gate_on, self.junit)
-        from tiny_graph_rag.study.gates import parse_floors
+        from tiny_graph_rag.study.gates import parse_floors, parse_question_floors
 
-        return Gates.of(session, parse_floors(self.fail_under), self.gate_on, self.junit)
+        gates = parse_floors(self.fail_under) if self.fail_under else ()
+        questions = parse_question_floors(self.junit_questions) if self.junit_questions else ()
+        if questions and (self.junit is None or session.to_stdout):
+            raise UsageError(said("--junit-questions goes with --junit FILE and a results file (no `-o -`)"))
+        return Gates.of(session, gates, self.gate_on, self.junit, questions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,30 +104,49 @@ class Drops:
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """What is to be held, against what of a mean (`mean` or `interval`), and the JUnit file, if any."""
+    """What is to be held, against what of a mean (`mean` or `interval`), and the JUnit file, if any.
+
+    questions: what each question must reach in the JUnit file.
+    """
 
     gates: tuple[Gate, ...]
     basis: str
     junit: Path | None
+    questions: tuple[Gate, ...] = ()
 
     @classmethod
-    def of(cls, session: Session, gates: tuple[Gate, ...], gate_on: str, junit: Path | None) -> Gates:
+    def of(
+        cls,
+        session: Session,
+        gates: tuple[Gate, ...],
+        gate_on: str,
+        junit: Path | None,
+        questions: tuple[Gate, ...] = (),
+    ) -> Gates:
         if gate_on != ON_MEAN:  # without a gate nothing of them is loaded
             from tiny_graph_rag.study.gates import check_basis
 
             check_basis(gate_on)
-        return cls(gates, gate_on, None if junit is None else session.outputs.claim(junit))
+        return cls(gates, gate_on, None if junit is None else session.outputs.claim(junit), questions)
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        return tuple(gate.measure for gate in self.gates if not isinstance(gate.measure, str))
+        every = (*self.gates, *self.questions)
+        return tuple(gate.measure for gate in every if not isinstance(gate.measure, str))
 
     @property
     def speeds(self) -> tuple[str, ...]:
         return tuple(gate.measure for gate in self.gates if isinstance(gate.measure, str))
 
+    def check_tags(self, tags: Collection[str]) -> None:
+        """Raises UsageError for a gate on a tag that no question has."""
+        if self.gates or self.questions:
+            from tiny_graph_rag.study.gates import check_tags
+
+            check_tags((*self.gates, *self.questions), tags)
+
     def hold(
-        self, means: Mapping[Measure, HasMean], seconds: NDArray[np.float64], per_second: float | None
+        self, found: Summary, seconds: NDArray[np.float64], per_second: float | None
     ) -> list[GateOutcome]:
         """seconds: of each question; per_second: questions, None where that is not known."""
         if not self.gates:
@@ -114,19 +154,46 @@ class Gates:
         from tiny_graph_rag.report.json.numbers import latency_document
         from tiny_graph_rag.study.gates import hold_floors, speeds
 
-        return hold_floors(self.gates, means, self.basis, speeds(latency_document(seconds), per_second))
+        by_tag = {tag: part.measures for tag, part in found.by_tag.items()}
+        took = speeds(latency_document(seconds), per_second)
+        return hold_floors(self.gates, found.overall.measures, self.basis, took, by_tag)
 
-    def conclude(self, session: Session, outcomes: Sequence[GateOutcome], suite: str) -> None:
-        """Say what passed, write the JUnit file. Raises FoundProblems with one line a gate that failed."""
+    def conclude(
+        self, session: Session, outcomes: Sequence[GateOutcome], suite: str, results: Path | None = None
+    ) -> None:
+        """Say what passed, write the JUnit file and the summary of a CI job. results: the file that was
+        written, None for standard output. Raises FoundProblems with one line a gate that failed."""
         if self.junit is not None:
-            from tiny_graph_rag.study.gates import junit_xml
+            from tiny_graph_rag.study.gates import junit_xml, question_cases
 
-            session.outputs.write(self.junit, [junit_xml(outcomes, suite)])
+            session.outputs.confirm()  # from here on the results are an input too
+            cases = []
+            if self.questions and results is not None:
+                from tiny_graph_rag.report.document import read_document
+
+                cases = question_cases(self.questions, read_document(results).content["results"])
+            write_atomically(self.junit, [junit_xml(outcomes, suite, cases)])
+        append_step_summary(session, results, outcomes)
         for outcome in outcomes:
             if outcome.passed:
                 session.say(outcome.message)
         failed = [outcome.message for outcome in outcomes if not outcome.passed]
         end_with([*([FoundProblems(*failed)] if failed else []), *session.failures])
+
+
+def append_step_summary(session: Session, results: Path | None, outcomes: Sequence[GateOutcome] = ()) -> None:
+    """Where a CI system shows a summary of the job (GITHUB_STEP_SUMMARY), append the run's to it."""
+    target = step_summary_file()
+    if target is None or results is None:
+        return
+    from tiny_graph_rag.report.document import read_document
+    from tiny_graph_rag.report.markdown import job_summary
+
+    try:
+        with target.open("a", encoding="utf-8", errors="replace") as summary:
+            summary.write(job_summary(read_document(results), outcomes))
+    except OSError as error:
+        session.note(t("the job's summary could not be written to {path}: {error}", path=target, error=error))
 
 
 def end_with(problems: Sequence[TinyGraphRagError]) -> None:

@@ -323,6 +323,15 @@ class Reporting:
             show_default="none",
         ),
     ] = None
+    title: Annotated[
+        str | None,
+        typer.Option(
+            "--title",
+            help="What reports are headed with.",
+            show_default="the gold set's name",
+            rich_help_panel=OUTPUT + DETAIL,
+        ),
+    ] = None
 
     def names(self, *, to_stdout: bool = False) -> tuple[str, ...]:
         """The reports asked for. Raises UsageError for an unknown one, and where no file is written."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,11 +30,12 @@ class Output:
     given: str | None
     reports: tuple[str, ...] = ()
     folder: str = "results_dir"
+    title: str = ""
 
     @classmethod
     def of(cls, given: str | None, reporting: Reporting) -> Output:
         """Raises UsageError for reports that nobody writes, or that have no file to stand beside."""
-        return cls(given, reporting.names(to_stdout=given == STDOUT))
+        return cls(given, reporting.names(to_stdout=given == STDOUT), title=reporting.title or "")
 
     @property
     def to_stdout(self) -> bool:
@@ -81,14 +82,15 @@ class Output:
         if self.reports:
             from tiny_graph_rag.report.document import read_document
 
-            self._report(session, read_document(next(iter(written.values()))))
+            document = read_document(next(iter(written.values())))
+            self._report(session, replace(document, title=self.title))
 
     def report(self, session: Session, path: Path, content: dict[str, Any]) -> None:
         """Write the reports of a document that is no file itself. path: beside which they go."""
         if self.reports:
             from tiny_graph_rag.report.document import Document
 
-            self._report(session, Document(path, content))
+            self._report(session, Document(path, content, self.title))
 
     def _report(self, session: Session, document: Document) -> None:
         from tiny_graph_rag.report.reports import ReportError, write_reports

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +34,15 @@ def report_command(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    since: Annotated[
+        Path | None,
+        typer.Option(
+            "--since",
+            help="Earlier results of the same questions, to say what changed.",
+            show_default="the last of history/ beside the file",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
 ) -> None:
     """Show results files as a page, as Markdown, as tables or as pictures. Nothing is computed anew."""
     from tiny_graph_rag.errors import InputError
@@ -43,7 +53,15 @@ def report_command(
     session = Session.open(common, folders)
     names = reporting.names() or ("html",)
     folder = Path(session.config.storage.results_dir)
-    documents = [read_document(find_input(result, folder, "results file")) for result in results]
+    earlier = find_input(since, folder, "results file") if since is not None else None
+    documents = [
+        replace(
+            read_document(find_input(result, folder, "results file")),
+            title=reporting.title or "",
+            since=earlier,
+        )
+        for result in results
+    ]
     target = output_path(output, folder) if output is not None else None
     failed: list[ReportError] = []
     for path in write_reports(documents, names, target, claim=session.outputs.claim, failed=failed):

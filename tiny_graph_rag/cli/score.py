@@ -211,7 +211,8 @@ def score(
     out.tell(session, results=target)
     seconds = np.array(collected.latencies, dtype=np.float64)
     per_second = len(seconds) / seconds.sum() if seconds.sum() > 0 else None
-    gates.conclude(session, gates.hold(collected.found().overall.measures, seconds, per_second), "score")
+    outcomes = gates.hold(collected.found(), seconds, per_second)
+    gates.conclude(session, outcomes, "score", None if out.to_stdout else target)
 
 
 def _measures(measures: str | None, gates: Gates, cutoff: int, *, on_graph: bool) -> tuple[Measure, ...]:

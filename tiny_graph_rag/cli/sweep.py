@@ -12,7 +12,7 @@ import typer
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import Without, command
-from tiny_graph_rag.cli.gating import end_with
+from tiny_graph_rag.cli.gating import append_step_summary, end_with
 from tiny_graph_rag.cli.help import DETAIL, MEASURE, MEASURES, OUTPUT, RETRIEVAL
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import (
@@ -225,6 +225,7 @@ def sweep_command(
     if not out.to_stdout:
         session.outputs.write(table, [sweep_csv(found)])
     out.tell(session, sweep=target, table=table)
+    append_step_summary(session, None if out.to_stdout else target)
     end_with(session.failures)
 
 

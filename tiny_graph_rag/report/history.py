@@ -64,6 +64,32 @@ def read_past(folder: Path) -> tuple[list[Past], list[str]]:
     return sorted(past, key=lambda item: (item.at, item.name)), problems
 
 
+def earlier_results(path: Path) -> Path | None:
+    """What `path` replaced last: the latest results of its name and questions under `history/` beside it.
+
+    None where there are none.
+    """
+    try:
+        mine = past_of(path)
+    except (InputError, OSError):
+        return None
+    kept: list[Past] = []
+    for file in (path.parent / KEPT_IN).glob("*.json"):
+        if nfc(file.name).startswith(mine.name):
+            try:
+                kept.append(past_of(file))
+            except InputError:
+                continue
+    same = [
+        (past.at, past.path.name, past.path)
+        for past in kept
+        if (past.name, past.dataset_sha256, past.selection)
+        == (mine.name, mine.dataset_sha256, mine.selection)
+        and past.at <= mine.at
+    ]
+    return max(same)[2] if same else None
+
+
 def groups(past: Iterable[Past]) -> dict[str, list[Past]]:
     """By gold set and selection (--limit, --tags, --ids): means over different questions are no series. Name
     (with the SHA-256 where a name has had several contents) → results, oldest first."""

@@ -14,10 +14,12 @@ from importlib import resources
 from string import Template
 from typing import Any
 
-from tiny_graph_rag.messages import catalogue, spoken
+from tiny_graph_rag.messages import catalogue, shown, spoken
 from tiny_graph_rag.report.document import Document
+from tiny_graph_rag.report.headline import changes_since
 from tiny_graph_rag.report.page_packing import page_data, script_json
 from tiny_graph_rag.report.reports import Files, report
+from tiny_graph_rag.report.systems import Systems, page_systems
 
 Json = dict[str, Any]
 
@@ -27,11 +29,13 @@ RESULT_SCRIPTS = (
     "dom.js",
     "charts.js",
     "summary.js",
+    "systems.js",
     "studies.js",
     "fixes.js",
     "layout.js",
     "picture.js",
     "question.js",
+    "lead.js",
     "list.js",
     "main.js",
 )
@@ -43,24 +47,48 @@ def pages(documents: Sequence[Document]) -> Files:
     or get their own where there is none."""
     results = [document for document in documents if document.has_questions]
     studies = [document for document in documents if not document.has_questions]
-    for study in results or studies:
-        others = [other.content for other in studies] if results else []
-        peers = {
-            other.name: other.content
-            for other in results
-            if other is not study
-            and other.content["dataset"].get("sha256") == study.content["dataset"].get("sha256")
-        }
-        yield f"{study.name}.html", results_page(study.content, others, peers).encode("utf-8", "replace")
+    for document in results or studies:
+        others = [study.content for study in studies] if results else []
+        same = [result for result in results if _gold(result) == _gold(document)]
+        made = results_page(
+            document.content,
+            others,
+            {result.name: result.content for result in same if result is not document},
+            title=document.title,
+            lead=changes_since(document),
+            systems=_side_by_side(same, document),
+        )
+        yield f"{document.name}.html", made.encode("utf-8", "replace")
+
+
+def _gold(document: Document) -> object:
+    return document.content["dataset"].get("sha256")
+
+
+def _side_by_side(same: Sequence[Document], document: Document) -> Mapping[str, Any] | None:
+    found = Systems.of(same)
+    return None if found is None else page_systems(found, same.index(document))
 
 
 def results_page(
-    document: Json, others: list[Json] | None = None, peers: Mapping[str, Json] | None = None
+    document: Json,
+    others: list[Json] | None = None,
+    peers: Mapping[str, Json] | None = None,
+    *,
+    title: str = "",
+    lead: Sequence[str] = (),
+    systems: Mapping[str, Any] | None = None,
 ) -> str:
     """The page of a results document; others: sweeps and comparisons to show in the same page; peers: by
-    name, results of the same gold set to show beside this one, question by question."""
+    name, results of the same gold set to show beside this one, question by question; systems: all of them
+    side by side (`page_systems`). title: what the page is headed with, "" for the gold set's name. lead:
+    sentences to stand below what the page says of the result itself."""
     dataset = (document.get("dataset") or {}).get("name") or document["kind"]
-    return page(str(dataset), page_data(document, others or [], peers), RESULT_SCRIPTS)
+    data = page_data(document, others or [], peers)
+    data["title"] = title
+    data["lead"] = [shown(sentence) for sentence in (*data["lead"], *lead)]
+    data["systems"] = systems
+    return page(title or str(dataset), data, RESULT_SCRIPTS)
 
 
 def history_page(folder: str, document: Json) -> str:

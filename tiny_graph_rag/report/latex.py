@@ -11,11 +11,24 @@ from collections.abc import Iterator, Sequence
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.plain import one_line
 from tiny_graph_rag.report.reports import Files, report
-from tiny_graph_rag.report.views import LONGEST, Block, Heading, NumberedList, Paragraph, View, blocks
+from tiny_graph_rag.report.views import (
+    LONGEST,
+    Block,
+    Figure,
+    Heading,
+    NumberedList,
+    PaperTable,
+    Paragraph,
+    View,
+    blocks,
+)
 
 SECTIONS = ("section", "subsection", "subsubsection")
 PREAMBLE = r"% In the preamble: \usepackage{booktabs,adjustbox}"
 HANGUL = r"% In the preamble: \usepackage{booktabs,adjustbox,kotex}, for names in Hangul: XeLaTeX or LuaLaTeX"
+PAPER_PREAMBLE = r"% In the preamble: \usepackage{booktabs}"
+PAPER_HANGUL = r"% In the preamble: \usepackage{booktabs,kotex}, for names in Hangul: XeLaTeX or LuaLaTeX"
+WIDE = 7  # columns from which a paper's table is set smaller
 _HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
 _MEAN = re.compile(r"(?P<mean>[\d.−]+) \((?P<ends>[^()]+)\)(?P<mark> \?)?")  # its interval goes below it
 _SPECIAL = str.maketrans(
@@ -37,6 +50,7 @@ _SPECIAL = str.maketrans(
         "·": r"\textperiodcentered{}",
         "…": r"\ldots{}",
         "→": r"$\rightarrow$",
+        "†": r"$\dagger$",
     }
 )
 
@@ -44,9 +58,45 @@ _SPECIAL = str.maketrans(
 @report("tex", "tables for a paper, method by method where several")
 def latex_file(documents: Sequence[Document]) -> Files:
     name = documents[0].name if len(documents) == 1 else f"{documents[0].name}-and-{len(documents) - 1}-more"
+    yield f"{name}.tex", latex(documents).encode("utf-8", "replace")
+
+
+def latex(documents: Sequence[Document]) -> str:
     tables = [line for block in blocks(documents) for line in (*_lines(block), "")]
     lines = [HANGUL if any(map(_HANGUL.search, tables)) else PREAMBLE, "", *tables]
-    yield f"{name}.tex", ("\n".join(lines).rstrip() + "\n").encode("utf-8", "replace")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def paper_table(table: PaperTable) -> str:
+    """A `table` with caption and label, for \\input. It needs booktabs.
+
+    Figures stand to the left, for they are equally wide and letters follow them.
+    """
+    lines = [
+        r"\begin{table}",
+        r"  \centering",
+        *([r"  \small"] if len(table.head) > WIDE else []),
+        f"  \\caption{{{_text(table.caption)}}}",
+        f"  \\label{{{table.label}}}",
+        f"  \\begin{{tabular}}{{{'l' * len(table.head)}}}",
+        r"    \toprule",
+        f"    {' & '.join(map(_text, table.head))} \\\\",
+        r"    \midrule",
+        *(f"    {' & '.join([_text(name), *map(_figure, figures)])} \\\\" for name, figures in table.rows),
+        r"    \bottomrule",
+        r"  \end{tabular}",
+        r"\end{table}",
+    ]
+    preamble = PAPER_HANGUL if any(map(_HANGUL.search, lines)) else PAPER_PREAMBLE
+    return "\n".join([preamble, *lines]) + "\n"
+
+
+def _figure(cell: Figure) -> str:
+    text = f"\\textbf{{{_text(cell.text)}}}" if cell.best else _text(cell.text)
+    if not cell.marks:
+        return text
+    marks = "".join(mark if mark.isalpha() else r"\dagger" for mark in cell.marks)
+    return f"{text}$^{{\\mathrm{{{marks}}}}}$"
 
 
 def _lines(block: Block) -> Iterator[str]:

@@ -7,7 +7,19 @@ from collections.abc import Iterator, Sequence
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.plain import markdown_text
 from tiny_graph_rag.report.reports import Files, report
-from tiny_graph_rag.report.views import LONGEST, Block, Heading, NumberedList, Paragraph, View, blocks
+from tiny_graph_rag.report.views import (
+    LONGEST,
+    Block,
+    Figure,
+    Heading,
+    NumberedList,
+    PaperTable,
+    Paragraph,
+    View,
+    blocks,
+    summary_blocks,
+)
+from tiny_graph_rag.study.gates import GateOutcome
 
 
 @report("md", "one Markdown file, method by method where several")
@@ -19,6 +31,31 @@ def markdown_file(documents: Sequence[Document]) -> Files:
 def markdown(documents: Sequence[Document]) -> str:
     lines = [line for block in blocks(documents) for line in (*_lines(block), "")]
     return "\n".join(lines).rstrip() + "\n"
+
+
+def job_summary(document: Document, outcomes: Sequence[GateOutcome]) -> str:
+    """The summary of a run for the page of a CI job, with what became of the gates."""
+    gates = [("passed" if outcome.passed else "FAILED", str(outcome.message)) for outcome in outcomes]
+    parts: list[Block] = list(summary_blocks(document))
+    if gates:
+        parts.insert(1, View(("outcome", "gate"), tuple(gates), (0, 1)))
+    lines = [line for block in parts for line in (*_lines(block), "")]
+    return "\n".join(lines).rstrip() + "\n\n"
+
+
+def paper_table(table: PaperTable) -> str:
+    """The table with its caption below it."""
+    lines = [
+        f"| {' | '.join(map(_text, table.head))} |",
+        "|" + "|".join([" --- "] * len(table.head)) + "|",
+        *(f"| {' | '.join([_text(name), *map(_figure, figures)])} |" for name, figures in table.rows),
+    ]
+    return "\n".join([*lines, "", _text(table.caption)]) + "\n"
+
+
+def _figure(cell: Figure) -> str:
+    text = f"**{_text(cell.text)}**" if cell.best else _text(cell.text)
+    return f"{text}<sup>{''.join(cell.marks)}</sup>" if cell.marks else text
 
 
 def _lines(block: Block) -> Iterator[str]:

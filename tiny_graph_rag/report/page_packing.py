@@ -14,11 +14,14 @@ from typing import Any
 
 from tiny_graph_rag.answers.rubrics import QUALITIES
 from tiny_graph_rag.config import changed_settings
+from tiny_graph_rag.report.headline import headline
 from tiny_graph_rag.report.plain import walked
 from tiny_graph_rag.report.views import gold_steps, hops_of, methods
+from tiny_graph_rag.report.worst import worst_questions
 
 Json = dict[str, Any]
 
+WORST_OPENED = 3
 TOPS = dict.fromkeys(QUALITIES, 5)  # the best values that are not 1
 PLAIN_UP_TO = 1_000_000  # characters: a small page stays readable text, a larger one is deflated
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -40,6 +43,8 @@ def page_data(document: Json, others: list[Json], peers: Mapping[str, Json] | No
         "goldSteps": gold_steps(document["summary"]) if "results" in document else [],
         "hops": hops_of(document) if "results" in document else None,
         "methods": _methods(document, peers or {}),
+        "lead": headline(document) if "results" in document else [],
+        "worst": _worst(document) if "results" in document else None,
         "others": others,
         "peers": [_peer(name, part, packer) for name, part in (peers or {}).items()],
         "questions": len(rows),
@@ -48,6 +53,12 @@ def page_data(document: Json, others: list[Json], peers: Mapping[str, Json] | No
         "entityCount": len(entities),
         "strings": packer.strings,
     }
+
+
+def _worst(document: Json) -> Json:
+    """The questions that the page opens, and the measure that chose them."""
+    measure, rows = worst_questions(document)
+    return {"measure": measure, "rows": rows[:WORST_OPENED]}
 
 
 def _methods(document: Json, peers: Mapping[str, Json]) -> Json | None:

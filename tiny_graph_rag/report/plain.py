@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.errors import amount
+from tiny_graph_rag.figures import three as three
 from tiny_graph_rag.messages import counted, t
 
 if TYPE_CHECKING:
@@ -58,11 +59,6 @@ def one_line(text: str, most: int = 200) -> str:
 def markdown_text(text: str, most: int = 200) -> str:
     """`text` as plain words of a Markdown line or table cell."""
     return _MARKDOWN.sub(r"\\\1", one_line(text, most))
-
-
-def three(value: float | None) -> str:
-    """Three digits, – where undefined."""
-    return "–" if value is None else f"{round(value, 3) + 0.0:.3f}".replace("-", "−")  # no negative zero
 
 
 def points_lost(loss: float) -> str:

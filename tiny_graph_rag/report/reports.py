@@ -76,15 +76,6 @@ def write_reports(
                 endings=endings,
             )
         )
-    if as_file and target is not None and target.suffix[1:] not in names:
-        raise UsageError(
-            said(
-                "{target}: --report {names} does not write this; add --report {suffix}",
-                target=target,
-                names=",".join(names),
-                suffix=target.suffix[1:],
-            )
-        )
     folder = documents[0].path.parent if target is None or as_file else target
     files, broken = [], []
     for name in names:
@@ -103,6 +94,18 @@ def write_reports(
                     )
                 )
             )
+    if as_file and target is not None and not broken:
+        fitting = [(name, content) for name, content in files if name.endswith(target.suffix)]
+        if not fitting:
+            raise UsageError(
+                said(
+                    "{target}: --report {names} does not write this; add --report {suffix}",
+                    target=target,
+                    names=",".join(names),
+                    suffix=target.suffix[1:],
+                )
+            )
+        files = fitting if len(names) == 1 else files  # of `paper` the LaTeX file or the Markdown one
     if as_file and len(files) != 1:
         listed = ", ".join(name for name, _ in files[:4])
         raise UsageError(

@@ -12,10 +12,12 @@ from typing import Any
 
 from tiny_graph_rag.config.settings import changed_settings
 from tiny_graph_rag.errors import amount
+from tiny_graph_rag.figures import p_value, signed, three
 from tiny_graph_rag.linking.base import TEXT
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.fix_words import KIND_WORDS, blocks_of, setting_words, summary_line
+from tiny_graph_rag.report.headline import changes_since, headline
 from tiny_graph_rag.report.json.spelled import seed_of, walk_in_words
 from tiny_graph_rag.report.plain import (
     cost_figure,
@@ -25,13 +27,13 @@ from tiny_graph_rag.report.plain import (
     rises,
     speed_figure,
     step_words,
-    three,
     verdict_word,
     verdict_words,
     walked,
     waterfall_steps,
-    worst_by,
 )
+from tiny_graph_rag.report.systems import Systems
+from tiny_graph_rag.report.worst import worst_questions
 from tiny_graph_rag.study.gates import SPEEDS, speeds
 
 Json = dict[str, Any]
@@ -91,6 +93,25 @@ class View:
     words: tuple[int, ...] = (0,)
 
 
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A cell of a paper's table. best: bold. marks: letters or daggers that stand above the line."""
+
+    text: str
+    best: bool = False
+    marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PaperTable:
+    """A table for a paper. rows: a name, and a figure for each column of `head` after the first."""
+
+    caption: str
+    label: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Figure, ...]], ...]
+
+
 Block = Heading | Paragraph | NumberedList | View
 
 
@@ -111,16 +132,66 @@ def blocks(documents: Sequence[Document]) -> Iterator[Block]:
             yield from _fixes(document.content)
 
 
+def summary_blocks(document: Document) -> Iterator[Block]:
+    """The short form, for the page of a CI job: what is said first, means, tags, the worst questions."""
+    if not document.has_questions:
+        yield from blocks([document])
+        return
+    content, summary = document.content, document.content["summary"]
+    yield Heading(_title(document, one_line(content["dataset"]["name"])), 2)
+    yield Paragraph(_facts(content))
+    for sentence in (*headline(content), *changes_since(document)):
+        yield Paragraph(str(sentence), strong=True)
+    parts = [("all", summary), *(row for rows in _slices(summary.get("by_tag", {})).values() for row in rows)]
+    measures = list(summary["measures"])
+    rows = [(label, str(part["questions"]), *_cells(part, measures)) for label, part in parts]
+    yield View(("questions", "n", *measures), tuple(rows))
+    yield from _worst(content, 3, rankings=0)
+
+
 def _methods(results: Sequence[Document]) -> Iterator[Block]:
     summaries = {result.name: result.content["summary"] for result in results}
-    yield Heading("Method by method", 1)
+    yield Heading(_title(results[0], "Method by method"), 1)
     yield methods(summaries)
     if len({result.content["dataset"]["sha256"] for result in results}) > 1:
         yield Paragraph("These results come from different gold sets: their means can't be compared.")
         return
     yield Heading("Best per slice", 2)
     yield _best_per_slice(summaries)
-    yield Paragraph("These are means only; run `compare` to see which differences are significant.")
+    found = Systems.of(results)
+    if found is None:
+        yield Paragraph("These are means only; run `compare` to see which differences are significant.")
+    else:
+        yield from _which_to_take(found)
+
+
+def _which_to_take(found: Systems) -> Iterator[Block]:
+    """Every pair by the measure that tells most, and what follows from it."""
+    yield Heading("Which to take", 2)
+    for number, sentence in enumerate(found.pairs.advice(found.measure)):
+        yield Paragraph(str(sentence), strong=number == 0)
+    rows = [
+        (
+            one_line(found.names[other]),
+            one_line(found.names[one]),
+            signed(row.difference),
+            f"{signed(row.low)} … {signed(row.high)}{'' if row.reliable else ' ?'}",
+            p_value(row.p_holm),
+            f"{row.wins} / {row.ties} / {row.losses}",
+        )
+        for (one, other), row in found.pairs.tests[found.measure].items()
+    ]
+    head = ("system", "against", found.measure, "95 % interval", "p (Holm)", "won / tied / lost")
+    yield View(head, tuple(rows), (0, 1))
+    tests = amount(sum(map(len, found.pairs.tests.values())), "test")
+    yield Paragraph(
+        f"Paired randomisation tests on {amount(found.pairs.questions, 'question')}; p corrected (Holm) for "
+        f"the {tests} over all pairs and measures."
+    )
+
+
+def _title(document: Document, otherwise: str) -> str:
+    return one_line(document.title) or otherwise
 
 
 def methods(summaries: Mapping[str, Json]) -> View:
@@ -190,8 +261,11 @@ def _cells(part: Json, measures: Iterable[str]) -> Iterator[str]:
 def _result(document: Document, level: int) -> Iterator[Block]:
     content, summary = document.content, document.content["summary"]
     measures = list(summary["measures"])
-    yield Heading(one_line(content["dataset"]["name"] if level == 1 else document.name), level)
+    name = one_line(content["dataset"]["name"] if level == 1 else document.name)
+    yield Heading(_title(document, name) if level == 1 else name, level)
     yield Paragraph(_facts(content))
+    for sentence in (*headline(content), *changes_since(document)):
+        yield Paragraph(str(sentence), strong=True)
     yield from _made(content)
     rows = [(measure, *_mean_cells(mean)) for measure, mean in summary["measures"].items()]
     yield View(("measure", "mean", "95 % interval", "n"), tuple(rows))
@@ -397,12 +471,10 @@ def _verdicts(summary: Json, level: int) -> Iterator[Block]:
     yield View(("verdict", "references", "share"), tuple(rows))
 
 
-def _worst(content: Json, level: int) -> Iterator[Block]:
-    """Lowest first, none at 1, file order among equals."""
-    measure = worst_by(list(content["summary"]["measures"]))
-    scored = [result for result in content["results"] if result["metrics"].get(measure) is not None]
-    short = [question for question in scored if question["metrics"][measure] < 1]
-    worst = sorted(short, key=lambda pair: pair["metrics"][measure])[:WORST_SHOWN]
+def _worst(content: Json, level: int, rankings: int = RANKINGS_SHOWN) -> Iterator[Block]:
+    """One of each kind of loss before a second of any, none at 1."""
+    measure, at = worst_questions(content)
+    worst = [content["results"][row] for row in at[:WORST_SHOWN]]
     if not worst:
         return
     rows = [
@@ -416,7 +488,7 @@ def _worst(content: Json, level: int) -> Iterator[Block]:
     ]
     yield Heading("Worst questions", level)
     yield View(("id", "question", measure, "references"), tuple(rows), (0, 1, 3))
-    for question in worst[:RANKINGS_SHOWN]:
+    for question in worst[:rankings]:
         yield from _ranking(content, question)
 
 
@@ -463,10 +535,55 @@ def _sweep(content: Json) -> Iterator[Block]:
         for setting in settings
     ]
     yield Heading("By hops", 2)
-    yield View(("system", "hops", "k", *measures, "reachable within h hops"), tuple(rows))
     overall = (content.get("recommended") or {}).get("overall")
     if overall and overall.get("reason"):
-        yield Paragraph(f"Recommended: {one_line(str(overall['reason']), 600)}")
+        yield Paragraph(_recommended(content, overall), strong=True)
+    yield View(("system", "hops", "k", *measures, "reachable within h hops"), tuple(rows))
+    by_tag = (content.get("recommended") or {}).get("by_tag") or {}
+    tags = [
+        (
+            one_line(tag),
+            _setting_of(content, part) or "none",
+            f"{part['questions']:,}",
+            one_line(part["reason"], 300),
+        )
+        for tag, part in by_tag.items()
+    ]
+    if tags:
+        yield Heading("Recommended by tag", 3)
+        yield View(("tag", "setting", "questions", "why"), tuple(tags), (0, 1, 3))
+
+
+def _recommended(content: Json, part: Json) -> str:
+    """`Recommended: --hops 3 (ndcg@5 0.52 …), for …`; without a recommendation, why there is none."""
+    setting, reason = _setting_of(content, part), one_line(str(part["reason"]), 600)
+    if setting is None:
+        best = part.get("best")
+        leading = (
+            f" The best mean is that of {_flags(content, content['settings'][best])}."
+            if best is not None
+            else ""
+        )
+        return f"No setting is recommended: {reason}.{leading}"
+    held = part.get("held_out") or {}
+    mean = held.get("mean")
+    spread = "" if held.get("low") is None else f" ({three(held['low'])} – {three(held['high'])})"
+    figures = (
+        "" if mean is None else f" {content.get('decide_by')} on questions held out: {three(mean)}{spread}."
+    )
+    return f"Recommended: {setting}. Why: {reason}.{figures}"
+
+
+def _setting_of(content: Json, part: Json) -> str | None:
+    at = part.get("setting")
+    return None if at is None else _flags(content, content["settings"][at])
+
+
+def _flags(content: Json, setting: Json) -> str:
+    """`--hops 3`, with the system before it where the sweep varies more."""
+    hops = "" if setting["hops"] is None else f"--hops {setting['hops']}"
+    several = len({other["system"] for other in content["settings"]}) > 1
+    return one_line(f"{setting['system']} {hops}".strip() if several else hops or str(setting["system"]))
 
 
 def _fixes(content: Json) -> Iterator[Block]:
@@ -552,9 +669,9 @@ def _compared(row: Json) -> tuple[str, ...]:
     return (
         system,
         mean,
-        three(row["difference"]),
-        f"{three(row['low'])} – {three(row['high'])}{unsure}",
-        three(row.get("p_holm")),
+        signed(row["difference"]),
+        f"{signed(row['low'])} … {signed(row['high'])}{unsure}",
+        p_value(row.get("p_holm")),
         f"{row['wins']} / {row['ties']} / {row['losses']}",
         n,
     )

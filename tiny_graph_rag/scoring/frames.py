@@ -8,16 +8,18 @@ from __future__ import annotations
 import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from math import isfinite, isnan
+from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import MissingExtraError, UsageError
-from tiny_graph_rag.measures import Measure, parse_measures
+from tiny_graph_rag.measures import Measure, default_measures, parse_measures
 from tiny_graph_rag.measures import score as columns_of
 from tiny_graph_rag.measures.judged import NO_ITEM, Hits, Judged, tabled
 from tiny_graph_rag.measures.summary import summarise
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 Ints = NDArray[np.int64]
 Scores = Mapping[str, float]
 Grades = Mapping[str, float]
+USUAL_CUTOFF = 5  # where measures cut unless named, as the commands do
 MOST = 1 << 31  # whole grades below are kept as such
 PREDICTED = {"MRR": "mrr", "nDCG": "ndcg", "MAP": "map", "Recall": "recall", "Precision": "precision"}
 
@@ -37,18 +40,72 @@ PREDICTED = {"MRR": "mrr", "nDCG": "ndcg", "MAP": "map", "Recall": "recall", "Pr
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
     """questions: a row a question of the gold set, a column a measure. means: a row a measure, with columns
-    mean, low, high (95 % interval), n and reliable.
+    mean, low, high (95 % interval), n and reliable. gold: question → document → grade, as it was scored.
     """
 
     questions: pandas.DataFrame
     means: pandas.DataFrame
+    gold: Mapping[Any, Mapping[Any, Any]] = field(default_factory=dict)
+
+    def _repr_html_(self) -> str:
+        return str(self.means.round(3).to_html())
 
 
-def score(run: Any, gold: Any, measures: str | Sequence[Measure | str]) -> Scored:
-    """Score a run against a gold set; both as {question: {document: number}} or as a DataFrame.
+def scored_content(scored: Scored) -> dict[str, Any]:
+    """As the content of a results file, for comparing: values by question and their means."""
+    import hashlib
+    import json
 
-    run: also {question: [(document, score), …]}; DataFrame columns query_id, doc_id, score. Equal scores keep
-    the order in which they came; a document that stands there twice counts once, with its best score.
+    from tiny_graph_rag.version import SCHEMA_VERSION, __version__
+
+    ids = list(map(str, scored.questions.index))
+    columns = {str(measure): scored.questions[measure].tolist() for measure in scored.questions.columns}
+    gold = json.dumps(
+        [
+            [str(key), sorted((str(doc), float(grade)) for doc, grade in row.items())]
+            for key, row in scored.gold.items()
+        ],
+        ensure_ascii=False,
+    )
+    means = scored.means.astype(object).where(scored.means.notna(), None)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "package_version": __version__,
+        "kind": "score",
+        "dataset": {"name": "gold", "sha256": hashlib.sha256(gold.encode()).hexdigest(), "selection": None},
+        "config": {},
+        "summary": {
+            "k": None,
+            "questions": len(ids),
+            "measures": {str(measure): means.loc[measure].to_dict() for measure in scored.means.index},
+            "by_tag": {},
+            "estimated_cost_usd": 0.0,
+        },
+        "results": [
+            {
+                "id": id,
+                "query": id,
+                "tags": [],
+                "linked": [],
+                "ranked": [],
+                "references": [],
+                "metrics": {
+                    measure: None if isnan(column[row]) else column[row]
+                    for measure, column in columns.items()
+                },
+            }
+            for row, id in enumerate(ids)
+        ],
+    }
+
+
+def score(run: Any, gold: Any, measures: str | Sequence[Measure | str] | None = None) -> Scored:
+    """Score a run against a gold set: `score("run.trec", "qrels.txt", "ndcg@10,map")`.
+
+    Both are paths of files in any known format, {question: {document: number}}, or DataFrames with the
+    columns query_id, doc_id and score. run: also {question: [(document, score), …]}. measures: the four that
+    the command `score` reports where None. Equal scores keep the order in which they came; a document that
+    stands there twice counts once, with its best score.
     Questions of the gold set that the run lacks get the worst value of every measure. Grades may be
     fractions: nDCG gains them as they are, the others count what is above 0. Warns of questions that only one
     side knows and of ids of another type. Means and intervals are those that the command `score` writes.
@@ -56,6 +113,9 @@ def score(run: Any, gold: Any, measures: str | Sequence[Measure | str]) -> Score
     grades that are no numbers or contradict each other; MissingExtraError without pandas.
     """
     frames = _pandas()
+    if measures is None:
+        measures = default_measures(USUAL_CUTOFF)
+    run, gold = _from_files(run, gold)
     named = parse_measures(measures) if isinstance(measures, str) else measures
     wanted = tuple(
         Measure.parse(reference) if isinstance(reference, str) else reference for reference in named
@@ -80,7 +140,32 @@ def score(run: Any, gold: Any, measures: str | Sequence[Measure | str]) -> Score
     )
     rows = [(item.mean, item.low, item.high, item.n, item.reliable) for item in found.values()]
     names = ["mean", "low", "high", "n", "reliable"]
-    return Scored(table, frames.DataFrame(rows, index=[str(item) for item in found], columns=names))
+    return Scored(table, frames.DataFrame(rows, index=[str(item) for item in found], columns=names), grades)
+
+
+def _from_files(run: Any, gold: Any) -> tuple[Any, Any]:
+    """Paths become what the files hold, in the order that the command `score` takes; the rest stays."""
+    if not isinstance(run, str | PathLike) and not isinstance(gold, str | PathLike):
+        return run, gold
+    from tiny_graph_rag.files import find_input
+    from tiny_graph_rag.formats.gold import read_gold
+    from tiny_graph_rag.formats.runs import read_run
+
+    queries: dict[str, str] = {}
+    if isinstance(gold, str | PathLike):
+        questions = read_gold(find_input(Path(gold), Path(), "gold set"), None, None).questions
+        queries = {question.id: question.query for question in questions}
+        gold = {question.id: dict(question.grades) for question in questions}
+    if isinstance(run, str | PathLike):
+        written = read_run(find_input(Path(run), Path(), "run")).keyed_by(queries)
+        run = {
+            question: [
+                (place.key, -float(rank) if place.score is None else place.score)
+                for rank, place in enumerate(places)
+            ]
+            for question, places in written.rankings.items()
+        }
+    return run, gold
 
 
 def evaluate_predictions(

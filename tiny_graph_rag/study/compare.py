@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import UsageError, nearest
+from tiny_graph_rag.figures import p_value, signed
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.paired import EQUAL, difference_p, holm, interval, smallest_shown, t_test_p
 from tiny_graph_rag.measures.statistics import Groups, mean_of
@@ -157,14 +158,19 @@ def _way(measure: str, row: Compared) -> int:
 
 def _figures(measure: str, row: Compared, tests: int) -> str:
     """The difference and its p. The interval is left to the table: it is not corrected for `tests`, p is."""
-    p = "<.001" if row.p_holm < 0.001 else f"{row.p_holm:.3f}"
-    return f"{measure} {row.difference:+.3f}, {'p (Holm)' if tests > 1 else 'p'} {p}"
+    return f"{measure} {signed(row.difference)}, {'p (Holm)' if tests > 1 else 'p'} {p_value(row.p_holm)}"
 
 
 def compare(
-    systems: Sequence[System], *, measures: Sequence[str] = (), seed: int = 0, force: bool = False
+    systems: Sequence[System],
+    *,
+    measures: Sequence[str] = (),
+    seed: int = 0,
+    force: bool = False,
+    by_tag: bool = True,
 ) -> Comparison:
-    """The first system is the baseline. measures: all that every file holds, unless named.
+    """The first system is the baseline. measures: all that every file holds, unless named. by_tag: whether
+    tags are compared too.
 
     Raises UsageError, with every reason, for what cannot be compared; `force` compares what is common.
     """
@@ -178,16 +184,19 @@ def compare(
     aligned = align(systems)
     chosen = measures_in_common(aligned, measures)
     every = np.arange(len(aligned[0].ids))
-    by_tag = rows_by_tag(aligned[0].tags)
-    parts = {"": every, **{tag: rows for tag, rows in by_tag.items() if len(rows) < len(every)}}
+    tags = rows_by_tag(aligned[0].tags) if by_tag else {}
+    parts = {"": every, **{tag: rows for tag, rows in tags.items() if len(rows) < len(every)}}
     groups = numbered(aligned[0].groups)
     tests = len(chosen) * (len(aligned) - 1)
     found = {
-        tag: {item: _rows(aligned, item, rows, groups, seed, tests * len(parts)) for item in chosen}
+        tag: {
+            measure: compared_rows(aligned, measure, rows, groups, seed, tests * len(parts))
+            for measure in chosen
+        }
         for tag, rows in parts.items()
     }
-    overall = _corrected({"": found.pop("")})[""]
-    found = _corrected(found)
+    overall = corrected({"": found.pop("")})[""]
+    found = corrected(found)
     notes = list(reasons)
     if len({name.graph_sha256 for name in systems}) > 1:
         notes.append(
@@ -224,7 +233,7 @@ def _different(systems: Sequence[System]) -> dict[str, tuple[Any, ...]]:
     return {name: value for name, value in values.items() if any(one != value[0] for one in value)}
 
 
-def _rows(
+def compared_rows(
     systems: Sequence[System],
     measure: str,
     rows: NDArray[np.int64],
@@ -269,7 +278,7 @@ def _rows(
     return tuple(found)
 
 
-def _corrected(parts: dict[str, Rows]) -> dict[str, Rows]:
+def corrected(parts: dict[str, Rows]) -> dict[str, Rows]:
     """Holm over the tests of all these slices: what is read together is corrected together."""
     tables = [rows for part in parts.values() for rows in part.values()]
     adjusted = iter(holm([row.p_randomisation for rows in tables for row in rows]))

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
-from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.messages import Said, said
 
 MEAN, INTERVAL = "mean", "interval"
+TAG = "tag:"
 _SIGNS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
     "<=": operator.le,
@@ -65,14 +66,20 @@ class HasDifference(Protocol):
 @dataclass(frozen=True, slots=True)
 class Gate:
     """`recall@5>=0.65`, `latency.p95<0.5`: the measure or the name of a speed, how its figure must stand to
-    `limit`."""
+    `limit`. tag: of the questions that it looks at (`tag:multi-hop/recall@5>=0.5`), "" for all."""
 
     measure: Measure | str
     sign: str
     limit: float
+    tag: str = ""
+
+    @property
+    def figure(self) -> str:
+        """What is held against the limit, as people write it."""
+        return f"{TAG}{self.tag}/{self.measure}" if self.tag else str(self.measure)
 
     def __str__(self) -> str:
-        return f"{self.measure}{self.sign}{self.limit:g}"
+        return f"{self.figure}{self.sign}{self.limit:g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +96,20 @@ def parse_floors(text: str) -> tuple[Gate, ...]:
     return tuple(
         _gate(part, _FLOOR, "--fail-under", "recall@5>=0.65") for part in _parts(text, "--fail-under")
     )
+
+
+def parse_question_floors(text: str) -> tuple[Gate, ...]:
+    """`--junit-questions "recall@5>=0.5"`. Raises UsageError for what is no such list, and for a speed."""
+    gates = tuple(
+        _gate(part, _FLOOR, "--junit-questions", "recall@5>=0.5")
+        for part in _parts(text, "--junit-questions")
+    )
+    for gate in gates:
+        if isinstance(gate.measure, str) or gate.measure.kind.weight is not None:
+            raise UsageError(
+                said("--junit-questions {gate}: a single question has no such figure", gate=gate.measure)
+            )
+    return gates
 
 
 def parse_drops(text: str) -> tuple[Gate, ...]:
@@ -122,16 +143,19 @@ def hold_floors(
     means: Mapping[Measure, HasMean],
     basis: str,
     speed: Mapping[str, float] | None = None,
+    by_tag: Mapping[str, Mapping[Measure, HasMean]] | None = None,
 ) -> list[GateOutcome]:
-    """basis: `mean`, or `interval` for its end on the failing side; a speed has no interval. An undefined
-    figure fails."""
+    """basis: `mean`, or `interval` for its end on the failing side; a speed has none. by_tag: the means of
+    each tag. An undefined figure fails. Raises UsageError for a gate on a tag that no question has."""
+    gates, by_tag = list(gates), by_tag or {}
+    check_tags(gates, by_tag)
     outcomes = []
     for gate in gates:
         if isinstance(gate.measure, str):
             figure = (speed or {}).get(gate.measure, math.nan)
             what = said(SPEEDS[gate.measure].unit)
         else:
-            found = means[gate.measure]
+            found = (by_tag[gate.tag] if gate.tag else means)[gate.measure]
             ends = {">": found.low, "<": found.high}
             figure = found.mean if basis == MEAN else ends[gate.sign[0]]
             what = said("mean") if basis == MEAN else said("end of the 95 % interval")
@@ -158,9 +182,12 @@ def hold_drops(
     differences: Mapping[str, HasDifference],
     basis: str,
     faster: Mapping[str, float] | None = None,
+    by_tag: Mapping[str, Mapping[str, HasDifference]] | None = None,
 ) -> list[GateOutcome]:
-    """differences: measure as spelled → system - baseline; faster: the same of SPEEDS. A drop is a change for
-    the worse."""
+    """differences: measure as spelled → system - baseline; faster: the same of SPEEDS; by_tag: of each tag.
+    A drop is a change for the worse. Raises UsageError for a gate on a tag that no question has."""
+    gates, by_tag = list(gates), by_tag or {}
+    check_tags(gates, by_tag)
     outcomes = []
     for gate in gates:
         if isinstance(gate.measure, str):
@@ -168,7 +195,7 @@ def hold_drops(
             change, higher = (faster or {}).get(gate.measure, math.nan), speed.higher_is_better
             what = said("drop")
         else:
-            found = differences[str(gate.measure)]
+            found = (by_tag[gate.tag] if gate.tag else differences)[str(gate.measure)]
             higher = gate.measure.kind.higher_is_better
             worst = found.low if higher else found.high
             change = found.difference if basis == MEAN else worst
@@ -177,11 +204,11 @@ def hold_drops(
         passed = not math.isnan(drop) and drop <= gate.limit
         outcomes.append(
             GateOutcome(
-                f"{system}: {gate.measure}={gate.limit:g}",
+                f"{system}: {gate.figure}={gate.limit:g}",
                 passed,
                 said(
                     "gate {measure} may drop by {limit}: {system} has a {what} of {drop}, {verdict}",
-                    measure=gate.measure,
+                    measure=gate.figure,
                     limit=f"{gate.limit:g}",
                     system=system,
                     what=what,
@@ -193,19 +220,76 @@ def hold_drops(
     return outcomes
 
 
-def junit_xml(outcomes: Iterable[GateOutcome], suite: str) -> bytes:
-    """A JUnit report with one test case a gate, as CI systems read it."""
+def check_tags(gates: Iterable[Gate], tags: Collection[str]) -> None:
+    """Raises UsageError for a gate on a tag that no question has: no renamed tag turns its gate off."""
+    for gate in gates:
+        if gate.tag and gate.tag not in tags:
+            raise UsageError(
+                said(
+                    "gate {gate}: no question has the tag {tag}{near}",
+                    gate=gate,
+                    tag=repr(gate.tag),
+                    near=nearest(gate.tag, sorted(tags)),
+                )
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionCase:
+    """A question of the results against a floor of its own. value: None where the measure is undefined."""
+
+    id: str
+    query: str
+    value: float | None
+    gate: Gate
+
+    @property
+    def passed(self) -> bool:
+        return self.value is None or _SIGNS[self.gate.sign](self.value, self.gate.limit)
+
+    @property
+    def message(self) -> str:
+        return f"{self.gate.measure} {_said(math.nan if self.value is None else self.value)}: {self.query}"
+
+
+def question_cases(gates: Iterable[Gate], results: Iterable[Mapping[str, Any]]) -> list[QuestionCase]:
+    """A case a question and gate. results: the questions of a results file."""
+    rows = list(results)
+    return [
+        QuestionCase(row["id"], row["query"] or row["id"], row["metrics"].get(str(gate.measure)), gate)
+        for gate in gates
+        for row in rows
+        if not gate.tag or gate.tag in row["tags"]
+    ]
+
+
+def junit_xml(outcomes: Iterable[GateOutcome], suite: str, questions: Iterable[QuestionCase] = ()) -> bytes:
+    """A JUnit report with one test case a gate, as CI systems read it, then one a question; a question whose
+    measure is undefined is skipped."""
     from xml.etree import ElementTree
 
-    cases = list(outcomes)
-    failed = sum(not gate_outcome.passed for gate_outcome in cases)
+    held, asked = list(outcomes), list(questions)
+    failed = sum(not outcome.passed for outcome in held) + sum(not question.passed for question in asked)
+    skipped = sum(case.value is None for case in asked)
     root = ElementTree.Element(
-        "testsuite", name=_xml(suite), tests=str(len(cases)), failures=str(failed), errors="0", skipped="0"
+        "testsuite",
+        name=_xml(suite),
+        tests=str(len(held) + len(asked)),
+        failures=str(failed),
+        errors="0",
+        skipped=str(skipped),
     )
-    for gate_outcome in cases:
-        case = ElementTree.SubElement(root, "testcase", classname=_xml(suite), name=_xml(gate_outcome.gate))
-        if not gate_outcome.passed:
-            ElementTree.SubElement(case, "failure", message=_xml(gate_outcome.message))
+    for outcome in held:
+        case = ElementTree.SubElement(root, "testcase", classname=_xml(suite), name=_xml(outcome.gate))
+        if not outcome.passed:
+            ElementTree.SubElement(case, "failure", message=_xml(outcome.message))
+    for question in asked:
+        name = f"{question.id}: {question.gate}"
+        case = ElementTree.SubElement(root, "testcase", classname=_xml(f"{suite}.questions"), name=_xml(name))
+        if question.value is None:
+            ElementTree.SubElement(case, "skipped", message="undefined: the question has no reference")
+        elif not question.passed:
+            ElementTree.SubElement(case, "failure", message=_xml(question.message))
     return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
 
 
@@ -240,7 +324,19 @@ def _gate(part: str, form: re.Pattern[str], option: str, example: str) -> Gate:
                 part=repr(part),
             )
         )
-    name = found["measure"].strip().lower()
+    written, tag = found["measure"].strip(), ""
+    if written.startswith(TAG):
+        tag, slash, written = written.removeprefix(TAG).rpartition("/")
+        tag = tag.strip()
+        if not slash or not tag:
+            raise UsageError(
+                said(
+                    "{option}: wanted a tag and a measure such as tag:multi-hop/recall@5, got {part}",
+                    option=option,
+                    part=repr(part),
+                )
+            )
+    name = written.strip().lower()
     if name in LIKE_SPEED:
         raise UsageError(
             said(
@@ -250,8 +346,12 @@ def _gate(part: str, form: re.Pattern[str], option: str, example: str) -> Gate:
                 name=repr(name),
             )
         )
-    measure = name if name in SPEEDS else Measure.parse(found["measure"])
-    return Gate(measure, found.groupdict().get("sign") or "=", limit)
+    if tag and name in SPEEDS:
+        raise UsageError(
+            said("{option}: {name} is of all questions together, not of a tag", option=option, name=name)
+        )
+    measure = name if name in SPEEDS else Measure.parse(written)
+    return Gate(measure, found.groupdict().get("sign") or "=", limit, tag)
 
 
 def _said(figure: float) -> str:

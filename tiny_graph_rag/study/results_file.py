@@ -154,7 +154,20 @@ def measured_values(path: Path) -> dict[str, Any]:
 
 def read_system(path: Path) -> System:
     """Raises RunError where the file is no results file of `eval` or `score`."""
-    found = read_results(path, MEASURED, _COMPARED)
+    return _system(read_results(path, MEASURED, _COMPARED), path)
+
+
+def system_of(content: Json, path: Path) -> System:
+    """The same of a document in memory. path: names it. Raises RunError where it was changed."""
+    try:
+        return _system(msgspec.convert(content, _COMPARED), path)
+    except msgspec.ValidationError as error:
+        raise RunError(
+            said("{path}: this results document was changed: {error}", path=path, error=error)
+        ) from error
+
+
+def _system(found: Any, path: Path) -> System:
     ids = [row.id for row in found.results]
     if len(set(ids)) < len(ids):
         twice = next(id_ for id_ in ids if ids.count(id_) > 1)

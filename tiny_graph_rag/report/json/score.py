@@ -133,6 +133,7 @@ def written_on(
 
 
 def summary(collected: Collected, found: Summary, cutoff: int, usage: dict[str, int]) -> dict[str, Any]:
+    took = collected.latencies
     return {
         "k": cutoff,
         **headline(found.overall.measures, cutoff, collected.mean),
@@ -141,6 +142,7 @@ def summary(collected: Collected, found: Summary, cutoff: int, usage: dict[str, 
         **slice_document(found.overall),
         "by_tag": {tag: slice_document(slice_) for tag, slice_ in found.by_tag.items()},
         "latency": latency_document(np.array(collected.latencies, dtype=np.float64)),
+        **({"questions_per_second": len(took) / sum(took)} if sum(took) > 0 else {}),
     }
 
 

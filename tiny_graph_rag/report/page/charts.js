@@ -4,7 +4,7 @@
 function lineChart(lines, xName) {
   const xs = [...new Set(lines.flatMap((line) => line.points.map((point) => point.x)))].sort((a, b) => a - b);
   const narrow = innerWidth < 600;  // drawn as wide as the screen is, so that words keep their size
-  const width = narrow ? Math.max(300, innerWidth - 36) : 640, height = 300, left = 36, right = narrow ? 120 : 150, top = 12, bottom = 34;
+  const width = narrow ? Math.max(300, innerWidth - 36) : 640, height = 300, left = 36, right = narrow ? 120 : 150, top = 12, bottom = 44;
   const span = Math.max(1, xs.at(-1) - xs[0]);
   const px = (x) => left + ((x - xs[0]) / span) * (width - left - right);
   const py = (y) => top + (1 - y) * (height - top - bottom);
@@ -17,7 +17,7 @@ function lineChart(lines, xName) {
       svg("text", { class: "tick", x: left - 8, y: py(y) + 4, "text-anchor": "end" }, y.toFixed(2).replace(/0$/, "")),
     ]),
     xs.map((x) => svg("text", { class: "tick", x: px(x), y: height - bottom + 18, "text-anchor": "middle" }, String(x))),
-    svg("text", { class: "tick", x: (left + width - right) / 2, y: height - 2, "text-anchor": "middle" }, xName),
+    svg("text", { class: "tick", x: (left + width - right) / 2, y: height - 8, "text-anchor": "middle" }, xName),
     lines.map((line, at) => {
       const colour = `line-${at % 6}`;
       return svg("g", { class: `${colour} ${line.dashed ? "dashed" : ""}` },

@@ -103,18 +103,20 @@ function textWidth(text, size) {
   return ems * size;
 }
 
+const overlap = (a, b) => Math.max(0, Math.min(a.x1, b.x1) - Math.max(a.x0, b.x0)) * Math.max(0, Math.min(a.y1, b.y1) - Math.max(a.y0, b.y0));
+const covered = (box, taken) => taken.reduce((sum, other) => sum + overlap(box, other), 0);
+
 // A place for each node's label: right, left, below or above, where it covers least of nodes, edges and other
-// labels. Adds labelAt {x, y, anchor}.
+// labels. Adds labelAt {x, y, anchor, over}: over is the area that it covers all the same. Returns what is taken.
 function placeLabels(nodes, edges, width, height, size) {
   const around = (x, y, half, high = half) => ({ x0: x - half, x1: x + half, y0: y - high, y1: y + high });
   const taken = nodes.map((each) => around(each.x, each.y, each.verdict ? 15 : 11));
   for (const { source, target } of edges) {
-    for (let part = 0.1; part < 0.95; part += 0.1) {
+    for (let part = 0.1; part < 0.95; part += 0.05) {
       const inLabel = part > 0.25 && part < 0.75 ? 6 : 3;
       taken.push(around(source.x + (target.x - source.x) * part, source.y + (target.y - source.y) * part, inLabel));
     }
   }
-  const overlap = (a, b) => Math.max(0, Math.min(a.x1, b.x1) - Math.max(a.x0, b.x0)) * Math.max(0, Math.min(a.y1, b.y1) - Math.max(a.y0, b.y0));
   for (const each of nodes) {
     const long = textWidth(each.label, size);
     const right = Math.cos(each.angle ?? 0) >= 0;
@@ -134,12 +136,32 @@ function placeLabels(nodes, edges, width, height, size) {
     for (const side of sides) {
       const x0 = side.anchor === "start" ? side.x : side.anchor === "end" ? side.x - long : side.x - long / 2;
       const box = { x0, x1: x0 + long, y0: side.y - size, y1: side.y + 4 };
-      const over = taken.reduce((sum, other) => sum + overlap(box, other), 0) +
+      const over = covered(box, taken) +
         400 * (Math.max(0, -box.x0) + Math.max(0, box.x1 - width) + Math.max(0, -box.y0) + Math.max(0, box.y1 - height));
       if (!best || over < best.over) best = { ...side, box, over };
       if (!over) break;
     }
     taken.push(best.box);
     each.labelAt = best;
+  }
+  return taken;
+}
+
+// Where on its ring each ring's label covers least: at the top where that is free, else the nearest free spot.
+// taken: boxes of nodes, of labels and of what is written along the edges; gets those of the rings.
+function placeRingLabels(rings, centre, taken, size) {
+  for (const ring of rings) {
+    const long = textWidth(ring.label, size) + 6;
+    let best = null;
+    for (let turn = 0; turn < 36; turn++) {
+      const angle = -Math.PI / 2 + (turn % 2 ? 1 : -1) * Math.ceil(turn / 2) * (Math.PI / 18);
+      const x = centre.x + Math.cos(angle) * ring.rx, y = centre.y + Math.sin(angle) * ring.ry - 5;
+      const box = { x0: x - long / 2, x1: x + long / 2, y0: y - size, y1: y + 3 };
+      const over = covered(box, taken) + 400 * (Math.max(0, -box.x0) + Math.max(0, box.x1 - 2 * centre.x) + Math.max(0, -box.y0));
+      if (!best || over < best.over) best = { x, y, box, over };
+      if (!over) break;
+    }
+    taken.push(best.box);
+    Object.assign(ring, { x: best.x, y: best.y });
   }
 }

@@ -12,7 +12,9 @@ function walkPicture(question, data, width) {
     each.label = cut(each.name.replace(/\s+/g, " "), narrow ? 11 : 18);
   }
   const { height, rings, middle, floor } = placeWalk(nodes, width);
-  placeLabels(nodes, edges, width, height, LABEL);
+  const taken = placeLabels(nodes, edges, width, height, LABEL);
+  for (const ring of rings) ring.label = plural(ring.hop, "hop");
+  placeRingLabels(rings, { x: width / 2, y: middle }, taken, RELATION);
   const order = [...nodes].sort((a, b) => Number(b.seed) - Number(a.seed) || (a.rank ?? 999) - (b.rank ?? 999));
   const tip = el("div", { class: "tip", hidden: true });
   const followed = el("p", { class: "followed", "aria-live": "polite" }, t("Choose an entity to follow its path."));
@@ -23,7 +25,7 @@ function walkPicture(question, data, width) {
       svg("marker", { id: `arrow-${kind}`, class: `arrow ${kind}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 6, markerHeight: 6, orient: "auto" }, svg("path", { d: "M0 0 8 4 0 8z" })))),
     rings.map((ring) => [
       svg("ellipse", { class: "ring", cx: width / 2, cy: middle, rx: ring.rx, ry: ring.ry }),
-      svg("text", { class: "ring-label", x: width / 2, y: middle - ring.ry - 5, "text-anchor": "middle" }, plural(ring.hop, "hop")),
+      svg("text", { class: "ring-label", x: ring.x, y: ring.y, "text-anchor": "middle" }, ring.label),
     ]),
     floor !== null && [
       svg("line", { class: "floor", x1: 16, x2: width - 16, y1: floor + 8, y2: floor + 8 }),

@@ -17,6 +17,7 @@ function masthead(data) {
   const { head } = data;
   const asked = head.kind === "score" ? null : head.config?.retrieval;  // a foreign run was not made by these settings
   const facts = [
+    data.extra.title && head.dataset?.name && [t("gold set"), " ", name(head.dataset.name)],
     head.graph && [t("graph"), " ", name(head.graph.name)],
     head.run?.name && [t("run"), " ", name(head.run.name)],
     head.summary && [plural(head.summary.questions, "question")],
@@ -28,7 +29,7 @@ function masthead(data) {
   ].filter(Boolean);
   return el("header", { class: "masthead" },
     el("div", {},
-      el("h1", {}, name(head.dataset?.name ?? t("Results"))),
+      el("h1", {}, name(data.extra.title || (head.dataset?.name ?? t("Results")))),
       el("p", { class: "facts" }, facts.map((each) => el("span", {}, each))),
       settings(head)),
     themeButton());
@@ -76,6 +77,13 @@ function summarySection(data) {
 function intervalWords({ low, high, n, reliable, failed }) {
   const range = low === undefined || low === null ? "" : `${figure(low)} – ${figure(high)}, `;
   return `${range}n = ${count(n)}${reliable === false && n ? " ?" : ""}${failed ? `, ${t("{n} failed (worst value)", { n: count(failed) })}` : ""}`;
+}
+
+// In a row of means over `n` questions, `unsure` all of them: the interval, and only what is not so of the whole row.
+function rangeWords(mean, n, unsure) {
+  if (mean.mean === null) return "";
+  const range = mean.low === undefined || mean.low === null ? "" : `${figure(mean.low)} – ${figure(mean.high)}`;
+  return [range, mean.n !== n && `n = ${count(mean.n)}`].filter(Boolean).join(", ") + (mean.reliable === false && !unsure ? " ?" : "");
 }
 
 // The best value of a measure: 1, but for what judges grade otherwise.
@@ -128,7 +136,7 @@ function methodSection(data) {
       el("table", { class: "by-tag" },
         el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("system")), methods.head.map((each) => el("th", { scope: "col", class: "number" }, each)))),
         el("tbody", {}, methods.rows.map(([system, ...cells], at) => el("tr", {}, el("th", { scope: "row" }, at ? name(system, 60) : t("this one")), cells.map((each) => el("td", { class: "number" }, each))))))),
-    el("p", { class: "small" }, t("These are means only; run `compare` to see which differences are significant.")));
+    !data.extra.systems && el("p", { class: "small" }, t("These are means only; run `compare` to see which differences are significant.")));
 }
 
 // What remains and what is lost step by step, for all questions or for the tag that the list is filtered by.
@@ -155,9 +163,9 @@ function lossSection(data, state) {
     el("li", {}, el("span", {}, ticked(adviceWords(each)), timeTried(summary, each)), each.rule && el("span", { class: "small" }, t(each.rule))));
   return el("section", { "aria-labelledby": "loss" },
     el("h2", { id: "loss" }, t("Where recall is lost")),
-    el("div", { class: advice.length ? "split" : "" },
-      el("div", {}, body, noAnswerTable(summary), lossNotes(summary).map((each) => el("p", { class: "small note" }, each))),
-      advice.length > 0 && el("div", {}, el("h3", {}, t("What the numbers recommend")), el("ol", { class: "advice" }, advice))));
+    body, lossNotes(summary).map((each) => el("p", { class: "small note" }, each)),
+    advice.length > 0 && el("div", { class: "below" }, el("h3", {}, t("What the numbers recommend")), el("ol", { class: "advice" }, advice)),
+    noAnswerTable(summary));
 }
 
 // What a setting that was tried takes, as a multiple of this run's time.
@@ -220,13 +228,13 @@ function waterfallTable(steps, others, tag, k, hops, meanings = STEPS) {
       el("td", { class: "bar" }, lossBar(each)),
       el("td", { class: "number" }, figure(each.recall)),
       el("td", { class: `number ${each.loss > 0 ? "lost" : "none"}` }, each.loss > 0 ? `−${points(each.loss)}` : "0"),
-      others.map(([, column]) => el("td", { class: "number" }, figure(column.find((other) => other.step === each.step)?.recall)))));
+      others.map(([, column]) => el("td", { class: "number other" }, figure(column.find((other) => other.step === each.step)?.recall)))));
   return el("table", { class: "waterfall" },
     tag ? el("caption", {}, t("only"), " ", name(tag)) : null,
     el("thead", {}, el("tr", {},
-      el("th", { scope: "col" }, t("step")), el("th", { scope: "col" }, el("span", { class: "hidden" }, t("bar"))),
+      el("th", { scope: "col" }, t("step")), el("th", { scope: "col", class: "bar" }, el("span", { class: "hidden" }, t("bar"))),
       el("th", { scope: "col", class: "number" }, others.length ? t("as run") : t("recall")), el("th", { scope: "col", class: "number" }, t("points")),
-      others.map(([head]) => el("th", { scope: "col", class: "number" }, t(head))))),
+      others.map(([head]) => el("th", { scope: "col", class: "number other" }, t(head))))),
     el("tbody", {}, rows));
 }
 
@@ -248,14 +256,15 @@ function tagSection(data, state) {
   const rows = tags.map(([tag, part]) => {
     const button = el("button", { type: "button", class: "tag", "aria-pressed": "false", onclick: () => state.set({ tag: state.tag === tag ? "" : tag }, true) }, name(tag, 40));
     buttons.push([tag, button]);
+    const means = measures.map((measure) => part.measures[measure] ?? { mean: null, n: 0 });
+    const known = means.filter((mean) => mean.mean !== null);
+    const n = Math.max(0, ...known.map((mean) => mean.n)), unsure = known.length > 0 && known.every((mean) => mean.reliable === false);
     return el("tr", {},
       el("th", { scope: "row" }, button),
-      el("td", { class: "number" }, count(part.questions)),
-      measures.map((measure) => {
-        const mean = part.measures[measure] ?? { mean: null, n: 0 };
-        return el("td", { class: `number ${mean.reliable === false ? "unsure" : ""}` },
-          figure(mean.mean), intervalBar(mean), el("span", { class: "small" }, mean.mean === null ? t("no gold") : intervalWords(mean)));
-      }));
+      el("td", { class: "number" }, count(n || part.questions), unsure && " ?", n > 0 && n < part.questions && el("span", { class: "small" }, t("of {n}", { n: count(part.questions) }))),
+      known.length
+        ? means.map((mean) => el("td", { class: `number ${mean.reliable === false ? "unsure" : ""}` }, figure(mean.mean), intervalBar(mean), el("span", { class: "small" }, rangeWords(mean, n, unsure))))
+        : el("td", { class: "number none", colspan: measures.length }, t("no gold")));
   });
   state.listeners.push(() => { for (const [tag, button] of buttons) button.setAttribute("aria-pressed", String(state.tag === tag)); });
   const few = tags.some(([, part]) => Object.values(part.measures).some((mean) => mean.reliable === false && mean.n));

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +11,7 @@ from tiny_graph_rag.errors import MissingExtraError, UsageError
 from tiny_graph_rag.messages import ENGLISH, speaking, spoken, t
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.reports import Files, report
+from tiny_graph_rag.report.systems import system_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,16 +51,28 @@ def picture_files(documents: Sequence[Document], form: str) -> Files:
 
     Raises MissingExtraError without matplotlib, UsageError where no font on this machine has the letters.
     """
+    yield from (
+        (f"{name}.{form}", _drawn(figure, form)) for name, figure in _figures(documents, f"--report {form}")
+    )
+
+
+def drawn_figures(documents: Sequence[Document]) -> dict[str, Figure]:
+    """Name → picture, for notebooks. Raises as `picture_files` does."""
+    return dict(_figures(documents, "figures()"))
+
+
+def _figures(documents: Sequence[Document], purpose: str) -> Iterator[tuple[str, Figure]]:
+    """Each picture in its style and with fonts that have the letters. purpose: who needs matplotlib."""
     try:
         # It says on standard error when it looks for fonts for the first time: no news for anybody.
         logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
         import matplotlib
     except ImportError as error:
-        raise MissingExtraError(f"--report {form}", "matplotlib", "plots") from error
+        raise MissingExtraError(purpose, "matplotlib", "plots") from error
     from tiny_graph_rag.report.plots.figures import WORDS, figures
     from tiny_graph_rag.report.plots.fonts import families_for
 
-    letters, language = _letters([document.content for document in documents]), spoken()
+    letters, language = _letters(documents), spoken()
     try:
         families = families_for(letters | set("".join(map(t, WORDS))))
     except UsageError:  # only the data's own letters are worth refusing
@@ -70,8 +83,7 @@ def picture_files(documents: Sequence[Document], form: str) -> Files:
     with matplotlib.rc_context(style):
         with speaking(language):
             made = list(figures(documents))
-        for name, figure in made:
-            yield f"{name}.{form}", _drawn(figure, form)
+        yield from made
 
 
 def _drawn(figure: Figure, form: str) -> bytes:
@@ -81,10 +93,10 @@ def _drawn(figure: Figure, form: str) -> bytes:
     return content.getvalue()
 
 
-def _letters(contents: Sequence[dict[str, Any]]) -> set[str]:
+def _letters(documents: Sequence[Document]) -> set[str]:
     """The letters of all words that pictures show: names of sets, systems, tags and retrievers."""
-    words: list[str] = []
-    for content in contents:
+    words = list(system_names([document for document in documents if document.has_questions]))
+    for content in (document.content for document in documents):
         words += [(content.get("dataset") or {}).get("name", "")]
         words += list((content.get("summary") or {}).get("by_tag", {}))
         for setting in content.get("settings", []):

@@ -13,12 +13,14 @@ from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.plain import step_words, walked, waterfall_steps
 from tiny_graph_rag.report.plots.fonts import drawable
+from tiny_graph_rag.report.plots.palette import ACCENT, GRID, INK, LINES, LOST, SOFT
+from tiny_graph_rag.report.plots.systems import WORDS as SYSTEM_WORDS
+from tiny_graph_rag.report.plots.systems import first_hit_figure, system_figures
+from tiny_graph_rag.report.systems import Systems, system_names
 from tiny_graph_rag.report.views import hops_of
 
 Json = dict[str, Any]
 
-INK, SOFT, ACCENT, LOST, GRID = "#1d1c1a", "#65625c", "#1d5a96", "#d9897f", "#e3e0d8"
-LINES = ("#1d5a96", "#a04a1c", "#1b7a4a", "#7a4b9c", "#8f5b00")
 TAGS_SHOWN, CURVES_SHOWN, ACROSS = 24, 9, 4
 NEAR_THE_TITLE = 0.94  # of a panel: a value above its point would stand in the title
 # What a picture says of its own, shown by `t`: the fonts must have its letters too.
@@ -28,6 +30,7 @@ WORDS = (
     *("reachable within h hops", "reachable within {hops}", "above min-score", "within depth"),
     *("room in k", "in run", "{measure} by hops"),
     "{system} against {baseline}: difference, 95 % interval",
+    *SYSTEM_WORDS,
 )
 LEAST_WIDTH = 0.02  # of a picture of differences: smaller ones shouldn't look large
 
@@ -40,6 +43,12 @@ def figures(documents: Sequence[Document]) -> Iterator[tuple[str, Figure]]:
             yield f"{document.name}-tags", _tags(document.content)
             if waterfall_steps(summary):
                 yield f"{document.name}-waterfall", _waterfall(document.content)
+            if any(question["references"] for question in document.content["results"]):
+                title = _titled(document.content)
+                yield (
+                    f"{document.name}-first-hit",
+                    first_hit_figure([document], system_names([document]), title),
+                )
             if len(cutoffs := _cutoffs(summary["measures"])) > 1:
                 yield f"{document.name}-precision-recall", _precision_recall(document.content, cutoffs)
         elif document.kind == "sweep":
@@ -49,6 +58,9 @@ def figures(documents: Sequence[Document]) -> Iterator[tuple[str, Figure]]:
                 yield f"{document.name}-{ending}", _hops(document.content, measure)
         elif document.kind == "comparison":
             yield f"{document.name}-differences", _differences(document.content)
+    results = [document for document in documents if document.has_questions]
+    if len(results) > 1 and (found := Systems.of(results)) is not None:
+        yield from system_figures(found)
     paid = [
         document
         for document in documents
@@ -167,9 +179,14 @@ def _swept(content: Json) -> list[str]:
     return list(dict.fromkeys([_deciding(content), *measures]))
 
 
-def _curve(panel: Axes, means: Sequence[tuple[int, Json]], colour: str, label: str) -> None:
-    """A system's means by hops with their intervals, the best of them as a figure. means: (hops, mean)."""
-    hops = [mean for mean, _ in means]
+def _curve(panel: Axes, means: Sequence[tuple[int | None, Json]], colour: str, label: str) -> None:
+    """A system's means by hops with their intervals, the best of them as a figure; a level line for one that
+    does not walk. means: (hops, mean), hops None where there are none."""
+    level = [mean["mean"] for hop, mean in means if hop is None]
+    if level:
+        panel.axhline(level[0], color=colour, linestyle=":", label=label)
+        return
+    hops = [hop for hop, _ in means if hop is not None]
     values = [mean["mean"] for _, mean in means]
     panel.plot(hops, values, color=colour, marker="o", markersize=3, label=label)
     if not means:

@@ -22,6 +22,7 @@ from tiny_graph_rag.report.plain import (
 )
 from tiny_graph_rag.report.terminal import Console, Table, cut, escape
 from tiny_graph_rag.report.terminal.summary import print_summary, shown
+from tiny_graph_rag.report.worst import worst_rows
 from tiny_graph_rag.study.advice import NOT_RECOGNISED, recommendations
 from tiny_graph_rag.study.gold_seeds import ASKED_AGAIN
 from tiny_graph_rag.study.waterfall import RETURNED, ROOM, WITHIN_HOPS, Verdict
@@ -277,19 +278,11 @@ def _print_worst(evaluation: Evaluation, console: Console, command_for: Callable
 
 
 def _spread_over_losses(evaluation: Evaluation, measure: Measure) -> list[int]:
-    """Questions below 1, worst first, but one of each kind of loss before a second of any. A question's kind
-    is the first place where one of its references was lost."""
+    """The worst questions; a question's kind of loss is the first place where a reference of it was lost."""
     values, found = evaluation.scores[measure], evaluation.explanation.diagnosis
-    kinds: dict[int, list[int]] = {}
     lost = np.full(len(values), int(Verdict.HIT))
     np.minimum.at(lost, found.questions, found.verdicts)
-    for row in np.argsort(values, kind="stable").tolist():
-        if values[row] < 1:
-            kinds.setdefault(int(lost[row]), []).append(row)
-    found_last = int(Verdict.HIT)  # nothing lost, only ranked late
-    groups = [kinds[kind] for kind in sorted(kinds, key=lambda kind: (kind == found_last, -len(kinds[kind])))]
-    turns = range(max(map(len, groups), default=0))
-    return [rows[turn] for turn in turns for rows in groups if turn < len(rows)]
+    return worst_rows(values.tolist(), lost.tolist(), int(Verdict.HIT))
 
 
 def _ends(found: dict[str, Any], hops: int | None) -> Iterator[str]:

@@ -1,0 +1,222 @@
+"""Results side by side: curves and first hits as measures count them, a paper's table that compiles."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.report.make_results import results
+from tiny_graph_rag import evaluate, load_graph, load_questions
+from tiny_graph_rag.report.document import Document, read_document
+from tiny_graph_rag.report.headline import changes_since, headline
+from tiny_graph_rag.report.reports import write_reports
+from tiny_graph_rag.report.systems import Systems, curve, first_hits, hits_by_rank, system_names
+from tiny_graph_rag.report.worst import worst_questions, worst_rows
+
+SETS = [
+    ("conan-doyle-speckled-band-KG.json", "conan-doyle-speckled-band-hardset.jsonl"),
+    ("김유정-동백꽃-KG.json", "김유정-동백꽃-eval.jsonl"),
+]
+
+
+def document(path: Path, content: dict) -> Document:
+    path.write_text(json.dumps(content), encoding="utf-8")
+    return read_document(path)
+
+
+@pytest.fixture(scope="module", params=SETS, ids=["english", "korean"])
+def evaluated(request):
+    graph, questions = request.param
+    made = evaluate(
+        load_graph(ROOT / "data" / "kg" / graph),
+        load_questions(ROOT / "data" / "eval" / questions),
+        hops=3,
+        measures="precision@{1,3,5,10},recall@{1,3,5,10},mrr",
+    )
+    return made.document()
+
+
+def test_the_curve_is_precision_and_recall_as_the_measures_have_them(evaluated) -> None:
+    found, means = curve(evaluated.content), evaluated.content["summary"]["measures"]
+    for cutoff in (1, 3, 5, 10):
+        assert found.precision[cutoff - 1] == pytest.approx(means[f"precision@{cutoff}"]["mean"])
+        assert found.recall[cutoff - 1] == pytest.approx(means[f"recall@{cutoff}"]["mean"])
+
+
+def test_the_first_hit_stands_where_the_reciprocal_rank_says(evaluated) -> None:
+    counts = [0] * 6
+    for question in evaluated.content["results"]:
+        value = question["metrics"]["mrr"]
+        if value is None:
+            continue
+        rank = round(1 / value) if value else 999
+        counts[[rank <= 1, rank <= 2, rank <= 3, rank <= 5, rank <= 10, True].index(True)] += 1
+    assert first_hits(evaluated.content) == counts
+
+
+def test_of_an_ambiguous_name_the_first_counts_and_the_others_take_no_rank() -> None:
+    question = {
+        "references": [{"entity_ids": ["a1", "a2"]}, {"entity_ids": ["b"]}],
+        "ranked": [{"id": "a2"}, {"id": "a1"}, {"id": "x"}, {"id": "b"}],
+    }
+    assert hits_by_rank(question) == [True, False, True]
+
+
+def test_names_are_labels_or_files_without_their_endings(tmp_path) -> None:
+    made = results(3, 3)
+    labelled = document(tmp_path / "x-results.json", made | {"made": {"label": "BM25, tuned"}})
+    plain = document(tmp_path / "dpr-results.json", made)
+    (tmp_path / "more").mkdir()
+    same = document(tmp_path / "more" / "dpr-results.json", made)
+    assert system_names([labelled, plain, same]) == ("BM25, tuned", "dpr", "dpr (2)")
+
+
+def moved(content: dict, measure: str, by: float) -> dict:
+    """The same results with `measure` changed in every question, and in its mean."""
+    copy = json.loads(json.dumps(content))
+    for question in copy["results"]:
+        if question["metrics"][measure] is not None:
+            question["metrics"][measure] = min(1.0, max(0.0, question["metrics"][measure] + by))
+    values = [row["metrics"][measure] for row in copy["results"] if row["metrics"][measure] is not None]
+    copy["summary"]["measures"][measure]["mean"] = sum(values) / len(values)
+    return copy
+
+
+@pytest.fixture
+def systems(tmp_path) -> list[Document]:
+    base = results(60, 120, seed=1)
+    base["dataset"]["name"] = "50 % of A_B & C"
+    hostile = moved(base, "ndcg@5", -0.3) | {"made": {"label": "x_1 \\input{a} & <b>|$"}}
+    return [document(tmp_path / "first-results.json", base), document(tmp_path / "other.json", hostile)]
+
+
+def test_the_papers_table_has_the_best_in_bold_and_letters(tmp_path, systems) -> None:
+    written = write_reports(systems, ["paper"], tmp_path / "out")
+    assert [path.suffix for path in written] == [".tex", ".md"]
+    text = written[1].read_text(encoding="utf-8")
+    first, second = [line for line in text.splitlines() if line.startswith(("| a ", "| b "))]
+    assert re.search(r"\*\*0\.\d{3}\*\*<sup>b</sup> \|$", first), "ndcg@5 is the last column"
+    assert "<sup>" not in second
+    assert "for 4 tests" in text
+    assert "\\<b\\>" in second
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
+def test_the_papers_table_compiles(tmp_path, systems) -> None:
+    out = tmp_path / "out"
+    written = write_reports(systems, ["paper"], out)
+    preamble = "\\documentclass{article}\\usepackage{booktabs}\\begin{document}"
+    paper = preamble + "Table~\\ref{%s}.\\input{%s}\\end{document}"
+    label = re.search(r"\\label\{(.*?)\}", written[0].read_text(encoding="utf-8"))
+    assert label
+    (out / "paper.tex").write_text(paper % (label[1], written[0].stem), encoding="utf-8")
+    for _ in range(2):
+        done = subprocess.run(
+            ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"],
+            cwd=out,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stdout[-2000:]
+    assert "undefined" not in done.stdout
+    assert "Overfull" not in done.stdout
+
+
+def test_the_papers_table_is_written_to_the_file_named(tmp_path, systems) -> None:
+    assert write_reports(systems, ["paper"], tmp_path / "table.tex") == [tmp_path / "table.tex"]
+    assert (tmp_path / "table.tex").read_text(encoding="utf-8").startswith("% In the preamble")
+
+
+def test_results_of_other_questions_are_not_set_side_by_side(tmp_path) -> None:
+    one = document(tmp_path / "one.json", results(5, 5))
+    other = results(5, 5)
+    other["dataset"]["sha256"] = "2" * 64
+    both = [one, document(tmp_path / "other.json", other)]
+    assert Systems.of(both) is None
+    names = [path.name for path in write_reports(both, ["paper"], tmp_path / "out")]
+    assert names == ["one-paper.tex", "one-paper.md", "other-paper.tex", "other-paper.md"]
+
+
+def answered(*questions: tuple[int, int]) -> dict:
+    """A result of questions with (found, missed) references, a tag `t` on the last five."""
+    rows = [
+        {
+            "id": f"q{row}",
+            "query": "?",
+            "tags": ["t"] if row >= len(questions) - 5 else [],
+            "linked": [],
+            "ranked": [],
+            "references": [{"name": f"n{at}", "entity_ids": []} for at in range(found + missed)],
+            "metrics": {"mrr": float(missed == 0)},
+            "tp": [f"n{at}" for at in range(found)],
+            "fn": [f"n{at}" for at in range(missed)],
+        }
+        for row, (found, missed) in enumerate(questions)
+    ]
+
+    def means(part: list[dict]) -> dict:
+        known = [row["metrics"]["mrr"] for row in part if row["references"]]
+        mean = sum(known) / len(known) if known else None
+        return {"mrr": {"mean": mean, "low": 0.0, "high": 1.0, "n": len(known), "reliable": False}}
+
+    tagged = [row for row in rows if row["tags"]]
+    by_tag = {"t": {"questions": len(tagged), "measures": means(tagged)}}
+    summary = {"k": 5, "questions": len(rows), "measures": means(rows), "by_tag": by_tag}
+    return {"summary": summary, "results": rows}
+
+
+def test_the_first_sentence_counts_whole_answers_and_parts() -> None:
+    single = answered(*[(1, 0)] * 18, (0, 1))
+    assert headline(single)[0] == "For 18 of 19 questions the answer is among the first 5."
+    assert headline(single)[1] == "Weakest: t (mrr 0.800 over 5 questions; 0.947 over all)."
+    several = answered((2, 0), (1, 1), (0, 2), (0, 0))
+    expected = "For 1 of 3 questions the whole answer is among the first 5, for 1 more a part of it."
+    assert headline(several)[0] == expected
+    assert headline(answered((1, 0)))[0] == "For 1 of 1 question the answer is among the first 5."
+
+
+def test_nothing_is_said_of_answers_that_nobody_judged() -> None:
+    passages = answered((0, 1), (0, 1))
+    passages["summary"]["measures"] = {"passages:recall@5": {"mean": 0.5, "n": 2}}
+    passages["summary"]["by_tag"] = {}
+    assert headline(passages) == []
+
+
+def test_what_changed_comes_from_the_history_beside_the_results(tmp_path) -> None:
+    before = results(60, 120, seed=1)
+    before = {"made": {"at": "2026-01-01T10:00:00Z"}, **before}  # it stands in the head of the file
+    after = moved(before, "ndcg@5", 0.2)
+    after["made"]["at"] = "2026-01-02T10:00:00Z"
+    after["config"]["retrieval"]["hops"] = 4
+    (tmp_path / "history").mkdir()
+    document(tmp_path / "history" / "x-results-20260101T100000.000001Z.json", before)
+    later = json.loads(json.dumps(before))
+    later["made"]["at"] = "2026-01-03T10:00:00Z"
+    document(tmp_path / "history" / "x-results-20260103T100000.000001Z.json", later)
+    first, second = changes_since(document(tmp_path / "x-results.json", after))
+    assert first.startswith("Since x-results-20260101T100000.000001Z (2026-01-01 10:00 UTC): ndcg@5 0.")
+    assert "a significant change (p <.001)" in first
+    assert first.endswith("questions better, 0 worse.")
+    assert second == "Changed: hops 3 → 4."
+    same = document(tmp_path / "other-results.json", after)
+    assert changes_since(same) == [], "results of another name are no earlier run of these"
+
+
+def test_the_worst_are_one_of_each_kind_of_loss_before_a_second_of_any() -> None:
+    values = [0.0, 0.0, 0.0, 0.5, 0.2, 1.0, None]
+    losses = ["far", "far", "far", "late", "hit", "far", "late"]
+    assert worst_rows(values, losses, "hit") == [0, 3, 4, 1, 2]
+
+
+def test_questions_that_lost_nothing_are_opened_last() -> None:
+    content = answered((1, 0), (0, 1), (0, 1))
+    content["results"][0]["metrics"]["mrr"] = 0.1
+    assert worst_questions(content) == ("mrr", [1, 2, 0])

@@ -1,0 +1,56 @@
+"""The pictures of the README and the docs show what the command printed in them gives today."""
+
+from __future__ import annotations
+
+import html
+import importlib.util
+import json
+import re
+from types import ModuleType
+
+import pytest
+
+from tests.conftest import ROOT
+
+PICTURES = ROOT / "docs" / "pictures"
+STALE = "a picture is stale; run: uv run python docs/pictures/make.py"
+
+
+@pytest.fixture(scope="module")
+def make() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make_pictures", PICTURES / "make.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_figure_in_the_pictures_is_what_the_command_prints(make: ModuleType, tmp_path) -> None:
+    results = tmp_path / "results.json"
+    text = make.printed(results)
+    shown = json.loads((PICTURES / "shown.json").read_text(encoding="utf-8"))
+    assert shown["printed"] == text.splitlines(), STALE
+    assert {name: shown[name] for name in shown if name != "printed"} == make.figures(results), STALE
+
+
+def test_the_picture_of_the_terminal_has_the_lines_that_were_noted() -> None:
+    drawn = html.unescape((PICTURES / "eval.svg").read_text(encoding="utf-8"))
+    texts = "".join(re.findall(r"<text[^>]*>(.*?)</text>", drawn, re.S)).replace("\xa0", " ")
+    squeezed = re.sub(r"\s", "", texts)
+    shown = json.loads((PICTURES / "shown.json").read_text(encoding="utf-8"))
+    lines = [re.sub(r"\s", "", line) for line in shown["printed"]]
+    assert sum(map(len, lines)) > 1000
+    assert [line for line in lines if line not in squeezed] == [], STALE
+
+
+def test_a_changed_figure_would_be_noticed(make: ModuleType) -> None:
+    shown = json.loads((PICTURES / "shown.json").read_text(encoding="utf-8"))
+    mean = f"{shown['means']['recall@5']:.3f}"
+    assert sum(mean in line for line in shown["printed"]) > 0
+    assert mean in (PICTURES / "eval.svg").read_text(encoding="utf-8")
+
+
+def test_the_command_in_the_picture_is_the_readmes(make: ModuleType) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").replace('"', "")
+    assert " ".join(make.ARGUMENTS) in readme

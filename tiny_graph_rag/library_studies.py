@@ -1,0 +1,365 @@
+"""Several results from Python: `compare` tests every pair, `sweep` tries settings; docs/python.md shows both.
+
+What they give shows itself as a table in a notebook, and has a paper's table and pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.library import (
+    GraphLike,
+    QuestionsLike,
+    Result,
+    configured,
+    graph_of,
+    html_table,
+    load_questions,
+    measure_of,
+    pandas_for,
+)
+from tiny_graph_rag.measures import Measure, default_measures, parse_measures
+from tiny_graph_rag.messages import said
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+    from tiny_graph_rag.report.document import Document
+    from tiny_graph_rag.report.systems import Systems
+    from tiny_graph_rag.report.views import PaperTable
+    from tiny_graph_rag.scoring.frames import Scored
+    from tiny_graph_rag.study.compare import Compared
+    from tiny_graph_rag.study.sweep import Sweep
+
+ResultLike = Any  # Result, Scored, or the path of a results file
+HIGHEST_HOPS = 4  # as `sweep` tries them without `--hops`
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ResultComparison:
+    """Several results of the same questions. systems: everything behind it, `.pairs` the tests."""
+
+    systems: Systems
+
+    @property
+    def names(self) -> list[str]:
+        return list(self.systems.names)
+
+    @property
+    def advice(self) -> str:
+        """Which to take and how sure that is, by the measure that tells most (`systems.measure`)."""
+        return " ".join(map(str, self.systems.pairs.advice(self.systems.measure)))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row a measure and system: mean, low, high, n, and the names of the systems that it is
+        significantly better than."""
+        pairs = self.systems.pairs
+        rows = [
+            (measure, name, row.mean, row.mean_low, row.mean_high, row.n, self._beaten(measure, place))
+            for measure in self.systems.measures
+            for place, (name, row) in enumerate(zip(self.names, pairs.means[measure], strict=True))
+        ]
+        columns = ["measure", "system", "mean", "low", "high", "n", "better_than"]
+        return pandas_for("ResultComparison.to_pandas()").DataFrame(rows, columns=columns)
+
+    def pairs_to_pandas(self) -> pandas.DataFrame:
+        """A row a measure and pair: the difference of `system` to `against` with its 95 % interval, p as it
+        is and corrected (Holm) over all pairs and measures, questions won, tied and lost."""
+        rows = [
+            (measure, self.names[other], self.names[one], *_figures(row))
+            for measure, tests in self.systems.pairs.tests.items()
+            for (one, other), row in tests.items()
+        ]
+        columns = ["measure", "system", "against", "difference", "low", "high", "p", "p_holm"]
+        columns += ["won", "tied", "lost"]
+        return pandas_for("ResultComparison.pairs_to_pandas()").DataFrame(rows, columns=columns)
+
+    def to_latex(self) -> str:
+        """A `table` for a paper (booktabs): the best in bold, letters for what is significantly worse."""
+        return _latex(_paper_table(self.systems))
+
+    def to_markdown(self) -> str:
+        """The same table as Markdown."""
+        return _markdown(_paper_table(self.systems))
+
+    def figures(self) -> dict[str, Figure]:
+        """Pictures by name (`systems`, `heat` …), as `report --report png` draws them. Raises
+        MissingExtraError without matplotlib."""
+        return figures_of(self.systems.documents)
+
+    def _beaten(self, measure: str, place: int) -> list[str]:
+        return [self.names[other] for other in self.systems.pairs.better_than(measure, place)]
+
+    def __repr__(self) -> str:
+        return f"ResultComparison({', '.join(self.names)}: {self.advice})"
+
+    def _repr_html_(self) -> str:
+        measures, pairs = self.systems.measures, self.systems.pairs
+        table = _paper_table(self.systems)
+        rows = [
+            (name, *(f"{cell.text}{' ' if cell.marks else ''}{''.join(cell.marks)}" for cell in cells))
+            for name, cells in table.rows
+        ]
+        caption = f"{self.advice} ({pairs.questions:,} questions; letters: significantly better than these)"
+        return html_table(caption, ("system", *measures), rows)
+
+
+def _figures(row: Compared) -> tuple[Any, ...]:
+    spread = (row.difference, row.low, row.high, row.p_randomisation, row.p_holm)
+    return (*spread, row.wins, row.ties, row.losses)
+
+
+def compare(
+    *results: ResultLike | Mapping[str, ResultLike],
+    names: Sequence[str] | None = None,
+    measures: str | Sequence[Measure | str] | None = None,
+) -> ResultComparison:
+    """Test every pair of results: `compare(one, other, names=["bfs", "bm25"]).advice`.
+
+    results: of `evaluate` or `score`, or paths of results files; also one mapping of names to such. measures:
+    all that they have in common, unless named. Raises UsageError with every reason for what can't be compared
+    (other questions, another k) and RunError for a file that is no results file.
+    """
+    from tiny_graph_rag.report.systems import Systems
+    from tiny_graph_rag.study.compare import incomparable
+    from tiny_graph_rag.study.results_file import system_of
+
+    if len(results) == 1 and isinstance(results[0], Mapping):
+        names, results = list(map(str, results[0])), tuple(results[0].values())
+    if names is not None and len(names) != len(results):
+        raise UsageError(
+            said("names= has {names} names for {results} results", names=len(names), results=len(results))
+        )
+    documents = [
+        _document(result, names[place] if names is not None else None, f"result {place + 1}")
+        for place, result in enumerate(results)
+    ]
+    reasons = incomparable([system_of(document.content, document.path) for document in documents])
+    if reasons:
+        raise UsageError(said("these results can't be compared: {reasons}", reasons="; ".join(reasons)))
+    wanted = None
+    if measures is not None:
+        named = parse_measures(measures) if isinstance(measures, str) else map(measure_of, measures)
+        wanted = [str(measure) for measure in named]
+    found = Systems.of(documents, wanted)
+    assert found is not None, "what can't be compared was refused"
+    return ResultComparison(found)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class SweepResult:
+    """Settings tried on one gold set. sweep: everything behind it."""
+
+    sweep: Sweep
+
+    @property
+    def recommended(self) -> dict[str, Any] | None:
+        """The settings to take: `{"retriever": "bfs", "hops": 3}`; None where there are too few questions."""
+        chosen = self.sweep.recommended[""].setting
+        if chosen is None:
+            return None
+        setting = self.sweep.settings[chosen]
+        hops = {} if setting.hops is None else {"hops": setting.hops}
+        return {**setting.variant.settings, **hops}
+
+    @property
+    def reason(self) -> str:
+        """Why they are recommended, or why nothing is."""
+        return self.sweep.recommended[""].reason
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row a setting and measure, over all questions: mean, low, high, n, reliable, and the share of
+        references that any ranking within the hops could return."""
+        rows = [
+            (
+                *(setting.system, setting.hops, setting.top_k, str(measure)),
+                *(mean.mean, mean.low, mean.high, mean.n, setting.overall.reach.oracle_recall),
+            )
+            for setting in self.sweep.settings
+            for measure, mean in setting.overall.measures.items()
+        ]
+        columns = ["system", "hops", "top_k", "measure", "mean", "low", "high", "n", "oracle_recall"]
+        return pandas_for("SweepResult.to_pandas()").DataFrame(rows, columns=columns)
+
+    def to_latex(self) -> str:
+        """A `table` for a paper (booktabs): settings × measures, the best in bold."""
+        return _latex(self._paper_table())
+
+    def to_markdown(self) -> str:
+        """The same table as Markdown."""
+        return _markdown(self._paper_table())
+
+    def figures(self) -> dict[str, Figure]:
+        """Each measure by hops, overall and by tag. Raises MissingExtraError without matplotlib."""
+        return figures_of([self._document()])
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write the file that `sweep` writes, for `report`; whole or not at all."""
+        from tiny_graph_rag.files import check_writable, write_atomically
+        from tiny_graph_rag.report.json.studies import sweep_parts
+
+        target = Path(path)
+        check_writable(target)
+        write_atomically(target, sweep_parts(self.sweep))
+        return target
+
+    def _document(self) -> Document:
+        from tiny_graph_rag.report.json.studies import sweep_parts
+
+        return _in_memory(sweep_parts(self.sweep), f"{self.sweep.examples.name or 'questions'}-sweep")
+
+    def _paper_table(self) -> PaperTable:
+        from tiny_graph_rag.report.paper import sweep_table
+
+        return sweep_table(self._document().content)
+
+    def __repr__(self) -> str:
+        return f"SweepResult({len(self.sweep.settings)} settings, {self.recommended}: {self.reason})"
+
+    def _repr_html_(self) -> str:
+        table = self._paper_table()
+        rows = [(name, *(f"{cell.text}{' ◀' * cell.best}" for cell in cells)) for name, cells in table.rows]
+        caption = f"recommended: {self.recommended or 'nothing'} – {self.reason}"
+        return html_table(caption, table.head, rows)
+
+
+def sweep(
+    graph: GraphLike,
+    questions: QuestionsLike,
+    *,
+    hops: int | Iterable[int] = range(HIGHEST_HOPS + 1),
+    top_k: int | Iterable[int] | None = None,
+    retriever: str | Iterable[str] | None = None,
+    measures: str | Sequence[Measure | str] | None = None,
+    decide_by: Measure | str | None = None,
+    tolerance: float = 0.02,
+    config: Config | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+    **settings: Any,
+) -> SweepResult:
+    """Try settings on one gold set: `sweep(graph, questions, hops=range(5)).recommended`.
+
+    hops, top_k, retriever: values to try, one or several. settings: any others of config.yaml by name; a list
+    or a tuple is tried value by value, each combination at every hop limit. decide_by: what recommends, nDCG
+    at `top_k` without it; tolerance: how far below the best mean still counts as equal. The rest is as for
+    `evaluate`. Raises UsageError for what does not go together, ConfigError for a value out of its bounds.
+    """
+    from tiny_graph_rag.study.sweep import Plan, Variant
+    from tiny_graph_rag.study.sweep import sweep as swept
+
+    limits = _several(hops)
+    if not limits:
+        raise UsageError(said("hops= names no hop limit"))
+    varied = {"retriever": retriever, **settings}
+    lists = {name: list(value) for name, value in varied.items() if isinstance(value, list | tuple)}
+    fixed = {name: value for name, value in varied.items() if name not in lists and value is not None}
+    chosen = configured(config, {**fixed, "hops": max(limits), "latency_sample": 0})
+    for name, values in lists.items():
+        for value in values:
+            configured(chosen, {name: value})
+    tried = {"retriever": [chosen.retrieval.retriever], **lists}
+    variants = tuple(
+        Variant(dict(zip(tried, values, strict=True)), tuple(tried)) for values in product(*tried.values())
+    )
+    cutoffs = _several(top_k) if top_k is not None else (chosen.evaluation.top_k,)
+    named: tuple[Measure, ...] = ()
+    if measures is not None:
+        named = parse_measures(measures) if isinstance(measures, str) else tuple(map(measure_of, measures))
+    usual = Measure("ndcg", 5 if 5 in cutoffs else cutoffs[-1])
+    deciding = usual if decide_by is None else measure_of(decide_by)
+    if deciding.kind.weight is not None:
+        raise UsageError(
+            said("decide_by={measure}: it pools its counts; a question has no value", measure=deciding)
+        )
+    deepest = max(*cutoffs, *(measure.cutoff or 0 for measure in (*named, deciding)))
+    if deepest > chosen.retrieval.depth:
+        raise UsageError(
+            said("measures cut at {k}, deeper than depth={depth}", k=deepest, depth=chosen.retrieval.depth)
+        )
+
+    def measures_at(cutoff: int) -> tuple[Measure, ...]:
+        return tuple(dict.fromkeys([*(named or default_measures(cutoff)), deciding]))
+
+    plan = Plan(limits, cutoffs, variants, measures_at, deciding, tolerance)
+    examples = questions if isinstance(questions, EvalSet) else load_questions(questions)
+    return SweepResult(swept(graph_of(graph), examples, chosen, plan, progress))
+
+
+def _several(values: int | Iterable[int]) -> tuple[int, ...]:
+    return (values,) if isinstance(values, int) else tuple(sorted(set(values)))
+
+
+def figures_of(documents: Sequence[Document]) -> dict[str, Figure]:
+    """Name → picture, without the names of the documents in front."""
+    from tiny_graph_rag.report.plots import drawn_figures
+
+    found = drawn_figures(documents)
+    ahead = sorted({f"{document.name}-" for document in documents}, key=len, reverse=True)
+    several = len([document for document in documents if document.has_questions]) > 1
+    if several:  # each result's own pictures are those of `Result.figures`
+        many = f"{documents[0].name}-and-{len(documents) - 1}-more-"
+        return {name.removeprefix(many): figure for name, figure in found.items() if name.startswith(many)}
+    return {name.removeprefix(ahead[0]): figure for name, figure in found.items()}
+
+
+def _document(result: ResultLike, name: str | None, otherwise: str) -> Document:
+    from tiny_graph_rag.files import find_input
+    from tiny_graph_rag.report.document import read_document
+    from tiny_graph_rag.scoring.frames import Scored
+
+    if isinstance(result, Result):
+        made = result.document(name or otherwise)
+    elif isinstance(result, Scored):
+        made = _of_scored(result, name or otherwise)
+    elif isinstance(result, str | PathLike):
+        made = read_document(find_input(Path(result), Path(), "results file"))
+    else:
+        raise UsageError(
+            said("wanted a result or the path of a results file, got {kind}", kind=type(result).__name__)
+        )
+    if name is None:
+        return made
+    content = made.content
+    return replace(made, content=content | {"made": (content.get("made") or {}) | {"label": name}})
+
+
+def _of_scored(scored: Scored, name: str) -> Document:
+    from tiny_graph_rag.report.document import Document
+    from tiny_graph_rag.scoring.frames import scored_content
+
+    return Document(Path(f"{name}.json"), scored_content(scored))
+
+
+def _in_memory(parts: Iterable[bytes | memoryview], name: str) -> Document:
+    import msgspec
+
+    from tiny_graph_rag.report.document import Document
+
+    return Document(Path(f"{name}.json"), msgspec.json.decode(b"".join(parts)))
+
+
+def _paper_table(systems: Systems) -> PaperTable:
+    from tiny_graph_rag.report.paper import systems_table
+
+    return systems_table(systems)
+
+
+def _latex(table: PaperTable) -> str:
+    from tiny_graph_rag.report import latex
+
+    return latex.paper_table(table)
+
+
+def _markdown(table: PaperTable) -> str:
+    from tiny_graph_rag.report import markdown
+
+    return markdown.paper_table(table)

@@ -1,0 +1,172 @@
+r"""A paper's table: systems × measures, the best in bold, letters for what is significantly better.
+
+LaTeX needs booktabs; the same table as Markdown stands beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from string import ascii_lowercase
+from typing import Any
+
+from tiny_graph_rag.errors import amount
+from tiny_graph_rag.figures import three
+from tiny_graph_rag.report import latex, markdown
+from tiny_graph_rag.report.document import Document
+from tiny_graph_rag.report.plain import one_line, rises
+from tiny_graph_rag.report.reports import Files, report
+from tiny_graph_rag.report.systems import Systems, system_names
+from tiny_graph_rag.report.views import Figure, PaperTable
+from tiny_graph_rag.study.compare import SURE
+
+Json = dict[str, Any]
+DAGGER = "†"
+
+
+@report("paper", "one table of systems and measures, LaTeX and Markdown")
+def paper(documents: Sequence[Document]) -> Files:
+    """One table of all results that can be compared, every pair tested.
+
+    Results of different questions, sweeps and comparisons have a table each.
+    """
+    results = [document for document in documents if document.has_questions]
+    found = Systems.of(results)
+    if found is not None:
+        yield from _files(f"{results[0].name}-and-{len(results) - 1}-more", systems_table(found))
+    for document in documents:
+        if document.kind == "sweep":
+            yield from _files(document.name, sweep_table(document.content))
+        elif document.kind == "comparison":
+            yield from _files(document.name, _of_comparison(document.content))
+        elif document.has_questions and found is None:
+            yield from _files(document.name, _of_one(document))
+
+
+def _files(name: str, table: PaperTable) -> Files:
+    yield f"{name}-paper.tex", latex.paper_table(table).encode("utf-8", "replace")
+    yield f"{name}-paper.md", markdown.paper_table(table).encode("utf-8", "replace")
+
+
+def letters(count: int) -> list[str]:
+    """a, b, … z, aa, ab, …"""
+    singles = list(ascii_lowercase)
+    return [*singles, *(one + other for one in singles for other in singles)][:count]
+
+
+def systems_table(found: Systems) -> PaperTable:
+    marks = letters(len(found.names))
+    best = {measure: found.pairs.best(measure) for measure in found.measures}
+    rows = [
+        (
+            f"{marks[row]}  {one_line(name, 60)}",
+            tuple(
+                Figure(
+                    three(found.pairs.means[measure][row].mean),
+                    best=best[measure] is not None
+                    and three(found.pairs.means[measure][row].mean)
+                    == three(found.pairs.means[measure][best[measure] or 0].mean),
+                    marks=tuple(marks[other] for other in found.pairs.better_than(measure, row)),
+                )
+                for measure in found.measures
+            ),
+        )
+        for row, name in enumerate(found.names)
+    ]
+    tests = sum(map(len, found.pairs.tests.values()))
+    caption = (
+        f"{_on(found.documents[0].content)} The best mean of each measure is bold. A letter marks a system "
+        "that is significantly worse than the one it stands beside: paired randomisation test, two-sided, "
+        f"p < .05 after Holm's correction for {amount(tests, 'test')}, and a 95 % interval of the difference "
+        "without 0."
+    )
+    return PaperTable(caption, _label(found.documents[0].content), ("system", *found.measures), tuple(rows))
+
+
+def _of_one(document: Document) -> PaperTable:
+    measures = document.content["summary"]["measures"]
+    row = (
+        one_line(system_names([document])[0], 60),
+        tuple(Figure(three(mean["mean"])) for mean in measures.values()),
+    )
+    return PaperTable(_on(document.content), _label(document.content), ("system", *measures), (row,))
+
+
+def sweep_table(content: Json) -> PaperTable:
+    settings = content["settings"]
+    measures = list(dict.fromkeys(measure for setting in settings for measure in setting["measures"]))
+    rows = [
+        (
+            one_line(_setting_name(setting), 60),
+            tuple(
+                _best_of(settings, measure, (setting["measures"].get(measure) or {}).get("mean"))
+                for measure in measures
+            ),
+        )
+        for setting in settings
+    ]
+    caption = f"{_on(content)} The best mean of each measure is bold."
+    return PaperTable(caption, _label(content), ("setting", *measures), tuple(rows))
+
+
+def _setting_name(setting: Json) -> str:
+    hops = "" if setting["hops"] is None else f", {amount(setting['hops'], 'hop')}"
+    return f"{setting['system']}{hops}"
+
+
+def _best_of(settings: Sequence[Json], measure: str, mean: float | None) -> Figure:
+    means = [(setting["measures"].get(measure) or {}).get("mean") for setting in settings]
+    known = [value for value in means if value is not None]
+    top = (max if rises(measure) else min)(known, default=None)
+    return Figure(three(mean), best=mean is not None and three(mean) == three(top))
+
+
+def _of_comparison(content: Json) -> PaperTable:
+    systems = [system["name"] for system in content["systems"]]
+    measures = content["measures"]
+    best = {
+        measure: three(
+            (max if rises(measure) else min)([row["mean"] for row in rows if row["mean"] is not None])
+        )
+        for measure, rows in measures.items()
+        if any(row["mean"] is not None for row in rows)
+    }
+    rows = [
+        (
+            one_line(name, 60),
+            tuple(
+                Figure(
+                    three(of[place]["mean"]),
+                    best=three(of[place]["mean"]) == best.get(measure),
+                    marks=(DAGGER,) if _is_sure(of[place]) else (),
+                )
+                for measure, of in measures.items()
+            ),
+        )
+        for place, name in enumerate(systems)
+    ]
+    caption = (
+        f"{_on(content)} The best mean of each measure is bold. {DAGGER}: significantly different from "
+        f"{one_line(systems[0], 60)} (paired randomisation test, two-sided, p < .05 after Holm's correction, "
+        "and a 95 % interval of the difference without 0)."
+    )
+    return PaperTable(caption, _label(content), ("system", *measures), tuple(rows))
+
+
+def _is_sure(row: Json) -> bool:
+    if row.get("p_holm") is None or row.get("low") is None:
+        return False
+    return bool(row["p_holm"] < SURE and not row["low"] <= 0 <= row["high"])
+
+
+def _on(content: Json) -> str:
+    questions = content["summary"]["questions"] if "summary" in content else content.get("questions")
+    dataset = one_line((content.get("dataset") or {}).get("name") or "", 60)
+    counted = f"{amount(questions, 'question')}" if questions is not None else ""
+    return f"Results on {', '.join(part for part in (dataset, counted) if part)}."
+
+
+def _label(content: Json) -> str:
+    """`tab:NAME`, of ASCII letters, digits and hyphens; any other sign of the name becomes a hyphen."""
+    name = (content.get("dataset") or {}).get("name") or "results"
+    plain = "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in name)
+    return "tab:" + ("-".join(part for part in plain.split("-") if part).lower() or "results")

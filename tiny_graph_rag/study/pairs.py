@@ -1,0 +1,151 @@
+"""Every system against every other one: which is better than which, and which to take.
+
+The tests of one table are read together, so they are corrected together (Holm over all pairs and measures).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from tiny_graph_rag.errors import amount
+from tiny_graph_rag.figures import p_value, signed, three
+from tiny_graph_rag.measures import Measure
+from tiny_graph_rag.measures.summary import numbered
+from tiny_graph_rag.messages import Said, said
+from tiny_graph_rag.study.compare import Compared, compared_rows, corrected
+from tiny_graph_rag.study.results_file import System
+
+# Signs are drawn for so many tests at most: with thousands of questions and ten systems more would take
+# minutes, and p corrected for 45 pairs of five measures still reaches .006.
+MOST_DRAWN_FOR = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """systems: their names. means: measure → of each system its mean with interval, over the questions that
+    define the measure for all of them. tests: measure → (one, other) → `other` against `one`, by place."""
+
+    systems: tuple[str, ...]
+    means: dict[str, tuple[Compared, ...]]
+    tests: dict[str, dict[tuple[int, int], Compared]]
+    questions: int
+
+    def best(self, measure: str) -> int | None:
+        """The place of the best mean, of equal ones the first; None where it is undefined."""
+        sign = _sign(measure)
+        known = [(sign * row.mean, -at) for at, row in enumerate(self.means[measure]) if row.mean == row.mean]
+        return -max(known)[1] if known else None
+
+    def better_than(self, measure: str, place: int) -> list[int]:
+        """The systems that the one at `place` is significantly better than."""
+        return [other for other in range(len(self.systems)) if self._way(measure, place, other) > 0]
+
+    def between(self, measure: str, one: int, other: int) -> Compared:
+        return self.tests[measure][min(one, other), max(one, other)]
+
+    def _way(self, measure: str, one: int, other: int) -> int:
+        """1 where `one` is significantly better than `other`, -1 where it is worse, else 0."""
+        if one == other:
+            return 0
+        row = self.between(measure, one, other)
+        if not row.is_sure:
+            return 0
+        return int(np.sign(_sign(measure) * row.difference)) * (-1 if one < other else 1)
+
+    def advice(self, measure: str) -> list[Said]:
+        """Which system to take by `measure`, how sure that is, and what speaks against it."""
+        best = self.best(measure)
+        if best is None or len(self.systems) < 2:
+            return []
+        others = [place for place in range(len(self.systems)) if place != best]
+        beaten = self.better_than(measure, best)
+        alike = [place for place in others if place not in beaten]
+        values = {
+            "best": self.systems[best],
+            "measure": measure,
+            "mean": three(self.means[measure][best].mean),
+            "questions": amount(self.means[measure][best].n, "question"),
+        }
+        if not alike:
+            p = max(self.between(measure, best, other).p_holm for other in others)
+            lines = [
+                said(
+                    "Take {best}: its {measure} of {mean} is significantly better than that of every other "
+                    "system (largest p {p}, Holm).",
+                    **values,
+                    p=p_value(p),
+                )
+            ]
+        else:
+            sign = _sign(measure)
+            nearest = max(alike, key=lambda place: (sign * self.means[measure][place].mean, -place))
+            row = self.between(measure, best, nearest)
+            behind = self.means[measure][nearest].mean - self.means[measure][best].mean
+            rest = ", ".join(self.systems[place] for place in alike if place != nearest)
+            values |= {
+                "more": said(" or {systems}", systems=rest) if rest else "",
+                "nearest": self.systems[nearest],
+                "difference": signed(behind),
+                "p": p_value(row.p_holm),
+            }
+            lines = [
+                said(
+                    "{best} has the best {measure} ({mean}), but it is not significantly better than "
+                    "{nearest} ({difference}, p {p}){more}. {questions} don't decide between them: choose by "
+                    "cost or speed."
+                    if beaten
+                    else "No system is significantly better in {measure}: {best} has the best mean ({mean}), "
+                    "nearest is {nearest} ({difference}, p {p}). {questions} don't decide between them: "
+                    "choose by cost or speed, or add questions.",
+                    **values,
+                )
+            ]
+        for name in self.means:
+            ahead = [place for place in others if self._way(name, place, best) > 0]
+            if ahead:
+                lines.append(
+                    said(
+                        "But in {measure} {best} is significantly worse than {others}.",
+                        measure=name,
+                        others=", ".join(self.systems[place] for place in ahead),
+                        best=self.systems[best],
+                    )
+                )
+        return lines
+
+
+def pairs(systems: Sequence[System], measures: Sequence[str], *, seed: int = 0) -> Pairs:
+    """systems: aligned, so that all hold the same questions in one order (`align`)."""
+    groups = numbered(systems[0].groups)
+    tests = len(measures) * len(systems) * (len(systems) - 1) // 2
+    family = min(tests, MOST_DRAWN_FOR)
+    means: dict[str, tuple[Compared, ...]] = {}
+    found: dict[str, dict[str, tuple[Compared, ...]]] = {}
+    for measure in measures:
+        columns = np.stack([system.columns[measure] for system in systems])
+        defined = np.flatnonzero(~np.isnan(columns).any(axis=0))
+        for place in range(len(systems)):
+            rows = compared_rows(systems[place:], measure, defined, groups, seed, family)
+            found.setdefault(str(place), {})[measure] = rows
+            means[measure] = (*means.get(measure, ()), rows[0])
+    fixed = corrected(found)
+    return Pairs(
+        tuple(system.name for system in systems),
+        means,
+        {
+            measure: {
+                (one, other): fixed[str(one)][measure][other - one]
+                for one, other in combinations(range(len(systems)), 2)
+            }
+            for measure in measures
+        },
+        len(systems[0].ids),
+    )
+
+
+def _sign(measure: str) -> int:
+    return 1 if Measure.parse(measure).kind.higher_is_better else -1
