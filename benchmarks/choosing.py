@@ -59,10 +59,13 @@ def main() -> None:
         (6, 0.0, False, "6"),
         (6, 0.7, False, "6, most questions the same"),
         (12, 0.0, False, "12"),
-        (6, 0.0, True, "6 systems without hops"),
+        (6, 0.0, True, "6, without hops"),
     ):
         if given.only not in name:
             continue
+        if systems:
+            print("\n| systems | " + " | ".join(f"n = {n}" for n in SIZES) + " |")
+            print("|---|" + "---|" * len(SIZES))
         cells = []
         for questions in SIZES:
             elsewhere, best, reported = led_elsewhere(

@@ -247,7 +247,6 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     options.add_argument("--samples", type=int, default=4000)
     options.add_argument("--only", default="", help="cells whose name has this in it")
-    options.add_argument("--row", default="", help="of `tests` and `false positives`, rows with this in them")
     given = options.parse_args()
     print("bootstrap / this program, % of samples whose interval held the true mean; `unmarked` by n\n")
     print("| sample | " + " | ".join(f"n = {n}" for n in SIZES) + " | unmarked |")
@@ -263,8 +262,6 @@ def main() -> None:
         print("\n| p < .05 by signs / called different, % | " + " | ".join(f"n = {n}" for n in SIZES) + " |")
         print("|---|" + "---|" * len(SIZES))
         for name, draw in samples_to_test():
-            if given.row not in name:
-                continue
             shares = [called_different(draw, n, min(given.samples, 1000)) for n in SIZES]
             shown = [f"{100 * flipped:.1f} / {100 * sure:.1f}" for flipped, sure in shares]
             print(f"| {name} | " + " | ".join(shown) + " |", flush=True)
@@ -277,8 +274,6 @@ def main() -> None:
         )
         print("|---|" + "---|" * len(SIZES))
         for in_groups, name in ((False, "each question by itself"), (True, "in groups")):
-            if given.row not in name:
-                continue
             found = [100 * false_positives(n, tests, in_groups=in_groups) for n in SIZES]
             print(f"| {name} | " + " | ".join(f"{item:.1f}" for item in found) + " |", flush=True)
 

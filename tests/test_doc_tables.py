@@ -1,4 +1,4 @@
-"""Tables of docs that name the script which prints them hold what it prints (all rows: slow)."""
+"""Tables of docs that name their script hold what it prints: cheap rows always, all rows when slow."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MARKED = [table for page in sorted((ROOT / "docs").glob("**/*.md")) for table in
 def test_pages_of_simulations_have_marked_tables() -> None:
     assert len([table for table in MARKED if table.path.name == "statistics.md"]) == 4
     unmarked = (ROOT / "docs/statistics.md").read_text("utf-8").count("\n|---|")
-    assert unmarked == 4, "every table of the page is marked"
+    assert unmarked == 5, "every table of the page but the slowest is marked"
 
 
 @pytest.mark.parametrize("table", [table for table in MARKED if table.quick], ids=lambda table: table.name)

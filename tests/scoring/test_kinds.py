@@ -126,6 +126,14 @@ def test_measures_of_relations_see_what_was_returned(graph: KnowledgeGraph) -> N
     assert "returned no relations for any question" in " ".join(result.evaluation.notes)
 
 
+def test_a_retriever_of_passages_retrieved_something(graph: KnowledgeGraph) -> None:
+    """It has no entity measure, so no question scores 0 for a list of entities that it never has."""
+    replies = {query: {"passages": reply["passages"]} for query, reply in REPLIES.items()}
+    overall = evaluate(graph, load_questions(GOLD), retriever=replies.get).summary.overall
+    empty = sum(not reply["passages"] for reply in REPLIES.values())
+    assert (overall.nothing_retrieved, empty) == (1, 1)
+
+
 def test_a_retriever_of_passages_has_no_entities_to_judge(graph: KnowledgeGraph) -> None:
     passages = {query: {"passages": reply["passages"]} for query, reply in REPLIES.items()}
     result = evaluate(graph, load_questions(GOLD), retriever=passages.get)

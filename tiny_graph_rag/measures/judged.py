@@ -70,6 +70,14 @@ class Judged:
             return None if judged is None else judged.judged
         return self if self.kinds.get(ENTITIES, self) is not None else None
 
+    @property
+    def returned(self) -> NDArray[np.int64]:
+        """(questions,): entities returned; of a retriever that returns none, its relations and passages."""
+        if self.of("") is not None:
+            return self.retrieved
+        lists = [kind.judged.retrieved for kind in self.kinds.values() if kind is not None]
+        return np.asarray(sum(lists, np.zeros(len(self.retrieved), dtype=np.int64)))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class JudgedKind:

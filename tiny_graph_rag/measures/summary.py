@@ -87,7 +87,7 @@ def summarise(
     """tags, groups: of each question; a question counts in every tag that it carries."""
     beside = Beside(
         judged.relevant,
-        judged.retrieved,
+        judged.returned,
         judged.answered,
         weights(judged, scores),
         ceilings(judged, scores),

@@ -84,7 +84,7 @@ class Collected:
         if stretch.order is not None:
             self._order.append(stretch.order)
         self._relevant.append(stretch.judged.relevant)
-        self._retrieved.append(stretch.judged.retrieved)
+        self._retrieved.append(stretch.judged.returned)
         self._answered.append(stretch.judged.answered)
         self.tags.extend(stretch.tags or [()] * len(stretch.ids))
         self.groups.extend(stretch.groups or [None] * len(stretch.ids))
