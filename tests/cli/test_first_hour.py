@@ -197,9 +197,9 @@ def test_narrow_encodings_get_plain_signs_and_no_escapes_of_ours(tale: Path, enc
 
 def test_korean_is_spoken_where_it_is_asked_for(tale: Path, run_cli, monkeypatch: pytest.MonkeyPatch) -> None:
     call = ("eval", "--dataset", "tale-eval.jsonl", "--skip-generation")
-    assert "재현율을 잃는 곳" in run_cli(*call, "--lang", "ko").stdout
+    assert "recall을 잃는 단계" in run_cli(*call, "--lang", "ko").stdout
     monkeypatch.setenv("LC_ALL", "ko_KR.UTF-8")
-    assert "재현율을 잃는 곳" in run_cli(*call).stdout
+    assert "recall을 잃는 단계" in run_cli(*call).stdout
     assert "where recall is lost" in run_cli(*call, "--lang", "en").stdout
     wrong = run_cli(*call, "--lang", "kr")
     assert wrong.exit_code == 2
