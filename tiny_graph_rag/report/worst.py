@@ -6,7 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from tiny_graph_rag.report.plain import worst_by
-from tiny_graph_rag.study.verdicts import Verdict
+from tiny_graph_rag.study.waterfall import Verdict
 
 Json = dict[str, Any]
 
