@@ -1,4 +1,4 @@
-"""Tables of docs that name the script which prints them hold what it prints: cheap rows always, all rows slow."""
+"""Tables of docs that name the script which prints them hold what it prints (all rows: slow)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def test_a_figure_that_the_script_does_not_print_is_found(tmp_path: Path) -> Non
     )
     page = tmp_path / "page.md"
     page.write_text(
-        f"<!-- table: {script} | --only a -->\n| name | n |\n|---|---|\n| a | 1 |\n| b | 9 |\n| d | 4 |\n\nEnd.\n",
+        f"<!-- table: {script} | --only a -->\n| name | n |\n|---|---|\n"
+        "| a | 1 |\n| b | 9 |\n| d | 4 |\n\nEnd.\n",
         encoding="utf-8",
     )
     (table,) = tables.marked_tables(page)

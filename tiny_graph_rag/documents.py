@@ -1,7 +1,8 @@
 """JSON and YAML that others wrote: parsed within bounds, and nothing taken silently.
 
 A document may be nested a thousand deep, hold a number of 5,000 digits, half a character, a key twice, or
-aliases that unfold to gigabytes: each is said in words before it can cost the process its memory or its life.
+aliases that unfold to gigabytes: each is reported in words before it can cost the process its memory or its
+life.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class UsageError(TinyGraphRagError):
 
 
 class UnknownNameError(UsageError):
-    """A name that none of the choices bears. name: as it was given."""
+    """A name that none of the choices has. name: as it was given."""
 
     def __init__(self, message: Said, name: str) -> None:
         super().__init__(message)

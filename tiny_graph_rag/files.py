@@ -454,7 +454,7 @@ def check_writable(path: Path) -> None:
 
 
 def write_atomically(path: Path, parts: Iterable[bytes | memoryview]) -> None:
-    """Write to a temporary file beside `path` and move it into place: whole or not at all.
+    """Write to a temporary file next to `path` and move it into place: whole or not at all.
 
     Into a pipe or a device (/dev/null, /dev/stdout) it writes directly: moving a file there would replace it.
     A link stays one; what it points to is replaced. Raises OSError, with `path` as its file.

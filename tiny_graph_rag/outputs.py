@@ -54,7 +54,7 @@ class Outputs:
         return path
 
     def claim_beside(self, path: Path, suffixes: tuple[str, ...]) -> None:
-        """Reports of these suffixes beside `path`: their names begin as its own and are not known yet.
+        """Reports of these suffixes next to `path`: their names begin as its own and are not known yet.
 
         Each is claimed when it is made. Raises UsageError where an input could be one of them.
         """
@@ -75,8 +75,8 @@ class Outputs:
                 if is_named_so and read.suffix[1:].lower() in suffixes and _is_same(read.parent, path.parent):
                     raise UsageError(
                         said(
-                            "{path}: this command reads that file, and --report {suffix} beside {name} could "
-                            "destroy it; choose another name with -o",
+                            "{path}: this command reads that file, and --report {suffix} next to {name} "
+                            "could destroy it; choose another name with -o",
                             path=read,
                             suffix=read.suffix[1:],
                             name=path.name,

@@ -1,6 +1,6 @@
 """One way to register whatever is chosen by name: measures, retrievers, linkers, formats, reports, judges.
 
-A thing registers itself beside its code, by its room's decorator with its name first:
+A thing registers itself next to its code, by its room's decorator with its name first:
 
     @retriever("bfs", "walks from the seeds, ranked by the cheapest explanation")
     class BfsRetriever(Retriever): ...
@@ -139,7 +139,7 @@ class Registry(Generic[T]):
         return self._built_in
 
     def choices(self) -> dict[str, Choice]:
-        """Everything that can be chosen. Raises RegistrationError where two things bear one name."""
+        """Everything that can be chosen. Raises RegistrationError where two things have one name."""
         if self._plugged_in is None:
             from importlib.metadata import entry_points  # slow, and built-in names can do without
 

@@ -288,7 +288,7 @@ class Answer(Struct):
 
 
 class Question(Struct, kw_only=True):
-    """tp, fp, fn: names of what the first k hold rightly and wrongly, and of the references they miss."""
+    """tp, fp, fn: names of what the first k hold correctly and wrongly, and of the references they miss."""
 
     id: str
     query: str

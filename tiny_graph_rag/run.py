@@ -65,7 +65,7 @@ class Run:
     where the retriever does not walk. cuts: question → how far it was walked, where a limit ended its walks
     before the hops that were asked for. parts: int32 (rows, COST_PARTS), what each row's cost is made of, in
     millionths: they add up to the cost, and the score is 1 / (1 + cost) to the sixth digit; or None where the
-    retriever has no costs. relations, passages: what an external retriever returned beside
+    retriever has no costs. relations, passages: what an external retriever returned next to
     entities, a list a question, best first; None where it returned none of that kind for any question.
     returns_entities: False where it answered, but never with a list of entities. external: somebody else's
     retriever made it: what was retrieved is what it returned, and nothing that the graph has between.
@@ -96,7 +96,7 @@ class Run:
 
     def steps(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
         """Relations of the walk that reached each row, which may be longer than the fewest there are; `hops`
-        where no walk is known. What is shown beside a walk."""
+        where no walk is known. What is shown next to a walk."""
         if self.walks is None:
             return self.hops[rows]
         steps = (self.walks[rows] != NO_STEP).sum(axis=1, dtype=np.int32)

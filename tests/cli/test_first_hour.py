@@ -96,8 +96,8 @@ def test_what_is_not_installed_is_named_with_its_extra(
 ) -> None:
     monkeypatch.setitem(sys.modules, "rapidfuzz", None)  # as where the extra is missing
     said = run_cli("eval", "--dataset", "tale-eval.jsonl", "--skip-generation").stdout
-    assert "not tried: `--fuzzy 0.85` could not be tried on the questions that link to nothing (1)" in said
-    assert "`uv sync --extra fuzzy` installs it" in said
+    assert "not tried: `--fuzzy 0.85` may help the questions in which no entity was recognised (1)" in said
+    assert "uv sync --inexact --extra fuzzy" in said
 
 
 def test_a_search_by_words_is_tried_where_questions_link_to_nothing(
@@ -199,9 +199,9 @@ def test_narrow_encodings_get_plain_signs_and_no_escapes_of_ours(tale: Path, enc
 
 def test_korean_is_spoken_where_it_is_asked_for(tale: Path, run_cli, monkeypatch: pytest.MonkeyPatch) -> None:
     call = ("eval", "--dataset", "tale-eval.jsonl", "--skip-generation")
-    assert "재현율을 잃는 곳" in run_cli(*call, "--lang", "ko").stdout
+    assert "recall을 잃는 단계" in run_cli(*call, "--lang", "ko").stdout
     monkeypatch.setenv("LC_ALL", "ko_KR.UTF-8")
-    assert "재현율을 잃는 곳" in run_cli(*call).stdout
+    assert "recall을 잃는 단계" in run_cli(*call).stdout
     assert "where recall is lost" in run_cli(*call, "--lang", "en").stdout
     wrong = run_cli(*call, "--lang", "kr")
     assert wrong.exit_code == 2

@@ -65,3 +65,24 @@ def test_rank_biased_precision_by_hand() -> None:
     ceiling = Measure.parse("rbp(p=0.5)").ceiling(found)
     assert ceiling is not None
     np.testing.assert_allclose(ceiling, [1 - 0.125, 1 - 0.5])
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("P@10", "precision@10"),
+        ("p_10", "precision@10"),
+        ("AP", "map"),
+        ("AP@10", "map@10"),
+        ("Recall@5", "recall@5"),
+        ("R@{1,5}", "recall@1,recall@5"),
+        ("RR", "mrr"),
+        ("recip_rank", "mrr"),
+        ("nDCG@10", "ndcg@10"),
+        ("ndcg_cut_10", "ndcg@10"),
+        ("Success@1", "hit@1"),
+        ("R-prec", "rprec"),
+    ],
+)
+def test_names_of_trec_eval_and_of_papers_find_their_measure_in_any_case(given: str, name: str) -> None:
+    assert ",".join(map(str, parse_measures(given))) == name

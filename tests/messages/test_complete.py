@@ -29,6 +29,7 @@ from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, sp
 from tiny_graph_rag.report import fix_words
 from tiny_graph_rag.report.terminal import comparison, graph, sweep
 from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING, MEANING_OF_KINDS
+from tiny_graph_rag.retrieval import explain
 from tiny_graph_rag.scoring import stretches
 from tiny_graph_rag.study import advice, choosing, compare
 from tiny_graph_rag.study.bridge import ACCEPTED
@@ -63,6 +64,7 @@ BY_NAME = {
     ),
     *("exact", "alias", "folded", "particle", "misfit-particle", "variant"),  # rules that link a seed
     *("fuzzy", "coreference", "ellipsis", "gold"),
+    *(value for name, value in vars(explain).items() if name.isupper() and isinstance(value, str)),
     *advice.REMEDY.values(),
     *(value for name, value in vars(advice).items() if name.isupper() and isinstance(value, str)),
     *("tried", "not tried"),

@@ -503,7 +503,7 @@ def test_the_page_speaks_korean(browser, tmp_path):
     with pages.opened(browser, path) as found:
         page = found.page
         assert page.locator("html").get_attribute("lang") == "ko"
-        assert page.locator("#loss").inner_text() == "재현율을 잃는 곳"
+        assert page.locator("#loss").inner_text() == "recall을 잃는 단계"
         assert page.locator("#questions").inner_text() == "질문"
         assert not found.complaints
 

@@ -17,6 +17,7 @@ PICTURE = ROOT / "docs/pictures/architecture.svg"
 
 # Top to bottom; a room may import from itself and from rooms further down.
 FLOORS = (
+    ("library_studies",),
     ("cli", "library"),
     ("report",),
     ("fixing",),
@@ -35,16 +36,18 @@ FLOORS = (
     ("columns",),
     ("config",),
     ("documents",),
+    ("figures",),
     ("outputs", "results"),
     ("files", "journals", "messages", "registry", "secret", "shown", "errors", "stopping", "version"),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-GROUND = 16  # from this floor down everything may be imported by every room: one bar of the picture
+GROUND = 17  # from this floor down everything may be imported by every room: one bar of the picture
 
 # Room → (where it stands from left to right, in hundredths of the width; what it does). How high it stands
 # is its depth in the imports.
 ROOMS = {
     "cli": (28, "one module per command"),
+    "library_studies": (56, "compare, sweep from Python"),
     "library": (56, "the same from Python"),
     "report": (42, "terminal, page, files"),
     "fixing": (42, "changes that would help"),

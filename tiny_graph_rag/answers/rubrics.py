@@ -1,4 +1,4 @@
-"""What each judge is told, must reply, and what its reply is worth.
+"""What each judge is given, must reply, and what its reply is worth.
 
 To add one, write what its reply is worth under `@judge(…)` in a module of this folder, or in another package
 with an entry point in the group `tiny_graph_rag.judges`.
@@ -39,7 +39,7 @@ def _whole(*values: int) -> Json:
 class Rubric:
     """One judge.
 
-    text: what the model is told, `---` between system and user message, with places: {question}, {truth},
+    text: what the model is given, `---` between system and user message, with places: {question}, {truth},
     {answer}, {graph} (the facts that the answer was given), {entities} (what was retrieved).
     scores: the names of its scores. value: its reply → their values; raises ValueError for a reply of another
     form. worst: what each score is where the reply can't be had or read. needs_truth: asked only where there
@@ -94,7 +94,7 @@ def judge(
 ) -> Callable[[Value], Value]:
     """Register a judge by what its reply is worth; the rest as in Rubric.
 
-    line: what it asks, for `--help` and the docs. text: empty for `rubrics/NAME.txt` beside the module.
+    line: what it asks, for `--help` and the docs. text: empty for `rubrics/NAME.txt` next to the module.
     """
 
     def register(value: Value) -> Value:

@@ -171,7 +171,7 @@ def _is_kept_from_reading(place: str | bytes) -> bool:
 
 
 def _same_option(error: TinyGraphRagError) -> str:
-    """What to say of a choice that is none but has an option of its own name: `--report junit`."""
+    """What to say of an unknown choice that has an option of its own name: `--report junit`."""
     if not isinstance(error, UnknownNameError) or not error.name.replace("-", "").isalpha():
         return ""
     from tiny_graph_rag.cli import having

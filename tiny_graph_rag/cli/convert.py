@@ -54,7 +54,7 @@ def convert(
         typer.Option(
             "--columns",
             help="What a graph's own columns mean (source=head_entity,target=tail_entity,name=label).",
-            show_default="NAME-columns.yaml beside the graph",
+            show_default="NAME-columns.yaml next to the graph",
         ),
     ] = None,
     query: Annotated[

@@ -61,7 +61,7 @@ def curate_command(
             "-o",
             "--output",
             help="Gold set to write, under --dataset-dir.",
-            show_default="beside NAME-draft.jsonl NAME-eval.jsonl",
+            show_default="next to NAME-draft.jsonl NAME-eval.jsonl",
         ),
     ] = None,
 ) -> None:
@@ -163,7 +163,8 @@ def curate_command(
 
 
 def _decide(session: Session, dataset: Path, graph: Graph, given: Path) -> None:
-    """A patch's entries, decided one by one. Raises PatchError for a file that is none, or fits no more."""
+    """A patch's entries, decided one by one. Raises PatchError for a file that is not one, or fits no
+    more."""
     from tiny_graph_rag.cli.deciding import decide
     from tiny_graph_rag.cli.patching import UsedPatch
     from tiny_graph_rag.files import check_writable, find_input

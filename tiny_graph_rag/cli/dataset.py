@@ -346,7 +346,7 @@ def version_command(
         Path | None, typer.Option("--since", help="The set as it was: its differences are recorded too.")
     ] = None,
 ) -> None:
-    """Record a version of a gold set beside it (version, SHA-256, changelog), or show those there are."""
+    """Record a version of a gold set next to it (version, SHA-256, changelog), or show those there are."""
     from tiny_graph_rag.gold.versions import history_of, is_current, record, say_entry, versions_path
 
     session = Session.open(common, folders)

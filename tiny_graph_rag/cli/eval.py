@@ -234,7 +234,7 @@ def evaluate_command(
 
 
 def _measures(config: Config, measures: str | None, gates: Gates) -> tuple[Measure, ...]:
-    """What is computed: the measures asked for, then those of gates. Raises UsageError for one that is none
+    """What is computed: the measures asked for, then those of gates. Raises UsageError for an unknown one
     or cuts deeper than retrieval goes."""
     from tiny_graph_rag.measures import default_measures, parse_measures
 
@@ -247,7 +247,7 @@ def _measures(config: Config, measures: str | None, gates: Gates) -> tuple[Measu
 
 
 def _altered(config: Config, perturb: str | None) -> tuple[str, ...]:
-    """The kinds of --perturb. Raises UsageError for one that is none, and where asking again is dear."""
+    """The kinds of --perturb. Raises UsageError for an unknown one, and where asking again is expensive."""
     if perturb is None:
         return ()
     from tiny_graph_rag.study.perturb import parse_kinds
@@ -271,7 +271,7 @@ class SavedRun:
 
     @classmethod
     def of(cls, session: Session, path: str | None, form: str | None) -> Self | None:
-        """Before any work. Raises UsageError for a form that is none, or a file that can't be written."""
+        """Before any work. Raises UsageError for an unknown format, or a file that can't be written."""
         if path is None:
             if form is not None:
                 raise UsageError(said("--format {form} needs --save-run FILE", form=form))
@@ -354,7 +354,7 @@ def asking_own(
     progress: Callable[[int, str], None],
     repeat: int = 1,
 ) -> RetrieverMaker:
-    """A function of the user's as the retriever, with this run's journal beside its results."""
+    """A function of the user's as the retriever, with this run's journal next to its results."""
     from tiny_graph_rag.retrieval.own import Asking, make_own
     from tiny_graph_rag.retrieval.own_replies import JOURNAL_ENDING
 

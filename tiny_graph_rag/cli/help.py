@@ -2,7 +2,7 @@
 
 An option says its group by Typer's own `rich_help_panel`, or its record of options does for all (`PANEL`).
 Those whose group ends in DETAIL are needed less often: they come after all others, as one group. What an
-option chooses by name stands beside it, as its registry has it (none of it is imported for that); retrievers
+option chooses by name is listed with it, as its registry has it (none of it is imported for that); retrievers
 and linkers are explained in a group of their own.
 """
 
@@ -191,7 +191,7 @@ def _write_usage(command: Any, ctx: Any, formatter: Any) -> None:
 
 
 def _write_rows(formatter: Any, title: str, rows: Rows) -> None:
-    """A group: names in a column, what they mean beside them."""
+    """A group: names in a column, what they mean next to them."""
     widths = [cell_width(name) for name, _ in rows]
     column = max((width for width in widths if width <= NAMES_WIDTH), default=NAMES_WIDTH)
     formatter.write(f"\n{title}:\n")

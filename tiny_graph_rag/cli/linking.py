@@ -30,7 +30,7 @@ class Linking:
         """Before any work. cap_usd: what asking may cost at most. Raises UsageError where a model is needed
         and none can be asked, or a cap is given and its price unknown.
 
-        Answers are cached but not journaled: there are no results that a journal could stand beside.
+        Answers are cached but not journaled: there are no results that a journal could belong to.
         """
         config = session.config
         if not asks_model(config):

@@ -362,7 +362,7 @@ def server(reading: Allowed) -> MCPServer:
         """Ask one question: what it links to, what is retrieved by which walk, and what each rank is made of.
 
         hops: relations walked at most (2). retriever: bfs, pagerank, bm25, hybrid:bfs+bm25 and more.
-        fuzzy: from 0.5 to 1, links misspelt names that are so alike.
+        fuzzy: from 0.5 to 1, links misspelt names that are so similar.
         """
         more = settings(hops=hops, retriever=retriever, linker=linker, fuzzy=fuzzy)
         asked = [*graph_of(graph), "--explain", "--skip-generation", *more, "--", question]
@@ -463,8 +463,8 @@ def server(reading: Allowed) -> MCPServer:
         shapes: str | None = None,
         lang: str | None = None,
     ) -> dict[str, Any]:
-        """Make a gold set from a graph alone and write it as NAME-generated.jsonl beside the other gold sets;
-        nothing is overwritten. n: questions. hops: such as 1-3. shapes: such as chain=40,count=20."""
+        """Make a gold set from a graph alone and write it as NAME-generated.jsonl next to the other gold
+        sets; nothing is overwritten. n: questions. hops: such as 1-3. shapes: such as chain=40,count=20."""
         if not 1 <= n <= MOST_QUESTIONS:
             raise ToolError(f"n must be from 1 to {MOST_QUESTIONS}, got {n}")
         path = reading.new_gold_set(name)

@@ -338,7 +338,7 @@ class Reporting:
         if self.report is None:
             return ()
         if to_stdout:
-            raise UsageError(said("--report needs a results file to stand beside; leave out `-o -`"))
+            raise UsageError(said("--report writes files next to a results file; leave out `-o -`"))
         from tiny_graph_rag.report.reports import check_reports
 
         names = comma_list(self.report)

@@ -1,4 +1,4 @@
-"""Where a command's results go: `-o`, the name they have without it, and the reports beside them."""
+"""Where a command's results go: `-o`, the name they have without it, and the reports next to them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Output:
 
     @classmethod
     def of(cls, given: str | None, reporting: Reporting) -> Output:
-        """Raises UsageError for reports that nobody writes, or that have no file to stand beside."""
+        """Raises UsageError for reports that nobody writes, or that have no results file to be next to."""
         return cls(given, reporting.names(to_stdout=given == STDOUT), title=reporting.title or "")
 
     @property
@@ -74,7 +74,7 @@ class Output:
         sys.stdout.buffer.flush()
 
     def tell(self, session: Session, **written: Path) -> None:
-        """Name the files, each after what it is, and write the reports beside the first."""
+        """Name the files, each after what it is, and write the reports next to the first."""
         if self.to_stdout:
             return
         for what, path in written.items():
@@ -86,7 +86,7 @@ class Output:
             self._report(session, replace(document, title=self.title))
 
     def report(self, session: Session, path: Path, content: dict[str, Any]) -> None:
-        """Write the reports of a document that is no file itself. path: beside which they go."""
+        """Write the reports of a document that is no file itself. path: next to which they go."""
         if self.reports:
             from tiny_graph_rag.report.document import Document
 

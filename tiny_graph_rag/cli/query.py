@@ -181,7 +181,7 @@ def _asked(
 def _asked_again(
     session: Session, graph: Graph, dataset: Path, id: str
 ) -> tuple[dict[str, Any], Spelled, Retrieved]:
-    """A question of a gold set, beside its references."""
+    """A question of a gold set, next to its references."""
     from tiny_graph_rag.gold.examples import Selection
     from tiny_graph_rag.measures import default_measures
     from tiny_graph_rag.report.json import results

@@ -30,7 +30,7 @@ def report_command(
             "-o",
             "--output",
             help="Folder to write to, or the file where one report is written (page.html).",
-            show_default="beside the first file",
+            show_default="next to the first file",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -44,7 +44,7 @@ def report_command(
         ),
     ] = None,
 ) -> None:
-    """Show results files as a page, as Markdown, as tables or as pictures. Nothing is computed anew."""
+    """Show results files as a page, as Markdown, as tables or as pictures. Nothing is computed again."""
     from tiny_graph_rag.errors import InputError
     from tiny_graph_rag.files import find_input, output_path
     from tiny_graph_rag.report.document import read_document

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,8 +13,9 @@ import typer
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import Floors, Gates
+from tiny_graph_rag.cli.gating import Drops, Floors, Gates, end_with
 from tiny_graph_rag.cli.help import DETAIL, INPUT, MEASURE, MEASURES, OUTPUT
+from tiny_graph_rag.cli.keeping import keep_earlier
 from tiny_graph_rag.cli.options import (
     Chosen,
     Cluster,
@@ -26,9 +28,9 @@ from tiny_graph_rag.cli.options import (
     comma_list,
     from_config,
 )
-from tiny_graph_rag.cli.output import Output
+from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session, selection
-from tiny_graph_rag.errors import UsageError, at
+from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError, at
 from tiny_graph_rag.messages import said, t
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.measures import Measure
     from tiny_graph_rag.measures.textual import TextMatch
     from tiny_graph_rag.report.json.score import Wish, Written
-    from tiny_graph_rag.scoring.opening import Opened, Request
+    from tiny_graph_rag.scoring.opening import Opened
     from tiny_graph_rag.scoring.stretches import Collected
     from tiny_graph_rag.study.waterfall import Listed
 
@@ -46,14 +48,6 @@ NAMED = ("jsonl", "contest")  # formats of gold sets whose references are names
 
 @command(app, "score", MEASURE)
 def score(
-    run: Annotated[
-        Path,
-        typer.Option(
-            "--run",
-            help="Run file: TREC, JSONL, JSON, CSV, TSV or Parquet (each shape: docs/runs.md).",
-            rich_help_panel=INPUT,
-        ),
-    ],
     gold: Annotated[
         Path,
         typer.Option(
@@ -67,6 +61,18 @@ def score(
     reporting: Reporting,
     common: Common,
     floors: Floors,
+    more: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[RUN]...", help="Runs to score; several are compared.", show_default=False),
+    ] = None,
+    run: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--run",
+            help="Run file: TREC, JSONL, JSON, CSV, TSV or Parquet (docs/runs.md). Repeatable.",
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
     graph: Annotated[
         Path | None,
         typer.Option("-g", "--graph", help="Knowledge graph: names become entities.", rich_help_panel=INPUT),
@@ -135,6 +141,121 @@ def score(
     ] = None,
 ) -> None:
     """Score a run that any program made against a gold set in any of the common formats."""
+    one = partial(
+        _score,
+        gold=gold,
+        folders=folders,
+        chosen=chosen,
+        common=common,
+        floors=floors,
+        graph=graph,
+        run_format=run_format,
+        gold_format=gold_format,
+        split=split,
+        measures=measures,
+        label=label,
+        top_k=top_k,
+        match=match,
+        rouge_threshold=rouge_threshold,
+        cluster_address=cluster_address,
+        ties=ties,
+        ambiguous=ambiguous,
+    )
+    runs = [*(run or ()), *(more or ())]
+    if not runs:
+        raise UsageError(said("the option {name} is missing", name="--run"))
+    if len(runs) == 1:
+        one(runs[0], reporting=reporting, output=output)
+    else:
+        _several(runs, one, chosen, folders, common, floors, reporting, output)
+
+
+def _several(
+    runs: Sequence[Path],
+    one: Callable[..., None],
+    chosen: Chosen,
+    folders: Folders,
+    common: Common,
+    floors: Floors,
+    reporting: Reporting,
+    output: str | None,
+) -> None:
+    """Each run's results in a file of its own, all of them compared with the first, and one page of it all.
+
+    output: the folder for all of these files. Raises what went wrong with any run after all were scored.
+    """
+    from tiny_graph_rag.cli.compare import compare_command
+    from tiny_graph_rag.files import bare_name, output_path
+    from tiny_graph_rag.report.document import read_document
+    from tiny_graph_rag.report.reports import REPORTS, ReportError, write_reports
+
+    if output == STDOUT:
+        raise UsageError(
+            said("-o -: {n} results can't go to one standard output; name a folder", n=len(runs))
+        )
+    if output is not None and Path(output).suffix:
+        raise UsageError(
+            said("-o {output}: {n} results need a folder, not one file", output=output, n=len(runs))
+        )
+    if floors.junit is not None:
+        raise UsageError(said("--junit holds the gates of one run; score the runs one by one"))
+    reports = reporting.names()
+    session = Session.open(common, folders)
+    folder = "" if output is None else f"{output.rstrip('/')}/"
+    names = [f"{folder}{selection(chosen).named(bare_name(path))}-results.json" for path in runs]
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise UsageError(said("{path}: two outputs would go to this one file; rename one", path=twice[0]))
+    failed: list[TinyGraphRagError] = []
+    for path, name in zip(runs, names, strict=True):
+        try:
+            one(path, reporting=Reporting(), output=name, brief=True)
+        except FoundProblems as missed:  # a gate: the other runs are scored all the same
+            failed.append(FoundProblems(*(at(path.name, line) for line in missed.args)))
+    written = [output_path(name, Path(session.config.storage.results_dir)) for name in names]
+    stem = str(written[0].with_name(f"{bare_name(runs[0])}-and-{len(runs) - 1}-more"))
+    compared = Path(f"{stem}-comparison.json").resolve()
+    compare_command(list(written), folders, common, Drops(), Reporting(), output=str(compared))
+    documents = [read_document(path) for path in (*written, compared)] if reports else []
+    if "html" in reports:  # one page, which shows all of them side by side
+        _, page = next(iter(REPORTS["html"](documents)))
+        session.outputs.write(session.outputs.claim(Path(f"{stem}.html")), [page])
+        session.say(t("report: {path}", path=f"{stem}.html"))
+    broken: list[ReportError] = []
+    others = [name for name in reports if name != "html"]
+    for path in (
+        write_reports(documents, others, claim=session.outputs.claim, failed=broken) if others else ()
+    ):
+        session.say(t("report: {path}", path=path))
+    failed.extend(broken)
+    end_with(failed)
+
+
+def _score(
+    run: Path,
+    *,
+    gold: Path,
+    folders: Folders,
+    chosen: Chosen,
+    reporting: Reporting,
+    common: Common,
+    floors: Floors,
+    graph: Path | None,
+    run_format: str | None,
+    gold_format: str | None,
+    split: str | None,
+    measures: str | None,
+    label: str | None,
+    top_k: int | None,
+    match: str | None,
+    rouge_threshold: float,
+    cluster_address: str | None,
+    ties: str,
+    ambiguous: str | None,
+    output: str | None,
+    brief: bool = False,
+) -> None:
+    """brief: the means are left to whoever shows them of several runs together."""
     import numpy as np
 
     from tiny_graph_rag.files import bare_name, find_input, sha256_meanwhile
@@ -188,6 +309,8 @@ def score(
         matching,
         config.evaluation.ambiguous,
     )
+    if not out.to_stdout:
+        keep_earlier(session, target)
     run_sum, gold_sum = sha256_meanwhile(request.run), sha256_meanwhile(request.gold)
     for opened in attempts(request, knowledge, text_match):
         collected, listed = Collected(wish.measures, wish.also), Listed(cutoff)
@@ -207,7 +330,10 @@ def score(
         except AnotherWay:
             continue
         break
-    _show(session, request, opened, wish, collected, listed, on_graph=knowledge is not None)
+    for line in opened.notes():
+        session.warn(at(request.run.name, line))
+    if not brief:
+        _show(session, opened, wish, collected, listed, on_graph=knowledge is not None)
     out.tell(session, results=target)
     seconds = np.array(collected.latencies, dtype=np.float64)
     per_second = len(seconds) / seconds.sum() if seconds.sum() > 0 else None
@@ -232,7 +358,6 @@ def _measures(measures: str | None, gates: Gates, cutoff: int, *, on_graph: bool
 
 def _show(
     session: Session,
-    request: Request,
     opened: Opened,
     wish: Wish,
     collected: Collected,
@@ -240,11 +365,9 @@ def _show(
     *,
     on_graph: bool,
 ) -> None:
-    """What the terminal says: warnings, means, and where recall is lost as far as a run tells."""
+    """What the terminal shows: means, and where recall is lost as far as a run tells."""
     from tiny_graph_rag.report.terminal.summary import print_summary
 
-    for line in opened.notes():
-        session.warn(at(request.run.name, line))
     print_summary(collected.found(), session.console)
     steps, _ = listed.waterfalls(collected.tags)
     if steps and not math.isnan(steps[0].recall):

@@ -50,7 +50,7 @@ SET_ENDINGS = ("-eval", "-hardset")
 
 
 class Bar(Protocol):
-    """Told how many questions are done, and what else to show."""
+    """Called with how many questions are done, and what else to show."""
 
     def __call__(self, done: int, note: str = "") -> None: ...
 

@@ -40,7 +40,7 @@ class _Channel(io.FileIO):
 
 
 class _ErrorChannel(_Channel):
-    """Standard error; what standard output was told before goes out before: both may end in one log."""
+    """Standard error; what was written to standard output before goes out first: both may end in one log."""
 
     def write(self, data: ReadableBuffer, /) -> int:
         sys.stdout.flush()

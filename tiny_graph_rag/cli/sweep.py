@@ -158,7 +158,7 @@ def sweep_command(
         typer.Option(
             "-o",
             "--output",
-            help="Sweep file (a CSV goes beside it); - for standard output.",
+            help="Sweep file (a CSV goes next to it); - for standard output.",
             show_default="NAME-sweep.json",
             rich_help_panel=OUTPUT,
         ),

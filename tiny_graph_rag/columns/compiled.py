@@ -37,7 +37,7 @@ def worth_compiling(steps: int, *, allowed: bool = True) -> bool:
 
 @cache
 def compiled(kernel: Callable[P, R], called: tuple[Callable[..., object], ...] = ()) -> Callable[P, R]:
-    """The kernel as machine code that lets other threads run; kept on disk beside its module by numba.
+    """The kernel as machine code that lets other threads run; kept on disk next to its module by numba.
 
     called: plain functions of its module that it calls, which are compiled with it. Such a kernel may make no
     arrays: the caller holds those that it is given, and no function of it counts who else does, which would

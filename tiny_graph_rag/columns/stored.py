@@ -5,7 +5,7 @@ writer's and for each array its type, shape, place and CRC-32, and True where on
 rows), then the arrays, each aligned to 64 bytes.
 
 A file is trusted when all checksums hold. That was found out when it was written, and is remembered in a
-seal beside it together with the file's size, inode and times; where any of these differ, all content is
+seal next to it together with the file's size, inode and times; where any of these differ, all content is
 checked again. Checksums say nothing of a file that somebody made on purpose: a seal says, too, whether this
 program made or checked what the numbers point to. It can't be brought along with a file, since nobody can
 choose a file's inode and change time.

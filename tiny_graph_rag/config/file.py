@@ -12,7 +12,7 @@ from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import ConfigError, json_kind, nearest
 from tiny_graph_rag.messages import Said, said, t
 
-# What upstream tiny-graph-RAG's config.yaml has beside `openai` and `storage`: how it makes graphs of texts.
+# What upstream tiny-graph-RAG's config.yaml has next to `openai` and `storage`: how it makes graphs of texts.
 UPSTREAM = ("chunking",)
 UPSTREAM_KEYS = {"storage": ("hardset_dir",)}  # and of sections that are ours too
 

@@ -52,7 +52,7 @@ class Config:
 
     def override(self, **flags: Any) -> Config:
         """The same with flags in place: names of settings as `find_setting` takes them; None leaves a setting
-        as it is. Raises UsageError for a name that is none, ConfigError for a value out of its bounds, naming
+        as it is. Raises UsageError for an unknown name, ConfigError for a value out of its bounds, naming
         the flag."""
         given = {name: value for name, value in flags.items() if value is not None}
         return self.replaced(given, lambda name: f"--{name.replace('_', '-')}").trusting(given)
@@ -60,7 +60,7 @@ class Config:
     def replaced(self, settings: Mapping[str, Any], spelled: Callable[[str], str] = str) -> Config:
         """The same with these settings, None among the values. spelled: how errors name one.
 
-        Raises UsageError for a name that is none, ConfigError for a value out of its bounds.
+        Raises UsageError for an unknown name, ConfigError for a value out of its bounds.
         """
         config = self
         for name, value in settings.items():

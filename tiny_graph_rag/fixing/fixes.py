@@ -63,7 +63,7 @@ JUDGED = ("aliases", "merges", "restore")
 KINDS = (*PROVEN, *JUDGED, "ask")
 FOR_PROOF, FOR_BATCHES = 14, 8  # evaluations that learning words, and the kinds to judge, take at most
 MOST_CHANGES = 200  # of a kind, shown before and after
-CONTROLS = 2  # random batches beside one of proposals
+CONTROLS = 2  # random batches next to one of proposals
 E = TypeVar("E", bound=Entry)
 
 

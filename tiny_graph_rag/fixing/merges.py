@@ -263,7 +263,7 @@ class Context:
 
     @cached_property
     def has_types(self) -> bool:
-        """Whether the graph tells entities apart by more than one type."""
+        """Whether the graph distinguishes entities by more than one type."""
         return len(self.graph.entities.types.names) > 1
 
     def is_told_same(self, one: int, other: int) -> bool:

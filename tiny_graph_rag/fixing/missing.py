@@ -99,7 +99,7 @@ def _relations(
 
 
 def _stated(example: Example, names: NameIndex) -> Iterator[tuple[int, int, str]]:
-    """The relations that a question is said to need, both ends of which the graph has."""
+    """The relations that a question is reported to need, both ends of which the graph has."""
     for relation in example.reference_relationships:
         sources, targets = names.resolve(relation.source)[0], names.resolve(relation.target)[0]
         if len(sources) == 1 and len(targets) == 1 and sources != targets:
@@ -229,7 +229,8 @@ class _Texts:
         return self._named[kind, row]
 
     def named_with(self, row: int) -> frozenset[int]:
-        """The entities that the texts at `row` name beside it, without those that only its relations join."""
+        """The entities that the texts at `row` name next to it, without those that only its relations
+        join."""
         if row not in self._with:
             named = (self._named_in(kind, place) for kind, place in self._of(row))
             self._with[row] = frozenset().union(*named) - {row}

@@ -196,7 +196,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
 class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """graph, questions: what it was made for. measure: what gains are of. batches, settings_tried,
-    not_kept: what was measured beside the entries; they change nothing."""
+    not_kept: what was measured next to the entries; they change nothing."""
 
     graph: Fingerprint
     questions: Fingerprint

@@ -3,7 +3,7 @@
 What is chosen by a gold set looks good on it: 35 changes that raised nDCG@5 by .07 with p .002 raised it by
 .000 on questions that did not choose them, and the same number of random changes raised it by .03. So changes
 are accepted by kind, never one by one: each part of the questions is measured with what the other parts
-choose, and a kind is accepted where the interval of that gain lies above 0. Beside it stands the gain of
+choose, and a kind is accepted where the interval of that gain lies above 0. Next to it stands the gain of
 as many random changes, measured in the same way.
 
 Questions with the same references, and paraphrases, are one group: a group is never on both sides, and is one

@@ -1,6 +1,6 @@
 """What a gold set's lost names are called now: only where strict rules or an older graph say so.
 
-Likeness alone renamed 13 names on four real gold sets, 6 of them rightly: a name that is merely alike is
+Likeness alone renamed 13 names on four real gold sets, 6 of them correctly: a name that is merely similar is
 another thing as often as not.
 """
 

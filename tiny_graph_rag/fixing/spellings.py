@@ -23,7 +23,7 @@ from tiny_graph_rag.messages import t
 
 ARTICLES = table("the a an")
 AND = table("and & + 및")
-PLURALS = table("children feet teeth geese mice")  # irregular ones; those in -men are told by their ending
+PLURALS = table("children feet teeth geese mice")  # irregular ones; those in -men are marked by their ending
 KOREAN_TITLES = table("씨 님 군 양 선생 선생님")
 # Particles that a name keeps by mistake; 과 and 로 end names as well (경제학과, 세종로).
 CASES = table("을 를 은 는 의 에서 에게 께서 한테")

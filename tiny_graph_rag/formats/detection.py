@@ -72,7 +72,7 @@ _BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 
 
 class Fit(IntEnum):
-    """NO: not of this format. SHAPE: nothing speaks against it. SURE: it bears a mark of this format alone.
+    """NO: not of this format. SHAPE: nothing speaks against it. SURE: it has a mark of this format alone.
 
     Of one file at most one format is sure, which the contract tests hold; so no order decides.
     """

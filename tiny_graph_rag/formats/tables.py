@@ -1,4 +1,4 @@
-"""Tables with a header: CSV, TSV and Parquet, for gold sets and runs alike."""
+"""Tables with a header: CSV, TSV and Parquet, for both gold sets and runs."""
 
 from __future__ import annotations
 

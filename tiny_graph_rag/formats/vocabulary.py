@@ -1,6 +1,6 @@
 """The vocabulary of a graph's owner: relation or entity type → words that people use for it.
 
-`NAME-KG.json` has it beside it as `NAME-vocabulary.yaml`:
+`NAME-KG.json` has it next to it as `NAME-vocabulary.yaml`:
 
     written_by: [wrote, screenplay, 극본]
     PERSON: [somebody, 사람]
@@ -25,8 +25,8 @@ LISTED = 8  # known types in a message where none is near
 def with_vocabulary(graph: KnowledgeGraph, path: Path, chosen: str = "auto") -> KnowledgeGraph:
     """The graph with its owner's words. path: the graph's file.
 
-    chosen: "auto" for NAME-vocabulary.yaml beside it, where there is one, "none", or a file, looked for
-    beside the graph first. Raises GraphError as `read_vocabulary`, InputError for a file that is missing.
+    chosen: "auto" for NAME-vocabulary.yaml next to it, where there is one, "none", or a file, looked for
+    next to the graph first. Raises GraphError as `read_vocabulary`, InputError for a file that is missing.
     """
     if chosen == "none":
         return graph
@@ -49,7 +49,7 @@ def write_vocabulary(path: Path, words: Mapping[str, Sequence[str]]) -> None:
 def read_vocabulary(path: Path, graph: KnowledgeGraph) -> dict[str, tuple[str, ...]]:
     """Type → words, in the file's order.
 
-    Raises GraphError with every problem: no mapping, words that are none, a type that the graph lacks.
+    Raises GraphError with every problem: no mapping, words that are not texts, a type that the graph lacks.
     """
     document = read_yaml(path, GraphError)
     if document is None:

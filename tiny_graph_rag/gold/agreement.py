@@ -14,8 +14,8 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorAgreement:
-    """judged: entities that both judged; same: of these judged alike. kappa, weighted: in [-1, 1], NaN where
-    nothing was judged by both, or both gave everything one and the same grade."""
+    """judged: entities that both judged; same: of these judged equally. kappa, weighted: in [-1, 1], NaN
+    where nothing was judged by both, or both gave everything one and the same grade."""
 
     judged: int
     same: int

@@ -159,7 +159,7 @@ def check_duplicates(examples: Sequence[Example]) -> Iterator[Finding]:
         for place, (text, example) in enumerate(group):
             for before, earlier in group[max(0, place - NEIGHBOURS) : place]:
                 if example.group is not None and example.group == earlier.group:
-                    continue  # variants of one question are meant to be alike
+                    continue  # variants of one question are meant to be similar
                 matcher = SequenceMatcher(None, before, text, autojunk=False)
                 if matcher.real_quick_ratio() >= ALIKE and matcher.quick_ratio() >= ALIKE <= matcher.ratio():
                     values = {"line": str(earlier.line), "id": earlier.id}

@@ -1,8 +1,8 @@
 """Judging a draft: every decision is an event in a journal, and what has been decided is what they add up to.
 
-The journal (`NAME.journal.jsonl` beside the draft) is only ever appended to, and a decision is on disk before
-anybody is told that it was taken. So a killed server loses nothing, two windows can't overwrite each other,
-and what was decided, by whom and when, can be looked up for ever. An event:
+The journal (`NAME.journal.jsonl` next to the draft) is only ever appended to, and a decision is on disk
+before anybody gets that it was taken. So a killed server loses nothing, two windows can't overwrite each
+other, and what was decided, by whom and when, can be looked up for ever. An event:
 
     {"n": 17, "at": "2026-11-21T10:00:00Z", "by": "anna", "question": "q1", "what": "judge",
      "entity": "e7", "grade": 2, "key": "…"}
@@ -328,7 +328,7 @@ class Curation:
         return made, left, differing
 
     def _judged(self, example: Example, view: dict[str, Any], grades: dict[str, int]) -> Example:
-        """The question with its judgments; what it came with stays where nobody judged it anew."""
+        """The question with its judgments; what it came with stays where nobody judged it again."""
         of_name: dict[str, int] = {
             **dict.fromkeys(example.irrelevant_entities, 0),
             **dict.fromkeys(example.reference_entities, 1),

@@ -112,7 +112,7 @@ def _is_state(first: str, words: list[str]) -> bool:
 
 
 def _is_present(word: str) -> bool:
-    """owns, teaches; no plural can be told from it, so a type of two words or more begins with a verb."""
+    """owns, teaches; no plural can be recognised by it, so a type of two words or more begins with a verb."""
     return word.endswith("s") and not word.endswith(("ss", "us", "is")) and lemma(word) != word
 
 
@@ -481,7 +481,7 @@ def _read(name: str) -> Phrase:
 def _sure(word: str, own: Phrase) -> Phrase | None:
     """A vocabulary's word where its form shows: wrote, directs, screenwriter; else None.
 
-    A verb beside a type that is a noun or ends in `by` says the relation from the other side (A wrote B for
+    A verb next to a type that is a noun or ends in `by` says the relation from the other side (A wrote B for
     B written_by A).
     """
     if not word.isascii() or not word.isalpha():

@@ -134,7 +134,7 @@ class Selection:
 
     def named(self, name: str) -> str:
         """What files made from this part are called, so that a part never replaces the whole: `NAME-limit-5`,
-        `NAME-tags-a,b`; a long list is told by a hash."""
+        `NAME-tags-a,b`; a long list is given by a hash."""
         parts = [name]
         if self.limit is not None:
             parts.append(f"limit-{self.limit}")

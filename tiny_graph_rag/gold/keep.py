@@ -21,7 +21,7 @@ from tiny_graph_rag.messages import said
 EFFECT = 0.05  # difference of a measure's mean that one wants to see
 POWER, LEVEL = 0.8, 0.05
 SPREAD = 0.35  # standard deviation of a question's difference between two systems (docs/guides/gold-sets.md)
-OFF_QUOTA = 0.05  # share by which a slice may miss its quota before that is said
+OFF_QUOTA = 0.05  # share by which a slice may miss its quota before that is reported
 
 Prefer = Literal["", "first", "last", "union"]
 
@@ -108,7 +108,7 @@ def _changes(before: Example, after: Example) -> list[Change]:
 @dataclass(frozen=True, slots=True)
 class Merged:
     """doubled: (id, id) of questions with the same words but other ids, both kept. agreed: ids that several
-    sets hold alike; settled: ids that differed and were settled as asked."""
+    sets have in common; settled: ids that differed and were settled as asked."""
 
     examples: tuple[Example, ...]
     doubled: tuple[tuple[str, str], ...]
@@ -121,7 +121,7 @@ def merge(sets: Sequence[EvalSet], prefer: Prefer = "") -> Merged:
 
     prefer: what becomes of an id that stands for different questions or judgments: the "first", the "last",
     the "union" of the judgments (the higher grade counts; a judged 0 gives way). Raises DatasetError with
-    every such id where nothing is said, and for "union" where even the words differ.
+    every such id where nothing is reported, and for "union" where even the words differ.
     """
     kept: dict[str, Example] = {}
     source: dict[str, str] = {}

@@ -19,7 +19,7 @@ from tiny_graph_rag.shown import short_repr
 class Reference:
     """One reference as written. item: which relevant item of its question it belongs to (from 0).
 
-    resolved_by: "name", "alias", "folded", or None where no entity bears the name. shares_entity: another
+    resolved_by: "name", "alias", "folded", or None where no entity has the name. shares_entity: another
     reference of the question means the same.
     """
 
@@ -37,7 +37,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A name of the gold set with the entities that bear it, and the rule that found them."""
+    """A name of the gold set with the entities that have it, and the rule that found them."""
 
     name: str
     entities: tuple[int, ...]
@@ -86,13 +86,13 @@ class References(Sequence[tuple[Reference, ...]]):
 
     @property
     def unresolved(self) -> list[str]:
-        """The names that no entity bears, each once, in the order of the gold set."""
+        """The names that no entity has, each once, in the order of the gold set."""
         occur = np.argsort(distinct(self.codes)[1])
         named = map(self.named.__getitem__, distinct(self.codes)[0][occur].tolist())
         return list(dict.fromkeys(reference.name for reference in named if not reference.entities))
 
     def bearers(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """How many entities bear each row's name (rows,), and these entities, row after row."""
+        """How many entities have each row's name (rows,), and these entities, row after row."""
         counts = np.array([len(reference.entities) for reference in self.named], dtype=np.int64)
         every = np.fromiter(
             chain.from_iterable(reference.entities for reference in self.named), dtype=np.int64

@@ -1,8 +1,8 @@
 """What a gold set means on a graph: references (names) become relevant entities with a grade.
 
-The conventions are the design's: a name with several bearers is filled by the first of them in a ranking;
-references that mean the same entities are one relevant item; a reference that means nothing stays in the
-denominator.
+The conventions are the design's: a name with several matching entities is filled by the first of them in a
+ranking; references that mean the same entities are one relevant item; a reference that means nothing stays
+in the denominator.
 """
 
 from __future__ import annotations

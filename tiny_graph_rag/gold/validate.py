@@ -20,8 +20,8 @@ from tiny_graph_rag.graph.names import NameIndex
 class Validation:
     """ceiling: mean share of references that the graph has, NaN without gold: no retrieval recalls more.
 
-    references: as written; of them missing: resolve to nothing; by_alias: by an alias only; ambiguous: borne
-    by several; shared: mean the entity of another of the question. names_all: questions that name all
+    references: as written; of them missing: resolve to nothing; by_alias: by an alias only; ambiguous: names
+    by more than one; shared: mean the entity of another of the question. names_all: questions that name all
     of their references. missing_names: different missing names → the nearest in the graph.
     """
 
@@ -43,13 +43,13 @@ class Validation:
 
 
 def validate_alone(examples: EvalSet) -> tuple[Finding, ...]:
-    """What can be told without a graph: fields, duplicates, tags."""
+    """What can be checked without a graph: fields, duplicates, tags."""
     findings = [*check_fields(examples), *checks.check_duplicates(examples), *checks.check_tags(examples)]
     return tuple(sorted(findings, key=lambda finding: (finding.severity, finding.line)))
 
 
 def validate(graph: KnowledgeGraph, examples: EvalSet, names: NameIndex) -> Validation:
-    """Everything that can be told from the gold set and the graph without linking or retrieving."""
+    """Everything that can be measured from the gold set and the graph without linking or retrieving."""
     judgments = resolve(examples, names, len(graph))
     rows = judgments.references
     flat = [item for row in rows for item in row]

@@ -1,4 +1,4 @@
-"""Versions of a gold set: `NAME.versions.json` beside it says what each was, by SHA-256.
+"""Versions of a gold set: `NAME.versions.json` next to it says what each was, by SHA-256.
 
 `gold_v1.json` and `gold_v2.json` are versions of one set: a `v1` at a name's end is no part of it.
 
@@ -66,7 +66,7 @@ def record(examples: EvalSet, note: str, part: str, since: EvalSet | None) -> tu
     """Add a version for the set as it is; the first is 1.0.0. since: the set as it was, whose history goes on
     here where it lies under another name; it is the first version where nothing was recorded of it.
 
-    Raises UsageError for a part that is none, and where nothing changed since the last version.
+    Raises UsageError for an unknown part, and where nothing changed since the last version.
     """
     if part not in PARTS:
         raise UsageError(said("--part: wanted major, minor or patch, got {part}", part=repr(part)))

@@ -25,7 +25,7 @@ MOSTLY = 0.9  # share of them that must be of one kind
 
 @dataclass(eq=False)
 class Wording(ABC):
-    """called: a seed → what it is called in the question, its name where nothing is said."""
+    """called: a seed → what it is called in the question, its name where nothing is reported."""
 
     index: StepIndex
     vocabulary: Mapping[str, tuple[str, ...]]

@@ -38,7 +38,7 @@ SHOWN_EXAMPLES = 3
 
 TWICE = "keys written twice in one object (the last counts)"
 KEYS = "entities whose 'entity_id' differs from their key (the key counts)"
-SHARED = "names borne by several entities"
+SHARED = "names of more than one entity"
 ID_NAMES = "entities (all of them) have names that look like ids: is there a table of names?"
 WEIGHTS = f"relations with a negative or non-finite weight (taken as {DEFAULT_WEIGHT})"
 LOOPS = "self-loops (kept, never walked)"
@@ -264,8 +264,8 @@ class GraphColumns:
         adjacency = Adjacency.of(len(entities), relations.sources, relations.targets)
         names = list(entities.names)
         rank, shared = rank_by_name(names, entities.ids)
-        borne = _borne_by_several(names, shared)
-        self.notes.add(SHARED, [self.entities] * len(borne), borne)
+        has_name = _borne_by_several(names, shared)
+        self.notes.add(SHARED, [self.entities] * len(has_name), has_name)
         if all(map(_LIKE_ID.fullmatch, names)):
             self.notes.add(ID_NAMES, [self.entities] * len(names), names)
         again = _duplicates(relations, adjacency).tolist()

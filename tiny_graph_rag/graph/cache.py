@@ -3,8 +3,8 @@
 One folder a graph, named by the SHA-256 of the file it was made from and by a digest of the code that made
 it: content or code that differs is another folder, never a mistaken one. Files are moved into place whole,
 so that two processes at once each find either nothing or a whole cache. A cache that is damaged, cut off or
-foreign is rebuilt, and one that can't be written is done without. Of a graph's columns that no seal vouches
-for, such as a copy, every number is held to what it points to; derived columns are then built anew.
+unknown is rebuilt, and one that can't be written is done without. Of a graph's columns that no seal vouches
+for, such as a copy, every number is held to what it points to; derived columns are then built again.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 WRITTEN_FROM_ROWS = 50_000_000  # of a derived column; fewer are quicker in memory
 CACHED_FROM_BYTES = 4_000_000  # below this, loading takes less time than looking for a cache
-WRITTEN_MEANWHILE_FROM_BYTES = 1 << 26  # from here on, writing takes long enough to go on beside it
+WRITTEN_MEANWHILE_FROM_BYTES = 1 << 26  # from here on, writing takes long enough to go on next to it
 PACKAGE = Path(__file__).resolve().parent.parent
 CODE_BEHIND_COLUMNS = ("columns", "formats/graphs", "graph", "language")
 GRAPH_FILE = "graph.arrays"
@@ -71,7 +71,8 @@ class GraphCache:
         """The graph of a file or of several, from the cache where it is sound, else from `load` and into it.
 
         Its name is not set: one content may lie in several files. large: its triples where memory need not
-        hold it, which are then written into the cache piece by piece; say: told what is done meanwhile.
+        hold it, which are then written into the cache piece by piece; say: called with what is done
+        meanwhile.
         """
         size = sum(path.stat().st_size for path in paths)
         if size < CACHED_FROM_BYTES:
@@ -112,7 +113,7 @@ class GraphCache:
 
 @dataclass(slots=True)
 class StoredDerived(Derived):
-    """Keeps derived arrays as files beside the graph's."""
+    """Keeps derived arrays as files next to the graph's."""
 
     home: Path = field(default_factory=Path)
 

@@ -1,6 +1,6 @@
 """A graph larger than memory, from triples: read piece by piece into columns on disk.
 
-Names become rows in a hash table that holds 30 bytes an entity beside the names themselves; everything
+Names become rows in a hash table that holds 30 bytes an entity next to the names themselves; everything
 else passes by in pieces. A stage that is done stays done: a load that was killed goes on behind its last
 one, and a file that was half written is written again. docs/scale.md says what each takes.
 """
@@ -73,7 +73,7 @@ class Triples:
 def build(triples: Triples, home: Path, target: Path, note: Mapping[str, Any], say: Say) -> None:
     """Write the graph's columns to `target`, under `home`. note: what the file's note holds besides.
 
-    say: told what is being done. Raises GraphError where the disk or 32-bit rows have no room for it,
+    say: called with what is being done. Raises GraphError where the disk or 32-bit rows have no room for it,
     MissingExtraError without numba or pyarrow.
     """
     if not can_compile():

@@ -57,7 +57,7 @@ class Derived:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnowledgeGraph:
-    """entities, relations and adjacency, with what the house order needs.
+    """entities, relations and adjacency, with what the tie-break order needs.
 
     vocabulary: relation or entity type → words that people use for it, from its owner.
     name_rank: int32 (entities,), each entity's place when all are sorted by (NFC name, id): the last
@@ -93,7 +93,7 @@ class KnowledgeGraph:
     def extended_by(self, names: Sequence[str], type: str) -> KnowledgeGraph:
         """The same graph with an entity of this type more for each name; they have no relations.
 
-        Rows keep their numbers; what was derived of the graph is derived anew.
+        Rows keep their numbers; what was derived of the graph is derived again.
         """
         if not names:
             return self
@@ -229,7 +229,7 @@ class KnowledgeGraph:
             for node, data in graph.nodes(data=True)
         }
         if len(entities) < len(graph):
-            raise GraphError(said("two nodes of the networkx graph are spelled alike; relabel them first"))
+            raise GraphError(said("two nodes of the networkx graph are spelled the same; relabel them first"))
         kinds = {"relationship_type": ("relation", "type", "label")}
         relations = [
             {**_renamed(data, kinds), "source_entity_id": str(source), "target_entity_id": str(target)}
@@ -248,7 +248,7 @@ class KnowledgeGraph:
     ) -> Mapping[str, NDArray[Any]]:
         """Named arrays that follow from this graph alone, such as an index.
 
-        Built once; of a cached graph they lie memory-mapped beside its columns, and are built again when the
+        Built once; of a cached graph they lie memory-mapped next to its columns, and are built again when the
         module of `build`, or what the graph cache itself depends on, has changed. name: a file name.
         """
         return self.derivations.get(name, build)

@@ -36,7 +36,7 @@ CHUNK = 1 << 14  # names folded at once
 SLOTS_AT_ONCE = 1 << 22
 MOST_SLOT_BITS = 26  # log2; from 16 million spellings on several share a slot
 KEY_BITS = 32
-BEGINNING = 6  # characters; of spellings that begin alike the longest one's length is kept
+BEGINNING = 6  # characters; of spellings with the same beginning the longest one's length is kept
 MOST_BEGINNINGS = 1 << 20
 MOST_BEGINNINGS_KNOWN = 1 << 15  # of texts, before they are forgotten
 LONGEST = np.iinfo(np.uint16).max
@@ -72,7 +72,7 @@ class NameIndex:
 
     @classmethod
     def of(cls, graph: KnowledgeGraph) -> NameIndex:
-        """Built once a graph; of a cached graph it lies memory-mapped beside the graph's columns."""
+        """Built once a graph; of a cached graph it lies memory-mapped next to the graph's columns."""
         kept = dict(graph.derived("names", lambda: _columns(graph)))
         others = Strings(kept.pop("others.data"), kept.pop("others.offsets"))
         return cls(graph.entities.names, others, **kept)
@@ -165,7 +165,7 @@ def key_of(folded: str) -> int:
 
 
 def _columns(graph: KnowledgeGraph) -> Mapping[str, NDArray[Any]]:
-    """All that an index holds beside the graph's own columns, by name."""
+    """All that an index holds next to the graph's own columns, by name."""
     names, aliases = graph.entities.names, graph.entities.aliases
     is_person = kinds_of_entities(graph.entities.types) == Kind.PERSON
     spellings, words = _Spellings(), _Words()

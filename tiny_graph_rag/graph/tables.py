@@ -177,7 +177,7 @@ def _singular(kind: str) -> str:
 
 
 def rank_by_name(names: Sequence[str], ids: Sequence[str]) -> tuple[NDArray[np.int32], list[list[int]]]:
-    """Each row's place in the order (NFC name, id), and the rows of each NFC name that several bear."""
+    """Each row's place in the order (NFC name, id), and the rows of each NFC name that several have."""
     composed = [nfc(name) for name in names]
     order = sorted(range(len(composed)), key=composed.__getitem__)
     shared = []

@@ -34,7 +34,7 @@ from tiny_graph_rag.language.words import (
     words_of_name,
 )
 
-K1, B = 0.9, 0.4  # Anserini's: lengths count less, for who has many relations has more to be told
+K1, B = 0.9, 0.4  # Anserini's: lengths count less, because an entity with many relations has more text
 # Weights of the fields, multiples of a half, so that sums are the same in any order. Equal ones did best over
 # our sets: own texts at two gain where they are all there is and lose where names are.
 OWN, TOLD, KIND, NEAR = 1.0, 1.0, 1.0, 1.0
@@ -93,7 +93,7 @@ NOTHING = Bits(NO_ROWS, np.zeros(0, dtype=np.int64))
 
 
 class TextIndex:
-    """Made once a graph; of a cached graph its columns lie memory-mapped beside the graph's."""
+    """Made once a graph; of a cached graph its columns lie memory-mapped next to the graph's."""
 
     def __init__(self, graph: KnowledgeGraph, *, every_text: bool = False) -> None:
         """every_text: also so many that only who asks for them should pay; else it holds none of them."""
@@ -149,7 +149,7 @@ class TextIndex:
         return scores
 
     def rarity(self, bearers: int) -> float:
-        """idf of what so many entities bear, in bits."""
+        """idf of what so many entities have, in bits."""
         return math.log2(1 + (len(self.graph) - bearers + 0.5) / (bearers + 0.5))
 
     def relations(self, stem: str) -> NDArray[np.int32]:

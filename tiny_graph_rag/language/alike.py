@@ -1,6 +1,6 @@
 """Which words of a long list a word is like, without comparing it with each of them.
 
-An index proposes by what makes two words alike (lemma, stem, beginning, part of a compound), `likeness`
+An index proposes by what makes two words similar (lemma, stem, beginning, part of a compound), `likeness`
 decides: the answer is that of comparing with every word.
 """
 

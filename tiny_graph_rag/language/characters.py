@@ -145,7 +145,7 @@ class Pieces:
 
 
 def _divisions(word: str) -> list[int]:
-    """Places inside a word where a name may end: beside unspaced characters, before Hangul."""
+    """Places inside a word where a name may end: next to unspaced characters, before Hangul."""
     if word.isascii() or not _DIVIDED.search(word):
         return []
     return [

@@ -48,7 +48,7 @@ def fold(text: str) -> str:
 
 
 def without_accents(text: str) -> str:
-    """Letters without their marks, é → e; Hangul, kana and what bears no mark stay as they are."""
+    """Letters without their marks, é → e; Hangul, kana and what has no mark stay as they are."""
     if text.isascii():
         return text
     return unicodedata.normalize("NFC", "".join(map(_bare, unicodedata.normalize("NFC", text))))

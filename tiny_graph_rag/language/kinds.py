@@ -66,7 +66,7 @@ def kinds_of_entities(types: Categories) -> NDArray[np.uint8]:
     return kinds_of_types(types.names)[types.codes]
 
 
-# What a question word asks for, in words that types may bear.
+# What a question word asks for, in words that types may have.
 _ASKED = {
     "who": table("person people human character man woman family group organization 인물 사람"),
     "where": table("place location city town country region site address 장소 위치 곳 지역"),
@@ -80,7 +80,7 @@ _KIND_ASKED = {
 
 
 def asked_kind(word: str) -> frozenset[str]:
-    """What a question word asks for, in words that types may bear: `when` → time, date, year …"""
+    """What a question word asks for, in words that types may have: `when` → time, date, year …"""
     for start, kind in _KIND_ASKED.items():
         if word == start or (not start.isascii() and word.startswith(start)):
             return _ASKED[kind]

@@ -3,7 +3,7 @@
 simplemma unpacks its dictionary at every start: half a second and 80 MB. Unpacked once, what it says of words
 in small letters lies as sorted columns in the cache folder, with the few endings that it changes where it
 does not know a word; simplemma itself is then not imported. Where the cache can't be written, the columns are
-made anew at each start; the lemmas are the same.
+made again at each start; the lemmas are the same.
 """
 
 from __future__ import annotations

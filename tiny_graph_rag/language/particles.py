@@ -2,7 +2,7 @@
 
 `점순이와` is a name and `와`; `집에서는` a name, `에서` and `는`; `나무` is not `나` and something. Where a
 particle has two forms, one follows a vowel and one a consonant; texts made from templates often mix them up
-(`허생원와`), so a misfit is told apart from no particle at all.
+(`허생원와`), so a misfit is distinguished from no particle at all.
 """
 
 from __future__ import annotations

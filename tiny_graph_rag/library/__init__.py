@@ -50,7 +50,7 @@ def load_graph(
 
     path: of a file, or the address of a database (`neo4j://host/db`, of which query takes a part).
 
-    vocabulary: "auto" reads NAME-vocabulary.yaml beside the graph where there is one, "none" none, else a
+    vocabulary: "auto" reads NAME-vocabulary.yaml next to the graph where there is one, "none" none, else a
     file. cache: keep large graphs, ready made, under the user's cache folder. columns: what the graph's own
     columns mean, as `--columns` has it. Raises GraphError with
     everything that is wrong with the file, InputError where it can't be read.
@@ -264,9 +264,9 @@ def evaluate(
     async, or an object that retrieves (docs/runs.md); it is asked in this process, each question for at most
     `timeout` seconds, `concurrency` at a time. repeat: how many times it is asked, to see whether its order
     changes. settings: any of config.yaml by name (hops, top_k, depth, linker …), over `config`. progress: is
-    told how many questions are done. Raises UsageError for what does not go together, ConfigError for a value
-    out of its bounds, GraphError and DatasetError for broken input, ServiceError where a retriever of your
-    own fails for every question.
+    called with how many questions are done. Raises UsageError for what does not go together, ConfigError for
+    a value out of its bounds, GraphError and DatasetError for broken input, ServiceError where a retriever
+    of your own fails for every question.
     """
     from tiny_graph_rag.retrieval import make_retriever
     from tiny_graph_rag.study.evaluate import evaluate as evaluated

@@ -44,7 +44,7 @@ def make_linker(
     chat: Chat | None = None,
     done: Callable[[Outcome], None] = lambda outcome: None,
 ) -> Linker:
-    """The linker that `config.retrieval.linker` names. chat: whom it may ask; done: is told each outcome.
+    """The linker that `config.retrieval.linker` names. chat: whom it may ask; done: gets each outcome.
 
     Raises UsageError for an unknown name, and for one that asks a model without a chat.
     """

@@ -33,7 +33,7 @@ class Seed:
 
     mention: the words of the question (or of an earlier turn). start, end: their characters in the question,
     None where the question itself holds no mention. rule: which rule linked them. weight: in (0, 1], the
-    entity's share when several bear the name.
+    entity's share when several have the name.
     """
 
     entity: int
@@ -89,7 +89,7 @@ class LinkedQuestion:
 class LinkerTask:
     """What a linker may be made from.
 
-    chat: the model that it may ask, None where it `asks_model` not. done: is told each outcome of asking.
+    chat: the model that it may ask, None where it `asks_model` not. done: gets each outcome of asking.
     """
 
     graph: KnowledgeGraph

@@ -40,7 +40,7 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """score: alikeness, in (0, 1]. start, end: characters of the question. entities: in the house order."""
+    """score: alikeness, in (0, 1]. start, end: characters of the question. entities: in tie-break order."""
 
     score: float
     start: int
@@ -58,7 +58,8 @@ class _Stretch:
 
 
 class NearNames:
-    """Links stretches of a question that no name covers to spellings at least `threshold` alike.
+    """Links stretches of a question that no name covers to spellings with a similarity of at least
+    `threshold`.
 
     Raises MissingExtraError where rapidfuzz is not installed.
     """
@@ -109,7 +110,7 @@ class NearNames:
             spelling = self.names.spelling(row)
             score = self.ratio(wanted, _letters(spelling), score_cutoff=100 * self.threshold)
             if score:
-                # Of names that fold alike, the one in the same case.
+                # Of names that fold to the same text, the one in the same case.
                 scored.append((score, self.ratio(written, spelling), row))
         if scored:
             best = max(scored)[:2]

@@ -19,7 +19,7 @@ SHOWN = 5  # ids of questions without seeds that the message lists
 class GoldLinker(Linker):
     """The entities of `seed_entities`, at the places where `names` links them or would.
 
-    With the same entities its seeds are those of `names`, so that both are ranked alike. An entity that no
+    With the same entities its seeds are those of `names`, so that both are ranked the same. An entity that no
     place of the question names gives a seed without a place; a name that the graph lacks gives none.
     """
 

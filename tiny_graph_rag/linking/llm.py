@@ -32,7 +32,7 @@ _FENCE = re.compile(r"<(?=\s*+(?:/\s*+)?(?:question|earlier)\b)", re.IGNORECASE)
 class ModelLinker(Linker):
     """Asks `chat` once a question. A question whose call failed carries the error and has no seeds.
 
-    done: is told each outcome, for a progress line.
+    done: gets each outcome, for a progress line.
     """
 
     asks_model: ClassVar[bool] = True

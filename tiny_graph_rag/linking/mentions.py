@@ -21,7 +21,7 @@ from tiny_graph_rag.language.plurals import singulars
 from tiny_graph_rag.language.words import is_function_word, likeness, words_of_name
 from tiny_graph_rag.linking.grades import COMMON, Evidence, Grade, KnownWords, Reading, Spelling, letters_of
 
-# Kinds of which `the mill` may mean one where `Tom` stands beside it.
+# Kinds of which `the mill` may mean one where `Tom` is next to it.
 TANGIBLE = (Kind.PERSON, Kind.PLACE, Kind.THING)
 RULES = {ALIAS: "alias", VARIANT: "variant", PLAIN: "accent"}
 MOST_WORDS = 6  # of a name that is looked for by its plural
@@ -34,7 +34,7 @@ Stretch = tuple[int, int, bool, list[int]]
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A place in a text that names entities. start, end: its characters. entities: in the house order.
+    """A place in a text that names entities. start, end: its characters. entities: in tie-break order.
 
     rule: exact, folded, particle, misfit-particle, alias, variant, accent or plural. grade: how strong the
     evidence is.
@@ -185,8 +185,8 @@ class MentionFinder:
         return _apart(evidence, chosen, best)
 
     def _may_be_meant(self, evidence: Evidence, reading: Reading) -> bool:
-        """One content word in lower case beside better evidence: `the mill`, where the graph says that a mill
-        is a thing, a place or a person, and the text speaks of it with a determiner."""
+        """One content word in lower case next to better evidence: `the mill`, where the graph says that a
+        mill is a thing, a place or a person, and the text speaks of it with a determiner."""
         if not evidence.is_determined(reading):
             return False
         entity_type = self.graph.entities.types[reading.spellings[0].entity]
@@ -215,7 +215,7 @@ class MentionFinder:
         return Mention(start, end, in_order, rule, grade)
 
     def _meant(self, evidence: Evidence, reading: Reading, start: int, end: int) -> list[Spelling]:
-        """Of several spellings that fold alike, those that the text means."""
+        """Of several spellings that fold to the same text, those that the text means."""
         kept, whole = evidence.text.kept[reading.start : reading.end], evidence.text.whole
         letters = letters_of(whole[start:end])
         if evidence.case_counts or not (kept.islower() or kept.isupper()):
@@ -225,8 +225,8 @@ class MentionFinder:
     def _in_any_case(
         self, spellings: Sequence[Spelling], whole: str, start: int, end: int, letters: str
     ) -> list[Spelling]:
-        """The same where case tells nothing: names that differ in case only are told apart by the relations
-        that the text speaks of, and where it speaks of none of them, by case after all."""
+        """The same where case tells nothing: names that differ in case only are distinguished by the
+        relations that the text speaks of, and where it speaks of none of them, by case after all."""
         folded = whole.casefold()
         if len(folded) != len(whole):
             folded = whole

@@ -18,7 +18,7 @@ from tiny_graph_rag.linking.mentions import Mention, MentionFinder
 class NameLinker(Linker):
     """Names in the question; pronouns and what is left unsaid from its context; then, if wanted, near names.
 
-    fuzzy: how alike a misspelt name must be, in (0, 1]; None for exact names only.
+    fuzzy: how similar a misspelt name must be, in (0, 1]; None for exact names only.
     """
 
     def __init__(self, graph: KnowledgeGraph, names: NameIndex, fuzzy: float | None = None) -> None:

@@ -29,7 +29,7 @@ DIGIT = re.compile(r"\d")
 @dataclass(frozen=True, slots=True)
 class NearestName:
     """words: of the text. name: of the entity, or its alias. likeness: the share of the name's letters that
-    the words have, misspelt ones by how alike they are, in (0, 1]."""
+    the words have, misspelt ones by how similar they are, in (0, 1]."""
 
     words: str
     name: str
@@ -38,11 +38,11 @@ class NearestName:
 
 
 def nearest_names(text: str, names: NameIndex, limit: int = 3) -> tuple[NearestName, ...]:
-    """Names that words of the text are a part, the initials or a misspelling of; the most alike first.
+    """Names that words of the text are a part, the initials or a misspelling of; most similar first.
 
     `H1` → 청소로봇 H1, `NYC` → New York City, `Shrlock` → Sherlock Holmes. At most `limit` entities, each by
-    its best spelling; equally alike ones by name. Empty where no word is like any name (`Kolkata`, where the
-    graph has `Calcutta`). These are guesses for a reader: a text that says a name links to it by itself.
+    its best spelling; equally similar ones by name. Empty where no word is like any name (`Kolkata`, where
+    the graph has `Calcutta`). These are guesses for a reader: a text that says a name links to it by itself.
     """
     search = _search_of(names)
     letters: dict[int, float] = {}

@@ -207,6 +207,7 @@ class RelationWords:
 
 
 def types_say_something(graph: KnowledgeGraph) -> bool:
-    """Whether relation types tell relations apart: no type holds UNTYPED of them, or they are but a few."""
+    """Whether relation types distinguishes relations: no type holds UNTYPED of them, or they are but a
+    few."""
     codes = graph.relations.types.codes
     return len(codes) < FEW_RELATIONS or int(np.bincount(codes).max()) < UNTYPED * len(codes)

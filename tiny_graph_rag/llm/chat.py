@@ -61,7 +61,7 @@ class Chat:
     ) -> list[Outcome]:
         """The outcome of every call, in order. calls are taken one by one, when there is room for them.
 
-        done is told each outcome once it is safe on disk. A call that can't be asked any more because of
+        done gets each outcome once it is safe on disk. A call that can't be asked any more because of
         the cap has the error NOT_ASKED. Raises ServiceError where no call can succeed, KeyboardInterrupt
         after Ctrl-C; calls under way are waited for (a moment, after Ctrl-C) and journaled first.
         """

@@ -95,7 +95,7 @@ class Embedder:
             raise ServiceError(
                 said(
                     "{host}: vectors of {model} have different dimensions: {names}. Name one model that "
-                    "always answers alike, or delete {home}",
+                    "always answers the same way, or delete {home}",
                     host=self.client.endpoint.host,
                     model=self.model,
                     names=", ".join(map(str, sorted(sizes))),

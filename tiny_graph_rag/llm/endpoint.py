@@ -450,8 +450,8 @@ def whole_characters(text: str) -> str:
 def reported(usage: CompletionUsage | None) -> Tokens | None:
     """The provider's count of a chat; None where it gives none that can be true.
 
-    Some providers count cached tokens beside the prompt's and reasoning beside the completion's. Their total
-    says so, and a part that is greater than its whole can be nothing else.
+    Some providers count cached tokens next to the prompt's and reasoning next to the completion's. Their
+    total says so, and a part that is greater than its whole can be nothing else.
     """
     prompt = _count(getattr(usage, "prompt_tokens", None))
     completion = _count(getattr(usage, "completion_tokens", None))

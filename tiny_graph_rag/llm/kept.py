@@ -32,7 +32,7 @@ LARGEST_ANSWER = 1 << 26  # bytes of a file in the cache; no reply is as large
 
 
 def journal_path(results: Path) -> Path:
-    """`NAME-results.journal.jsonl` beside `NAME-results.json`."""
+    """`NAME-results.journal.jsonl` next to `NAME-results.json`."""
     return results.with_name(results.name.removesuffix(".json") + ENDING)
 
 

@@ -29,7 +29,7 @@ Need = Literal["", "types", "sources", "graph"]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A number that a measure takes beside its cutoff. low, high: its bounds, themselves not allowed where
+    """A number that a measure takes next to its cutoff. low, high: its bounds, themselves not allowed where
     `open`. meaning: for the documentation.
     """
 
@@ -220,9 +220,10 @@ class Measure:
                     )
                 )
             return replace(measure, of=of.strip())
-        parts = _SPELLED.fullmatch(shown.lower())
+        parts = _SPELLED.fullmatch(_TREC_EVAL.sub(r"\1@\2", shown.lower()))
         assert parts is not None  # every text has a name, if an empty one
         name, at, cutoff = parts["name"].strip(), parts["at"] or "", parts["cutoff"]
+        name = name if name in KINDS else OTHER_NAMES.get(name, name)
         if name not in KINDS:
             choices = dict(sorted(KINDS.choices().items()))
             wanted = {
@@ -307,6 +308,22 @@ def _parameters(kind: MeasureKind, text: str, shown: str) -> tuple[tuple[str, fl
     )
 
 
+# What trec_eval, ir_measures and papers call a measure → its name here. Names compare without regard to case.
+OTHER_NAMES = {
+    "p": "precision",
+    "r": "recall",
+    "f": "f1",
+    "ap": "map",
+    "map_cut": "map",
+    "rr": "mrr",
+    "recip_rank": "mrr",
+    "ndcg_cut": "ndcg",
+    "success": "hit",
+    "hits": "hit",
+    "r-prec": "rprec",
+}
+_TREC_EVAL = re.compile(r"^(p|recall|map_cut|ndcg_cut|success)_([0-9]+)$")  # P_10 is P@10
+
 # Each run of letters is looked at once: a text of 30,000 is no measure, and no reason to stand still.
 _SEVERAL_CUTOFFS = re.compile(r"(?<![^,@{}()])([^,@{}()]++(?:\([^()]*+\))?)@\{([^{}]*+)\}")
 _PART = re.compile(r"(?:[^,()]++|\([^()]*+\)|[()])++")
@@ -332,7 +349,7 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
 
 
 def default_measures(cutoff: int, of: str = "") -> tuple[Measure, ...]:
-    """The four that `eval` reports unless told otherwise, of entities or of another kind."""
+    """The four that `eval` reports by default, of entities or of another kind."""
     named = (("precision", cutoff), ("recall", cutoff), ("mrr", None), ("ndcg", cutoff))
     return tuple(Measure(name, at, (), of) for name, at in named)
 

@@ -179,8 +179,8 @@ def _depth(seeds: frozenset[int], relations: Sequence[RelationReference]) -> int
 def _stretch(context: RetrievedContext) -> float:
     """Over all paths from a seed that use a relationship once, the greatest (stretch, then longest path).
 
-    Paths that used the same relationships to the same end go on alike: one of them is followed. Where a gold
-    set names so many that their paths can't all be looked at, the first MOST_PATHS decide.
+    Paths that used the same relationships to the same end continue in the same way: one of them is followed.
+    Where a gold set names so many that their paths can't all be looked at, the first MOST_PATHS decide.
     """
     best, length = 0, 0
     seen: set[tuple[frozenset[int], frozenset[int], int, bool]] = set()

@@ -66,7 +66,7 @@ def graph_facts(
 
 
 def _filled(judgments: Judgments, question: int, entities: frozenset[int]) -> int:
-    """Several bearers of one reference fill it once."""
+    """Several matching entities of one reference fill it once."""
     keys = np.array(sorted(entities), dtype=np.int64) + question * judgments.universe
     return sum(item != NO_ITEM for item in matched_in_order(keys, judgments))
 

@@ -26,8 +26,8 @@ NO_ROW = -1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Judged:
-    """What measures see. Ranks count after duplicates, and later bearers of an already filled reference, were
-    dropped.
+    """What measures see. Ranks count after duplicates, and later matching entities of an already filled
+    reference, were dropped.
 
     grades: int32, or float64 where gains are fractions, (questions, width); 0 where the entity at that rank
     is not relevant or nothing stands there.
@@ -169,7 +169,7 @@ def judge(run: Run, judgments: Judgments, *, facts: Facts | None = None) -> Judg
     keys = question * judgments.universe + run.entities
     place, bears = _looked_up(judgments.pair_keys, keys)
     item = _items(run, judgments, keys, place, bears)
-    # A later bearer of a filled reference is dropped like a duplicate; other duplicates are rare.
+    # A later matching entity of a filled reference is dropped like a duplicate; other duplicates are rare.
     kept = ~(bears & (item == NO_ITEM)) & _first_of_each(keys)
     kept_before = np.concatenate([[0], np.cumsum(kept)])
     retrieved = kept_before[run.offsets[1:]] - kept_before[run.offsets[:-1]]

@@ -104,7 +104,7 @@ def _reach(values: Differences, span: float) -> float:
 
 
 def _against(values: Differences, sign: int) -> int:
-    """How many differences go against `sign`, without those that are small beside the others."""
+    """How many differences go against `sign`, without those that are small next to the others."""
     moved = np.abs(values[values != 0])
     return int((-sign * values >= OF_MOVED * np.median(moved)).sum()) if len(moved) else 0
 

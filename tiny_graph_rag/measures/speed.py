@@ -44,7 +44,8 @@ def latency(judged: Judged, cutoff: int | None) -> Column:
 def throughput(judged: Judged, cutoff: int | None) -> Column:
     """Questions a second, one after the other: timed questions over their seconds together.
 
-    Of one question: 1 / its seconds. Undefined where nobody timed it, or it took no time that can be told.
+    Of one question: 1 / its seconds. Undefined where nobody timed it, or it took no time that can be
+    measured.
     """
     seconds = _seconds(judged)
     return np.where(seconds > 0, 1 / np.where(seconds > 0, seconds, 1.0), np.nan)

@@ -1,4 +1,4 @@
-"""Means with their uncertainty: a 95 % interval beside every mean, in closed form, without draws.
+"""Means with their uncertainty: a 95 % interval next to every mean, in closed form, without draws.
 
 The interval is Wilson's score interval, carried over from shares to any bounded score. A sample's mean,
 variance and skewness are those of exactly one distribution over two points; Wilson's interval for the share
@@ -161,7 +161,8 @@ def student(freedom: float) -> float:
 
 
 def _of_one_value(value: float, n: float, bounds: tuple[float, float]) -> tuple[float, float]:
-    """All n alike: others may exist, as far away as the measure goes, and as rare as misses beside n hits."""
+    """All n equal: others may exist, as far away as the measure goes, and as rare as misses next to n
+    hits."""
     seldom = 1 - wilson(n, n)[0]
     ends = [value + (end - value) * seldom if end != value else value for end in bounds]
     return (ends[0], ends[1]) if all(map(math.isfinite, ends)) else (math.nan, math.nan)
@@ -201,7 +202,7 @@ def two_point_p(values: Column) -> float:
 
 def _two_points(influence: Column) -> tuple[float, float, float] | None:
     """Of values with mean 0: the lower point, how far apart the points are, and how far the sample is from
-    two values (0 for two, 1 for a normal one). None where all are alike."""
+    two values (0 for two, 1 for a normal one). None where all are equal."""
     square = influence * influence
     variance = float(square.mean())
     if variance <= SAME**2:
@@ -225,7 +226,7 @@ def _matched(values: Column, weight: Column | None, effective: float) -> tuple[f
         mean = float(share @ values)
         influence = weight * (values - mean) / weight.mean()
     points = _two_points(influence)
-    assert points is not None  # values that are all alike never come here
+    assert points is not None  # values that are all equal never come here
     lower_point, apart, beyond_two = points
     low, high = wilson(-lower_point / apart * n, n)
     to_student = (

@@ -18,7 +18,7 @@ __all__ = ["Beside", "Mean", "Slice", "Summary", "numbered", "rows_by_tag", "sli
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beside:
-    """What a summary needs of each question beside its scores, (questions,) each.
+    """What a summary needs of each question next to its scores, (questions,) each.
 
     weights: of measures whose mean pools counts. ceilings: the best that a question allows, of measures that
     it may keep below their range. groups: None where every question stands for itself.

@@ -1,6 +1,6 @@
 """What a reader is shown, in the reader's language: what the terminal says, and the pages.
 
-English stands in the code and is the key; `LANGUAGE.toml` beside this module holds each text in another
+English stands in the code and is the key; `LANGUAGE.toml` next to this module holds each text in another
 language, with the same names in braces. Files keep English: what a program reads does not change with a
 locale. To add a language, write its file; a test tells which texts it lacks.
 

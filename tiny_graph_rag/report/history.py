@@ -27,8 +27,8 @@ _KEPT_AT = re.compile(r"-\d{8}T\d{6}\.\d{6}Z$")
 @dataclass(frozen=True, slots=True)
 class Past:
     """One results file. at: when it was made, by itself or else by its file's date (UTC). settings: not the
-    default; None of a foreign run, which this program made by no settings. walks: whether hops count for it.
-    measures: name → mean, low, high, n, reliable; by_tag: tag → the same."""
+    default; None of an external run, which this program made by no settings. walks: whether hops count for
+    it. measures: name → mean, low, high, n, reliable; by_tag: tag → the same."""
 
     name: str
     path: Path

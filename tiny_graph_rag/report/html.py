@@ -43,7 +43,7 @@ RESULT_SCRIPTS = (
 
 @report("html", "a page to look through in a browser, without a network")
 def pages(documents: Sequence[Document]) -> Files:
-    """A page for each result, with the others of its gold set beside it; sweeps and comparisons go into it,
+    """A page for each result, with the others of its gold set next to it; sweeps and comparisons go into it,
     or get their own where there is none."""
     results = [document for document in documents if document.has_questions]
     studies = [document for document in documents if not document.has_questions]
@@ -80,7 +80,7 @@ def results_page(
     systems: Mapping[str, Any] | None = None,
 ) -> str:
     """The page of a results document; others: sweeps and comparisons to show in the same page; peers: by
-    name, results of the same gold set to show beside this one, question by question; systems: all of them
+    name, results of the same gold set to show next to this one, question by question; systems: all of them
     side by side (`page_systems`). title: what the page is headed with, "" for the gold set's name. lead:
     sentences to stand below what the page says of the result itself."""
     dataset = (document.get("dataset") or {}).get("name") or document["kind"]

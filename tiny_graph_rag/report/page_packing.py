@@ -29,7 +29,7 @@ _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", 
 
 def page_data(document: Json, others: list[Json], peers: Mapping[str, Json] | None = None) -> Json:
     """document: what the page shows. others: sweeps and comparisons that are shown with it. peers: name →
-    results of other systems on the same gold set, to be seen question by question beside this one."""
+    results of other systems on the same gold set, to be seen question by question next to this one."""
     packer = Packer()
     names = {entity: part["name"] for entity, part in document.get("entities", {}).items()}
     head = {key: value for key, value in document.items() if key not in ("results", "entities")}

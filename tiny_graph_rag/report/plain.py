@@ -77,8 +77,8 @@ def cost_figure(cost: float) -> str:
 
 
 def gold_beside(named: int, scored: int) -> bool:
-    """Whether what the gold set's own seeds reach may stand beside all questions: of the scored ones, half or
-    more must name their seeds."""
+    """Whether what the gold set's own seeds reach may be shown next to all questions: of the scored ones,
+    half or more must name their seeds."""
     return named > 0 and 2 * named >= scored
 
 

@@ -57,7 +57,7 @@ def write_reports(
     claim: Callable[[Path], object] = check_writable,
     failed: list[ReportError] | None = None,
 ) -> list[Path]:
-    """Write the reports beside the first document, into the folder `target`, or as the file `target` where
+    """Write the reports next to the first document, into the folder `target`, or as the file `target` where
     that ends as a report does; returns what was written.
 
     claim: refuses a file that can't be written, or must stay; asked for all of them before any is written.

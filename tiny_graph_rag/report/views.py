@@ -243,7 +243,7 @@ def _known_speeds(took: Iterable[Mapping[str, float]]) -> list[str]:
 
 
 def _mean_cells(mean: Json) -> tuple[str, str, str]:
-    """Mean, interval and n; a ? where the interval is not to be relied on."""
+    """Mean, interval and n; a ? where the interval is unreliable."""
     low, high = mean.get("low"), mean.get("high")
     unsure = " ?" if mean.get("reliable") is False and mean["n"] else ""
     interval = "–" if low is None else f"{three(low)} – {three(high)}{unsure}"
@@ -292,7 +292,7 @@ def _made(content: Json) -> Iterator[Block]:
     how = f"by {one_line(str(made['command']), 600)}" if made.get("command") else ""
     if when or how:
         yield Paragraph(" ".join(part for part in (when, how) if part))
-    foreign = content["kind"] == "score"  # a foreign run was not made by these settings
+    foreign = content["kind"] == "score"  # an external run was not made by these settings
     settings = {} if foreign else changed_settings(content.get("config") or {})
     if settings:
         listed = "; ".join(f"{name} = {value}" for name, value in settings.items())

@@ -1,7 +1,7 @@
 """What a retriever takes and gives.
 
 A retriever takes linked questions and returns a Run: for each question a ranked list of entities. Ours and
-foreign ones return the same Run, so everything after it (measures, diagnosis, reports) works for all.
+external ones return the same Run, so everything after it (measures, diagnosis, reports) works for all.
 To add one, write a Retriever under `@retriever(…)` in a module of this folder, or in another package with an
 entry point in the group `tiny_graph_rag.retrievers`.
 """
@@ -32,7 +32,7 @@ class Reason:
     """A part of what an entity's place is made of. what: a step of its walk in words, or a rule.
 
     words: of the question, which it explains or leaves unexplained. price: all of an entity's add up to its
-    energy, and its score is 1 / (1 + energy).
+    cost, and its score is 1 / (1 + cost).
     """
 
     what: str

@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # loaded where it is asked for
     from tiny_graph_rag.retrieval.meaning import Meanings
 
 WORDS, EMBEDDINGS = "words", "embeddings"  # of --relation-similarity and --text-similarity
-TIES = (1 << search_fast.TIE_BITS) - 1  # of a search key: the part that orders equal energies
+TIES = (1 << search_fast.TIE_BITS) - 1  # of a search key: the part that orders equal costs
 THREADED_FROM = 64  # questions; fewer are not worth a second thread
 SCORED_UP_TO = 1_000_000  # entities; of more, paths alone rank: a question would read columns as long as all
 CANDIDATES = 500  # of each walk that texts re-rank, at most; the cheapest ones. All where types say nothing

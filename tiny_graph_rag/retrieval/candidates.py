@@ -1,4 +1,4 @@
-"""What the baselines share: what the settings let in, the house order, and walks for what is ranked."""
+"""What the baselines share: what the settings let in, the tie-break order, and walks for what is ranked."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class WeighedMention:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """One question's ranking. keys: energy in thousandths, then the tie part; masks: slots filled;
+    """One question's ranking. keys: cost in thousandths, then the tie part; masks: slots filled;
     walks: (rows, hops) relations from a seed, filled up with NO_STEP. cut: where a limit ended the walks; it
     is then the ranking of so many hops."""
 
@@ -109,7 +109,7 @@ class CheapestWalks:
         return self._within_limits(mentions, reading, self._compiled if self.fast else self._interpreted)
 
     def trails(self, mentions: Sequence[WeighedMention], reading: Reading) -> dict[int, Trail]:
-        """What the energy of each ranked entity is made of."""
+        """What the cost of each ranked entity is made of."""
         return self._within_limits(mentions, reading, self._trails)
 
     def _within_limits(

@@ -1,4 +1,4 @@
-"""Work on many machines: shards go to the workers of a Dask cluster, each beside its own copy of the graph.
+"""Work on many machines: shards go to the workers of a Dask cluster, each next to its own copy of the graph.
 
     with ClusterClient.open("tcp://10.0.0.1:8786") as client:
         evaluate(graph, examples, config, measures, retriever_for=client.sharing(path))
@@ -240,7 +240,7 @@ class ClusterClient:
             ) from error
         except UsageError:
             raise
-        except Exception as error:  # bytes that are none of Dask's protocol fail in any way there is
+        except Exception as error:  # bytes that are not Dask's protocol fail in any way there is
             first = (str(error) or type(error).__name__).splitlines()[0]
             raise ServiceError(
                 said(
@@ -288,10 +288,11 @@ class ClusterClient:
         parts: Sequence[Any],
         done: Callable[[int], None] = lambda place: None,
     ) -> list[T]:
-        """What `work`, a function of a module, makes of each part beside the graph, in their order.
+        """What `work`, a function of a module, makes of each part next to the graph, in their order.
 
-        done: told the place of each part that has been done. Raises what `work` raises, UsageError where a
-        worker can't help and ServiceError where the cluster is gone or its workers die of the same part.
+        done: called with the place of each part that has been done. Raises what `work` raises, UsageError
+        where a worker can't help and ServiceError where the cluster is gone or its workers die of the same
+        part.
         """
         from distributed import KilledWorker, wait
 

@@ -72,7 +72,7 @@ class Costs:
         return self.weights is VOCABULARY
 
     def path(self, energies: Column, hops: NDArray[np.signedinteger[Any]]) -> Column:
-        """energies: of the cheapest explanations, in thousandths; hops: of their paths."""
+        """costs: of the cheapest explanations, in thousandths; hops: of their paths."""
         if self.typed:
             return energies * (UNIT // MILLI)
         return round(self.ranking.untyped_hop * UNIT) * hops.astype(np.int64)

@@ -56,7 +56,7 @@ class DenseRetriever(Retriever):
 
 
 class Nearness:
-    """The entities of a graph by the embeddings of their texts, beside those of questions."""
+    """The entities of a graph by the embeddings of their texts, next to those of questions."""
 
     def __init__(self, task: Task, embedder: Embedder) -> None:
         self._embedder, self._price = embedder, task.config.embeddings.usd_per_million_embedded

@@ -9,26 +9,30 @@ from tiny_graph_rag.retrieval.base import Reason
 from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, Reading
 from tiny_graph_rag.retrieval.search import Step, Trail
 
+# The parts that are not a step of a path, as they are shown.
+OFFERED = "one of those that the question offers"
+OTHER_RELATION = "the last relation isn't the one asked for"
+NAMED = "named in the question, which asks for something else"
+OTHER_KIND = "not of the kind asked for"
+UNEXPLAINED = "left unexplained"
+WITHOUT_PATH = "no path from other names in the question"
+
 
 def reasons(graph: KnowledgeGraph, reading: Reading, trail: Trail) -> list[Reason]:
-    """The parts of one ranked entity's energy; they add up to it."""
+    """The parts of one ranked entity's cost; they add up to it."""
     if not trail.walks and reading.asks == ONE_OF_SEEDS:
-        return [Reason("one of those that the question offers", (), 0.0)]
+        return [Reason(OFFERED, (), 0.0)]
     parts = [_step(graph, reading, step) for walk in trail.walks for step in walk]
     if trail.off_focus and trail.walks:
-        parts.append(
-            _part(
-                "the last relation isn't the one asked for", _words(reading, reading.focus), trail.off_focus
-            )
-        )
+        parts.append(_part(OTHER_RELATION, _words(reading, reading.focus), trail.off_focus))
     elif trail.off_focus:
-        parts.append(_part("named in the question, which asks for something else", (), trail.off_focus))
+        parts.append(_part(NAMED, (), trail.off_focus))
     if trail.off_head:
-        parts.append(_part("not of the kind asked for", _words(reading, reading.head), trail.off_head))
+        parts.append(_part(OTHER_KIND, _words(reading, reading.head), trail.off_head))
     for slot, weight in trail.left:
-        parts.append(_part("left unexplained", reading.slots[slot].words, weight))
+        parts.append(_part(UNEXPLAINED, reading.slots[slot].words, weight))
     if trail.left_out:
-        parts.append(_part("mentions that it isn't explained by", (), trail.left_out))
+        parts.append(_part(WITHOUT_PATH, (), trail.left_out))
     return parts
 
 

@@ -52,7 +52,7 @@ class Asking:
 
     journal: where replies are kept, None nowhere. resume: take over what the journal has; what failed is
     asked again. timeout: seconds for one question. repeat: how many times each question is asked; the first
-    replies are what is scored. done: told after each how many are done and have failed.
+    replies are what is scored. done: called with after each how many are done and have failed.
     """
 
     concurrency: int = 8
@@ -318,7 +318,7 @@ class OwnRetriever(Retriever):
 
 
 def _ranking(reply: OwnReply) -> tuple[Any, ...]:
-    """What has to be the same for two replies to rank alike; scores may differ in their last bits."""
+    """What has to be the same for two replies to rank the same; scores may differ in their last bits."""
     entities = None if reply.entities is None else tuple(place.key for place in reply.entities)
     relations = None if reply.relations is None else tuple(relation[:4] for relation in reply.relations)
     passages = None if reply.passages is None else tuple(passage[:2] for passage in reply.passages)

@@ -97,7 +97,7 @@ def _takes_several(function: Function) -> bool:
 
 
 class Calls:
-    """Under way at once: as many as are started. tell: is told, from other threads, what happens."""
+    """Under way at once: as many as are started. tell: gets, from other threads, what happens."""
 
     can_restart = False
 

@@ -275,7 +275,7 @@ def _module_of_file(path: Path) -> Any:
     if spec is None or spec.loader is None:
         raise UsageError(said("--retriever {path}: not a Python file", path=path))
     module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.parent))  # so that it can import what lies beside it, now and later
+    sys.path.insert(0, str(path.parent))  # so that it can import what lies next to it, now and later
     before = sys.modules.get(path.stem)
     sys.modules[path.stem] = module
     try:

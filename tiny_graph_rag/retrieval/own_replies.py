@@ -157,7 +157,7 @@ class ReplyJournal:
                         raise UsageError(
                             said(
                                 "{path}: the journal is of {retriever}, not of {spec}. Leave --resume out "
-                                "to ask everything anew",
+                                "to ask everything again",
                                 path=self.path,
                                 retriever=row["retriever"],
                                 spec=self.spec,

@@ -1,4 +1,4 @@
-"""Personalised PageRank from the seeds: where a random walker who keeps going home spends the time."""
+"""Personalised PageRank from the seeds: where a random walk with restarts spends its time."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ Home = tuple[tuple[int, float], ...]  # seeds with their shares, which sum to 1;
 class PageRankRetriever(Retriever):
     """Personalised PageRank on all relations that may be walked; entities within the hops are returned.
 
-    The walker starts at the seeds by their weights and returns there with probability .15, and from an entity
+    The walk starts at the seeds by their weights and restarts there with probability .15, and from an entity
     without relations always. Relations are followed by their weights. The scores of the whole graph sum to 1.
-    A graph with more slots than `max_steps` is the walker's only as far as a search within the hops and that
-    limit looked at its relations; from the entities at the rim the walker goes home. Source: Haveliwala,
+    A graph with more slots than `max_steps` is walked only as far as a search within the hops and that
+    limit looked at its relations; from the entities at the rim the walk restarts. Source: Haveliwala,
     Topic-sensitive PageRank (2002).
     """
 
@@ -78,7 +78,7 @@ class PageRankRetriever(Retriever):
         return worth_compiling(steps, allowed=self.candidates.running.compiled)
 
     def _within(self, reached: Reached, home: Home) -> NDArray[np.float64]:
-        """(reached,): mass of a walker who knows only the relations that the search looked at."""
+        """(reached,): mass of a walk that knows only the relations that the search looked at."""
         if not hasattr(self, "_places"):
             self._places = zeros_as_touched(self.entities, np.int32)
         self._places[reached.entities] = np.arange(len(reached), dtype=np.int32)
@@ -109,7 +109,7 @@ class PageRankRetriever(Retriever):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Steps:
-    """Where a walker goes. owner, neighbours: (slots,) entities at both ends; share: of those who leave the
+    """Where the walk goes. owner, neighbours: (slots,) entities at both ends; share: of what leaves the
     owner; stuck: entities that nobody leaves; size: how many entities there are."""
 
     owner: NDArray[np.int32]
@@ -119,7 +119,7 @@ class Steps:
     size: int
 
     def mass(self, home: Home, fast: bool = False) -> NDArray[np.float64]:
-        """(size,): each entity's share of the walker's time, by power iteration; the same compiled or not."""
+        """(size,): each entity's share of the walk, by power iteration; the same compiled or not."""
         pass_on = compiled(passed_on) if fast else _passed_on_by_numpy
         start = np.zeros(self.size)
         for entity, share in home:

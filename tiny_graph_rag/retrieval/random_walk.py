@@ -38,8 +38,8 @@ Column = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Guide:
-    """What the walkers of one question prefer. codes: type of each relation; of_type: weight by type, > 0;
-    rows: relations, ascending, whose weight is greater, each by how much is `added`."""
+    """What the random walk of one question prefers. codes: type of each relation; of_type: weight by type, >
+    0; rows: relations, ascending, whose weight is greater, each by how much is `added`."""
 
     codes: NDArray[np.int32]
     of_type: Column

@@ -5,10 +5,10 @@ which slots of the question its steps have explained. A step costs more where no
 for it (`step_price`), less where the texts of its relation or end hold words of the question (`told`). An
 answer pays for its walk, for each slot left empty, and where it isn't what the question asks for.
 
-The agenda holds what may be done next by the least energy that any explanation through it can have: leave a
+The agenda holds what may be done next by the least cost that any explanation through it can have: leave a
 state; look at the ends of a run (an entity's relations of one type and direction) as answers; go on from
 them. So nothing is looked at that cannot be among the best, hubs least of all, and once the least bound is
-beyond the energies of enough answers, these are final. Energies are whole numbers, masses too, and what has
+beyond the costs of enough answers, these are final. Costs are whole numbers, masses too, and what has
 equal bounds is done in an order that no file decides: the ranking is the same for any order of entities and
 relations, any number of threads, compiled (search_fast.py) or not.
 """
@@ -123,7 +123,7 @@ class Step(NamedTuple):
 
 
 class Trail(NamedTuple):
-    """What a ranked entity's energy is made of. walks: one of each mention that explains it, the one shown
+    """What a ranked entity's cost is made of. walks: one of each mention that explains it, the one shown
     first. Then what is paid at the end: where the last step isn't on the focus, or the entity not of the kind
     asked for, for mentions left out, and for each slot left empty (slot, weight)."""
 
@@ -215,7 +215,7 @@ class Search:
             heappush(self.keys, key)
 
     def _bound(self, state: State, walk: Walk) -> int:
-        """The least energy of an explanation that goes on from a state."""
+        """The least cost of an explanation that goes on from a state."""
         left: int = self.query.least[(self.hops - state.steps) * len(self.query.left) + state.mask]
         return walk.cost + self.price.step + left
 
@@ -326,7 +326,7 @@ class Search:
                 continue
             mask = filled | met
             pays = cost - told(met & ~filled, speaks, query.weight, price.unexplained)
-            mass = walk.mass * (graph.alike or graph.units[relation]) // strength
+            mass = walk.mass * (graph.uniform or graph.units[relation]) // strength
             if what & ANSWER:
                 energy = pays + query.left[mask]
                 lands = not query.focus or (speaks | met) & query.focus > 0
@@ -388,7 +388,7 @@ class Search:
             self._put(self._bound(state, state.walks[SECOND]), LEAVE, state, SECOND)
 
     def _settled(self, upto: int) -> list[tuple[int, int, int, Answer]]:
-        """(entity, energy, mass, answer shown) of the entities whose energy is below that: it is final."""
+        """(entity, cost, mass, answer shown) of the entities whose cost is below that: it is final."""
         settled = []
         for entity, mine in self.answers.items():
             energy, mass, answers, _ = self._joined(mine)
@@ -397,7 +397,7 @@ class Search:
         return settled
 
     def _joined(self, mine: dict[int, Answer]) -> tuple[int, int, list[Answer], int]:
-        """An entity's cheapest explanation over the mentions that reach it: energy, mass, the answers taken
+        """An entity's cheapest explanation over the mentions that reach it: cost, mass, the answers taken
         together, what is paid for the kind asked for.
 
         A mention that is left out costs other_seed; one that is taken in costs its own walk and fills its
@@ -471,7 +471,7 @@ class Search:
         return energy + off_seed(own, query, self.price)
 
     def trail(self, row: Row) -> Trail:
-        """What a ranked entity's energy is made of."""
+        """What a ranked entity's cost is made of."""
         query, price = self.query, self.price
         if row.shown is None:
             own = self._own_words(row.entity)

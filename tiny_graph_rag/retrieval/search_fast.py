@@ -17,9 +17,9 @@ import numpy as np
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, arg-type"
 
-FAR = 1 << 29  # more than any energy, and still an int32
-MASS = 1 << 40  # one mention's walkers: fine enough for hubs, and 64 sums of it stay below 2^46
-TIE_BITS = 30  # of a key: the part below the energy
+FAR = 1 << 29  # more than any cost, and still an int32
+MASS = 1 << 40  # the random walk from one mention: fine enough for hubs, and 64 sums of it stay below 2^46
+TIE_BITS = 30  # of a key: the part below the cost
 MANTISSA = 24  # of those: the leading bits of the damped mass, after 6 bits of its length
 NOT_RETURNED, NOT_CROSSED = 1, 2  # bits of an entity's flags
 OTHERS, ONE_OF_SEEDS = 1, 2  # what a question asks for, where it doesn't ask for just anything
@@ -51,7 +51,7 @@ class Prices(NamedTuple):
 
 
 class RunColumns(NamedTuple):
-    """The graph as both searches read it: typed_adjacency.Runs, and flags of entities. alike: the units of
+    """The graph as both searches read it: typed_adjacency.Runs, and flags of entities. uniform: the units of
     all relations, where they are the same, else 0."""
 
     run_ptr: Any
@@ -63,7 +63,7 @@ class RunColumns(NamedTuple):
     units: Any
     name_rank: Any
     flags: Any
-    alike: int
+    uniform: int
 
 
 class Evidence(NamedTuple):
@@ -200,7 +200,7 @@ def damped(mass: int, strength: int) -> int:
 
 
 def key_of(energy: int, mass: int, strength: int) -> int:
-    """By which answers are ordered: less energy first, then more damped mass."""
+    """By which answers are ordered: less cost first, then more damped mass."""
     return (energy << TIE_BITS) + ((1 << TIE_BITS) - 1 - damped(mass, strength))
 
 
@@ -489,7 +489,7 @@ def follow(
                     continue
             new = met & ~mask
             pays = cost - told(new, speaks, query.weight, query.unexplained)
-            mass = walk.mass * (graph.alike or graph.units[relation]) // strength
+            mass = walk.mass * (graph.uniform or graph.units[relation]) // strength
             if answering:
                 if graph.flags[entity] & NOT_RETURNED:
                     continue
@@ -607,7 +607,7 @@ def turn(number, walk, query, state, items, clock, hops):
 
 
 def settled(bound, query, mentions, answers, marks, energies, masses, shown, clock):
-    """Write the entities with an energy below the bound, which nothing changes any more: energy, mass, the
+    """Write the entities with an cost below the bound, which nothing changes any more: cost, mass, the
     answer shown. -> how many."""
     count = 0
     for y in range(clock.answers):
@@ -622,7 +622,7 @@ def settled(bound, query, mentions, answers, marks, energies, masses, shown, clo
 
 
 def joined(y, mentions, query, answers):
-    """An entity's cheapest explanation over the mentions that reach it: -> energy, mass, the answer shown.
+    """An entity's cheapest explanation over the mentions that reach it: -> cost, mass, the answer shown.
 
     A mention that is left out costs other_seed; one that is taken in costs its own walk and fills its slots.
     """

@@ -130,7 +130,7 @@ def score(run: Any, gold: Any, measures: str | Sequence[Measure | str] | None = 
                     needs=name.kind.needs,
                 )
             )
-    grades, rankings = _as_dicts(gold, alike=True), _as_dicts(run)
+    grades, rankings = _as_dicts(gold, must_agree=True), _as_dicts(run)
     _say_what_differs(rankings, grades)
     judged = judged_dicts(rankings, grades)
     columns = columns_of(judged, wanted)
@@ -185,7 +185,7 @@ def evaluate_predictions(
     cutoffs = [Measure.parse(f"recall@{k}").cutoff for k in ks]
     if split is not None:
         qrels = _of_split(qrels, split)
-    gold, rankings = _as_dicts(qrels, alike=True), _as_dicts(preds)
+    gold, rankings = _as_dicts(qrels, must_agree=True), _as_dicts(preds)
     _say_what_differs(rankings, gold, all_of_gold=False)
     judged = judged_dicts(rankings, {question: gold.get(question, {}) for question in preds})
     rows = []
@@ -300,9 +300,9 @@ def _looked_up(rankings: Iterable[Scores], gold: Iterable[Grades]) -> tuple[Ints
     return np.array(places, dtype=np.int64), np.array(ranks, dtype=np.int64)
 
 
-def _as_dicts(table: Any, *, alike: bool = False) -> dict[str, dict[str, Any]]:
+def _as_dicts(table: Any, *, must_agree: bool = False) -> dict[str, dict[str, Any]]:
     """{question: {document: number}} of a DataFrame, of dictionaries, or of lists of pairs; of duplicates the
-    best counts. alike: raise UsageError where duplicates say different things.
+    best counts. must_agree: raise UsageError where duplicates say different things.
     """
     if hasattr(table, "columns"):
         missing = [name for name in ("query_id", "doc_id", "score") if name not in table.columns]
@@ -319,7 +319,7 @@ def _as_dicts(table: Any, *, alike: bool = False) -> dict[str, dict[str, Any]]:
         for question, document, value in triples:
             mine = found.setdefault(question, {})
             if mine.setdefault(document, value) is not value:
-                _again(mine, question, document, value, alike=alike)
+                _again(mine, question, document, value, must_agree=must_agree)
         return found
     if not isinstance(table, Mapping):
         raise UsageError(
@@ -330,29 +330,29 @@ def _as_dicts(table: Any, *, alike: bool = False) -> dict[str, dict[str, Any]]:
             )
         )
     return {
-        question: row if isinstance(row, (dict, Mapping)) else _of_pairs(row, question, alike=alike)  # type: ignore[misc]
+        question: row if isinstance(row, (dict, Mapping)) else _of_pairs(row, question, must_agree=must_agree)  # type: ignore[misc]
         for question, row in table.items()
     }
 
 
-def _of_pairs(pairs: Iterable[tuple[str, float]], question: Any, *, alike: bool) -> dict[str, float]:
+def _of_pairs(pairs: Iterable[tuple[str, float]], question: Any, *, must_agree: bool) -> dict[str, float]:
     found: dict[str, float] = {}
     try:
         for document, value in pairs:
             if found.setdefault(document, value) is not value:
-                _again(found, question, document, value, alike=alike)
+                _again(found, question, document, value, must_agree=must_agree)
         sum(found.values())  # fails for what is no number: of bare documents of two letters, say
     except (TypeError, ValueError) as error:
         raise UsageError(said("wanted (document, score) pairs, each score a number")) from error
     return found
 
 
-def _again(mine: dict[Any, Any], question: Any, document: Any, value: Any, *, alike: bool) -> None:
+def _again(mine: dict[Any, Any], question: Any, document: Any, value: Any, *, must_agree: bool) -> None:
     """A document that stands there already, and its value here. NaN stays, to be refused in its own words."""
     first = mine[document]
     if first != first or first == value:
         return
-    if alike and value == value:
+    if must_agree and value == value:
         raise UsageError(
             said(
                 "{document} has grades {first} and {value} for question {question}; wanted one",

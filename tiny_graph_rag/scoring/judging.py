@@ -247,7 +247,7 @@ def _on_graph(
             by_id = rows.get(place.id)
             known[bare] = index.resolve(place.name or place.id)[0] if by_id is None else (by_id,)
             if not known[bare]:
-                # What graph and run name alike is a hit, also where the graph lacks it.
+                # What graph and run both name is a hit, also where the graph lacks it.
                 code = next((wanted[name] for name in map(fold, place[:2]) if name in wanted), None)
                 if code is None:
                     code = strangers.setdefault(place.key, len(strangers))
@@ -304,15 +304,15 @@ def _on_graph(
             subgraph=returned_subgraph(ends_on(graph, index), table),
         )
 
-    borne = _borne(judgments, len(graph))
-    return replace(_stretch(questions, run, rankings, judgments, label, facts), borne=borne)
+    has_name = _borne(judgments, len(graph))
+    return replace(_stretch(questions, run, rankings, judgments, label, facts), has_name=has_name)
 
 
 def _borne(judgments: Judgments, entities: int) -> NDArray[np.bool_]:
     """(items,): whether any of the graph's entities can fill the item."""
-    borne = np.zeros(len(judgments.grades), dtype=bool)
-    borne[judgments.pair_items[judgments.pair_keys % max(judgments.universe, 1) < entities]] = True
-    return borne
+    has_name = np.zeros(len(judgments.grades), dtype=bool)
+    has_name[judgments.pair_items[judgments.pair_keys % max(judgments.universe, 1) < entities]] = True
+    return has_name
 
 
 def _stretch(

@@ -34,8 +34,8 @@ class Stretch:
 
     order: the place of each question in the gold set, where stretches come in another order.
     duplicates: lines of the run that were dropped. references: of each question, (name, grade, ids of the
-    entities that fill it, level, item) a reference. names: in place of labels and references. borne: (items,)
-    whether an entity of the graph bears the reference, None without a graph.
+    entities that fill it, level, item) a reference. names: in place of labels and references. has_name:
+    (items,) whether an entity of the graph has the reference, None without a graph.
     """
 
     ids: Sequence[str]
@@ -49,7 +49,7 @@ class Stretch:
     order: NDArray[np.int64] | None = None
     duplicates: int = 0
     names: Names | None = None
-    borne: NDArray[np.bool_] | None = None
+    has_name: NDArray[np.bool_] | None = None
 
 
 _PARTS = ("_also", "_scores", "_weights", "_ceilings", "_relevant", "_retrieved", "_answered", "_order")

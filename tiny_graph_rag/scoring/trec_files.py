@@ -95,7 +95,7 @@ class TrecRun:
         passes = max(1, math.ceil(lines / LINES_A_PASS))
 
         def texts(starts: Integers, lengths: Integers) -> list[str]:
-            # Opened anew: the last stretch is still used when this generator has ended.
+            # Opened again: the last stretch is still used when this generator has ended.
             with self.path.open("rb") as stream:
                 parts = []
                 for at, length in zip(starts.tolist(), lengths.tolist(), strict=True):
@@ -220,7 +220,7 @@ def last_begin(block: NDArray[np.uint8], *, whole_questions: bool) -> int:
 
 
 def _in_turn(questions: Ints) -> Ints:
-    """Each question of the lines as often as its lines begin anew."""
+    """Each question of the lines as often as its lines begin again."""
     return np.asarray(questions[begins(questions)])
 
 

@@ -65,7 +65,7 @@ class GoldTable:
             raise AnotherWay
         grades = written.numbers()
         column, names = block.column(0), block.column(2)
-        starts = np.flatnonzero(np.append(True, column.changes()))  # where a question's lines begin (anew)
+        starts = np.flatnonzero(np.append(True, column.changes()))  # where a question's lines begin (again)
         heads = column.at(starts)
         hashes = heads.hashes()
         different, first, group = _grouped(hashes)

@@ -1,7 +1,7 @@
-"""Finds a question's judged documents: a small table of slots for each question, beside its neighbours'.
+"""Finds a question's judged documents: a small table of slots for each question, next to its neighbours'.
 
 Lines of one question look into one short stretch of memory, whatever the size of the gold set; most documents
-that nobody judged are told by an empty slot.
+that nobody judged are marked by an empty slot.
 """
 
 from __future__ import annotations

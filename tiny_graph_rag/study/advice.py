@@ -20,7 +20,7 @@ from tiny_graph_rag.study.waterfall import RETURNED, WITHIN_HOPS
 
 WORTH_SAYING = 0.02  # of recall: less is not worth anybody's afternoon
 LINKING_GAIN = 0.05  # of recall@k, from gold seeds in place of linked ones
-TIES_RANGE = 0.05  # between the worst and the best order of equals
+TIES_RANGE = 0.05  # between the worst and the best order of equal scores
 SURE = 0.05  # of the p of a trial
 WITHIN = 0.9  # share of what lies beyond the hops that the recommended hop count reaches
 
@@ -252,7 +252,7 @@ def better_linking(found: Explanation) -> Iterator[Advice]:
 
 
 def arbitrary_order(found: Explanation) -> Iterator[Advice]:
-    """Ties that another order of equals would turn into another result."""
+    """Ties that another order of equal scores would turn into another result."""
     each_range = ((str(name), best - worst) for name, (worst, best) in found.ties.measures.items())
     spread = {measure: range_ for measure, range_ in each_range if not math.isnan(range_)}
     if not spread:

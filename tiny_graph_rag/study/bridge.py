@@ -2,7 +2,7 @@
 question.
 
 Without a model: names and aliases of the graph are looked for in each text, as linking looks for them in a
-question. What answer and evidence name alike is nearly always meant; the rest is for somebody to judge.
+question. What answer and evidence both name is nearly always meant; the rest is for somebody to judge.
 """
 
 from __future__ import annotations

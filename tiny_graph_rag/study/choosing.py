@@ -145,7 +145,8 @@ def _order(gains: Table, hops: Sequence[int | None]) -> tuple[list[int], int]:
 
 
 def _alike(gains: Table, chosen: int, groups: Groups | None, seed: int, span: float) -> int:
-    """How many other settings can't be told apart from the chosen one, each tested against it (Holm)."""
+    """How many other settings do not differ significantly from the chosen one, each tested against it
+    (Holm)."""
     ps = [
         difference_p(gains[chosen] - gains[row], seed=seed, draws=DRAWS, groups=groups, span=span)
         for row in range(len(gains))

@@ -123,7 +123,7 @@ class Comparison:
     __repr__ = short_repr
 
     def verdicts(self) -> tuple[Told, ...]:
-        """One sentence a system: better, worse, or not to be told apart, and by how much."""
+        """One sentence a system: better, worse, or no significant difference, and by how much."""
         return tuple(self._verdict(place) for place in range(1, len(self.systems)))
 
     def _verdict(self, place: int) -> Told:

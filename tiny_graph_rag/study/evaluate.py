@@ -119,7 +119,7 @@ def evaluate(
 ) -> Evaluation:
     """Run the configured linker and retriever over a gold set and score what they return.
 
-    progress is told how many questions are done. linker_for: makes the linker; one that asks a model is
+    progress gets how many questions are done. linker_for: makes the linker; one that asks a model is
     given it there. retriever_for: the same for the retriever. every_kind: add the default measures of
     relations and of passages where both retriever and gold set name some.
 

@@ -1,7 +1,7 @@
 """Candidates for questions that nobody has judged: pooled from several retrievers, as TREC pools its runs.
 
 A pool is a proposal: what no retriever found stands in none, so a set judged from pools alone favours the
-retrievers that filled them. `curate` therefore searches all entities beside the pool.
+retrievers that filled them. `curate` therefore searches all entities next to the pool.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def recommend(
     linker_for: LinkerMaker = make_linker,
     progress: Callable[[int], None] = lambda done: None,
 ) -> Recommended:
-    """Pool the first `pool` entities of each retriever. progress is told how many retrievers are done.
+    """Pool the first `pool` entities of each retriever. progress gets how many retrievers are done.
 
     Raises UsageError for a retriever that can't be made.
     """

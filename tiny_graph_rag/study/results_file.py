@@ -70,7 +70,7 @@ def read_results(path: Path, commands: Sequence[str], record: Any = None) -> Any
 
 
 def decoded(path: Path, commands: Sequence[str], record: Any = None) -> tuple[bytes | memoryview, Any]:
-    """`read_results` beside the JSON that it was decoded from."""
+    """`read_results` next to the JSON that it was decoded from."""
     raw: bytes | memoryview = memoryview(mapped(path))
     try:
         theirs = upstream_document(path, raw)
@@ -202,7 +202,7 @@ def _system(found: Any, path: Path) -> System:
 
 
 def _settings(found: Any) -> dict[str, Any]:
-    """What decides the figures, spelled as in config.yaml; a foreign run was not made by our settings."""
+    """What decides the figures, spelled as in config.yaml; an external run was not made by our settings."""
     always = {"graph": found.graph.name if found.graph else None, "package version": found.package_version}
     if found.kind == "score":
         return {"run": found.run.name if found.run else None} | always

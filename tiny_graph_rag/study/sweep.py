@@ -166,7 +166,7 @@ def sweep(
 ) -> Sweep:
     """Score every retriever at every hop limit and cutoff of the plan.
 
-    progress is told how many questions are done, over all runs. Raises ServiceError where a question could
+    progress gets how many questions are done, over all runs. Raises ServiceError where a question could
     not be linked: what is recommended on the rest would be worth little.
     """
     started = time.perf_counter()

@@ -23,7 +23,7 @@ from tiny_graph_rag.run import Run
 class Ties:
     """questions: those with gold whose ranks k and k + 1 tie; rate: their share of all with gold.
 
-    measures: the (worst, best) mean that another order of equals could give.
+    measures: the (worst, best) mean that another order of equal scores could give.
     """
 
     cutoff: int

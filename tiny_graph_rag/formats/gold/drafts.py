@@ -46,7 +46,7 @@ class Candidate:
 @dataclass(frozen=True, slots=True)
 class Draft:
     """example: the question with the judgments it came with, if any. differ: in [0, 1], how little the
-    retrievers agree on it; first: its place among those to judge first, None where it is none of them.
+    retrievers agree on it; first: its place among those to judge first, None where it is not among them.
     like: ids of earlier questions that ask nearly the same. seedless: nothing in it names an entity."""
 
     example: Example

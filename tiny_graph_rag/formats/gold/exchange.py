@@ -2,7 +2,7 @@
 
 `jsonl` and `json` hold everything, `sheet` all but relationships and one's own fields. `rag` holds question
 type, difficulty, category and relevant, highly relevant and bad chunks; `trec`, `table` and `contest`
-judgments alone. What a format can't hold is told by `lost`, so that nobody loses a tag unheard.
+judgments alone. What a format can't hold is given by `lost`, so that nobody loses a tag unheard.
 """
 
 from __future__ import annotations

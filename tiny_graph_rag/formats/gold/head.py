@@ -1,6 +1,6 @@
 """What a gold set says of all its questions (`metadata`, a schema's version), where its format can't hold it.
 
-A file that is one object holds it itself. Beside any other lies `NAME.metadata.json`.
+A file that is one object holds it itself. Next to any other lies `NAME.metadata.json`.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: boo
     """The record under our own names. names: keys of NAMES_OR_ANSWER that hold names of entities.
 
     A field that stands under our own name in a record of ours is left as it is, right or wrong: what is wrong
-    with it is said later. table: cells are text, with several values between `;`, `|` or line breaks.
+    with it is reported later. table: cells are text, with several values between `;`, `|` or line breaks.
     """
     if not table and "reference_entities" in row and _says_ours(tuple(row)):
         return dict(row)
@@ -199,10 +199,10 @@ def _spellings(keys: Mapping[str, str], names: frozenset[str], *, own: bool) -> 
     spelled["ground_truth"] += tuple(key for key in NAMES_OR_ANSWER if key not in as_names)
     answered = any(key in keys for key in (*spelled["ground_truth"], "reference_contexts", "evidence"))
     if not own and not is_named and not as_names and (answered or "query" not in keys):
-        spelled["context"] = ("앞_대화",)  # beside an answer, `context` is what it stands in
+        spelled["context"] = ("앞_대화",)  # next to an answer, `context` is what it stands in
     if any(key in keys for key in RESPONSE_KEYS) or (
         "answer" in keys and any(key in keys for key in ("ground_truth", "ground_truths", "reference"))
-    ):  # a run's own answers and what it retrieved stand beside the gold
+    ):  # a run's own answers and what it retrieved are in the gold file
         retrieved = ("contexts", "context")
         spelled["reference_texts"] = tuple(k for k in spelled["reference_texts"] if k not in retrieved)
     return spelled

@@ -23,7 +23,7 @@ _PLAIN = ("id", "query", "group")  # one value a cell
 _REQUIRED = ("query", "reference_entities")
 _SIGNS = {"tags": ",;|\n", "ground_truth": "|\n", "context": "\n", "reference_texts": "\n"}
 _NAMES_SIGNS = ";|\n"
-_NO_QUESTION = ("text", "input", "messages")  # a column of a run too, where ids of documents stand beside it
+_NO_QUESTION = ("text", "input", "messages")  # a column of a run too, where ids of documents are next to it
 
 
 def is_sheet(head: Head) -> bool:

@@ -41,8 +41,8 @@ def read_graph(
     """Load a knowledge graph of any known writer from its file or its folder.
 
     Raises GraphError with everything that is wrong with it. cache: the folder that keeps loaded graphs
-    (graph/cache.py); None always reads the files. say: told what is done where that takes minutes. columns:
-    what the user calls the columns, else what `NAME-columns.yaml` beside the graph says.
+    (graph/cache.py); None always reads the files. say: called with what is done where that takes minutes.
+    columns: what the user calls the columns, else what `NAME-columns.yaml` next to the graph says.
     """
     columns = columns or columns_beside(path)
     format, paths = found_at(path) if columns is None else found_with(path, columns)
@@ -158,7 +158,7 @@ def _snapshot(url: str, query: str | None, cache: Path) -> Path:
 
 
 def columns_beside(path: Path) -> Columns | None:
-    """What `NAME-columns.yaml` beside a graph calls its columns; None where there is none."""
+    """What `NAME-columns.yaml` next to a graph calls its columns; None where there is none."""
     home = path if path.is_dir() else path.parent
     beside = home / f"{graph_name(path)}{COLUMNS_ENDING}"
     if not beside.is_file():
@@ -258,13 +258,13 @@ def _graphs_in(folder: Path) -> list[tuple[GraphFormat, tuple[Path, ...]]]:
 
 
 def _lies_beside(path: Path) -> Said | None:
-    """What to say of a file that a writer leaves beside its graph; None of any other."""
+    """What to say of a file that a writer leaves next to its graph; None of any other."""
     for format in _formats():
         if path.is_file() and any(path.match(pattern) for pattern in format.besides):
             return said(
                 "{name} is a file that {writer} keeps next to its graph. The graph is {graph}: name it, "
-                "or its "
-                "folder, with -g. If a database holds the graph, export it from there",
+                "or its folder, "
+                "with -g. If a database holds the graph, export it from there",
                 name=path.name,
                 writer=format.name,
                 graph=format.graph_file,

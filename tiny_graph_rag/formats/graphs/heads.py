@@ -85,7 +85,7 @@ class GraphFormat:
 
     folders: where below the named folder to look. together: all files of all patterns are read as one.
     suffixes: whose broken files are this format's to complain about. besides: patterns of what its writer
-    leaves beside the graph, which is no graph. takes_columns: whether `read` takes what the user calls
+    leaves next to the graph, which is no graph. takes_columns: whether `read` takes what the user calls
     columns (`--columns`) after the paths. tables: the tables that belong together of a folder, or with a
     file, for those whose names no pattern holds. elsewhere: where else below the named folder its files may
     lie, as that folder

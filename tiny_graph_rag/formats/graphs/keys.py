@@ -90,7 +90,7 @@ CHUNK_KEYS = (
     "textunitids", "tripletsourceid", "sourcefile", "sourcedoc", "sourcedocument", "docid", "documentid",
     "source",
 )  # fmt: skip
-# Words for both ends. Pairs are tried in this order, so a `source` beside `subject` and `object` is no end.
+# Words for both ends. Pairs are tried in this order, so a `source` next to `subject` and `object` is no end.
 PAIRS = (
     ("subject", "object"), ("subj", "obj"), ("head", "tail"), ("source", "target"), ("src", "dst"),
     ("src", "tgt"), ("source", "destination"), ("source", "dest"), ("src", "dest"), ("src", "target"),
@@ -238,7 +238,7 @@ def end_of(column: str) -> list[End]:
 
 
 def _rest(words: tuple[str, ...], word: str) -> tuple[str, ...] | None:
-    """What a column says beside the word for its end; None where the word is not there."""
+    """What a column says next to the word for its end; None where the word is not there."""
     if words[:1] == (word,):
         return words[1:]
     if len(words) > 1 and words[-1] == word:
@@ -350,7 +350,7 @@ def _add_label(roles: dict[str, str], column: str, values: Values | None) -> Non
         roles[column] = TYPE
     elif any(key_of(other) != "title" for other in named):
         roles[column] = DETAIL
-    else:  # a title beside a label is what a page shows of it
+    else:  # a title next to a label is what a page shows of it
         for other in named:
             roles[other] = DETAIL
         roles[column] = NAME
@@ -358,7 +358,7 @@ def _add_label(roles: dict[str, str], column: str, values: Values | None) -> Non
 
 def _add_name(roles: dict[str, str], columns: Sequence[str], values: Values | None) -> None:
     """A name by its looks: `username`, `name_en`, `entity_text`; where ids are numbers, the first short texts
-    of which few are alike."""
+    of which few are equal."""
     left = [column for column in columns if column not in roles or roles[column] == DETAIL]
     for column in left:
         words = words_of(column)

@@ -26,7 +26,7 @@ from tiny_graph_rag.messages import Said, said
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.building import GraphColumns
 
-LOOKED_AT_BYTES = 1 << 28  # of a file that is none of ours: looking takes five times its size
+LOOKED_AT_BYTES = 1 << 28  # of a file that is not ours: looking takes five times its size
 IN_PIECES_FROM_BYTES = 1 << 19  # below, loading the decoder takes longer than it saves
 
 # The modules that decode are imported where they are used: a graph from the cache needs none of them.
@@ -67,7 +67,7 @@ def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
 
 
 def _is_of_others(path: Path) -> bool:
-    """Whether entities stand beside relations whose ends are called otherwise than here."""
+    """Whether entities are next to relations whose ends are called otherwise than here."""
     from tiny_graph_rag.formats.graphs.listed import lists_of
 
     try:

@@ -182,7 +182,7 @@ def read_export(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
 def _files(
     folder: Path, keys: dict[str, str], ends: dict[str, tuple[str, str]]
 ) -> Iterator[tuple[str, str, list[str], dict[str, str]]]:
-    """Table, file, the columns after the ends, and what else is said of the file."""
+    """Table, file, the columns after the ends, and what else is reported of the file."""
     copy = folder / "copy.cypher"
     commands = list(_COPY.finditer(decode_utf8(read_bytes(copy), copy))) if copy.is_file() else []
     for command in commands:

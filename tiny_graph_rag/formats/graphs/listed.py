@@ -413,7 +413,7 @@ def _is_lists(value: Any) -> bool:
 
 
 def _are_relations(values: Any) -> bool:
-    """Not the names of relation types, which some list beside them."""
+    """Not the names of relation types, which some list next to them."""
     if isinstance(values, dict):
         return bool(values) and all(isinstance(value, dict) for value in values.values())
     return isinstance(values, list) and (not values or not isinstance(values[0], str))
@@ -464,7 +464,7 @@ def _of_lists(relations: list[Any], listed: Rows | None) -> list[Any]:
 
 
 def flat(records: list[Any]) -> list[Any]:
-    """Records with what stands under `properties`, `data` and the like beside their other keys."""
+    """Records with what stands under `properties`, `data` and the like next to their other keys."""
     there = set(_columns(records))
     inner = [
         key

@@ -1,4 +1,4 @@
-"""MS GraphRAG: `entities` and `relationships`, as Parquet (0.x to 3.x) or as CSV (3.x), beside each other.
+"""MS GraphRAG: `entities` and `relationships`, as Parquet (0.x to 3.x) or as CSV (3.x), next to each other.
 
 Ends are titles; in old versions names or ids. Where a title stands in several rows (of different types), its
 relations go to the first. A parquet pair that `convert` wrote is read by the same names and keeps its ids.

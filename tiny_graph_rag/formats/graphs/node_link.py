@@ -1,6 +1,6 @@
 """Node-link JSON: what networkx writes (`links` or `edges`), and Graphify's `graph.json`.
 
-Graphify's labels are not unique: where several nodes bear one, each can also be named by its id. Its older
+Graphify's labels are not unique: where several nodes have one, each can also be named by its id. Its older
 files are undirected and keep an edge's direction in `_src` and `_tgt`. `hyperedges` join more than two nodes
 and are counted as dropped.
 """
@@ -73,17 +73,17 @@ def read_graphify(paths: Sequence[Path]) -> KnowledgeGraph:
     rows = Rows(paths[0], "Graphify")
     document = json_of(paths[0])
     nodes, links = (_records(document, keys, paths[0]) for keys in (("nodes",), ("links", "edges")))
-    borne = Counter(text_of(node.get("label")) for node in nodes if isinstance(node, dict))
+    has_name = Counter(text_of(node.get("label")) for node in nodes if isinstance(node, dict))
     is_kept = any(
         isinstance(link, dict) and "_src" in link for link in links
-    )  # the direction, beside the ends
+    )  # the direction, next to the ends
     if is_kept:
         links = [_without_ends(link) for link in links]
     is_directed = is_kept or document.get("directed") is not False
     lists = Lists(nodes, links, is_directed, ("nodes[{}]", "links[{}]"))
     fill(rows, lists, own_nodes=GRAPHIFY_NODES, own_edges=GRAPHIFY_EDGES)
     for id, row in rows.known.items():
-        if rows.names[row] and borne[rows.names[row]] > 1:
+        if rows.names[row] and has_name[rows.names[row]] > 1:
             rows.aliases[row] = [id]
     count_hyperedges(rows, document)
     return rows.graph()

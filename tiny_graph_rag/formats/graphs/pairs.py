@@ -233,7 +233,7 @@ def _fill_labels(records: list[dict[str, Any]], columns: list[str], label: str, 
 
 
 def _apart(nodes: Sequence[Table], edges: Sequence[Table]) -> None:
-    """Ids of several id spaces (`:ID(Person)`, `:ID(Film)`), which may be alike, with their space before
+    """Ids of several id spaces (`:ID(Person)`, `:ID(Film)`), which may be equal, with their space before
     them.
     """
     spaces = {

@@ -1,6 +1,6 @@
 """Property graphs: nodes with labels and properties, of which a part is the lexical layer.
 
-Graph-RAG tools keep documents and chunks of text as nodes beside the entities. Those are no answers to a
+Graph-RAG tools keep documents and chunks of text as nodes next to the entities. Those are no answers to a
 question: they are dropped and counted, by label; an edge between a chunk and an entity says which chunks the
 entity stands in, and becomes its source chunks.
 """

@@ -1,4 +1,5 @@
-"""Foreign graph files on their way into columns: every reader fills one `Rows`, and accounts for it.
+"""Graph files of other programs on their way into columns: every reader fills one `Rows`, and accounts for
+it.
 
 A reader says of each column of its file what it becomes (a role), of everything else that it is dropped and
 why; `stats` shows both. What no role takes is kept as the entity's or the relation's own detail.
@@ -250,7 +251,7 @@ class Rows:
 
 
 def detail_text(details: Mapping[str, Any] | None) -> str:
-    """JSON of what no column takes; "" where there is nothing. Values that JSON lacks are told as text."""
+    """JSON of what no column takes; "" where there is nothing. Values that JSON lacks are written as text."""
     return json.dumps(details, ensure_ascii=False, default=str) if details else ""
 
 

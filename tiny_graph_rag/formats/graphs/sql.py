@@ -1,6 +1,6 @@
 """SQLite and DuckDB files: tables of entities and tables of relations.
 
-Which they are is told by `--columns nodes=TABLE,edges=TABLE`, else by their names and columns; tables that
+Which they are is given by `--columns nodes=TABLE,edges=TABLE`, else by their names and columns; tables that
 foreign keys of the relations point to hold entities. Files are opened to be read only.
 """
 

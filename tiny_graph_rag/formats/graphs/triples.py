@@ -450,7 +450,7 @@ def _cells(column: pyarrow.ChunkedArray, clean: Callable[[str], str]) -> pyarrow
 
 
 def _told(types: Categories, rows: NDArray[np.int32], told: Categories) -> Categories:
-    """Types of entities once some lines told theirs: of several of a name the last counts."""
+    """Types of entities once some lines gave theirs: of several of a name the last counts."""
     last = np.full(len(types), -1, dtype=np.int32)
     known = rows >= 0
     last[rows[known]] = told.codes[known]

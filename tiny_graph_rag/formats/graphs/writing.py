@@ -1,6 +1,6 @@
 """Writing a graph for other programs: KG JSON, GraphML, node-link JSON, triples, a pair of Parquet files.
 
-What each of them holds is read back by the readers beside this module: names, types, descriptions, aliases,
+What each of them holds is read back by the readers next to this module: names, types, descriptions, aliases,
 source chunks, weights and details survive in all but triples, which hold names, types, descriptions and
 weights.
 """

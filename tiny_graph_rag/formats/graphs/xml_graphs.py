@@ -159,7 +159,7 @@ def read_gexf(path: Path) -> XmlGraph:
 
 
 class _UnusableError(Exception):
-    """Told by a handler; `_parse` adds the place."""
+    """Raised by a handler; `_parse` adds the place."""
 
 
 def _needed(attributes: Attributes, name: str, tag: str) -> str:

@@ -160,7 +160,7 @@ def _read_kind(
     place: str,
     problems: list[Said],
 ) -> None:
-    """The items of a question's list, where it has one; what is none is told in `problems`."""
+    """The items of a question's list, where it has one; what is none is reported in `problems`."""
     name = next((name for name in names if isinstance(row.get(name), list)), None)
     if name is None:
         return
@@ -174,7 +174,7 @@ def _read_kind(
 
 
 def places_of(values: Iterable[Any], place: str, problems: list[Said]) -> list[Retrieved]:
-    """Names, [name, score] pairs and objects as places; what is none of these is told in `problems`."""
+    """Names, [name, score] pairs and objects as places; anything else is reported in `problems`."""
     return [
         problem for problem in (entity_of(value, place, problems) for value in values) if problem is not None
     ]

@@ -48,7 +48,7 @@ HOST = "127.0.0.1"
 PORTS = range(8700, 8900)  # one of these by the draft's name, so that a window finds its server again
 MOST_FOUND = 20
 MOST_RELATIONS = (
-    60  # of an entity, those of the fewest kind first: a hub's hundreds alike would hide the rest
+    60  # of an entity, those of the fewest kind first: a hub's hundreds of equal ones would hide the rest
 )
 LARGEST_BODY = 1 << 16
 BODY_SECONDS = 10  # that a request's body may take to come
@@ -126,7 +126,9 @@ class CurationServer:
             else:
                 try:
                     response = await handler(request)
-                except Exception as error:  # a mistake of ours ends one request, and is said in its window
+                except (
+                    Exception
+                ) as error:  # a mistake of ours ends one request, and is reported in its window
                     response = _error(f"internal error: {type(error).__name__}: {error}", 500)
             response.headers["Content-Security-Policy"] = _POLICY
             response.headers["X-Content-Type-Options"] = "nosniff"

@@ -89,7 +89,7 @@ def spent(item: Spent) -> dict[str, Any]:
 
 
 def judged_scores() -> set[str]:
-    """The scores that a judge gives: beside each stands how many verdicts failed."""
+    """The scores that a judge gives: next to each stands how many verdicts failed."""
     return {ACCURACY, *(name for _, rubric in JUDGES.items() for name in rubric.scores)}
 
 

@@ -1,4 +1,4 @@
-"""What every results file holds alike: its head, rows one a line, means, counts and seconds."""
+"""What every results file has in common: its head, rows one a line, means, counts and seconds."""
 
 from __future__ import annotations
 

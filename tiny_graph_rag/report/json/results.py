@@ -301,7 +301,8 @@ def _kinds(evaluation: Evaluation, row: int) -> dict[str, Any]:
 
 
 def confusions(evaluation: Evaluation, questions: range) -> Iterator[tuple[list[int], list[int], list[str]]]:
-    """Of each question the entities that the first k hold rightly and wrongly, and the references missed."""
+    """Of each question the entities that the first k hold correctly and wrongly, and the references
+    missed."""
     judged, cutoff = evaluation.judged, evaluation.config.evaluation.top_k
     block = slice(questions.start, questions.stop)
     rows, items = judged.rows[block, :cutoff], judged.items[block, :cutoff]

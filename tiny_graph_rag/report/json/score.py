@@ -112,9 +112,9 @@ def written(stretch: Stretch, wish: Wish) -> Written:
     if stretch.names is not None:
         return Written(brief_lines(stretch, stretch.names, columns, wish.cutoff), [], collected, listed)
     lines, mentioned = [], dict[str, None]()
-    found_why = None if stretch.borne is None else listed.add(stretch.judged, stretch.borne)
+    found_why = None if stretch.has_name is None else listed.add(stretch.judged, stretch.has_name)
     for item in question_rows(stretch, columns, wish.cutoff, wish.shown, found_why):
-        if stretch.borne is not None:
+        if stretch.has_name is not None:
             mentioned.update(dict.fromkeys(entity.id for entity in item.ranked))
             for reference in item.references:
                 mentioned.update(dict.fromkeys(reference.entity_ids))

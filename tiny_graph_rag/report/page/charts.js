@@ -1,6 +1,6 @@
 // A line chart over a few whole numbers (hops), from 0 to 1.
 
-// lines: [{name, dashed, points: [{x, y, low, high}]}]; the table beside the chart says the same in words.
+// lines: [{name, dashed, points: [{x, y, low, high}]}]; the table next to the chart says the same in words.
 function lineChart(lines, xName) {
   const xs = [...new Set(lines.flatMap((line) => line.points.map((point) => point.x)))].sort((a, b) => a - b);
   const narrow = innerWidth < 600;  // drawn as wide as the screen is, so that words keep their size

@@ -47,7 +47,7 @@ const VERDICTS = {
   hit: "hit",
   ranked_below_k: "ranked below k",
   below_depth: "below depth",
-  not_in_run: "not in run",
+  not_in_run: "not returned",
   beyond_hops: "beyond hops",
   filtered: "filtered",
   below_min_score: "below min-score",

@@ -1,6 +1,6 @@
 // One question, opened: its mentions, its walk, its ranking, what became of each reference, the answer.
 
-// other: the system beside this one, with what became of the same question there, where there is one.
+// other: the system next to this one, with what became of the same question there, where there is one.
 function questionView(data, row, back, other = null) {
   const question = data.question(row);
   const beside = other?.at(question.id) ?? null;

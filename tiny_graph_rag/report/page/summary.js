@@ -9,20 +9,20 @@ const STEPS = {
   returned: "found by a path within the hops or by another part of the retriever",
   "above min-score": "its score is not below --min-score",
   "within depth": "among the entities returned",
-  "in run": "listed by the run",
+  "in run": "returned at all",
   "room in k": "the first k have room for it",
 };
 
 function masthead(data) {
   const { head } = data;
-  const asked = head.kind === "score" ? null : head.config?.retrieval;  // a foreign run was not made by these settings
+  const asked = head.kind === "score" ? null : head.config?.retrieval;  // an external run was not made by these settings
   const facts = [
     data.extra.title && head.dataset?.name && [t("gold set"), " ", name(head.dataset.name)],
     head.graph && [t("graph"), " ", name(head.graph.name)],
     head.run?.name && [t("run"), " ", name(head.run.name)],
     head.summary && [plural(head.summary.questions, "question")],
     head.summary && asked?.retriever && [head.walked ? `${asked.retriever}, ${plural(asked.hops, "hop")}` : asked.retriever],
-    head.summary && asked?.linker && [t("linked by {linker}", { linker: asked.linker })],
+    head.summary && head.walked && asked?.linker && [t("linked by {linker}", { linker: asked.linker })],
     head.summary?.k && [`k = ${head.summary.k}`],
     head.made?.label && [name(head.made.label, 60)],
     head.made?.at && [head.made.at.replace("T", " ").replace("Z", " UTC")],
@@ -41,7 +41,7 @@ function settings(head) {
   if (!changed.length && !head.made?.command) return null;
   return el("details", { class: "made" }, el("summary", {}, t("How these results were made")),
     head.made?.command && el("pre", {}, el("code", {}, cut(head.made.command, 2000))),
-    changed.length
+    head.kind === "score" ? null : changed.length
       ? el("dl", { class: "settings" }, changed.map(([key, value]) => el("div", {}, el("dt", {}, key), el("dd", {}, el("bdi", {}, cut(typeof value === "string" ? value : JSON.stringify(value), 400))))))
       : el("p", { class: "small" }, t("Every setting is the default.")));
 }
@@ -126,7 +126,7 @@ function countWords(summary) {
   ].filter(Boolean);
 }
 
-// The other systems of the gold set beside this one: means, and the seconds that each took.
+// The other systems of the gold set next to this one: means, and the seconds that each took.
 function methodSection(data) {
   const { methods } = data.extra;
   if (!methods) return null;

@@ -78,7 +78,7 @@ def _figures(documents: Sequence[Document], purpose: str) -> Iterator[tuple[str,
     except UsageError:  # only the data's own letters are worth refusing
         families, language = families_for(letters), ENGLISH
     style: Any = STYLE | {"font.family": families}
-    if len(families) > 1:  # of the second font there may be no bold: better all words alike
+    if len(families) > 1:  # of the second font there may be no bold: better all words the same way
         style["axes.titleweight"] = "normal"
     with matplotlib.rc_context(style):
         with speaking(language):

@@ -66,7 +66,7 @@ def without_markup(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TableColumn:
-    """What rich's columns are told; a pipe heeds `justify` and `min_width`.
+    """What rich's columns are given; a pipe heeds `justify` and `min_width`.
 
     spare: where a terminal is too narrow, the column with the highest is left out first; 0 stays.
     width: exactly so many columns of the terminal, where that was worked out.

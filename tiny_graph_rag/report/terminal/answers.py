@@ -13,7 +13,7 @@ from tiny_graph_rag.study.answer_scores import Answered, AnswerSlice
 
 
 def money(usd: float | None, *, estimated: bool = False) -> str:
-    """Unknown is said, never 0; an estimate carries its sign."""
+    """Unknown is reported, never 0; an estimate carries its sign."""
     return t("unknown") if usd is None else f"{'≈ ' if estimated else ''}${usd:.4f}"
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 WORST_SHOWN = 5  # questions; the page lists them all
 REFERENCES_SHOWN = 3  # missed ones of a question
 BAR = 18  # characters of a full bar: the whole table fits into a hundred columns
-FEW_TIES = 0.01  # below this share of questions the order of equals changes nothing worth a line
+FEW_TIES = 0.01  # below this share of questions the order of equal scores changes nothing worth a line
 
 MEANING = {
     "in graph": "not in the graph",
@@ -53,7 +53,7 @@ MEANING = {
     RETURNED: "not found, by a path or otherwise",
     "above min-score": "below --min-score",
     "within depth": "below --depth",
-    "in run": "not listed by the run",
+    "in run": "not returned",
     ROOM: "more references than k",
     "recall@k": "ranked below k",
 }

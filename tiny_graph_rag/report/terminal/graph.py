@@ -183,8 +183,8 @@ def print_reasons(ranked: Sequence[dict[str, Any]], console: Console) -> None:
         for place, part in enumerate(parts):
             name = f"{rank} {entity['name']} ({entity['score']:.3f})" if place == 0 else ""
             words = ", ".join(part["words"])
-            table.add_row(escape(name), escape(part["what"]), escape(words), f"{part['price']:.3f}")
+            table.add_row(escape(name), escape(t(part["what"])), escape(words), f"{part['price']:.3f}")
         if parts:
-            energy = sum(part["price"] for part in parts)
-            table.add_row("", t("total"), "", f"{energy:.3f}", style="bold", end_section=True)
+            cost = sum(part["price"] for part in parts)
+            table.add_row("", t("total"), "", f"{cost:.3f}", style="bold", end_section=True)
     console.print(table if table.rows else t("this retriever doesn't explain its ranking"))

@@ -27,7 +27,7 @@ def shown(value: float) -> str:
 
 
 def interval(mean: Mean) -> str:
-    """A mean with its 95 % interval: `0.750 .68–.81`, and a ? where the interval is not to be relied on."""
+    """A mean with its 95 % interval: `0.750 .68–.81`, and a ? where the interval is unreliable."""
     if math.isnan(mean.mean):
         return shown(mean.mean)
     if math.isnan(mean.low):  # one value tells nothing of the others
@@ -81,7 +81,7 @@ def _print_table(summary: Summary, console: Console) -> None:
 
 
 def remarks(summary: Summary) -> list[str]:
-    """What a reader must know beside the means: marks, groups, questions without gold, empty lists."""
+    """What a reader must know next to the means: marks, groups, questions without gold, empty lists."""
     overall, lines = summary.overall, []
     means = [mean for part in (overall, *summary.by_tag.values()) for mean in part.measures.values()]
     if not all(mean.reliable for mean in means):

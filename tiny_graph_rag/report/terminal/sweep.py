@@ -38,7 +38,7 @@ MOSTLY_SEEDS = (
 )
 CURVES = 3  # systems whose curves stand side by side
 BAR = 10  # characters of a full bar
-_BAR_SPARE = 100  # the bar says what the figure beside it says
+_BAR_SPARE = 100  # the bar says what the figure next to it says
 _EIGHTHS = "▁▂▃▄▅▆▇█"
 
 
