@@ -17,7 +17,6 @@ PICTURE = ROOT / "docs/pictures/architecture.svg"
 
 # Top to bottom; a room may import from itself and from rooms further down.
 FLOORS = (
-    ("library_studies",),
     ("cli", "library"),
     ("report",),
     ("fixing",),
@@ -36,7 +35,6 @@ FLOORS = (
     ("columns",),
     ("config",),
     ("documents",),
-    ("figures",),
     ("outputs", "results"),
     ("files", "journals", "messages", "registry", "secret", "shown", "errors", "stopping", "version"),
 )
@@ -47,7 +45,6 @@ GROUND = 17  # from this floor down everything may be imported by every room: on
 # is its depth in the imports.
 ROOMS = {
     "cli": (28, "one module per command"),
-    "library_studies": (56, "compare, sweep from Python"),
     "library": (56, "the same from Python"),
     "report": (42, "terminal, page, files"),
     "fixing": (42, "changes that would help"),
