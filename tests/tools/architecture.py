@@ -36,7 +36,6 @@ FLOORS = (
     ("columns",),
     ("config",),
     ("documents",),
-    ("figures",),
     ("outputs", "results"),
     ("files", "journals", "messages", "registry", "secret", "shown", "errors", "stopping", "version"),
 )
