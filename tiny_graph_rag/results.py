@@ -44,7 +44,7 @@ class Dataset(File):
 
 class RunFile(Struct):
     name: str
-    sha256: str
+    sha256: str = ""
     format: str | UnsetType = UNSET
 
 

@@ -57,16 +57,9 @@ def ask(own_folder: Path, run_cli, monkeypatch):
 
     def run(server: ChatServer, *flags: str, exit_code: int = 0):
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        words = [
-            "eval",
-            "--dataset",
-            "story-eval.jsonl",
-            "--judge",
-            "factuality",
-            "--accuracy-model",
-            "small",
-        ]
-        done = run_cli(*words, *flags)
+        own = {"--judge": "factuality", "--accuracy-model": "small"}
+        words = [part for pair in own.items() if pair[0] not in flags for part in pair]
+        done = run_cli("eval", "--dataset", "story-eval.jsonl", *words, *flags)
         assert done.exit_code == exit_code, done.output
         path = own_folder / "data/results/story-eval-results.json"
         return done, json.loads(path.read_text("utf-8")) if path.exists() else None

@@ -20,7 +20,7 @@ def test_init_writes_files_that_the_program_reads_and_never_overwrites(own_folde
     assert len(read_eval_set(own_folder / "data/eval/my-graph-eval.jsonl")) == 8
     config.write_text("retrieval:\n  hops: 4\n")
     again = run_cli("init")
-    assert "config.yaml: is there already, left as it is" in again.stdout
+    assert "config.yaml: already exists, left unchanged" in again.stdout
     assert config.read_text() == "retrieval:\n  hops: 4\n"
 
 

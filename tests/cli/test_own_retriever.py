@@ -270,7 +270,7 @@ def test_what_it_ranks_too_low_is_told_without_advice_that_steers_walks(folder: 
     assert found.returncode == 0, found.stderr
     verdicts = [ref["verdict"] for result in results(folder)["results"] for ref in result["references"]]
     assert verdicts == ["ranked_below_k"] * 3 + ["not_in_graph"]
-    assert "the retriever ranks others first" in found.stdout
+    assert "retrieved but ranked below k. A larger --top-k includes them." in found.stdout
     assert "vocabulary file" not in found.stdout
 
 
@@ -304,7 +304,7 @@ def test_asked_again_it_is_told_where_the_order_changes(folder: Path) -> None:
     assert found.returncode == 0, found.stderr
     assert "asked 2 times, 1 of 3 questions got different rankings, such as 'a'" in found.stdout
     # Of a, Dover stands first, then third; of b, Ann second both times and Ben third; c has none of its own.
-    assert "over 2 rounds: recall@2 0.167 to 0.500, mrr 0.278 to 0.500" in found.stdout
+    assert "over 2 runs: recall@2 0.167 to 0.500, mrr 0.278 to 0.500" in found.stdout
     refused = run("bfs", "--repeat", "2")
     assert (refused.returncode, refused.stdout) == (2, "")
 

@@ -62,7 +62,7 @@ def test_flaws_are_loaded_as_far_as_sound_and_counted(tmp_path: Path) -> None:
     graph = read_graph(write(tmp_path / "a-KG.json", document))
     counted = {kind.split(" (")[0]: count for kind, count, _ in graph.notes.found}
     assert counted == {
-        "ambiguous names entities": 1,
+        "names of more than one entity": 1,
         "relations with a negative or non-finite weight": 2,
         "relations left out because an endpoint does not exist": 1,
         "self-loops": 1,

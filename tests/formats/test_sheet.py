@@ -109,7 +109,7 @@ def test_missing_names_of_a_sheet_are_proposed_as_lines(
     (own_folder / "data/eval").mkdir(parents=True, exist_ok=True)
     sheet(own_folder / "data/eval/a.csv", "question,references,tags", "Whom does Ann know?,Bertramm,x")
     told = run_cli("validate", "--dataset", "a.csv", "-g", "a-KG.json", "--fix-suggestions", "fixed.jsonl")
-    assert "1 of 1 missing names renamed" in told.stdout
+    assert "1 of 1 missing names replaced" in told.stdout
     (fixed,) = read_eval_set(own_folder / "fixed.jsonl")
     assert (fixed.reference_entities, fixed.tags) == (("Bertram",), ("x",))
 

@@ -28,7 +28,7 @@ def test_the_best_connected_come_first_and_the_rest_is_named(graph):
     assert len(core.relations) == 3  # Hub–a, Hub–b, a–b
     assert core.left_out == (
         "3 entities with the fewest relations",
-        "3 relations to what is not drawn, or from an entity to itself",
+        "3 relations to entities that are not drawn, or from an entity to itself",
     )
 
 

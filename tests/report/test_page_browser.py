@@ -442,7 +442,7 @@ def test_two_results_stand_side_by_side_with_what_flipped(browser, beside):
     with pages.opened(browser, beside) as found:
         page = found.page
         page.locator(".row", has_text="dread").click()
-        text = page.locator(".beside").inner_text()
+        text = page.locator(".compared-with").inner_text()
         assert "beyond hops → " in " ".join(text.split())
         assert "rank" in text
         assert page.locator(".row", has_text="dread").locator(".flip.won").count() == 1

@@ -112,7 +112,7 @@ def test_all_questions_are_one_call_and_a_second_run_makes_none(
     assert found.exit_code == 0, found.output
     # The types, then the words of both questions, each in the order of their letters.
     assert server.batches == [["directed by", "release year", "written by", "helmed", "inked"]]
-    assert "embeddings: 1 calls for 5 texts, 5 tokens" in found.stdout
+    assert "embeddings: 1 call for 5 texts, 5 tokens" in found.stdout
     first = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert first["summary"]["mean_mrr"] == 1.0
     assert first["config"]["retrieval"]["relation_similarity"] == "embeddings"

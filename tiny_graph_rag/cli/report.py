@@ -39,7 +39,7 @@ def report_command(
         typer.Option(
             "--since",
             help="Earlier results of the same questions, to say what changed.",
-            show_default="the last of history/ beside the file",
+            show_default="the last of history/ next to the file",
             rich_help_panel=OUTPUT,
         ),
     ] = None,

@@ -21,7 +21,7 @@ ENDING = ".toml"
 
 
 def _languages() -> tuple[str, ...]:
-    """English, and what a file beside this module speaks."""
+    """English, and what a file next to this module speaks."""
     try:
         names = os.listdir(os.path.dirname(__file__))  # noqa: PTH120, PTH208 - at every start
     except OSError:  # in an archive

@@ -86,7 +86,7 @@ def _weakest(summary: Json) -> Said | None:
 def changes_since(document: Document) -> list[Said]:
     """What changed since an earlier run: the measure that tells most, questions, settings.
 
-    The earlier run is `document.since`, else the latest under `history/` beside the file that is of the same
+    The earlier run is `document.since`, else the latest under `history/` next to the file that is of the same
     questions; no sentence where there is none. Raises UsageError where `since` holds other questions.
     """
     if not document.has_questions:

@@ -65,7 +65,7 @@ def read_past(folder: Path) -> tuple[list[Past], list[str]]:
 
 
 def earlier_results(path: Path) -> Path | None:
-    """What `path` replaced last: the latest results of its name and questions under `history/` beside it.
+    """What `path` replaced last: the latest results of its name and questions under `history/` next to it.
 
     None where there are none.
     """

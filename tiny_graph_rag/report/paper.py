@@ -1,6 +1,6 @@
 r"""A paper's table: systems × measures, the best in bold, letters for what is significantly better.
 
-LaTeX needs booktabs; the same table as Markdown stands beside it.
+LaTeX needs booktabs; the same table as Markdown is written next to it.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def systems_table(found: Systems) -> PaperTable:
     tests = sum(map(len, found.pairs.tests.values()))
     caption = (
         f"{_on(found.documents[0].content)} The best mean of each measure is bold. A letter marks a system "
-        "that is significantly worse than the one it stands beside: paired randomisation test, two-sided, "
+        "that is significantly worse than the one it is shown with: paired randomisation test, two-sided, "
         f"p < .05 after Holm's correction for {amount(tests, 'test')}, and a 95 % interval of the difference "
         "without 0."
     )

@@ -133,7 +133,7 @@ def blocks(documents: Sequence[Document]) -> Iterator[Block]:
 
 
 def summary_blocks(document: Document) -> Iterator[Block]:
-    """The short form, for the page of a CI job: what is said first, means, tags, the worst questions."""
+    """The short form, for the page of a CI job: the first sentences, means, tags, the worst questions."""
     if not document.has_questions:
         yield from blocks([document])
         return

@@ -20,7 +20,7 @@ Made = Mapping[str, Any]
 """`at` (UTC, ISO 8601), `command` and `label` (null where none) of the run that made a file; `patch` where
 one was applied."""
 
-_ENCODER = msgspec.json.Encoder()
+_ENCODER = msgspec.json.Encoder(enc_hook=str)  # texts of errors are a kind of str
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.waterfall import Step

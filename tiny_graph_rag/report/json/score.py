@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.results import Question
     from tiny_graph_rag.scoring.matching import Matching
 
-_ENCODER = msgspec.json.Encoder()
+_ENCODER = msgspec.json.Encoder(enc_hook=str)  # texts of errors are a kind of str
 
 
 def document_parts(

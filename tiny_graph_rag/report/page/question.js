@@ -44,7 +44,7 @@ function besideView(question, beside, other, k) {
   const verdicts = new Map(beside.references.map((each) => [each.name, each]));
   const moved = question.references.map((each) => ({ each, now: verdicts.get(each.name) })).filter(({ each, now }) => now && (now.verdict !== each.verdict || now.rank !== each.rank));
   const place = ({ verdict, rank }) => [badge(verdict), rank ? el("span", { class: "small" }, ` ${t("rank {n}", { n: rank })}`) : null];
-  return el("section", { class: "beside" }, el("h3", {}, t("Compared with {system}", { system: cut(other.name, 60) })),
+  return el("section", { class: "compared-with" }, el("h3", {}, t("Compared with {system}", { system: cut(other.name, 60) })),
     el("div", { class: "two" },
       el("div", {}, el("h4", {}, t("this result")), list(question.ranked)),
       el("div", {}, el("h4", {}, name(other.name, 60)), list(beside.ranked))),
