@@ -58,7 +58,7 @@ class Common:
         bool,
         typer.Option(
             "--trust-config",
-            help="Trust the code and API address in this settings file.",
+            help="Trust code and API address of this settings file.",
             rich_help_panel=INPUT + DETAIL,
         ),
     ] = False
@@ -296,7 +296,7 @@ Cluster = Annotated[
     typer.Option(
         "--cluster",
         metavar="ADDRESS",
-        help="Dask cluster to share the work with (tcp://HOST:8786).",
+        help="Dask cluster to share the work (tcp://HOST:8786).",
         rich_help_panel=RETRIEVAL + DETAIL,
     ),
 ]

@@ -209,7 +209,7 @@ def question(evaluation: Evaluation, row: int, spelled: Spelled | None = None) -
     """One object of `results`, without its answer."""
     unanswered = replace(evaluation, answered=None)
     (one,) = written_questions(unanswered, range(row, row + 1), spelled or Spelled(evaluation.graph))
-    found: dict[str, Any] = msgspec.to_builtins(one)
+    found: dict[str, Any] = msgspec.to_builtins(one, enc_hook=str)
     return found
 
 

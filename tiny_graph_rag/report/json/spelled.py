@@ -185,5 +185,5 @@ def ranked_json(
     """`rankings` of one question, as JSON has them. reasons: by rank."""
     by_question = None if reasons is None else (*[()] * row, reasons)
     (ranked,) = rankings(run, range(row, row + 1), most, spelled, by_question)
-    found: list[dict[str, Any]] = msgspec.to_builtins(ranked)
+    found: list[dict[str, Any]] = msgspec.to_builtins(ranked, enc_hook=str)
     return found
