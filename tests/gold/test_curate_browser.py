@@ -149,7 +149,7 @@ def test_a_question_is_judged_by_keys_alone_and_becomes_gold(browser, draft) -> 
         until(page, "document.getElementById('query').textContent.startsWith('Where')")
         page.keyboard.press("x")  # asks first: nobody has searched all entities for an answer
         until(page, "document.getElementById('banner').textContent.includes('leaves every mean')")
-        assert page.evaluate("document.getElementById('progress').value") == 1
+        until(page, "document.getElementById('progress').value === 1")
         page.keyboard.press("x")
         until(page, "document.getElementById('progress').value === 2")
         assert page.locator("#banner").is_hidden()
@@ -255,7 +255,7 @@ def test_the_page_speaks_korean(browser, draft) -> None:
     ):
         assert page.evaluate("document.documentElement.lang") == "ko"
         shown = page.locator("body").inner_text()
-        for text in ("3개 중 0개 끝냄", "다른 개체 더하기", "그래프에 답 없음"):
+        for text in ("3개 중 0개 끝냄", "다른 개체 추가", "그래프에 답이 없음"):
             assert text in shown
         page.keyboard.press("1")
         until(page, "document.getElementById('saved').textContent === '저장됨, 판정 1'")
@@ -275,7 +275,7 @@ def test_a_kill_in_the_middle_loses_nothing(browser, draft) -> None:
         running.process.communicate()
         page.keyboard.press("1")  # with nobody to take them
         page.keyboard.press("0")
-        until(page, "document.getElementById('banner').textContent.includes('2 decisions wait')")
+        until(page, "document.getElementById('banner').textContent.includes(\"2 decisions aren't saved\")")
         with serving(draft, "--port", running.port) as again:
             page.goto(f"{again.address}&annotator=anna")
             page.wait_for_selector("main:not([aria-busy])")
@@ -295,7 +295,7 @@ def test_two_people_at_once_overwrite_nothing_and_their_differences_are_settled(
             for key in keys:
                 page.keyboard.press(key)
             until(page, "document.querySelectorAll('#candidates button[aria-pressed=true]').length === 3")
-        until(anna, "document.getElementById('saved').textContent.includes('ben judged here too')")
+        until(anna, "document.getElementById('saved').textContent.includes('ben also judged this question')")
         # Both change the question; the second is told, not overwritten.
         for page, text in ((anna, "Who killed Julia?"), (ben, "Who murdered Julia?")):
             page.keyboard.press("e")
@@ -303,7 +303,7 @@ def test_two_people_at_once_overwrite_nothing_and_their_differences_are_settled(
         anna.keyboard.press("Enter")
         until(anna, "document.getElementById('query').textContent === 'Who killed Julia?'")
         ben.keyboard.press("Enter")
-        until(ben, "document.getElementById('banner').textContent.includes('somebody else changed')")
+        until(ben, "document.getElementById('banner').textContent.includes('somebody else has changed')")
         assert "Who murdered Julia?" in ben.locator("#banner").inner_text()
         until(ben, "document.getElementById('query').textContent === 'Who killed Julia?'")
         for page in (anna, ben):
@@ -319,7 +319,7 @@ def test_two_people_at_once_overwrite_nothing_and_their_differences_are_settled(
         ben.wait_for_selector("#differing button[data-grade='1'][aria-pressed=true]")
         ben.keyboard.press("Escape")
         said = running.stop()
-        assert "1 questions judged, 2 left" in said
+        assert "judged, 2 left" in said
         assert "differ" not in said
     (question,) = read_eval_set(draft.with_name("q-eval.jsonl"))
     assert len(question.highly_relevant_entities) == len(question.reference_entities) == 1
@@ -332,7 +332,7 @@ def test_a_draft_that_changes_on_disk_is_said_and_nothing_is_lost(browser, draft
         saved(page, 1)
         lines = draft.read_text(encoding="utf-8").splitlines(keepends=True)
         draft.write_text("".join(lines[1:]), encoding="utf-8")
-        until(page, "document.getElementById('banner').textContent.includes('draft on disk')")
+        until(page, "document.getElementById('banner').textContent.includes('draft file has changed')")
         page.keyboard.press("1")
         saved(page, 2)
         running.stop()

@@ -132,7 +132,7 @@ def evaluate_command(
             "--format",
             help="Format of --save-run: trec, jsonl, csv, parquet or contest.",
             show_default="by suffix",
-            rich_help_panel=OUTPUT + DETAIL,
+            hidden=True,
         ),
     ] = None,
 ) -> None:

@@ -47,7 +47,8 @@ def packed(record: Any) -> bytes:
     try:
         return _ENCODER.encode(record)
     except UnicodeEncodeError:
-        text = json.dumps(msgspec.to_builtins(record, enc_hook=str), ensure_ascii=False, separators=(",", ":"))
+        plain = msgspec.to_builtins(record, enc_hook=str)
+        text = json.dumps(plain, ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "replace")
 
 
