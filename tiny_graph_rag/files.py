@@ -164,6 +164,8 @@ def _of_kind(folder: Path, endings: Sequence[str], what: str) -> list[str]:
 
 def is_results(path: Path) -> bool:
     """Whether it is a results file, which lies where runs are looked for and is none."""
+    if not path.is_file():  # a named pipe is not opened: that waits for whoever writes
+        return False
     try:
         with path.open("rb") as stream:
             return RESULTS_FIRST in stream.read(64)
