@@ -1,4 +1,4 @@
-"""Tables of docs that name their script: cheap rows are what it prints (`benchmarks/tables.py` compares all)."""
+"""Tables of docs that name their script hold what it prints (cheap rows; `benchmarks/tables.py` has all)."""
 
 from __future__ import annotations
 

@@ -254,6 +254,9 @@ STATES: dict[str, State] = {
 }
 
 
+VERBS = ("KNOWS", "LOVES", "HELPS", "TEACHES", "VISITS", "FEARS", "SERVES")
+
+
 @contextmanager
 def in_state(folder: Path, state: State) -> Iterator[Started]:
     write_kg(folder / "data/kg/tale-KG.json", ["Anna", "Bert"], [("Anna", "KNOWS", "Bert")])
@@ -269,7 +272,7 @@ def in_state(folder: Path, state: State) -> Iterator[Started]:
     write_kg(
         folder / "data/kg/ring-KG.json",
         people,
-        [(one, f"KIND{row % 7}", people[row * 7 % 400]) for row, one in enumerate(people)],
+        [(one, VERBS[row % 7], people[row * 7 % 400]) for row, one in enumerate(people)],
     )
     with ExitStack() as more:
         started = Started(folder, more)
