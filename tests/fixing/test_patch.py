@@ -166,7 +166,8 @@ def test_what_the_graph_no_longer_has_is_an_error(entries: dict[str, object]) ->
 
 
 def test_a_rejected_entry_may_be_stale() -> None:
-    apply(town(), patch(aliases=(Alias(entity_id="gone", alias="A3", status="rejected"),)))
+    patched = apply(town(), patch(aliases=(Alias(entity_id="gone", alias="A3", status="rejected"),)))
+    assert list(patched.entities.ids) == list(town().entities.ids)
 
 
 def test_an_id_in_use_is_not_restored() -> None:

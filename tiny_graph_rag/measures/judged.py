@@ -175,10 +175,10 @@ def judge(run: Run, judgments: Judgments, *, facts: Facts | None = None) -> Judg
     lengths = np.diff(run.offsets)
     question = np.repeat(np.arange(len(run)), lengths)
     keys = question * judgments.universe + run.entities
-    place, bears = _looked_up(judgments.pair_keys, keys)
-    item = _items(run, judgments, keys, place, bears)
+    place, matches = _looked_up(judgments.pair_keys, keys)
+    item = _items(run, judgments, keys, place, matches)
     # A later matching entity of a filled reference is dropped like a duplicate; other duplicates are rare.
-    kept = ~(bears & (item == NO_ITEM)) & _first_of_each(keys)
+    kept = ~(matches & (item == NO_ITEM)) & _first_of_each(keys)
     kept_before = np.concatenate([[0], np.cumsum(kept)])
     retrieved = kept_before[run.offsets[1:]] - kept_before[run.offsets[:-1]]
     rank = (kept_before[:-1] - np.repeat(kept_before[run.offsets[:-1]], lengths))[kept]
@@ -186,7 +186,7 @@ def judge(run: Run, judgments: Judgments, *, facts: Facts | None = None) -> Judg
     hit = ((item != NO_ITEM) | bad)[kept]
     items = item[kept][hit]
     submitted = np.zeros((len(run), int(lengths.max(initial=0))), dtype=bool)
-    submitted[question, np.arange(len(keys)) - np.repeat(run.offsets[:-1], lengths)] = bears
+    submitted[question, np.arange(len(keys)) - np.repeat(run.offsets[:-1], lengths)] = matches
     judged_bad = judgments.irrelevant_keys // max(judgments.universe, 1)
     answered = np.ones(len(run), dtype=bool)
     answered[list(run.failures)] = False
@@ -227,11 +227,11 @@ def _items(
     judgments: Judgments,
     keys: NDArray[np.int64],
     place: NDArray[np.int64],
-    bears: NDArray[np.bool_],
+    matches: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
     """The item that each row fills: first come, first served; NO_ITEM where it fills none."""
     filled = np.full(len(keys), NO_ITEM, dtype=np.int64)
-    hits = np.flatnonzero(bears)
+    hits = np.flatnonzero(matches)
     item = judgments.pair_items[place[hits]]
     _, first = distinct(item)
     filled[hits[first]] = item[first]
