@@ -115,7 +115,7 @@ BY_NAME = {
     *(fix_words.PROVEN, fix_words.TO_JUDGE, fix_words.TO_ASK, fix_words.NOT_KEPT),
     *fix_words.KIND_WORDS.values(),
     *(proof.NONE_CHOSEN, proof.TOO_FEW, proof.NOT_HELD, proof.HELD, proof.NOT_FINISHED),
-    *(fixes.INTERRUPTED, fixes.USED_UP, deciding.KEYS, session.NOT_ON_CLUSTER, "kind of fix"),
+    *(fixes.INTERRUPTED, fixes.USED_UP, deciding.KEYS, session.NOT_ON_CLUSTER, "kind of fix", "patch file"),
     *("gain", "control", "evidence", "change", "settings", "before", "after"),
     "references that no longer match an entity ({n}): {names}",
     "references that now match another entity ({n}): {names}",
