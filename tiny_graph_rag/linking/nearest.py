@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
-from unicodedata import normalize
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.gold.nearest import LIKE_ENOUGH, NearestNames
 from tiny_graph_rag.graph.names import ALIAS, NameIndex
 from tiny_graph_rag.language.characters import Text
-from tiny_graph_rag.language.folding import fold, folded_letters, spaced
+from tiny_graph_rag.language.folding import fold, folded_letters, nfd, spaced
 from tiny_graph_rag.language.function_words import NAMELESS
 from tiny_graph_rag.language.particles import ParticleFit, final_consonant, particles
 
@@ -117,7 +116,7 @@ class _Search:
         lines = self._holding(word)
         shares = {line: len(word) / self.letters[line] for line in lines}
         shares |= dict.fromkeys(self.initials.get(word, ())[:MOST_HOLDERS], 1.0)
-        if not shares and len(normalize("NFD", word)) >= SHORTEST_MISSPELT and not DIGIT.search(word):
+        if not shares and len(nfd(word)) >= SHORTEST_MISSPELT and not DIGIT.search(word):
             words, nearest = self.vocabulary
             for near in nearest.of_all([word])[word]:
                 if near.likeness >= LIKE_ENOUGH:
