@@ -86,7 +86,7 @@ def _overlaps(example: Example, row: Mapping[str, Any]) -> Iterator[Finding]:
         }
         irrelevant = list(map(str, row.get("irrelevant_chunk_ids") or ()))
     else:
-        relevant = {*example.reference_entities, *example.highly_relevant_entities}
+        relevant = set(example.relevant_entities)
         irrelevant = list(example.irrelevant_entities)
     both = [name for name in dict.fromkeys(irrelevant) if name in relevant]
     if both:

@@ -159,9 +159,6 @@ class StepIndex:
     def entity_of(self, group: int) -> int:
         return int(self.keys[group]) // self.codes
 
-    def members(self, group: int) -> slice:
-        return slice(int(self.starts[group]), int(self.starts[group + 1]))
-
     def step_rows(self, entities: Rows, step: RelationStep) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Rows that the step may take from any of `entities`, and for each the place of its entity."""
         wanted = entities.astype(np.int64) * self.codes + step.code

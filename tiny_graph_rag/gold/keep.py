@@ -310,9 +310,7 @@ def contents(
         )
         for name in ("shape", "variant", "difficulty", "hops", "annotator")
     }
-    references = sorted(
-        len({*question.reference_entities, *question.highly_relevant_entities}) for question in examples
-    )
+    references = sorted(len(set(question.relevant_entities)) for question in examples)
     return Contents(
         part("all", examples),
         tuple(sorted(slices, key=lambda item: (-item.questions, item.name))),

@@ -225,7 +225,7 @@ class Sampler:
         for seed in formula.seeds:
             if self.degrees[seed] > 4 * MOST_ANSWERS:
                 return False
-            around.update(adjacency.neighbours[adjacency.indptr[seed] : adjacency.indptr[seed + 1]].tolist())
+            around.update(adjacency.neighbours[adjacency.slots(seed)].tolist())
         return len(around - set(answers) - set(formula.seeds)) == 0
 
     # What is drawn, shape by shape. All choices are of equal chance but for what was used before.
