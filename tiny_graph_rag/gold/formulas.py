@@ -78,6 +78,11 @@ class Formula:
     attribute: str = ""
 
     @property
+    def asks(self) -> tuple[object, ...]:
+        """The same for formulas that differ in the order of their paths alone."""
+        return (self.operation, frozenset(self.paths), self.by, self.attribute)
+
+    @property
     def seeds(self) -> tuple[int, ...]:
         return tuple(dict.fromkeys(path.seed for path in self.paths))
 
