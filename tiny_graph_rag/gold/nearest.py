@@ -116,11 +116,6 @@ FIELDS = ("reference_entities", "highly_relevant_entities")
 NOTE = "suggested_renames"
 
 
-def renames(missing: dict[str, tuple[Near, ...]]) -> dict[str, Near]:
-    """Missing name → the name proposed for it; only where one is like it enough."""
-    return {name: near[0] for name, near in missing.items() if near and near[0].likeness >= LIKE_ENOUGH}
-
-
 def proposed_lines(lines: Iterable[str], proposals: dict[str, Near]) -> Iterator[bytes]:
     """The gold set line by line, with the proposals in place and noted under `suggested_renames`.
 
