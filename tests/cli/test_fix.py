@@ -208,3 +208,25 @@ def test_what_an_older_graph_had_is_proposed_with_its_cost(tmp_path: Path, run_c
     assert (entity["name"], entity["status"], entity["won"]) == ("Rex", "draft", ["q"])
     assert found["restore"]["relations"][0]["names"] == ["Bert", "Rex"]
     assert found["batches"][0]["won"] == 1
+
+
+@pytest.mark.parametrize(
+    "questions",
+    [
+        [{"query": "Whom does Ann know?", "reference_entities": ["Bob"]}],
+        [
+            {"query": "Whom does Ann know?", "reference_entities": ["Bob"], "group": "g"},
+            {"query": "Ann knows whom?", "reference_entities": ["Bob"], "group": "g"},
+        ],
+        [{"query": "Whom does Ann know?", "reference_entities": ["Zed"]}],
+    ],
+    ids=["one question", "one group", "one missing reference"],
+)
+def test_too_few_questions_prove_nothing_and_harm_nothing(
+    questions: list[dict], run_cli, own_folder: Path
+) -> None:
+    write_kg(own_folder / "t-KG.json", ["Ann", "Bob"], [("Ann", "KNOWS", "Bob")])
+    write_gold(own_folder / "t-eval.jsonl", *questions)
+    done = run_cli("fix", "--dataset", "./t-eval.jsonl", "-g", "./t-KG.json", "-o", "./fixes.yaml")
+    assert done.exit_code == 0, done.stderr
+    assert "settings: 22 settings · +0.000" in done.stdout
