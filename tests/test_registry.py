@@ -12,7 +12,7 @@ import pytest
 from tiny_graph_rag.answers.rubrics import JUDGES
 from tiny_graph_rag.errors import RegistrationError, UsageError
 from tiny_graph_rag.formats.gold import GOLD_FORMATS
-from tiny_graph_rag.formats.graphs.heads import GRAPH_FORMATS
+from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS
 from tiny_graph_rag.formats.runs import RUN_FORMATS
 from tiny_graph_rag.linking import LINKERS
 from tiny_graph_rag.measures import KINDS

@@ -21,7 +21,9 @@ from threading import Thread, get_ident
 from tiny_graph_rag.errors import InputError, UsageError, nearest
 from tiny_graph_rag.messages import said
 
-GZIP_MAGIC = b"\x1f\x8b"
+GZIP_MAGIC, PARQUET_MAGIC = b"\x1f\x8b", b"PAR1"
+ZIP_MAGIC = b"PK\x03\x04"  # what an .xlsx workbook is
+BYTE_ORDER_MARK = codecs.BOM_UTF8
 MAPPED_FROM_BYTES = 1 << 24  # below this, reading is quicker than mapping page by page
 COPIED_BYTES = 1 << 20
 DEFAULT_UNPACKED = 1 << 30  # bytes

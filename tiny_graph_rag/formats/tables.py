@@ -15,6 +15,8 @@ from urllib.parse import quote, unquote
 from tiny_graph_rag.documents import json_file
 from tiny_graph_rag.errors import InputError, MissingExtraError
 from tiny_graph_rag.files import (
+    PARQUET_MAGIC,
+    ZIP_MAGIC,
     check_declared,
     check_unpacked,
     decode_utf8,
@@ -24,8 +26,6 @@ from tiny_graph_rag.files import (
 )
 from tiny_graph_rag.messages import Said, said
 
-PARQUET_MAGIC = b"PAR1"
-ZIP_MAGIC = b"PK\x03\x04"  # what an .xlsx workbook is
 MOST_COLUMNS = 1 << 14  # as many as a spreadsheet has
 LISTED = 20  # columns that a message names
 CELL_BYTES = 8  # of a column in memory, at least

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from tiny_graph_rag.errors import DatasetError, UsageError
 from tiny_graph_rag.files import bare_name, read_bytes, sha256_of
-from tiny_graph_rag.formats.detection import Head, best_fit
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.detection import detected as recognised
 from tiny_graph_rag.formats.gold.base import GOLD_FORMATS, GoldFormat, gold_format, graded, looks_like_a_run
 from tiny_graph_rag.formats.gold.head import head_beside
 from tiny_graph_rag.formats.gold.questions import Sound, duplicate_ids, sound_questions
@@ -90,7 +91,7 @@ def detected(path: Path) -> str:
         raise DatasetError(
             said("{name}: the gold set is empty; wanted {wanted}", name=path.name, wanted=in_list)
         )
-    found = best_fit(GOLD_FORMATS, head, "--gold-format")
+    found = recognised(GOLD_FORMATS, head, "--gold-format")
     if found is None and looks_like_a_run(head.first):
         raise DatasetError(
             said(

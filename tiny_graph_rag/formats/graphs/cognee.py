@@ -12,7 +12,8 @@ from typing import Any
 
 from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import read_start
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format, json_of
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format, json_of
 from tiny_graph_rag.formats.graphs.property_graph import LEXICAL, Edge, Node, from_property_graph, object_of
 from tiny_graph_rag.formats.graphs.rows import Rows, text_of
 from tiny_graph_rag.formats.graphs.xml_graphs import read_graphml

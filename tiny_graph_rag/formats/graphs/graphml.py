@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tiny_graph_rag.formats.graphs.heads import graph_format
+from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.keys import Values, edge_roles, node_roles
 from tiny_graph_rag.formats.graphs.property_graph import INNER, labels_of
 from tiny_graph_rag.formats.graphs.rows import (

@@ -13,7 +13,8 @@ from typing import Any
 
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.rows import (
     ALIASES,
     DESCRIPTION,

@@ -14,7 +14,8 @@ from typing import Any
 
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.files import decode_utf8, read_bytes
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.listed import Columns
 from tiny_graph_rag.formats.graphs.pairs import Table, of_tables
 from tiny_graph_rag.formats.graphs.rows import Rows

@@ -17,8 +17,9 @@ from typing import Any
 
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import decode_utf8, read_bytes
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.graphml import from_xml
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format
 from tiny_graph_rag.formats.graphs.rows import (
     CHUNKS,
     DESCRIPTION,
@@ -71,7 +72,7 @@ COPIES = {
 @graph_format(
     "LightRAG export",
     "the CSV of LightRAG's export_data, whatever database holds the graph",
-    lambda head: head.text.lstrip().startswith(EXPORT_MARK),
+    lambda head: head.text.startswith(EXPORT_MARK),
 )
 def read_export(paths: Sequence[Path]) -> KnowledgeGraph:
     rows = Rows(paths[0], "LightRAG export")

@@ -17,7 +17,8 @@ from tiny_graph_rag.columns.hashed import IdTable, RepeatedIdError
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import GraphError, InputError
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.pairs import read_tables
 from tiny_graph_rag.formats.graphs.rows import (
     ALIASES,

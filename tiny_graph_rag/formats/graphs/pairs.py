@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import GraphError, InputError
-from tiny_graph_rag.files import read_start
-from tiny_graph_rag.formats.graphs.heads import BYTE_ORDER_MARK, graph_format
+from tiny_graph_rag.files import BYTE_ORDER_MARK, PARQUET_MAGIC, read_start
+from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.json_lists import json_records
 from tiny_graph_rag.formats.graphs.keys import admin_column, edge_roles, node_roles, words_of
 from tiny_graph_rag.formats.graphs.listed import Columns, Lists, fill_entities, fill_relations, flat
 from tiny_graph_rag.formats.graphs.rows import ID, NAME, SOURCE, TARGET, Rows
 from tiny_graph_rag.formats.graphs.tables import ParquetTable, csv_rows
-from tiny_graph_rag.formats.tables import PARQUET_MAGIC, delimiter_of, unguarded
+from tiny_graph_rag.formats.tables import delimiter_of, unguarded
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 

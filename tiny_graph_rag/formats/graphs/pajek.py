@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tiny_graph_rag.files import lines_of, read_bytes
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.rows import NAME, SOME_UNDIRECTED, TYPE, WEIGHT, Rows
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said

@@ -13,7 +13,8 @@ from urllib.parse import unquote
 
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.files import mapped
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.rows import ALIASES, DESCRIPTION, DETAIL, NAME, TYPE, Rows
 from tiny_graph_rag.formats.graphs.xml_graphs import DOCTYPE_REFUSED
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -54,7 +55,7 @@ TURTLE_MARKS = ("@prefix", "@base", "PREFIX ", "BASE ", "prefix ", "base ")
 def _is_rdf(head: Head) -> bool:
     if "<rdf:RDF" in head.text or {"@context", "@graph"} & head.keys.keys():
         return True
-    if head.text.lstrip()[:1] == "[":
+    if head.text[:1] == "[":
         return '"@id"' in head.text
     lines = (line.strip() for line in head.text.split("\n")[:50])
     first = next((line for line in lines if line and not line.startswith("#")), "")

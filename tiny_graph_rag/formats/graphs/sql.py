@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tiny_graph_rag.errors import GraphError, MissingExtraError
-from tiny_graph_rag.formats.graphs.heads import graph_format
+from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.keys import edge_roles, node_roles, words_of
 from tiny_graph_rag.formats.graphs.listed import Columns
 from tiny_graph_rag.formats.graphs.pairs import EDGE_WORDS, NODE_WORDS, Table, of_tables

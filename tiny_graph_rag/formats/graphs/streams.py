@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.errors import GraphError, MissingExtraError
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format
+from tiny_graph_rag.files import GZIP_MAGIC, PARQUET_MAGIC
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.keys import edge_roles
 from tiny_graph_rag.formats.graphs.listed import Columns, no_ends
 from tiny_graph_rag.formats.graphs.rows import SOURCE, TARGET, TYPE, UNUSED, Rows
@@ -25,14 +27,13 @@ from tiny_graph_rag.messages import said
 if TYPE_CHECKING:
     import pyarrow
 
-PARQUET_MAGIC = b"PAR1"
 BATCH_ROWS = 1 << 17
 BLOCK_BYTES = 1 << 24
 ENDS = {"source": SOURCE, "relation": TYPE, "target": TARGET}
 
 
 def _is_parquet(head: Head) -> bool:
-    if not head.raw.startswith(PARQUET_MAGIC):
+    if not head.is_parquet:
         return False
     try:
         return are_triples(ParquetTable(head.path).names)
@@ -85,7 +86,7 @@ def triples_of(path: Path) -> Triples | None:
         return _parquet(path)
     line, _, rest = start.partition(b"\n")
     fields = line.decode("utf-8", "replace").rstrip("\r").split("\t")
-    if len(fields) < 3 or b'"' in start or start[:2] == b"\x1f\x8b" or not rest:
+    if len(fields) < 3 or b'"' in start or start[:2] == GZIP_MAGIC or not rest:
         return None
     columns_of = _end_columns(fields, strict=True)
     places = {end: fields.index(column) for end, column in columns_of.items()}

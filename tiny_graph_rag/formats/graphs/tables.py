@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, MissingExtraError
-from tiny_graph_rag.files import decode_utf8, read_bytes
+from tiny_graph_rag.files import PARQUET_MAGIC, decode_utf8, read_bytes
 from tiny_graph_rag.formats.graphs.rows import detail_text, strings_of, text_of, unfolded
 from tiny_graph_rag.formats.tables import check_parquet, check_width, listed
 from tiny_graph_rag.messages import said
@@ -88,7 +88,7 @@ class Table(ABC):
 def read_columns(path: Path) -> Table:
     """Parquet or CSV, by content. Raises GraphError, MissingExtraError without pyarrow."""
     with path.open("rb") as stream:
-        is_parquet = stream.read(4) == b"PAR1" or path.suffix == ".parquet"
+        is_parquet = stream.read(4) == PARQUET_MAGIC or path.suffix == ".parquet"
     return ParquetTable(path) if is_parquet else CsvTable(path)
 
 

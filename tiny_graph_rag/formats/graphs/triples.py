@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError
-from tiny_graph_rag.files import decode_utf8, read_bytes
-from tiny_graph_rag.formats.graphs.heads import BYTE_ORDER_MARK, Head, graph_format
+from tiny_graph_rag.files import BYTE_ORDER_MARK, decode_utf8, read_bytes
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.keys import (
     EDGE_KEYS,
     NODE_KEYS,

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import RunError, check_few, json_kind
 from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes
-from tiny_graph_rag.formats.detection import Fit, Head
+from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, failure_of, run_format
 from tiny_graph_rag.formats.runs.items import entity_of, is_score, passage_of, relation_of
 from tiny_graph_rag.formats.tables import json_document
@@ -63,18 +63,14 @@ def _form(head: Head) -> str:
     return "jsonl" if any(key in first for key in (*KEYS, *QUERY_KEYS)) else "json"
 
 
-def _fits(form: str) -> Callable[[Head], Fit]:
-    return lambda head: Fit.SURE if _form(head) == form else Fit.NO
-
-
-def _fits_json(head: Head) -> Fit:
-    return Fit.SHAPE if _form(head) == "json" else Fit.NO
+def _is(form: str) -> Callable[[Head], bool]:
+    return lambda head: _form(head) == form
 
 
 @run_format(
     "jsonl",
     "a question and what was retrieved, an object each",
-    _fits("jsonl"),
+    _is("jsonl"),
     example='{"id": "Q1", "entities": [{"name": "Bob", "score": 0.5}, {"name": "Cy", "score": 0.4}]}\n',
 )
 def read_jsonl(path: Path) -> WrittenRun:
@@ -183,7 +179,7 @@ def places_of(values: Iterable[Any], place: str, problems: list[Said]) -> list[R
 @run_format(
     "contest",
     "JSONL: eval_id and topk, an object a line",
-    _fits("contest"),
+    _is("contest"),
     example='{"eval_id": "Q1", "topk": ["d1", "d2"]}\n',
 )
 def read_contest(path: Path) -> WrittenRun:
@@ -221,7 +217,8 @@ def read_contest(path: Path) -> WrittenRun:
 @run_format(
     "json",
     "one JSON object: question to [[document, score], …]",
-    _fits_json,
+    _is("json"),
+    general=True,
     example='{"Q1": [["d1", 0.5], ["d2", 0.4]]}\n',
 )
 def read_json(path: Path) -> WrittenRun:
