@@ -32,6 +32,7 @@ CELL_BYTES = 8  # of a column in memory, at least
 QUESTION_NAMES = ("query_id", "question_id", "qid", "eval_id", "query-id", "id")
 DOCUMENT_NAMES = ("doc_id", "docid", "document_id", "corpus-id", "corpus_id", "entity_id", "name")
 LONGEST_CELL = 1 << 27  # characters; csv's own 128 KiB are less than the contexts of one question
+csv.field_size_limit(LONGEST_CELL)
 
 
 def text_of(path: Path, *, others: bool = False) -> str | None:
@@ -65,15 +66,11 @@ def read_table(path: Path, *, others: bool = False) -> tuple[list[str], Iterator
     text = text_of(path, others=others)
     if text is None:
         return _parquet(path) if read_start(path, 4) == PARQUET_MAGIC else _worksheet(path)
-    csv.field_size_limit(LONGEST_CELL)
-    header, _, _ = text.partition("\n")
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise InputError(said("{name}:{line}: holds a NUL, which no table does", name=path.name, line=line))
-    # Line ends as they are: a field may hold "\r", and csv says what it does not know itself.
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(header))
-    check_width(header, delimiter_of(header), path)
-    names = [name.strip() for name in _next_row(rows, path) or []]
+    rows = csv_rows(path, text, InputError)
+    names = [name.strip() for name in next(rows, (0, []))[1]]
     counts = Counter(names)
     twice = [name for name in names if name and counts[name] > 1]
     if twice:
@@ -131,11 +128,11 @@ def delimiter_of(header: str) -> str:
     return next((sign for sign in ";|" if sign in header), ",")
 
 
-def _checked(rows: Any, names: list[str], path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    while (row := _next_row(rows, path)) is not None:
-        if not row:
-            continue
-        place = f"{path.name}:{rows.line_num}"
+def _checked(
+    rows: Iterator[tuple[int, list[str]]], names: list[str], path: Path
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    for line, row in rows:
+        place = f"{path.name}:{line}"
         if len(row) != len(names):
             raise InputError(
                 said(
@@ -158,19 +155,25 @@ def _checked(rows: Any, names: list[str], path: Path) -> Iterator[tuple[str, dic
         yield place, dict(zip(names, map(unguarded, row), strict=True))
 
 
-def _next_row(rows: Any, path: Path) -> list[str] | None:
-    """None at the end. Raises InputError for what csv can't read (a field of more than 128 KiB, say)."""
+def csv_rows(
+    path: Path, text: str, failure: type[InputError], delimiter: str | None = None
+) -> Iterator[tuple[int, list[str]]]:
+    """Line and cells of each row that has some. delimiter: None for what the first line says.
+
+    Raises `failure` for what is no CSV, InputError for a row that is too wide.
+    """
+    first = text.lstrip("\r\n").partition("\n")[0]
+    delimiter = delimiter or delimiter_of(first)
+    check_width(first, delimiter, path)
+    # Line ends as they are: a field may hold "\r", and csv says what it does not know itself.
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
-        return next(rows, None)
+        for row in rows:
+            if row:
+                yield rows.line_num, row
     except csv.Error as error:
-        raise InputError(
-            said(
-                "{name}:{line}: no row of a table: {error}",
-                name=path.name,
-                line=rows.line_num,
-                error=error,
-            )
-        ) from error
+        place = f"{path}:{rows.line_num}"
+        raise failure(said("{place}: not CSV: {error}", place=place, error=error)) from error
 
 
 class TableWriter:

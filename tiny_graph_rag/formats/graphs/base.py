@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tiny_graph_rag.documents import NotJsonError, decoded_json
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import BYTE_ORDER_MARK, check_utf8, mapped
 from tiny_graph_rag.formats.detection import Head
@@ -114,40 +115,14 @@ def graph_format(
 
 def json_of(path: Path) -> Any:
     """The document of a JSON file. Raises GraphError or InputError with the place."""
-    import msgspec  # a small graph in KG JSON, or one from the cache, needs no decoder
-
     buffer = mapped(path)
     text = memoryview(buffer)[3:] if buffer[:3] == BYTE_ORDER_MARK else buffer
     if not len(text):
         raise GraphError(said("{path}: the file is empty", path=path))
     try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
-        import json
-
-        check_utf8(buffer, path)
-        try:  # NaN, which JSON lacks and Python writes; else its word has line and column
-            return json.loads(bytes(text))
-        except json.JSONDecodeError as wrong:
-            cut = said("; the file seems cut off") if wrong.pos >= len(text) - 1 else ""
-            raise GraphError(
-                said(
-                    "{path}:{lineno}:{colno}: not JSON: {msg}{cut}",
-                    path=path,
-                    lineno=wrong.lineno,
-                    colno=wrong.colno,
-                    msg=said(wrong.msg),
-                    cut=cut,
-                )
-            ) from error
-        except RecursionError:
-            raise GraphError(said("{path}: not a graph: nested too deeply", path=path)) from error
-        except ValueError:
-            raise GraphError(
-                said("{path}: not a graph: it holds a number of too many digits", path=path)
-            ) from error
+        return decoded_json(text)
     except UnicodeDecodeError:
         check_utf8(buffer, path)
         raise
-    except RecursionError as error:
-        raise GraphError(said("{path}: not a graph: nested too deeply", path=path)) from error
+    except NotJsonError as error:
+        raise GraphError(error.at(path)) from error

@@ -7,20 +7,21 @@
 
 from __future__ import annotations
 
-import json
 import mmap
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tiny_graph_rag.documents import decoded_json
 from tiny_graph_rag.errors import GraphError, json_kind
-from tiny_graph_rag.files import decode_utf8, lines_of, mapped, read_bytes
+from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format, json_of
 from tiny_graph_rag.formats.graphs.keys import key_of
 from tiny_graph_rag.formats.graphs.listed import ENTITY_LISTS, RELATION_LISTS, Columns, fill, lists_of
 from tiny_graph_rag.formats.graphs.rows import Rows
+from tiny_graph_rag.formats.records import json_lines
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
@@ -114,16 +115,7 @@ def json_records(path: Path) -> list[Any]:
 
 
 def _document(path: Path, rows: Rows) -> Any:
-    return _lines(path, rows) if _is_lines(Head.of(path)) else json_of(path)
-
-
-def _lines(path: Path, rows: Rows) -> list[Any]:
-    values = []
+    if not _is_lines(Head.of(path)):
+        return json_of(path)
     text = decode_utf8(read_bytes(path), path)
-    for number, line in enumerate(lines_of(text), start=1):
-        if line.strip():
-            try:
-                values.append(json.loads(line))
-            except (ValueError, RecursionError) as error:
-                rows.problem(number, said("not JSON: {error}", error=error))
-    return values
+    return [record.row for record in json_lines(path, text, rows.problems, GraphError, decoded_json)]

@@ -144,8 +144,7 @@ def _with_care(path: Path) -> GraphColumns:
     try:
         document = parse_json(text, twice=twice, halves=True)
     except NotJsonError as error:
-        place = f"{path}:{error.line}:{error.column}" if error.column else f"{path}"
-        raise GraphError(at(place, error.wrong)) from error
+        raise GraphError(error.at(path)) from error
     if not isinstance(document, dict):
         raise GraphError(
             said("{path}: {wanted}, got {got}", path=path, wanted=SHAPE, got=json_kind(document))

@@ -9,8 +9,6 @@ and have no type: `keywords` are kept as a detail. Where a database holds the gr
 from __future__ import annotations
 
 import ast
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,8 +30,8 @@ from tiny_graph_rag.formats.graphs.rows import (
     split_roles,
     text_of,
 )
-from tiny_graph_rag.formats.graphs.tables import LONGEST_FIELD
 from tiny_graph_rag.formats.graphs.xml_graphs import read_graphml
+from tiny_graph_rag.formats.tables import csv_rows
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
@@ -126,21 +124,14 @@ def _properties(text: str) -> dict[str, Any] | None:
 
 def _exported(path: Path) -> Iterator[tuple[str, int, list[str]]]:
     """Table, line and fields of every row below a table's header."""
-    csv.field_size_limit(LONGEST_FIELD)
-    reader = csv.reader(io.StringIO(decode_utf8(read_bytes(path), path), newline=""))
     table, is_header = "", False
-    try:
-        for fields in reader:
-            if len(fields) == 1 and fields[0].startswith("# "):
-                table, is_header = fields[0][2:].strip(), True
-            elif fields and is_header:
-                is_header = False
-            elif fields:
-                yield table, reader.line_num, fields
-    except csv.Error as error:
-        raise GraphError(
-            said("{path}:{line_num}: not CSV: {error}", path=path, line_num=reader.line_num, error=error)
-        ) from error
+    for line, fields in csv_rows(path, decode_utf8(read_bytes(path), path), GraphError, ","):
+        if len(fields) == 1 and fields[0].startswith("# "):
+            table, is_header = fields[0][2:].strip(), True
+        elif is_header:
+            is_header = False
+        else:
+            yield table, line, fields
 
 
 def unquoted(text: str) -> str:

@@ -22,7 +22,7 @@ from tiny_graph_rag.formats.graphs.json_lists import json_records
 from tiny_graph_rag.formats.graphs.keys import admin_column, edge_roles, node_roles, words_of
 from tiny_graph_rag.formats.graphs.listed import Columns, Lists, fill_entities, fill_relations, flat
 from tiny_graph_rag.formats.graphs.rows import ID, NAME, SOURCE, TARGET, Rows
-from tiny_graph_rag.formats.graphs.tables import ParquetTable, csv_rows
+from tiny_graph_rag.formats.graphs.tables import ParquetTable, csv_lists
 from tiny_graph_rag.formats.tables import delimiter_of, unguarded
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
@@ -163,7 +163,7 @@ def _header(file: Path) -> list[str]:
     tables=tables_beside,
 )
 def read_tables(paths: Sequence[Path], columns: Columns | None = None) -> KnowledgeGraph:
-    heads = [path for path in paths if _base(path) and len(csv_rows(path, _delimiter(path))) == 1]
+    heads = [path for path in paths if _base(path) and len(csv_lists(path)) == 1]
     tables = []
     for path in paths:
         head = next(
@@ -271,17 +271,8 @@ def _table(path: Path, head: Path | None = None) -> Table:
             is_edges,
             " ".join(rest),
         )
-    lines = csv_rows(path, _delimiter(path))
-    if head is not None:
-        lines = [*csv_rows(head, _delimiter(head)), *lines]
-    names, records, longer = _records(lines)
+    names, records, longer = _records([*(csv_lists(head) if head is not None else ()), *csv_lists(path)])
     return Table(path.name, names, records, is_edges, " ".join(rest), longer)
-
-
-def _delimiter(path: Path) -> str:
-    return delimiter_of(
-        read_start(path, HEADER_BYTES).decode("utf-8-sig", "replace").lstrip().partition("\n")[0]
-    )
 
 
 def _records(lines: list[list[str]]) -> tuple[list[str], list[dict[str, Any]], int]:

@@ -6,8 +6,6 @@ Parquet columns become the graph's own string columns without a Python object a 
 from __future__ import annotations
 
 import ast
-import csv
-import io
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -21,14 +19,13 @@ from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.files import PARQUET_MAGIC, decode_utf8, read_bytes
 from tiny_graph_rag.formats.graphs.rows import detail_text, strings_of, text_of, unfolded
-from tiny_graph_rag.formats.tables import check_parquet, check_width, listed
+from tiny_graph_rag.formats.tables import check_parquet, csv_rows, listed
 from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
     import pyarrow
 
 Number = TypeVar("Number", np.int32, np.int64, np.float64)
-LONGEST_FIELD = 1 << 24  # characters; no description is longer
 
 
 class Table(ABC):
@@ -296,8 +293,8 @@ def strings_of_arrow(column: Any, path: Path, name: str) -> Strings:
 class CsvTable(Table):
     """A row of another length than the header is refused."""
 
-    def __init__(self, path: Path, delimiter: str = ",") -> None:
-        header, *rows = csv_rows(path, delimiter) or [[]]
+    def __init__(self, path: Path) -> None:
+        header, *rows = csv_lists(path, ",") or [[]]
         self.path = path
         self.names = [name.strip() for name in header]
         wrong = [
@@ -333,15 +330,10 @@ class CsvTable(Table):
         return self._columns.get(name) or [""] * self._rows
 
 
-def csv_rows(path: Path, delimiter: str = ",") -> list[list[str]]:
-    """Raises GraphError for what is no CSV. Empty lines are left out."""
+def csv_lists(path: Path, delimiter: str | None = None) -> list[list[str]]:
+    """All rows. Raises GraphError for what is no CSV. delimiter: None for what the first line says."""
     text = decode_utf8(read_bytes(path), path)
-    check_width(text, delimiter, path)
-    csv.field_size_limit(LONGEST_FIELD)
-    try:
-        return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
-    except csv.Error as error:
-        raise GraphError(said("{path}: not CSV: {error}", path=path, error=error)) from error
+    return [row for _, row in csv_rows(path, text, GraphError, delimiter)]
 
 
 def list_of_text(value: str) -> list[str]:

@@ -56,7 +56,7 @@ from tiny_graph_rag.formats.graphs.rows import (
 from tiny_graph_rag.formats.graphs.tables import (
     arrow_of_strings,
     coded_of_arrow,
-    csv_rows,
+    csv_lists,
     is_texts,
     numbers_of_arrow,
     strings_as_written,
@@ -503,7 +503,7 @@ def _columns(path: Path, rows: Rows) -> tuple[list[str], list[list[str]]]:
         tabbed = _tabbed(text)
         if tabbed is not None:
             return [column[0] for column in tabbed], tabbed
-    fields = csv_rows(path, delimiter)
+    fields = csv_lists(path, delimiter)
     width = len(fields[0])
     broken = [row for row in fields if len(row) != width]
     if broken:  # a quote that is never closed takes lines into its cell: each of them is lost

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import RunError, check_few, json_kind
-from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes
+from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.records import Record, Records, json_lines, json_records
 from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, failure_of, run_format
 from tiny_graph_rag.formats.runs.items import entity_of, is_score, passage_of, relation_of
 from tiny_graph_rag.formats.tables import json_document
@@ -24,6 +23,7 @@ QUERY_KEYS = ("query", "question")
 LISTS = ("entities", "retrieved", "retrieved_entities", "contexts", "evidence")  # the first of them counts
 RELATIONS = ("relations", "relationships", "triples")
 PASSAGES = ("passages", "chunks", "contexts")
+RESULTS = {"schema_version", "package_version", "kind"}  # first keys of a results file
 ROWS = ("results", "questions", "predictions", "data")
 
 
@@ -88,7 +88,8 @@ def read_jsonl(path: Path) -> WrittenRun:
     failures: dict[str, str] = {}
     lists_entities = False
     problems: list[Said] = []
-    for place, row in _rows(path, problems):
+    found = _records(path)
+    for place, row in _objects(found, problems):
         retrieved = lists_of(row)
         query = next((row[name] for name in QUERY_KEYS if isinstance(row.get(name), str)), "")
         key = next((str(row[name]) for name in KEYS if _is_id(row.get(name))), query)
@@ -133,8 +134,8 @@ def read_jsonl(path: Path) -> WrittenRun:
         for name in ("usage", "token_usage"):
             if isinstance(row.get(name), dict):
                 usage[key] = row[name]
-    if problems:
-        raise RunError(*problems)
+    if found.problems or problems:
+        raise RunError(*found.problems, *problems)
     return WrittenRun(
         rankings,
         latency_seconds=latency,
@@ -187,7 +188,8 @@ def read_contest(path: Path) -> WrittenRun:
     rankings: dict[str, list[Retrieved]] = {}
     failures: dict[str, str] = {}
     problems: list[Said] = []
-    for place, row in _lines(path, problems):
+    text = decode_utf8(read_bytes(path), path)
+    for place, row in _objects(json_lines(path, text, problems, RunError), problems):
         ids, error = row.get("topk"), failure_of(row.get("error"))
         if error is not None and not ids and _is_id(row.get("eval_id")):
             failures[str(row["eval_id"])] = error
@@ -262,59 +264,38 @@ def _pair(value: Any) -> Retrieved | None:
     return Retrieved(name="", id=str(value[0]), score=float(value[1]))
 
 
-def _rows(path: Path, problems: list[Said]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The file's objects with their places, however they are wrapped."""
-    text = decode_utf8(read_bytes(path), path).lstrip()
-    document: Any = None
-    if text[:1] == "[":
-        document = json_document(path, RunError)
-    elif text[:1] == "{":
-        with contextlib.suppress(NotJsonError):
-            document = parse_json(text)
-        if isinstance(document, dict):
-            if {"schema_version", "package_version", "kind"} <= document.keys():
-                raise RunError(
-                    said(
-                        "{path}: a results file, which keeps only the first ranks of each question; "
-                        "`eval --save-run FILE` writes the whole run, `report` and `compare` read results",
-                        path=path.name,
-                    )
-                )
-            document = rows_within(document) or ([document] if "\n" in text.strip() else None)
-    if not isinstance(document, list):
-        yield from _lines(path, problems)
-        return
-    for number, row in enumerate(document, start=1):
-        if isinstance(row, dict):
-            yield f"{path.name}: question {number}", row
-        else:
-            problems.append(
+def _records(path: Path) -> Records:
+    """The file's questions, however they are wrapped."""
+
+    def rows_in(document: Any) -> tuple[list[Any], str]:
+        if isinstance(document, dict) and document.keys() >= RESULTS:
+            raise RunError(
                 said(
-                    "{name}: question {number}: wanted an object, got {got}",
-                    name=path.name,
-                    number=number,
-                    got=json_kind(row),
+                    "{path}: a results file, which keeps only the first ranks of each question; "
+                    "`eval --save-run FILE` writes the whole run, `report` and `compare` read results",
+                    path=path.name,
                 )
             )
+        within = rows_within(document) if isinstance(document, dict) else None
+        return within or (document if isinstance(document, list) else [document]), ""
+
+    return json_records(path, decode_utf8(read_bytes(path), path), RunError, _is_question, rows_in)
 
 
-def _lines(path: Path, problems: list[Said]) -> Iterator[tuple[str, dict[str, Any]]]:
-    text = decode_utf8(read_bytes(path), path)
-    for number, line in enumerate(lines_of(text), start=1):
-        if not line.strip():
-            continue
+def _is_question(row: dict[str, Any]) -> bool:
+    return not row.keys() >= RESULTS and rows_within(row) is None
+
+
+def _objects(found: Iterable[Record], problems: list[Said]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The records that are objects, with their places; others are problems."""
+    for record in found:
         check_few(problems, RunError)
-        place = f"{path.name}:{number}"
-        try:
-            row = parse_json(line)
-        except NotJsonError as error:
-            cut = said("; the file seems cut off") if error.column and number == text.count("\n") + 1 else ""
-            problems.append(said("{at}{cut}", at=error.at(path, number), cut=cut))
-            continue
-        if isinstance(row, dict):
-            yield place, row
+        if isinstance(record.row, dict):
+            yield record.place, record.row
         else:
-            problems.append(said("{place}: wanted an object, got {got}", place=place, got=json_kind(row)))
+            problems.append(
+                said("{place}: wanted an object, got {got}", place=record.place, got=json_kind(record.row))
+            )
 
 
 def _is_id(value: Any) -> bool:
