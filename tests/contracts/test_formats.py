@@ -19,7 +19,8 @@ from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS
 from tiny_graph_rag.formats.graphs.writing import write_graph
 from tiny_graph_rag.formats.runs import RUN_FORMATS, read_run
-from tiny_graph_rag.formats.runs.writing import FORMS, run_parts
+from tiny_graph_rag.formats.runs.writing import run_parts
+from tiny_graph_rag.formats.writing import RUN_WRITERS
 
 TEXTS = [
     pytest.param(registry, name, read, id=f"{registry.kind}-{name}")
@@ -79,7 +80,7 @@ def test_whatever_comes_is_read_or_refused_in_words(
         read(path, name)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", list(RUN_WRITERS))
 def test_a_run_that_is_written_is_read_as_it_was(form: str, tmp_path: Path) -> None:
     ids, names = ["e 1", "e%2", "점순"], ["Ann", "Bob", "점순"]
     run = run_of([2, 0, 1], [], [1, 2])

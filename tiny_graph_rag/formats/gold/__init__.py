@@ -14,12 +14,9 @@ from tiny_graph_rag.formats.gold.questions import Sound, duplicate_ids, sound_qu
 from tiny_graph_rag.formats.gold.rag import sound_rag
 from tiny_graph_rag.formats.tables import encoding_of, text_of
 from tiny_graph_rag.gold.examples import EvalSet
-from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import Said, said
 
 __all__ = ["GOLD_FORMATS", "GoldFormat", "detected", "gold_format", "graded", "read_gold", "read_sound"]
-
-_SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet", ".qrels", ".trec", ".txt")
 
 
 def read_gold(path: Path, format: str | None = None, split: str | None = None) -> EvalSet:
@@ -55,7 +52,7 @@ def read_sound(
     head = dict(found.head) or head_beside(path)
     gold = EvalSet(
         found.examples,
-        name=_name(path),
+        name=bare_name(path),
         path=path,
         sha256=sha256_of(path),
         format=format,
@@ -64,11 +61,6 @@ def read_sound(
         notes=(*_said_encoding(path), *found.notes),
     )
     return gold, list(found.problems)
-
-
-def _name(path: Path) -> str:
-    name = nfc(path.name).removesuffix(".gz")
-    return next((name.removesuffix(suffix) for suffix in _SUFFIXES if name.endswith(suffix)), bare_name(path))
 
 
 def _said_encoding(path: Path) -> list[str]:

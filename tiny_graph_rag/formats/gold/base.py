@@ -62,13 +62,14 @@ def gold_format(
     recognises: Callable[[Head], bool],
     *,
     example: str,
+    suffixes: tuple[str, ...] = (),
     general: bool = False,
     has_splits: bool = False,
 ) -> Callable[[GoldReader], GoldReader]:
     """Register the reader below. line: what such a file holds, for `--help` and the docs.
 
     example: a small file with a line or more; the contract tests read it, and what is left when it is cut.
-    general: whether nothing but its shape tells such a file.
+    suffixes: that such files have. general: whether nothing but its shape tells such a file.
     """
 
     def register(reader: GoldReader) -> GoldReader:

@@ -67,6 +67,7 @@ def _raised(found: Sound) -> list[Example]:
     "jsonl",
     "questions in JSON: a line each, a list, columns",
     _is("jsonl"),
+    suffixes=(".jsonl", ".json"),
     example='{"id": "Q1", "query": "Whom does Ann know?", "reference_entities": ["Bob"]}\n',
 )
 def read_jsonl(path: Path, split: str | None) -> list[Example]:
@@ -78,6 +79,7 @@ def read_jsonl(path: Path, split: str | None) -> list[Example]:
     "sheet",
     "a table, a row a question; `;` between references",
     is_sheet,
+    suffixes=(".csv", ".tsv", ".xlsx", ".parquet"),
     example="id,query,references\nQ1,Whom does Ann know?,Bob; Cid\n",
 )
 def read_sheet(path: Path, split: str | None) -> list[Example]:

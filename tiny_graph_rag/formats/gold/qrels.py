@@ -26,6 +26,7 @@ GRADE_NAMES = ("score", "relevance", "grade", "rel", "label")
     "trec",
     "TREC qrels: question, 0, document, grade",
     lambda head: head.is_trec(4),
+    suffixes=(".qrels", ".trec", ".txt"),
     example="Q1 0 d1 1\nQ1 0 d2 2\n",
 )
 def read_qrels(path: Path, split: str | None) -> list[Example]:

@@ -112,12 +112,18 @@ RUN_FORMATS: Registry[RunFormat] = Registry("run format", "tiny_graph_rag.format
 
 
 def run_format(
-    name: str, line: str, recognises: Callable[[Head], bool], *, example: str, general: bool = False
+    name: str,
+    line: str,
+    recognises: Callable[[Head], bool],
+    *,
+    example: str,
+    suffixes: tuple[str, ...] = (),
+    general: bool = False,
 ) -> Callable[[RunReader], RunReader]:
     """Register the reader below. line: what such a file holds, for `--help` and the docs.
 
     example: a small file with a line or more; the contract tests read it, and what is left when it is cut.
-    general: whether nothing but its shape tells such a file.
+    suffixes: that such files have. general: whether nothing but its shape tells such a file.
     """
 
     def register(reader: RunReader) -> RunReader:

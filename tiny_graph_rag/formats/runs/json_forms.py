@@ -71,6 +71,7 @@ def _is(form: str) -> Callable[[Head], bool]:
     "jsonl",
     "a question and what was retrieved, an object each",
     _is("jsonl"),
+    suffixes=(".jsonl", ".json"),
     example='{"id": "Q1", "entities": [{"name": "Bob", "score": 0.5}, {"name": "Cy", "score": 0.4}]}\n',
 )
 def read_jsonl(path: Path) -> WrittenRun:

@@ -23,6 +23,7 @@ SCORE_NAMES = ("score", "similarity")
     "trec",
     "TREC: question, Q0, document, rank, score, tag",
     lambda head: head.is_trec(6),
+    suffixes=(".trec", ".run", ".txt"),
     example="Q1 Q0 d1 1 0.5 x\nQ1 Q0 d2 2 0.4 x\n",
 )
 def read_trec(path: Path) -> WrittenRun:
@@ -67,6 +68,7 @@ def read_trec(path: Path) -> WrittenRun:
     "table",
     "CSV, TSV or Parquet: query_id, doc_id, score",
     lambda head: head.has_columns,
+    suffixes=(".csv", ".tsv", ".parquet"),
     general=True,
     example="query_id,doc_id,score\nQ1,d1,0.5\nQ1,d2,0.4\n",
 )
