@@ -29,8 +29,6 @@ from tiny_graph_rag.messages import Said, said
 MOST_COLUMNS = 1 << 14  # as many as a spreadsheet has
 LISTED = 20  # columns that a message names
 CELL_BYTES = 8  # of a column in memory, at least
-QUESTION_NAMES = ("query_id", "question_id", "qid", "eval_id", "query-id", "id")
-DOCUMENT_NAMES = ("doc_id", "docid", "document_id", "corpus-id", "corpus_id", "entity_id", "name")
 LONGEST_CELL = 1 << 27  # characters; csv's own 128 KiB are less than the contexts of one question
 csv.field_size_limit(LONGEST_CELL)
 

@@ -11,12 +11,13 @@ from tiny_graph_rag.errors import DatasetError, json_kind
 from tiny_graph_rag.files import lines_of
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.gold.base import gold_format, graded, looks_like_a_run
-from tiny_graph_rag.formats.gold.keys import FIELDS, folded
+from tiny_graph_rag.formats.gold.keys import folded
 from tiny_graph_rag.formats.gold.questions import Sound, sound_questions
 from tiny_graph_rag.formats.gold.rag import sound_rag
 from tiny_graph_rag.formats.gold.records import records, rows_of
 from tiny_graph_rag.formats.gold.sheet import is_sheet
 from tiny_graph_rag.formats.tables import json_document, text_of
+from tiny_graph_rag.formats.words import FIELDS
 from tiny_graph_rag.gold.examples import Example, Source
 from tiny_graph_rag.messages import Said, said
 

@@ -7,19 +7,10 @@ from pathlib import Path
 from tiny_graph_rag.errors import DatasetError, UsageError, check_few
 from tiny_graph_rag.formats.gold.base import gold_format, graded
 from tiny_graph_rag.formats.gold.sheet import is_sheet
-from tiny_graph_rag.formats.tables import (
-    DOCUMENT_NAMES,
-    QUESTION_NAMES,
-    decoded,
-    one_of,
-    read_table,
-    trec_lines,
-    whole_grade,
-)
+from tiny_graph_rag.formats.tables import decoded, one_of, read_table, trec_lines, whole_grade
+from tiny_graph_rag.formats.words import DOCUMENT_NAMES, GRADE_NAMES, QUESTION_NAMES
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.messages import Said, said
-
-GRADE_NAMES = ("score", "relevance", "grade", "rel", "label")
 
 
 @gold_format(

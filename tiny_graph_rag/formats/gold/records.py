@@ -12,12 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import DatasetError, json_kind
-from tiny_graph_rag.formats.gold.keys import COLUMNS_OF_QUESTIONS, QUERY_KEYS, folded
+from tiny_graph_rag.formats.gold.keys import COLUMNS_OF_QUESTIONS, folded
 from tiny_graph_rag.formats.records import Record, Records, json_records
 from tiny_graph_rag.formats.tables import read_table, text_of
+from tiny_graph_rag.formats.words import QUERY_KEYS, QUESTION_LISTS
 from tiny_graph_rag.messages import said
-
-LISTS = ("results", "questions", "examples", "qa_pairs", "queries", "data", "items", "samples", "goldens")
 
 
 def records(path: Path) -> Records:
@@ -65,7 +64,7 @@ def rows_of(document: Any) -> tuple[list[Any] | None, str]:
         return columns, ""
     if is_question(document):
         return [document], ""
-    names = [*LISTS, *(name for name in document if name not in LISTS)]
+    names = [*QUESTION_LISTS, *(name for name in document if name not in QUESTION_LISTS)]
     lists = [name for name in names if isinstance(document.get(name), list) and document[name]]
     for name in lists:
         if isinstance(document[name][0], dict) and is_question(document[name][0]):

@@ -16,8 +16,9 @@ from typing import Any
 
 from tiny_graph_rag.files import BYTE_ORDER_MARK, PARQUET_MAGIC, ZIP_MAGIC, read_bytes
 from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.gold.keys import FIELDS, QUERY_KEYS, folded
-from tiny_graph_rag.formats.tables import DOCUMENT_NAMES, TableWriter, guarded
+from tiny_graph_rag.formats.gold.keys import folded
+from tiny_graph_rag.formats.tables import TableWriter, guarded
+from tiny_graph_rag.formats.words import DOCUMENT_NAMES, FIELDS, QUERY_KEYS
 
 _PLAIN = ("id", "query", "group")  # one value a cell
 _REQUIRED = ("query", "reference_entities")

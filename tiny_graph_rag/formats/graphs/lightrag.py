@@ -18,26 +18,26 @@ from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.graphml import from_xml
-from tiny_graph_rag.formats.graphs.rows import (
-    CHUNKS,
-    DESCRIPTION,
-    DETAIL,
-    NAME,
-    TYPE,
-    WEIGHT,
-    Rows,
-    column_roles,
-    split_roles,
-    text_of,
-)
+from tiny_graph_rag.formats.graphs.rows import Rows, column_roles, split_roles, text_of
 from tiny_graph_rag.formats.graphs.xml_graphs import read_graphml
 from tiny_graph_rag.formats.tables import csv_rows
+from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
 FILE = "graph_chunk_entity_relation.graphml"
-NODE_ROLES = {"entity_id": NAME, "entity_type": TYPE, "description": DESCRIPTION, "source_id": CHUNKS}
-EDGE_ROLES = {"description": DESCRIPTION, "weight": WEIGHT, "source_id": CHUNKS, "keywords": DETAIL}
+NODE_ROLES = {
+    "entity_id": Role.NAME,
+    "entity_type": Role.TYPE,
+    "description": Role.DESCRIPTION,
+    "source_id": Role.CHUNKS,
+}
+EDGE_ROLES = {
+    "description": Role.DESCRIPTION,
+    "weight": Role.WEIGHT,
+    "source_id": Role.CHUNKS,
+    "keywords": Role.DETAIL,
+}
 
 
 def _is_lightrag(head: Head) -> bool:
@@ -92,11 +92,11 @@ def read_export(paths: Sequence[Path]) -> KnowledgeGraph:
             continue
         seen[table].update(dict.fromkeys(map(str, properties)))
         found, rest = split_roles(properties, NODE_ROLES if table == "ENTITIES" else EDGE_ROLES)
-        type, description = text_of(found.get(TYPE)), text_of(found.get(DESCRIPTION))
-        chunks = [part for part in text_of(found.get(CHUNKS)).split(SEPARATOR) if part]
+        type, description = text_of(found.get(Role.TYPE)), text_of(found.get(Role.DESCRIPTION))
+        chunks = [part for part in text_of(found.get(Role.CHUNKS)).split(SEPARATOR) if part]
         description = description.replace(SEPARATOR, "\n")
         if table == "ENTITIES":
-            name = text_of(found.get(NAME)) or fields[0]
+            name = text_of(found.get(Role.NAME)) or fields[0]
             rows.entity(fields[0], name, type, description, chunks=chunks, details=rest)
         else:
             source, target = fields[:2]
@@ -104,7 +104,7 @@ def read_export(paths: Sequence[Path]) -> KnowledgeGraph:
                 rows.dropped("relations written from their other end too", f"{source} – {target}")
                 continue
             written.add((source, target, fields[-1]))
-            rows.relation(source, target, "", description, found.get(WEIGHT), chunks, rest)
+            rows.relation(source, target, "", description, found.get(Role.WEIGHT), chunks, rest)
     rows.took("entities", column_roles(seen["ENTITIES"], NODE_ROLES))
     rows.took("relations", column_roles(seen["RELATIONS"], EDGE_ROLES))
     return rows.graph()

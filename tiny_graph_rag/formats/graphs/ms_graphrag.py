@@ -20,56 +20,42 @@ from tiny_graph_rag.errors import GraphError, InputError
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.pairs import read_tables
-from tiny_graph_rag.formats.graphs.rows import (
-    ALIASES,
-    BAD_WEIGHTS,
-    CHUNKS,
-    DESCRIPTION,
-    ID,
-    NAME,
-    NAMELESS,
-    SOURCE,
-    TARGET,
-    TYPE,
-    UNUSED,
-    WEIGHT,
-    Rows,
-    column_roles,
-)
+from tiny_graph_rag.formats.graphs.rows import BAD_WEIGHTS, NAMELESS, Rows, column_roles
 from tiny_graph_rag.formats.graphs.tables import Table, read_columns
+from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT
 from tiny_graph_rag.messages import said
 
 SHARED = "titles that several rows have (relations go to the first of them)"
-FOLLOWS = f"{UNUSED}: follows from the graph or places it on paper"
+FOLLOWS = f"{Role.UNUSED}: follows from the graph or places it on paper"
 ENTITY_ROLES = {
-    "title": NAME,
-    "name": NAME,
-    "id": ID,
-    "type": TYPE,
-    "description": DESCRIPTION,
-    "aliases": ALIASES,
-    "text_unit_ids": CHUNKS,
+    "title": Role.NAME,
+    "name": Role.NAME,
+    "id": Role.ID,
+    "type": Role.TYPE,
+    "description": Role.DESCRIPTION,
+    "aliases": Role.ALIASES,
+    "text_unit_ids": Role.CHUNKS,
     **dict.fromkeys(("human_readable_id", "frequency", "degree", "x", "y"), FOLLOWS),
-    **dict.fromkeys(("description_embedding", "name_embedding", "graph_embedding"), UNUSED),
+    **dict.fromkeys(("description_embedding", "name_embedding", "graph_embedding"), Role.UNUSED),
 }
 RELATION_ROLES = {
-    "source": SOURCE,
-    "target": TARGET,
-    "id": ID,
-    "relationship_type": TYPE,
-    "type": TYPE,
-    "description": DESCRIPTION,
-    "weight": WEIGHT,
-    "text_unit_ids": CHUNKS,
-    "source_id": f"{SOURCE}, by its id",
-    "target_id": f"{TARGET}, by its id",
+    "source": Role.SOURCE,
+    "target": Role.TARGET,
+    "id": Role.ID,
+    "relationship_type": Role.TYPE,
+    "type": Role.TYPE,
+    "description": Role.DESCRIPTION,
+    "weight": Role.WEIGHT,
+    "text_unit_ids": Role.CHUNKS,
+    "source_id": f"{Role.SOURCE}, by its id",
+    "target_id": f"{Role.TARGET}, by its id",
     **dict.fromkeys(
         ("human_readable_id", "combined_degree", "source_degree", "target_degree", "rank"), FOLLOWS
     ),
-    "description_embedding": UNUSED,
+    "description_embedding": Role.UNUSED,
 }
 SETTINGS = ("settings.yaml", "settings.yml")
 CSV_MARKS = ("title", "human_readable_id")

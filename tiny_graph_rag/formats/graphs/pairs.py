@@ -21,28 +21,15 @@ from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.json_lists import json_records
 from tiny_graph_rag.formats.graphs.keys import admin_column, edge_roles, node_roles, words_of
 from tiny_graph_rag.formats.graphs.listed import Columns, Lists, fill_entities, fill_relations, flat
-from tiny_graph_rag.formats.graphs.rows import ID, NAME, SOURCE, TARGET, Rows
+from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.tables import ParquetTable, csv_lists
 from tiny_graph_rag.formats.tables import delimiter_of, unguarded
+from tiny_graph_rag.formats.words import EDGE_WORDS, NODE_WORDS, Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
 JSON_ENDINGS = ENDINGS[3:]
-NODE_WORDS = frozenset(
-    {
-        "node", "nodes", "entity", "entities", "vertex", "vertices", "concepts", "노드", "개체", "엔티티",
-        "实体", "节点",
-        "nodelist",
-    }
-)  # fmt: skip
-EDGE_WORDS = frozenset(
-    {
-        "edge", "edges", "relation", "relations", "relationship", "relationships", "link", "links", "rel",
-        "rels",
-        "arcs", "관계", "엣지", "关系", "边", "edgelist",
-    }
-)  # fmt: skip
 LONGER = "rows with more fields than the header (the last column takes the rest)"
 HEADER_BYTES = 1 << 16
 
@@ -87,7 +74,7 @@ def _groups(files: Sequence[Path]) -> list[tuple[Path, ...]]:
 def _holds_entities(file: Path) -> bool:
     """Whether a table's header, where it has one, names entities."""
     header = _header(file)
-    return not header or bool({ID, NAME} & set(node_roles(header).values()))
+    return not header or bool({Role.ID, Role.NAME} & set(node_roles(header).values()))
 
 
 def _is_table(file: Path) -> bool:
@@ -198,7 +185,7 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns | None = None)
             table.is_edges = "START_ID" in admin
         elif table.is_edges is None:
             own = given.of_edges(table.columns)
-            table.is_edges = {SOURCE, TARGET} <= set(edge_roles(table.columns, given=own).values())
+            table.is_edges = {Role.SOURCE, Role.TARGET} <= set(edge_roles(table.columns, given=own).values())
         if table.longer:
             rows.flaw(LONGER, table.name, table.longer)
     nodes = [table for table in tables if table.is_edges is False]
@@ -211,7 +198,9 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns | None = None)
         _fill_labels(
             table.records, table.columns, table.label if len(edges) > 1 else "", ("type", "relation")
         )
-        if len(table.columns) == 2 and not {SOURCE, TARGET} <= set(edge_roles(table.columns).values()):
+        if len(table.columns) == 2 and not {Role.SOURCE, Role.TARGET} <= set(
+            edge_roles(table.columns).values()
+        ):
             table = Table(
                 table.name,
                 ["source", "target"],

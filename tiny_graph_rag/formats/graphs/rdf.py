@@ -15,8 +15,9 @@ from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.files import mapped
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
-from tiny_graph_rag.formats.graphs.rows import ALIASES, DESCRIPTION, DETAIL, NAME, TYPE, Rows
+from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.xml_graphs import DOCTYPE_REFUSED
+from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
@@ -32,11 +33,11 @@ DESCRIPTIONS = (
 )
 RDF_TYPE = f"{RDF}type"
 ROLES = {
-    "rdfs:label, skos:prefLabel, foaf:name, schema:name": f"{NAME}, in further languages {ALIASES}",
-    "skos:altLabel, skos:hiddenLabel, schema:alternateName": ALIASES,
-    "rdf:type": TYPE,
-    "rdfs:comment, skos:definition, dc:description, schema:description": DESCRIPTION,
-    "other literals": DETAIL,
+    "rdfs:label, skos:prefLabel, foaf:name, schema:name": f"{Role.NAME}, in further languages {Role.ALIASES}",
+    "skos:altLabel, skos:hiddenLabel, schema:alternateName": Role.ALIASES,
+    "rdf:type": Role.TYPE,
+    "rdfs:comment, skos:definition, dc:description, schema:description": Role.DESCRIPTION,
+    "other literals": Role.DETAIL,
 }
 # By the file's ending; without one it is Turtle or N-Triples.
 FORMS = {

@@ -15,10 +15,11 @@ from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.keys import edge_roles
 from tiny_graph_rag.formats.graphs.listed import Columns, no_ends
-from tiny_graph_rag.formats.graphs.rows import SOURCE, TARGET, TYPE, UNUSED, Rows
+from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.tables import ParquetTable
 from tiny_graph_rag.formats.graphs.triples import ArrowCells, graph_columns
 from tiny_graph_rag.formats.tables import check_parquet
+from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.building import GraphColumns
 from tiny_graph_rag.graph.large import Triples
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 BATCH_ROWS = 1 << 17
 BLOCK_BYTES = 1 << 24
-ENDS = {"source": SOURCE, "relation": TYPE, "target": TARGET}
+ENDS = {"source": Role.SOURCE, "relation": Role.TYPE, "target": Role.TARGET}
 
 
 def _is_parquet(head: Head) -> bool:
@@ -57,7 +58,7 @@ def read_parquet_triples(paths: Sequence[Path], given: Columns | None = None) ->
     columns = {name: table.column(name) for name in table.names}
     kinds = {name: column.type for name, column in columns.items()}
     opaque = {
-        name: f"{UNUSED}: {kind}"
+        name: f"{Role.UNUSED}: {kind}"
         for name, kind in kinds.items()
         if is_nested(kind) or is_binary(kind) or is_large_binary(kind)
     }
@@ -75,7 +76,7 @@ def read_parquet_triples(paths: Sequence[Path], given: Columns | None = None) ->
 def are_triples(names: Sequence[str], given: Columns | None = None) -> bool:
     """Whether columns of these names hold relations."""
     roles = edge_roles(names, given=given.of_edges(names) if given is not None else None)
-    return {SOURCE, TARGET} <= set(roles.values())
+    return {Role.SOURCE, Role.TARGET} <= set(roles.values())
 
 
 def triples_of(path: Path) -> Triples | None:

@@ -14,36 +14,41 @@ from tiny_graph_rag.formats.records import Record, Records, json_lines, json_rec
 from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, failure_of, run_format
 from tiny_graph_rag.formats.runs.items import entity_of, is_score, passage_of, relation_of
 from tiny_graph_rag.formats.tables import json_document
+from tiny_graph_rag.formats.words import (
+    ASKED_KEYS,
+    ID_KEYS,
+    PASSAGES_KEYS,
+    RELATIONS_KEYS,
+    RETRIEVED_KEYS,
+    RUN_LISTS,
+)
 from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.run import Passage, Relation
 
 Item = TypeVar("Item")
-KEYS = ("id", "eval_id", "query_id", "question_id", "example_id", "qid")
-QUERY_KEYS = ("query", "question")
-LISTS = ("entities", "retrieved", "retrieved_entities", "contexts", "evidence")  # the first of them counts
-RELATIONS = ("relations", "relationships", "triples")
-PASSAGES = ("passages", "chunks", "contexts")
 RESULTS = {"schema_version", "package_version", "kind"}  # first keys of a results file
-ROWS = ("results", "questions", "predictions", "data")
 
 
 def lists_of(row: Mapping[str, Any]) -> str | None:
     """Under which key an object of a run has what was retrieved."""
-    return next((name for name in LISTS if isinstance(row.get(name), list)), None)
+    return next((name for name in RETRIEVED_KEYS if isinstance(row.get(name), list)), None)
 
 
 def _kinds_of(row: Mapping[str, Any]) -> list[str]:
     """The keys under which an object of a run has relations and passages."""
-    return [name for name in (*RELATIONS, *PASSAGES) if isinstance(row.get(name), list)]
+    return [name for name in (*RELATIONS_KEYS, *PASSAGES_KEYS) if isinstance(row.get(name), list)]
 
 
 def rows_within(document: Mapping[str, Any]) -> list[Any] | None:
     """The questions of a file that is one object, such as `{"summary": …, "results": [{…}]}`."""
-    return next((document[name] for name in ROWS if isinstance(document.get(name), list)), None)
+    return next((document[name] for name in RUN_LISTS if isinstance(document.get(name), list)), None)
 
 
-FIRST_OF = f"one of {', '.join(map(repr, KEYS))} or the question's text ({', '.join(map(repr, QUERY_KEYS))})"
-WANTED = f"wanted {FIRST_OF}, and what was retrieved under one of {', '.join(map(repr, LISTS))}"
+WANTED = (
+    f"wanted one of {', '.join(map(repr, ID_KEYS[:6]))} or the question's text "
+    f"({', '.join(map(repr, ASKED_KEYS[:2]))}), and what was retrieved under one of "
+    f"{', '.join(map(repr, RETRIEVED_KEYS))}"
+)
 
 
 def _form(head: Head) -> str:
@@ -60,7 +65,7 @@ def _form(head: Head) -> str:
     if "reference_entities" in first:
         return ""  # a gold set
     # One question, but nothing retrieved, is a mistake in a JSONL.
-    return "jsonl" if any(key in first for key in (*KEYS, *QUERY_KEYS)) else "json"
+    return "jsonl" if any(key in first for key in (*ID_KEYS, *ASKED_KEYS)) else "json"
 
 
 def _is(form: str) -> Callable[[Head], bool]:
@@ -92,8 +97,8 @@ def read_jsonl(path: Path) -> WrittenRun:
     found = _records(path)
     for place, row in _objects(found, problems):
         retrieved = lists_of(row)
-        query = next((row[name] for name in QUERY_KEYS if isinstance(row.get(name), str)), "")
-        key = next((str(row[name]) for name in KEYS if _is_id(row.get(name))), query)
+        query = next((row[name] for name in ASKED_KEYS if isinstance(row.get(name), str)), "")
+        key = next((str(row[name]) for name in ID_KEYS if _is_id(row.get(name))), query)
         error = failure_of(row.get("error"))
         if not key or (retrieved is None and not _kinds_of(row) and error is None):
             problems.append(
@@ -117,8 +122,8 @@ def read_jsonl(path: Path) -> WrittenRun:
         else:
             rankings[key] = [] if retrieved is None else places_of(row[retrieved], place, problems)
         lists_entities |= retrieved is not None
-        _read_kind(row, RELATIONS, relation_of, relations, key, place, problems)
-        _read_kind(row, PASSAGES, passage_of, passages, key, place, problems)
+        _read_kind(row, RELATIONS_KEYS, relation_of, relations, key, place, problems)
+        _read_kind(row, PASSAGES_KEYS, passage_of, passages, key, place, problems)
         for name, unit in (("latency_ms", 1000), ("latency_seconds", 1)):
             waited = row.get(name)
             if waited is not None and not (is_score(waited) and 0 <= waited < math.inf):

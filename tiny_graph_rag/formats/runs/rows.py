@@ -6,17 +6,9 @@ from pathlib import Path
 
 from tiny_graph_rag.errors import RunError, check_few
 from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, failure_of, run_format
-from tiny_graph_rag.formats.tables import (
-    DOCUMENT_NAMES,
-    QUESTION_NAMES,
-    decoded,
-    one_of,
-    read_table,
-    trec_lines,
-)
+from tiny_graph_rag.formats.tables import decoded, one_of, read_table, trec_lines
+from tiny_graph_rag.formats.words import DOCUMENT_NAMES, QUESTION_NAMES, SCORE_NAMES
 from tiny_graph_rag.messages import Said, said
-
-SCORE_NAMES = ("score", "similarity")
 
 
 @run_format(
