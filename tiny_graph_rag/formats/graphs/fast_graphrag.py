@@ -13,7 +13,7 @@ from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.graphml import from_xml
-from tiny_graph_rag.formats.graphs.xml_graphs import read_graphml
+from tiny_graph_rag.formats.graphs.xml_graphs import read_xml
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
@@ -35,7 +35,7 @@ def _is_fast_graphrag(head: Head) -> bool:
     within=("*.graphml", "*.graphml.gz"),
 )
 def read_fast_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
-    return from_xml(paths[0], "fast-graphrag", read_graphml(paths[0]), NODE_ROLES, EDGE_ROLES)
+    return from_xml(paths[0], "fast-graphrag", read_xml(paths[0], "graphml"), NODE_ROLES, EDGE_ROLES)
 
 
 def _is_pickle(head: Head) -> bool:

@@ -16,7 +16,7 @@ from tiny_graph_rag.formats.graphs.rows import (
     split_roles,
     unfolded,
 )
-from tiny_graph_rag.formats.graphs.xml_graphs import Record, XmlGraph, read_gexf, read_graphml
+from tiny_graph_rag.formats.graphs.xml_graphs import Record, XmlGraph, read_xml
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
@@ -35,14 +35,14 @@ SAMPLED = 1000  # records that are looked at for columns that a file does not de
 )
 def read_any_graphml(paths: Sequence[Path]) -> KnowledgeGraph:
     """`<node>` and `<edge>`, of whatever columns."""
-    graph = read_graphml(paths[0])
+    graph = read_xml(paths[0], "graphml")
     return from_xml(paths[0], "GraphML", graph, *_roles(graph))
 
 
 @graph_format("GEXF", "Gephi's format", lambda head: "<gexf" in head.text, suffixes=(".gexf",))
 def read_any_gexf(paths: Sequence[Path]) -> KnowledgeGraph:
     """Gephi's format: a node's label is its name, an edge's `kind` or `label` its type."""
-    graph = read_gexf(paths[0])
+    graph = read_xml(paths[0], "gexf")
     nodes, edges = _roles(graph)
     first_nodes = {
         column: role for column, role in GEXF_NODES.items() if column in nodes or column == "label"

@@ -19,7 +19,7 @@ from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.graphml import from_xml
 from tiny_graph_rag.formats.graphs.rows import Rows, column_roles, split_roles, text_of
-from tiny_graph_rag.formats.graphs.xml_graphs import read_graphml
+from tiny_graph_rag.formats.graphs.xml_graphs import read_xml
 from tiny_graph_rag.formats.tables import csv_rows
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -53,7 +53,7 @@ def _is_lightrag(head: Head) -> bool:
     besides=("kv_store_*.json", "vdb_*.json"),
 )
 def read_lightrag(paths: Sequence[Path]) -> KnowledgeGraph:
-    graph = read_graphml(paths[0])
+    graph = read_xml(paths[0], "graphml")
     is_nano = "keywords" not in graph.columns["edge"] and "entity_id" not in graph.columns["node"]
     writer = "nano-graphrag" if is_nano else "LightRAG"
     return from_xml(paths[0], writer, graph, NODE_ROLES, EDGE_ROLES, unquoted)
