@@ -8,6 +8,7 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote, unquote
@@ -99,6 +100,20 @@ def check_width(header: str, delimiter: str, path: Path) -> None:
                 most=f"{MOST_COLUMNS:,}",
             )
         )
+
+
+@contextmanager
+def reading_parquet(path: Path, failure: type[InputError]) -> Iterator[Any]:
+    """`pyarrow.parquet`; what it can't read within is raised as `failure`. Raises MissingExtraError."""
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingExtraError(said("reading Parquet"), "pyarrow", "parquet") from error
+    try:
+        yield pyarrow.parquet
+    except (OSError, OverflowError, ValueError, pyarrow.ArrowException) as error:  # no UTF-8, a date
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise failure(said("{path}: can't be read as Parquet: {why}", path=path, why=why)) from error
 
 
 def check_parquet(file: Any, path: Path) -> None:
@@ -205,27 +220,14 @@ def unguarded(text: str) -> str:
 
 
 def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]]]:
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingExtraError(said("reading Parquet"), "pyarrow", "parquet") from error
-    try:
-        with pyarrow.parquet.ParquetFile(path) as file:
+    with reading_parquet(path, InputError) as parquet:
+        with parquet.ParquetFile(path) as file:
             check_parquet(file, path)
-        table = pyarrow.parquet.read_table(path)
-    except (OSError, pyarrow.ArrowException, UnicodeDecodeError) as error:
-        raise InputError(
-            said("{name}: can't be read as Parquet: {error}", name=path.name, error=error)
-        ) from error
-    try:
+        table = parquet.read_table(path)
         columns = [column.to_pylist() for column in table.columns]
-        lengths = {len(column) for column in columns}
-        if len(lengths) > 1:
-            raise ValueError(said("its columns are of different lengths"))
-    except (ValueError, OverflowError, pyarrow.ArrowException) as error:  # text that is not UTF-8, a date
-        raise InputError(
-            said("{name}: holds a value that can't be read: {error}", name=path.name, error=error)
-        ) from error
+    if len({len(column) for column in columns}) > 1:
+        why = said("its columns are of different lengths")
+        raise InputError(said("{path}: can't be read as Parquet: {why}", path=path, why=why))
     rows = (
         (f"{path.name}: row {number}", dict(zip(table.column_names, values, strict=True)))
         for number, values in enumerate(zip(*columns, strict=True), start=1)
@@ -268,12 +270,14 @@ def _cell(value: Any) -> Any:
     return value if isinstance(value, str) else str(value)
 
 
-def one_of(wanted: tuple[str, ...], names: list[str], path: Path) -> str:
-    """The first of the wanted column names that the table has. Raises InputError."""
+def one_of(
+    wanted: Sequence[str], names: Sequence[str], path: Path, failure: type[InputError] = InputError
+) -> str:
+    """The first of the wanted column names that the table has. Raises `failure`."""
     for name in wanted:
         if name in names:
             return name
-    raise InputError(
+    raise failure(
         said(
             "{path}: no column {wanted}; the file has: {names}",
             path=path,

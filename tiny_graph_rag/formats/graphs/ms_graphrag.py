@@ -22,6 +22,7 @@ from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.pairs import read_tables
 from tiny_graph_rag.formats.graphs.rows import BAD_WEIGHTS, NAMELESS, Rows, column_roles
 from tiny_graph_rag.formats.graphs.tables import Table, read_columns
+from tiny_graph_rag.formats.tables import one_of
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -108,15 +109,7 @@ def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     is_own = bool({"title", "human_readable_id", "text_unit_ids"} & set(table.names))
     if not is_own or not {"source", "target"} <= set(read_columns(relations).names):
         return read_tables(paths)  # of somebody who calls tables as GraphRAG does
-    name = next((text for text in ("title", "name") if text in table.names), None)
-    if name is None:
-        raise GraphError(
-            said(
-                "{entities}: no column 'title' or 'name'; it has: {names}",
-                entities=entities,
-                names=", ".join(table.names),
-            )
-        )
+    name = one_of(("title", "name"), table.names, entities, GraphError)
     rows.took("entities", column_roles(table.names, ENTITY_ROLES))
     titles = table.strings(name)
     ids = table.strings("id") if "id" in table.names else titles
@@ -159,16 +152,8 @@ def _add_relations(
     row_of_title: _Keys,
     row_of_id: _Keys,
 ) -> None:
-    missing = [name for name in ("source", "target") if name not in table.names]
-    if missing:
-        raise GraphError(
-            said(
-                "{path}: no column {missing}; it has: {names}",
-                path=path,
-                missing=repr(missing[0]),
-                names=", ".join(table.names),
-            )
-        )
+    for end in ("source", "target"):
+        one_of((end,), table.names, path, GraphError)
     rows.took("relations", column_roles(table.names, RELATION_ROLES))
     type = next((text for text in ("relationship_type", "type") if text in table.names), "relationship_type")
     weights = table.numbers("weight")

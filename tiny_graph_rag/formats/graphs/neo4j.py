@@ -20,6 +20,7 @@ from tiny_graph_rag.formats.graphs.property_graph import Edge, Node, from_proper
 from tiny_graph_rag.formats.graphs.rows import Rows, text_of
 from tiny_graph_rag.formats.graphs.tables import ParquetTable
 from tiny_graph_rag.formats.records import Record, json_lines
+from tiny_graph_rag.formats.tables import one_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
@@ -97,16 +98,8 @@ def read_neo4j_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     for path in paths:
         table = ParquetTable(path)
         wanted = ("__id__",) if path.parent.name == "nodes" else ("from", "to", "type")
-        missing = [name for name in wanted if name not in table.names]
-        if missing:
-            raise GraphError(
-                said(
-                    "{path}: no column {missing}; it has: {names}",
-                    path=path,
-                    missing=repr(missing[0]),
-                    names=", ".join(table.names),
-                )
-            )
+        for column in wanted:
+            one_of((column,), table.names, path, GraphError)
         if path.parent.name == "nodes":
             for row in table.records():
                 labels = labels_of(row.pop("labels", None) or [path.stem])

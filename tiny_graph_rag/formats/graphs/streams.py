@@ -18,7 +18,7 @@ from tiny_graph_rag.formats.graphs.listed import Columns, no_ends
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.tables import ParquetTable
 from tiny_graph_rag.formats.graphs.triples import ArrowCells, graph_columns
-from tiny_graph_rag.formats.tables import check_parquet
+from tiny_graph_rag.formats.tables import check_parquet, reading_parquet
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.building import GraphColumns
 from tiny_graph_rag.graph.large import Triples
@@ -105,20 +105,10 @@ def triples_of(path: Path) -> Triples | None:
 
 
 def _parquet(path: Path) -> Triples | None:
-    try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
-    except ImportError as error:
-        raise MissingExtraError(said("reading Parquet"), "pyarrow", "parquet") from error
-    try:
-        with ParquetFile(path) as file:
-            check_parquet(file, path)
-            names = list(file.schema_arrow.names)
-            rows = file.metadata.num_rows
-    except (OSError, ArrowException, UnicodeDecodeError) as error:
-        raise GraphError(
-            said("{path}: can't be read as Parquet: {why}", path=path, why=str(error).splitlines()[0])
-        ) from error
+    with reading_parquet(path, GraphError) as parquet, parquet.ParquetFile(path) as file:
+        check_parquet(file, path)
+        names = list(file.schema_arrow.names)
+        rows = file.metadata.num_rows
     columns = _end_columns(names)
     if len(columns) < len(ENDS):
         return None
@@ -138,17 +128,9 @@ def _end_columns(names: Sequence[str], *, strict: bool = False) -> dict[str, str
 
 
 def _parquet_column(path: Path, name: str) -> Iterator[pyarrow.Array]:
-    from pyarrow import ArrowException
-    from pyarrow.parquet import ParquetFile
-
-    try:
-        with ParquetFile(path) as file:
-            for batch in file.iter_batches(BATCH_ROWS, columns=[name]):
-                yield batch.column(0)
-    except (OSError, ArrowException) as error:
-        raise GraphError(
-            said("{path}: can't be read as Parquet: {why}", path=path, why=str(error).splitlines()[0])
-        ) from error
+    with reading_parquet(path, GraphError) as parquet, parquet.ParquetFile(path) as file:
+        for batch in file.iter_batches(BATCH_ROWS, columns=[name]):
+            yield batch.column(0)
 
 
 def _tsv_column(path: Path, names: Sequence[str], name: str, *, has_header: bool) -> Iterator[pyarrow.Array]:

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
-from tiny_graph_rag.errors import GraphError, MissingExtraError
+from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import PARQUET_MAGIC, decode_utf8, read_bytes
 from tiny_graph_rag.formats.graphs.rows import detail_text, strings_of, text_of, unfolded
-from tiny_graph_rag.formats.tables import check_parquet, csv_rows, listed
+from tiny_graph_rag.formats.tables import check_parquet, csv_rows, listed, reading_parquet
 from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
@@ -93,27 +93,14 @@ class ParquetTable(Table):
     """Columns are read when they are asked for."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            from pyarrow import ArrowException
-            from pyarrow.parquet import ParquetFile
-        except ImportError as error:
-            raise MissingExtraError(said("reading Parquet"), "pyarrow", "parquet") from error
-        try:
-            self._file = ParquetFile(path)
-        except (OSError, ArrowException, UnicodeDecodeError) as error:
-            raise self._unreadable(path, error) from error
+        with reading_parquet(path, GraphError) as parquet:
+            self._file = parquet.ParquetFile(path)
         check_parquet(self._file, path)
         self.path = path
         self.names = list(self._file.schema_arrow.names)
         for name, count in Counter(self.names).items():
             if count > 1:
                 raise GraphError(said("{path}: several columns are named {name}", path=path, name=repr(name)))
-
-    @staticmethod
-    def _unreadable(path: Path, error: Exception) -> GraphError:
-        return GraphError(
-            said("{path}: can't be read as Parquet: {why}", path=path, why=str(error).splitlines()[0])
-        )
 
     def __len__(self) -> int:
         return int(self._file.metadata.num_rows)
@@ -122,17 +109,12 @@ class ParquetTable(Table):
         """coded: texts that the file holds as a dictionary stay one: each is looked at once, however many
         rows have it. Raises GraphError, also for texts that are no UTF-8.
         """
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
-
-        try:
-            file = ParquetFile(self.path, read_dictionary=[name]) if coded else self._file
+        with reading_parquet(self.path, GraphError) as parquet:
+            file = parquet.ParquetFile(self.path, read_dictionary=[name]) if coded else self._file
             column = file.read(columns=[name]).column(name)
             column.validate(full=True)
             if len(column) != len(self):
                 raise OSError(f"column {name!r} has {len(column):,} rows, the file says {len(self):,}")
-        except (OSError, ArrowException, UnicodeDecodeError) as error:
-            raise self._unreadable(self.path, error) from error
         return column
 
     def strings(self, name: str) -> Strings:
