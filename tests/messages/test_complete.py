@@ -95,7 +95,7 @@ BY_NAME = {
     *("error", "warning"),
     *("{measure} rose in {n} questions: {ids}", "{measure} fell in {n} questions: {ids}"),
     *("{n} new questions: {ids}", "{n} questions removed: {ids}"),
-    *(*files.ENDINGS, *files.MADE_BY.values()),
+    *(*files.KINDS, *files.MADE_BY.values()),
     *usage._KINDS.values(),
     *registry_kinds(),
     *(word for word in comparison.SPEED_WORDS.values() if " " in word),
