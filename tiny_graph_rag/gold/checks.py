@@ -51,8 +51,8 @@ class Finding:
 # What findings say, by their kind.
 NOT_IN_GRAPH = "reference {name}: no entity has this name; nearest: {nearest}"
 JOINED = (
-    "reference {name}: no entity has this name, but its parts are entities; put ';' between names in a table, "
-    "or list them one by one in JSON"
+    "reference {name}: no entity has this name, but its parts are entities; put ';' between names in a "
+    "table, or list them one by one in JSON"
 )
 LIKE_NOTHING = "reference {name}: no entity has this name or a similar one"
 AMBIGUOUS = "reference {name}: ambiguous name, {n} entities have it: {bearers}"
