@@ -355,3 +355,11 @@ def test_korean_puts_nothing_but_a_name_before_a_noun_of_relation() -> None:
     asks = "(유월당)<-[:소속]-()<-[:배우자]-(?)"
     assert asked_on(triples, types, asks, Korean) == (False, "배우자가 유월당에 속한 사람인 사람은 누구인가?")
     assert asked_on(triples, types, "(오월)<-[:배우자]-(?)", Korean)[0]
+
+
+def test_a_date_that_has_a_noun_of_its_own_is_asked_for_by_that() -> None:
+    triples = [("Red", "release_year", "2011"), ("Blue", "release_year", "2012")]
+    types = {"Red": "FILM", "Blue": "FILM", "2011": "YEAR", "2012": "YEAR"}
+    asks = "(Red)-[:release_year]->(?)"
+    assert asked_on(triples, types, asks, English)[1] == "What is the release year of Red?"
+    assert asked_on(triples, types, asks, Korean)[1] == "Red가 나온 해는 언제인가?"

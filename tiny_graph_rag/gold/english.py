@@ -53,13 +53,18 @@ Form = Literal["be", "verb", "noun", "tie"]
 @dataclass(frozen=True, slots=True)
 class Noun:
     """What an entity is called that is not named. who: what asks for it. that: what joins a clause to it.
-    is_place: whether it lies where something is (`Where does Bea live?`)."""
+    adverb: what asks for it instead, of `lives in` and the like: Where does Bea live?"""
 
     one: str
     many: str
     who: str
     that: str = "that"
-    is_place: bool = False
+    adverb: str = ""
+
+    @property
+    def said_by_adverb(self) -> tuple[str, ...]:
+        """The prepositions that the adverb stands for: Where is it, of what is it located in."""
+        return (" in", " at", " on") if self.adverb == "When" else (" in", " at")
 
     @property
     def some(self) -> str:
@@ -195,13 +200,13 @@ class English(Wording):
         if kind == Kind.PERSON or not word or not word.isascii():
             return _NOUNS.get(kind, _THING)
         one = singular(word)
-        return Noun(one, _plural(one), f"Which {one}", is_place=kind == Kind.PLACE)
+        return Noun(one, _plural(one), f"Which {one}", adverb="Where" if kind == Kind.PLACE else "")
 
     def question(self, drawn: Drawn, called: Mapping[int, str], *, other: bool = False) -> str:
         formula, paths = drawn.formula, drawn.formula.paths
         last = paths[0].steps[-1]
         noun = self.noun(last, drawn.found.answers)
-        noun = replace(noun, who="When", is_place=False) if self.asks_when(drawn) else noun
+        noun = replace(noun, adverb="When") if self.asks_when(drawn) else noun
         several = len(drawn.found.answers) > 1
         match formula.operation:
             case "path" | "or":
@@ -353,19 +358,15 @@ class English(Wording):
             role = f"the {_plural(phrase.words) if plural else phrase.words} of {of}"
             if other:
                 return f"{told}Name {role}."
-            who = noun.who if noun.who in ("Who", "When") else "What"
-            return f"{told}{who} {'are' if plural else 'is'} {role}?"
+            return f"{told}{'Who' if noun.who == 'Who' else 'What'} {'are' if plural else 'is'} {role}?"
         clause = self._stepped(step, of, other)
         if other:
             return f"{told}Name {noun.every} {clause.says}."
         if clause.is_subject:
             return f"{told}{noun.who} {clause.says}?"
-        who, asked = noun.who, clause.asked
-        if noun.who == "When" and asked.endswith((" in", " on", " at")):
-            asked = asked[:-3]
-        elif noun.is_place and asked.endswith((" in", " at")):
-            who, asked = "Where", asked[:-3]
-        return f"{told}{who} {asked}?"
+        if noun.adverb and clause.asked.endswith(noun.said_by_adverb):
+            return f"{told}{noun.adverb} {clause.asked[:-3]}?"
+        return f"{told}{noun.who} {clause.asked}?"
 
     def _nests(self, path: Path) -> bool:
         """Whether the steps make one sentence that can be followed: what a step leads from stands at its end,
@@ -440,7 +441,7 @@ SCHEMA = 150  # relation types up to which they are a schema's, each a phrase th
 _THING = Noun("thing", "things", "What")
 _NOUNS = {
     Kind.PERSON: Noun("person", "people", "Who", "who"),
-    Kind.PLACE: Noun("place", "places", "Which place", is_place=True),
+    Kind.PLACE: Noun("place", "places", "Which place", adverb="Where"),
     Kind.WORK: Noun("work", "works", "Which work"),
     Kind.GROUP: Noun("group", "groups", "Which group"),
 }

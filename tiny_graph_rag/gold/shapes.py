@@ -40,7 +40,7 @@ GIVEN_UP = 60  # failed draws after which a relation type that gave nothing coun
 TRIED_STEPS = 4  # steps onward looked at, the least used of which is taken
 HUB_SHARE, RARE_SHARE = 0.02, 0.25  # of the entities with two neighbours or more: most and fewest relations
 SEED_SHARE, ANSWER_SHARE = 0.02, 0.05  # of the questions that may name, or want, one entity
-# Numbers that only tell things apart, or say where they stand: nobody asks for the highest.
+# Numbers that only name things, or say where they stand: nobody asks for the highest.
 _NO_QUANTITIES = table("""
     id ids index idx no nr number code key hash community cluster component partition group label class level
     line lineno row column page chunk token offset start end position x y z lat lon latitude longitude degree
