@@ -105,7 +105,7 @@ def evaluate_command(
         str | None,
         typer.Option(
             "--perturb",
-            help="Ask again with altered questions (lower,typos,spaces,particles) and show what is lost.",
+            help="Ask again with changed questions (lower,typos,spaces,particles) and show how much is lost.",
             rich_help_panel=MEASURES + DETAIL,
         ),
     ] = None,

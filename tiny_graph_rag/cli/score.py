@@ -81,7 +81,7 @@ def score(
         str | None,
         typer.Option(
             "--run-format",
-            help="What the run file is.",
+            help="Format of the run file.",
             show_default="by content",
             rich_help_panel=INPUT + DETAIL,
         ),
@@ -90,7 +90,7 @@ def score(
         str | None,
         typer.Option(
             "--gold-format",
-            help="What the gold set is.",
+            help="Format of the gold set.",
             show_default="by content",
             rich_help_panel=INPUT + DETAIL,
         ),
@@ -106,7 +106,7 @@ def score(
         str | None,
         typer.Option(
             "--match",
-            help="When a retrieved item is a reference: name, id, text, rouge1, rouge2, rougeL.",
+            help="When a retrieved item counts as a reference: name, id, text, rouge1, rouge2, rougeL.",
             show_default="id or name",
             rich_help_panel=MEASURES,
         ),
@@ -115,7 +115,7 @@ def score(
         float,
         typer.Option(
             "--rouge-threshold",
-            help="ROUGE F1 from which a text is a reference.",
+            help="Lowest ROUGE F1 at which a text counts as a reference.",
             rich_help_panel=MEASURES + DETAIL,
         ),
     ] = ROUGE_THRESHOLD,
@@ -140,7 +140,7 @@ def score(
         ),
     ] = None,
 ) -> None:
-    """Score a run that any program made against a gold set in any of the common formats."""
+    """Score a run of any program against a gold set, in any common format."""
     one = partial(
         _score,
         gold=gold,

@@ -7,7 +7,6 @@ letter, Hangul taken apart, so that 점숭 is nearer to 점순 than to 점례.
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.graph.tables import Entities
-from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.language.folding import fold, nfd
 
 SHORTLIST = 40  # names compared letter by letter: the trigrams' best
 LEAST = 0.5  # likeness below which a name is no help
@@ -97,7 +96,7 @@ class NearestNames:
 
 
 def _letters(name: str) -> str:
-    return unicodedata.normalize("NFD", fold(name))
+    return nfd(fold(name))
 
 
 def _trigrams(column: Strings) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

@@ -24,9 +24,11 @@ MOST_ASKED = 2  # replies to one call: one that can't be read is asked for once 
 
 @dataclass(slots=True)
 class Ledger:
-    """What a run did so far, for the progress line and the last words."""
+    """What a run did so far, for the progress line and the last words. again: calls that were sent a second
+    time because the first reply couldn't be used."""
 
     asked: int = 0
+    again: int = 0
     known: int = 0
     failed: int = 0
     stopped: str | None = None
@@ -150,6 +152,7 @@ class Chat:
         problem = _problem(first, call)
         if problem is None or call.check is None:
             return Outcome(first, problem)
+        self.ledger.again += 1
         try:
             second = _as_text(await self.client.reply(call, attempts))
         except (CallFailed, CapReached, Stopped):

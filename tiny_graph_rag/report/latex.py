@@ -55,7 +55,7 @@ _SPECIAL = str.maketrans(
 )
 
 
-@report("tex", "tables for a paper, method by method where several")
+@report("tex", "tables for a paper; several results one after another")
 def latex_file(documents: Sequence[Document]) -> Files:
     name = documents[0].name if len(documents) == 1 else f"{documents[0].name}-and-{len(documents) - 1}-more"
     yield f"{name}.tex", latex(documents).encode("utf-8", "replace")

@@ -22,7 +22,7 @@ from tiny_graph_rag.report.views import (
 from tiny_graph_rag.study.gates import GateOutcome
 
 
-@report("md", "one Markdown file, method by method where several")
+@report("md", "one Markdown file; several results one after another")
 def markdown_file(documents: Sequence[Document]) -> Files:
     name = documents[0].name if len(documents) == 1 else f"{documents[0].name}-and-{len(documents) - 1}-more"
     yield f"{name}.md", markdown(documents).encode("utf-8", "replace")
