@@ -9,7 +9,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from tests.conftest import write_gold, write_kg
+from tests.conftest import ROOT, write_gold, write_kg
 from tests.fixing.made import write_world
 from tiny_graph_rag.cli import app
 
@@ -208,3 +208,17 @@ def test_what_an_older_graph_had_is_proposed_with_its_cost(tmp_path: Path, run_c
     assert (entity["name"], entity["status"], entity["won"]) == ("Rex", "draft", ["q"])
     assert found["restore"]["relations"][0]["names"] == ["Bert", "Rex"]
     assert found["batches"][0]["won"] == 1
+
+
+def test_right_aliases_that_cost_places_are_measured_without_seeds_as_well() -> None:
+    """On a folder whose relations have one type, questions by short names lose places once their entity is
+    recognised: it is ranked first itself."""
+    folder = ROOT / "benchmarks" / "home-appliances"
+    gold = ROOT / "benchmarks" / "home-appliances-eval.jsonl"
+    call = ["fix", "-g", str(folder), "--dataset", str(gold), "--kinds", "aliases", "-o", "-"]
+    patch = yaml.safe_load(CliRunner().invoke(app, call).stdout)
+    (batch,) = patch["batches"]
+    assert batch["lost"] > batch["won"]
+    assert batch["without_seeds"] > 0 > batch["gain"]
+    left_out = yaml.safe_load(CliRunner().invoke(app, [*call, "--exclude-seeds"]).stdout)
+    assert "without_seeds" not in left_out["batches"][0]  # they are left out already
