@@ -102,7 +102,7 @@ def _reach(values: Differences, span: float) -> float:
 
 
 def _room(values: Differences, span: float) -> float:
-    """What rare large differences one way may add to the mean unseen: the less, the larger the typical move."""
+    """What rare large differences may add to the mean unseen: the less, the larger the typical move."""
     reach = _reach(values, span)
     typical = float(np.median(np.abs(values[values != 0])))
     return wilson(0, len(values))[1] * reach * (1 - min(typical / reach, 1.0) ** 2)
