@@ -105,12 +105,7 @@ def graph_format(
     general: whether it is a form of files that programs with a format of their own use too; those are asked
     before. fields: of GraphFormat; suffixes as plain strings, for they are read without importing the module.
     """
-
-    def register(reader: GraphReader) -> GraphReader:
-        GRAPH_FORMATS.add(name, GraphFormat(name, recognises, reader, **fields), reader)
-        return reader
-
-    return register
+    return GRAPH_FORMATS.register(name, lambda read: GraphFormat(name, recognises, read, **fields))
 
 
 def json_of(path: Path) -> Any:

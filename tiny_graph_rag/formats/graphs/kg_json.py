@@ -149,18 +149,7 @@ def _with_care(path: Path) -> GraphColumns:
         raise GraphError(
             said("{path}: {wanted}, got {got}", path=path, wanted=SHAPE, got=json_kind(document))
         )
-    missing = [key for key in ("entities", "relationships") if key not in document]
-    if missing:
-        keys = ", ".join(map(repr, list(document)[:5])) or "no keys"
-        raise GraphError(
-            said(
-                "{path}: {wanted}; missing: {names} (it has {keys})",
-                path=path,
-                wanted=SHAPE,
-                names=" and ".join(map(repr, missing)),
-                keys=keys,
-            )
-        )
+    check_parts(path, list(document))
     entities, relationships = document["entities"], document["relationships"]
     problems: list[Said] = []
     if not isinstance(entities, dict):
@@ -194,3 +183,20 @@ def _with_care(path: Path) -> GraphColumns:
     columns.add_entities(list(entities), [row for row in entity_rows if row is not None], extras)
     columns.add_relations([row for row in relation_rows if row is not None], relation_extras)
     return columns
+
+
+def check_parts(path: Path, keys: Sequence[str]) -> None:
+    """Raises GraphError where one of the two parts is not among an object's keys."""
+    from tiny_graph_rag.graph.records import SHAPE
+
+    missing = [key for key in ("entities", "relationships") if key not in keys]
+    if missing:
+        raise GraphError(
+            said(
+                "{path}: {wanted}; missing: {names} (it has {keys})",
+                path=path,
+                wanted=SHAPE,
+                names=" and ".join(map(repr, missing)),
+                keys=", ".join(map(repr, keys[:5])) or "no keys",
+            )
+        )
