@@ -64,8 +64,9 @@ def read_table_gold(path: Path, split: str | None) -> list[Example]:
     if not {*DOCUMENT_NAMES} & {*names}:
         raise DatasetError(
             said(
-                "{name}:1: no column 'query' or 'question'; it has: {names}. A table of judgments has "
-                "'query_id' and 'doc_id'",
+                "{name}:1: no column 'query' or 'question'; it has: {names}. Rename the column of the "
+                "questions to 'question' and that of the references to 'references'. A table of judgments "
+                "has 'query_id' and 'doc_id'",
                 name=path.name,
                 names=", ".join(name for name in names if name),
             )

@@ -252,7 +252,7 @@ def _wrong_fields(row: object, *, drafts: bool = False) -> list[Said]:
     wrong: list[Said] = []
     query = row.get("query")
     if "query" not in row:
-        wrong.append(said("{field} is missing", field="'query'"))
+        wrong.append(said("'query' is missing; it has: {names}", names=", ".join(map(str, row)) or "–"))
     elif not isinstance(query, str) or not query.strip():
         wrong.append(said("'query' must be a question in words, got {got}", got=json_kind(query)))
     for name in ("id", "group"):
