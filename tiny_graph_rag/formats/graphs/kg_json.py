@@ -19,7 +19,7 @@ from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import GraphError, InputError, at, json_kind
 from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
 from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.graphs.base import graph_format, json_of
+from tiny_graph_rag.formats.graphs.base import check_parts, graph_format, json_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import KG_JSON
 from tiny_graph_rag.messages import Said, said
@@ -183,20 +183,3 @@ def _with_care(path: Path) -> GraphColumns:
     columns.add_entities(list(entities), [row for row in entity_rows if row is not None], extras)
     columns.add_relations([row for row in relation_rows if row is not None], relation_extras)
     return columns
-
-
-def check_parts(path: Path, keys: Sequence[str]) -> None:
-    """Raises GraphError where one of the two parts is not among an object's keys."""
-    from tiny_graph_rag.graph.records import SHAPE
-
-    missing = [key for key in ("entities", "relationships") if key not in keys]
-    if missing:
-        raise GraphError(
-            said(
-                "{path}: {wanted}; missing: {names} (it has {keys})",
-                path=path,
-                wanted=SHAPE,
-                names=" and ".join(map(repr, missing)),
-                keys=", ".join(map(repr, keys[:5])) or "no keys",
-            )
-        )
