@@ -19,7 +19,7 @@ from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import GraphError, InputError, at, json_kind
 from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
 from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.graphs.base import graph_format, json_of
+from tiny_graph_rag.formats.graphs.base import check_parts, graph_format, json_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import KG_JSON
 from tiny_graph_rag.messages import Said, said
@@ -149,18 +149,7 @@ def _with_care(path: Path) -> GraphColumns:
         raise GraphError(
             said("{path}: {wanted}, got {got}", path=path, wanted=SHAPE, got=json_kind(document))
         )
-    missing = [key for key in ("entities", "relationships") if key not in document]
-    if missing:
-        keys = ", ".join(map(repr, list(document)[:5])) or "no keys"
-        raise GraphError(
-            said(
-                "{path}: {wanted}; missing: {names} (it has {keys})",
-                path=path,
-                wanted=SHAPE,
-                names=" and ".join(map(repr, missing)),
-                keys=keys,
-            )
-        )
+    check_parts(path, list(document))
     entities, relationships = document["entities"], document["relationships"]
     problems: list[Said] = []
     if not isinstance(entities, dict):
