@@ -15,7 +15,7 @@ from typing import Any
 
 from tiny_graph_rag.errors import DatasetError
 from tiny_graph_rag.files import bare_name, lines_of, sha256_of
-from tiny_graph_rag.formats.detection import Fit, Head
+from tiny_graph_rag.formats.detection import Head, is_general
 from tiny_graph_rag.formats.gold import GOLD_FORMATS, read_sound
 from tiny_graph_rag.formats.gold.exchange import row_of
 from tiny_graph_rag.formats.tables import text_of
@@ -94,7 +94,8 @@ def _is_plain_text(path: Path) -> bool:
     if head.is_json or head.is_parquet or head.is_worksheet:
         return False
     named = path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
-    return not named and not any(GOLD_FORMATS[name].fit(head) == Fit.SURE for name in GOLD_FORMATS.built_in)
+    particular = (name for name in GOLD_FORMATS.built_in if not is_general(GOLD_FORMATS, name))
+    return not named and not any(GOLD_FORMATS[name].recognises(head) for name in particular)
 
 
 JUDGMENTS = ("reference_entities", "highly_relevant_entities", "irrelevant_entities")
