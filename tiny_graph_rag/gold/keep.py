@@ -254,10 +254,6 @@ class TagShare:
     quota: float | None = None
 
     @property
-    def too_small(self) -> bool:
-        return self.seen > EFFECT
-
-    @property
     def off_quota(self) -> bool:
         return self.quota is not None and abs(self.share - self.quota) > OFF_QUOTA
 
