@@ -85,7 +85,7 @@ def test_what_would_be_destroyed_or_is_no_form_is_refused(town: Path, run_cli: C
     over = run_cli("retrieve", "eval.jsonl", "-g", "town-KG.json", "-o", "./eval.jsonl")
     assert (over.exit_code, "would destroy it" in over.stderr) == (2, True)
     odd = run_cli("retrieve", "eval.jsonl", "-g", "town-KG.json", "-o", "./run.xml")
-    assert (odd.exit_code, "-o" in odd.stderr) == (2, True)
+    assert (odd.exit_code, "--format" in odd.stderr) == (2, True)
 
 
 def test_a_form_without_empty_lists_says_what_becomes_of_them(run_cli, town: Path) -> None:
