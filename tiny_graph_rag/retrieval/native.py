@@ -71,6 +71,7 @@ class Unpacked:
 
 def unpacked(value: Any) -> Unpacked:
     """Whatever a retriever returned for one question. Raises ValueError: what was wanted, what came."""
+    refuse_mock(value)
     answer = None
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], Mapping):
         answer, value = value  # GraphRAG's (response, context data)
@@ -109,6 +110,17 @@ def unpacked(value: Any) -> Unpacked:
     if error is not None and not (found.entities or found.relations or found.passages):
         raise ValueError(error)
     return found
+
+
+def refuse_mock(value: Any) -> None:
+    """Raise ValueError for an object that has every attribute: it would be read as an empty list."""
+    if not isinstance(value, Mapping) and getattr(value, "an_attribute_of_no_library", None) is not None:
+        raise ValueError(
+            said(
+                "got a {type}, which has every attribute that it is asked for, as a mock has",
+                type=type(value).__name__,
+            )
+        )
 
 
 def _has_lists(value: Any) -> bool:

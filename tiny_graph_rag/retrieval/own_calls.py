@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.messages import said
-from tiny_graph_rag.retrieval.native import MOST_ITEMS
+from tiny_graph_rag.retrieval.native import MOST_ITEMS, refuse_mock
 from tiny_graph_rag.retrieval.own_replies import OwnReply, reply_of, told
 
 Function = Callable[..., Any]
@@ -104,6 +104,7 @@ class Calls:
     def __init__(self, asked: Asked, tell: Callable[[Event], None]) -> None:
         self.asked, self.tell = asked, tell
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_closed = False
         self._tasks: dict[int, asyncio.Task[Any] | None] = {}
         self._lock = threading.Lock()
 
@@ -124,9 +125,9 @@ class Calls:
             self._loop.call_soon_threadsafe(task.cancel)
 
     def close(self) -> None:
+        self._is_closed = True
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._loop.stop)
-            self._loop = None
 
     def _work(self, call: int, questions: list[str]) -> None:
         begun: list[float] = []
@@ -144,7 +145,7 @@ class Calls:
 
     def _replies(self, call: int, questions: list[str], begin: Callable[[], None]) -> list[OwnReply]:
         function, several = self.asked.function, self.asked.several
-        argument: Any = questions if several else questions[0]
+        argument: Any = list(questions) if several else questions[0]
         if _is_async(function):
             value = self._in_loop(call, _called(function, argument, begin))
         else:
@@ -169,7 +170,9 @@ class Calls:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                threading.Thread(target=_run, args=(self._loop,), daemon=True, name="retriever loop").start()
+                threading.Thread(
+                    target=self._run, args=(self._loop,), daemon=True, name="retriever loop"
+                ).start()
         over: Future[tuple[Any, BaseException | None]] = Future()
 
         async def run() -> None:
@@ -188,11 +191,9 @@ class Calls:
             raise error
         return value
 
-
-def _run(loop: asyncio.AbstractEventLoop) -> None:
-    try:
-        loop.run_forever()
-    finally:
+    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+        while not self._is_closed:  # a function that stops the loop stops no call
+            loop.run_forever()
         loop.close()
 
 
@@ -225,7 +226,8 @@ async def _called(
 async def _resolved(value: Any) -> tuple[Any, BaseException | None]:
     """What it comes to, or why not: an error that left this coroutine could end the loop of all calls."""
     try:
-        if inspect.isawaitable(value):
+        refuse_mock(value)
+        while inspect.isawaitable(value):
             value = await value
         if isinstance(value, AsyncIterator):
             items: list[Any] = []

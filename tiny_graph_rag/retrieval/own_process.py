@@ -172,15 +172,15 @@ def serve(spec: str) -> None:
     lock, owner = threading.Lock(), os.getpid()
 
     def say(message: dict[str, Any]) -> None:
-        line = json.dumps(message, allow_nan=False).encode() + b"\n"
         if os.getpid() != owner:
             os._exit(0)  # a copy of this process that a retriever forked answers nothing
         try:
+            line = json.dumps(message, allow_nan=False).encode() + b"\n"
             with lock:
                 out.write(line)
                 out.flush()
-        except OSError:
-            os._exit(1)  # nobody listens any more
+        except BaseException:
+            os._exit(1)  # nobody listens any more, or a retriever broke what this needs
 
     try:
         asked = load_function(spec)
@@ -227,7 +227,7 @@ def _own_streams() -> tuple[BinaryIO, BinaryIO]:
 def _sent(reply: OwnReply) -> dict[str, Any]:
     try:
         reply.as_json()
-    except (ValueError, RecursionError, MemoryError) as error:
+    except Exception as error:
         reply = OwnReply(seconds=reply.seconds, error=told(error))
     return reply.as_dict()
 
