@@ -131,6 +131,7 @@ class Calls:
 
     def _work(self, call: int, questions: list[str]) -> None:
         begun: list[float] = []
+        number = len(questions)  # now: a user's function may replace anything, `len` too
 
         def begin() -> None:
             begun.append(time.perf_counter())
@@ -139,8 +140,8 @@ class Calls:
         try:
             replies = self._replies(call, questions, begin)
         except BaseException as error:  # SystemExit and KeyboardInterrupt of a user's function end no run
-            replies = [OwnReply(error=told(error))] * len(questions)
-        took = (time.perf_counter() - begun[0]) / len(questions) if begun else 0.0
+            replies = [OwnReply(error=told(error))] * number
+        took = (time.perf_counter() - begun[0]) / number if begun else 0.0
         self.tell(Event("ended", call, tuple(replace(reply, seconds=took) for reply in replies)))
 
     def _replies(self, call: int, questions: list[str], begin: Callable[[], None]) -> list[OwnReply]:
