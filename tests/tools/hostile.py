@@ -35,7 +35,7 @@ FUNCTIONS = {
     if inspect.isfunction(function) and function.__module__ == hostile_callables.__name__
 }
 WAYS = ("command", "evaluate", "in a loop")
-PATIENCE = 90  # seconds until what should have ended long ago is killed
+PATIENCE = 90  # seconds until what should have ended long ago is killed; 30 where the timeout is 2
 GRAPH = {"entities": {name: {"name": name} for name in ("Ann", "Ben", "Dover")}, "relationships": []}
 GOLD = {"id": "q", "query": "Where does Ann live?", "reference_entities": ["Dover"]}
 LONGEST = 200  # characters of an error on the page
@@ -110,7 +110,7 @@ def forked(work: Callable[[str], None], name: str, folder: Path) -> int | None:
             os.close(opened)
         work(name)
         sys.exit(0)  # through the interpreter's own end: threads and exit functions have their say
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + PATIENCE / (3 if name in hostile_callables.ENDLESS else 1)
     while time.monotonic() < until:
         ended, status = os.waitpid(process, os.WNOHANG)
         if ended:

@@ -25,8 +25,9 @@ from typing import Any, BinaryIO
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.files import note_named
 from tiny_graph_rag.messages import Said, said
-from tiny_graph_rag.retrieval.own_calls import Asked, Calls, Event, callable_of
-from tiny_graph_rag.retrieval.own_replies import OwnReply, told
+from tiny_graph_rag.retrieval.native import OwnReply
+from tiny_graph_rag.retrieval.own_calls import Calls, Event, Function, callable_of
+from tiny_graph_rag.retrieval.own_replies import reply_from, told
 
 PEACEFUL_SECONDS = 2.0  # for a retriever to close what it has open, once every question is answered
 LAST_WORDS_SECONDS = 0.5  # for reading what a process wrote before it ended
@@ -40,8 +41,6 @@ START = (
 class RetrieverProcess:
     """The parent's side: calls as `Calls` has them, in another process. Raises UsageError where the function
     can't be had. events: of the process that runs now."""
-
-    can_restart = True
 
     def __init__(self, spec: str) -> None:
         self.spec = spec
@@ -145,7 +144,7 @@ def _read(process: subprocess.Popen[bytes], events: SimpleQueue[Event]) -> None:
 
 def _received(reply: dict[str, Any]) -> OwnReply:
     try:
-        return OwnReply.from_dict(reply)
+        return reply_from(reply)
     except Exception as error:  # what the journal's reader would refuse never gets into a journal
         return OwnReply(error=told(error))
 
@@ -183,7 +182,7 @@ def serve(spec: str) -> None:
             os._exit(1)  # nobody listens any more, or a retriever broke what this needs
 
     try:
-        asked = load_function(spec)
+        function = load_function(spec)
     except UsageError as error:
         problem = error.args[0]
         template = problem.template if isinstance(problem, Said) else "{text}"
@@ -197,8 +196,8 @@ def serve(spec: str) -> None:
             message["replies"] = list(map(_sent, event.replies))
         say(message)
 
-    calls = Calls(asked, tell)
-    say({"several": asked.several})
+    calls = Calls(function, tell)
+    say({"several": calls.several})
     for line in asks:
         message = json.loads(line)
         if "cancel" in message:
@@ -232,7 +231,7 @@ def _sent(reply: OwnReply) -> dict[str, Any]:
     return reply.as_dict()
 
 
-def load_function(spec: str) -> Asked:
+def load_function(spec: str) -> Function:
     """The callable that a spec names. Raises UsageError, also for whatever the user's file raises."""
     place, _, name = spec.rpartition(":")
     try:
