@@ -57,9 +57,11 @@ def check_retrieval(config: Config) -> None:
     spec = config.retrieval.retriever
     if is_own(spec):
         require_trust(config, "retriever")
-        from tiny_graph_rag.retrieval.own import check_place
+        from tiny_graph_rag.retrieval.own_process import file_of
 
-        check_place(spec)
+        place = spec.rpartition(":")[0]
+        if place.endswith(".py"):
+            file_of(place)
     else:
         found, argument = _named(spec)
         if found.argument == "FILE":

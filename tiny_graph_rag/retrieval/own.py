@@ -38,7 +38,7 @@ from tiny_graph_rag.messages import said, t
 from tiny_graph_rag.retrieval.base import Foreign, Retriever, Task
 from tiny_graph_rag.retrieval.native import OwnReply
 from tiny_graph_rag.retrieval.own_calls import BATCH, Calls, Event
-from tiny_graph_rag.retrieval.own_process import RetrieverProcess, check_file
+from tiny_graph_rag.retrieval.own_process import RetrieverProcess
 from tiny_graph_rag.retrieval.own_replies import ReplyJournal
 from tiny_graph_rag.run import NO_HOP, Run
 
@@ -66,13 +66,6 @@ class Asking:
 
 
 Worker = Calls | RetrieverProcess  # who runs calls: in this process, or in another
-
-
-def check_place(spec: str) -> None:
-    """Refuse a file that is not there without importing anything. Raises UsageError."""
-    place, _, _ = spec.rpartition(":")
-    if place.endswith(".py"):
-        check_file(Path(place).expanduser().resolve())
 
 
 class OwnRetriever(Retriever):
@@ -110,7 +103,7 @@ class OwnRetriever(Retriever):
         """Ask everything now. Raises ServiceError where every question fails: then nothing was measured."""
         questions = {example.id: example.query for example in self.examples or ()}
         self._ask(questions)
-        failed = [(key, reply.error) for key, reply in self.replies.items() if reply.error is not None]
+        failed = self._failed()
         if failed and len(failed) == len(questions):
             key, error = failed[0]
             raise ServiceError(
@@ -128,16 +121,13 @@ class OwnRetriever(Retriever):
 
     def _whole_run(self, keys: Sequence[str], all_replies: dict[str, OwnReply]) -> Run:
         replies = [all_replies[key] for key in keys]
-        run = Run.concatenated([self._run(key, all_replies[key]) for key in keys])
         sound = [reply for reply in all_replies.values() if reply.error is None]
-        relations = [reply.relations or () for reply in replies]
-        passages = [reply.passages or () for reply in replies]
         no_relations = all(reply.relations is None for reply in sound)
         no_passages = all(reply.passages is None for reply in sound)
         return replace(
-            run,
-            relations=None if no_relations else tuple(relations),
-            passages=None if no_passages else tuple(passages),
+            Run.concatenated([self._run(key, all_replies[key]) for key in keys]),
+            relations=None if no_relations else tuple(reply.relations or () for reply in replies),
+            passages=None if no_passages else tuple(reply.passages or () for reply in replies),
             returns_entities=not sound or any(reply.entities is not None for reply in sound),
             external=True,
         )
@@ -161,9 +151,8 @@ class OwnRetriever(Retriever):
         )
 
     def notes(self) -> list[str]:
-        failed = [(key, reply.error) for key, reply in self.replies.items() if reply.error is not None]
         lines = []
-        if failed:
+        if failed := self._failed():
             key, error = failed[0]
             lines.append(
                 t(
@@ -210,6 +199,9 @@ class OwnRetriever(Retriever):
         if self.repeats:
             lines.append(self._changes())
         return lines
+
+    def _failed(self) -> list[tuple[str, str]]:
+        return [(key, reply.error) for key, reply in self.replies.items() if reply.error is not None]
 
     def _changes(self) -> str:
         """How many questions did not get the same ranking each time."""

@@ -235,7 +235,7 @@ def load_function(spec: str) -> Function:
     """The callable that a spec names. Raises UsageError, also for whatever the user's file raises."""
     place, _, name = spec.rpartition(":")
     try:
-        module = _module_of_file(Path(place)) if place.endswith(".py") else _module(place)
+        module = _module_of_file(file_of(place)) if place.endswith(".py") else _module(place)
     except UsageError:
         raise
     except BaseException as error:  # whatever a user's file does when it is imported
@@ -258,21 +258,21 @@ def load_function(spec: str) -> Function:
     return callable_of(function, f"--retriever {spec}: {name!r}")
 
 
-def check_file(path: Path) -> None:
-    """Refuse a retriever's file that is not there. Raises UsageError."""
+def file_of(place: str) -> Path:
+    """The file that a spec names before its colon. Raises UsageError for one that is not there."""
+    path = Path(place).expanduser().resolve()
     if not path.is_file():
         raise UsageError(
             said("--retriever {name}: no such file (looked in {parent})", name=path.name, parent=path.parent)
         )
     note_named(path)
+    return path
 
 
 def _module_of_file(path: Path) -> Any:
-    path = path.expanduser().resolve()
-    check_file(path)
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise UsageError(said("--retriever {path}: not a Python file", path=path))
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.parent))  # so that it can import what lies next to it, now and later
     before = sys.modules.get(path.stem)
