@@ -105,7 +105,7 @@ def evaluate_command(
         str | None,
         typer.Option(
             "--perturb",
-            help="Ask again with altered questions (lower,typos,spaces,particles) and show what is lost.",
+            help="Ask again with changed questions (lower,typos,spaces,particles) and show how much is lost.",
             rich_help_panel=MEASURES + DETAIL,
         ),
     ] = None,
@@ -277,10 +277,10 @@ class SavedRun:
                 raise UsageError(said("--format {form} needs --save-run FILE", form=form))
             return None
         from tiny_graph_rag.files import output_path
-        from tiny_graph_rag.formats.runs.writing import form_of
+        from tiny_graph_rag.formats.writing import RUN_WRITERS, form_of
 
         target = output_path(path, Path(session.config.storage.results_dir))
-        return cls(session.outputs.claim(target), form_of(target, form))
+        return cls(session.outputs.claim(target), form_of(RUN_WRITERS, target, form, "--format"))
 
     def write(self, session: Session, evaluation: Evaluation) -> None:
         import numpy as np

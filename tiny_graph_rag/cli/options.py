@@ -17,7 +17,7 @@ from tiny_graph_rag.config import find_setting
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.messages import LANGUAGES, said
 
-RETRIEVER_HELP = "how entities are found and ranked; also file.py:function for a function of yours"
+RETRIEVER_HELP = "how entities are found and ranked; file.py:function for your own function"
 NO_DEFAULT = (None, "", False)  # said by the option's own words, or plain from its being a flag
 
 
@@ -96,15 +96,16 @@ class Folders:
     results_dir: Annotated[str | None, from_config("--results-dir")] = None
 
 
-def completed(kind: str, *endings: str) -> Callable[[str], list[str]]:
-    """For the shell: files of a settings' folder (`kg_dir`, `dataset_dir`) that begin as typed."""
+def completed(folder_of: str, what: str) -> Callable[[str], list[str]]:
+    """For the shell: files of a settings' folder (`kg_dir`, `dataset_dir`) that begin as typed. what: they
+    are, as `find_input` calls it."""
 
     def names(incomplete: str) -> list[str]:
         from tiny_graph_rag.config import load_config
+        from tiny_graph_rag.files import files_of_kind
 
-        folder = Path(getattr(load_config().storage, kind))
-        files = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-        return [name for name in files if name.startswith(incomplete) and name.endswith(endings)]
+        folder = Path(getattr(load_config().storage, folder_of))
+        return [name for name in files_of_kind(folder, what) if name.startswith(incomplete)]
 
     return names
 
@@ -115,7 +116,7 @@ Dataset = Annotated[
         "--dataset",
         help="Gold set.",
         rich_help_panel=INPUT,
-        autocompletion=completed("dataset_dir", ".jsonl", ".json", ".csv", ".parquet"),
+        autocompletion=completed("dataset_dir", "gold set"),
     ),
 ]
 
@@ -131,7 +132,7 @@ class Graph:
             "--graph",
             help="Knowledge graph.",
             show_default="the gold set's NAME-KG.json, else the only one in the folder",
-            autocompletion=completed("kg_dir", ".json", ".gz", ".graphml", ".csv", ".parquet"),
+            autocompletion=completed("kg_dir", "knowledge graph"),
         ),
     ] = None
     graph_cache: Annotated[bool | None, from_config("--graph-cache/--no-graph-cache")] = None
@@ -139,7 +140,7 @@ class Graph:
         str | None,
         typer.Option(
             "--columns",
-            help="What the columns of a graph file mean (source=head,target=tail,name=label).",
+            help="Meaning of the columns of a graph file (source=head,target=tail,name=label).",
             show_default="NAME-columns.yaml next to the graph",
             rich_help_panel=INPUT + DETAIL,
         ),
@@ -148,7 +149,7 @@ class Graph:
         str | None,
         typer.Option(
             "--query",
-            help="Cypher query for what to read from the database that -g names.",
+            help="Cypher query that selects what to read from the database given by -g.",
             show_default="everything",
             rich_help_panel=INPUT + DETAIL,
         ),
@@ -231,20 +232,20 @@ class Generating:
     price_per_1k_input: Annotated[
         float | None,
         typer.Option(
-            "--price-per-1k-input", help="USD for 1,000 input tokens of --model.", min=0.0, hidden=True
+            "--price-per-1k-input", help="USD per 1,000 input tokens of --model.", min=0.0, hidden=True
         ),
     ] = None
     price_per_1k_output: Annotated[
         float | None,
         typer.Option(
-            "--price-per-1k-output", help="USD for 1,000 output tokens of --model.", min=0.0, hidden=True
+            "--price-per-1k-output", help="USD per 1,000 output tokens of --model.", min=0.0, hidden=True
         ),
     ] = None
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue an interrupted run from its journal.")
     ] = False
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Continue from the journal and repeat its failed calls.")
+        bool, typer.Option("--retry-failed", help="Continue from the journal and repeat failed calls.")
     ] = False
     judge: Annotated[
         str | None, from_config("--judge", panel=ANSWERS + DETAIL, help="what a model judges (a,b)")
@@ -328,7 +329,7 @@ class Reporting:
         str | None,
         typer.Option(
             "--title",
-            help="What reports are headed with.",
+            help="Title of the reports.",
             show_default="the gold set's name",
             rich_help_panel=OUTPUT + DETAIL,
         ),

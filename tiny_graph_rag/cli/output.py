@@ -106,7 +106,7 @@ Written = Annotated[
     typer.Option(
         "-o",
         "--output",
-        help="Write it as JSON here; - for standard output.",
+        help="JSON file to write; - for standard output.",
         show_default="none",
         rich_help_panel=OUTPUT,
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -81,7 +82,7 @@ def score(
         str | None,
         typer.Option(
             "--run-format",
-            help="What the run file is.",
+            help="Format of the run file.",
             show_default="by content",
             rich_help_panel=INPUT + DETAIL,
         ),
@@ -90,7 +91,7 @@ def score(
         str | None,
         typer.Option(
             "--gold-format",
-            help="What the gold set is.",
+            help="Format of the gold set.",
             show_default="by content",
             rich_help_panel=INPUT + DETAIL,
         ),
@@ -106,7 +107,7 @@ def score(
         str | None,
         typer.Option(
             "--match",
-            help="When a retrieved item is a reference: name, id, text, contains, rouge1, rouge2, rougeL.",
+            help="When a retrieved item counts as a reference: name, id, text, contains, rouge1, rouge2, rougeL.",
             show_default="id or name",
             rich_help_panel=MEASURES,
         ),
@@ -115,7 +116,7 @@ def score(
         float,
         typer.Option(
             "--rouge-threshold",
-            help="ROUGE F1 from which a text is a reference.",
+            help="Lowest ROUGE F1 at which a text counts as a reference.",
             rich_help_panel=MEASURES + DETAIL,
         ),
     ] = ROUGE_THRESHOLD,
@@ -140,7 +141,7 @@ def score(
         ),
     ] = None,
 ) -> None:
-    """Score a run that any program made against a gold set in any of the common formats."""
+    """Score a run of any program against a gold set, in any common format."""
     one = partial(
         _score,
         gold=gold,
@@ -214,9 +215,11 @@ def _several(
             failed.append(FoundProblems(*(at(path.name, line) for line in missed.args)))
     written = [output_path(name, Path(session.config.storage.results_dir)) for name in names]
     stem = str(written[0].with_name(f"{bare_name(runs[0])}-and-{len(runs) - 1}-more"))
-    compared = Path(f"{stem}-comparison.json").resolve()
-    compare_command(list(written), folders, common, Drops(), Reporting(), output=str(compared))
-    documents = [read_document(path) for path in (*written, compared)] if reports else []
+    compared = Path(f"{stem}-comparison.json")
+    as_it_stands = str(compared) if compared.is_absolute() else f"./{compared}"
+    compare_command(list(written), folders, common, Drops(), Reporting(), output=as_it_stands)
+    files = (*written, compared) if reports else ()
+    documents = [replace(read_document(path), title=reporting.title or "") for path in files]
     if "html" in reports:  # one page, which shows all of them side by side
         _, page = next(iter(REPORTS["html"](documents)))
         session.outputs.write(session.outputs.claim(Path(f"{stem}.html")), [page])

@@ -56,12 +56,6 @@ class Proof:
     differences: Column
     control: float | None = None
 
-    def won(self, ids: Sequence[str]) -> tuple[str, ...]:
-        return tuple(ids[row] for row in np.flatnonzero(self.differences > EQUAL).tolist())
-
-    def lost(self, ids: Sequence[str]) -> tuple[str, ...]:
-        return tuple(ids[row] for row in np.flatnonzero(self.differences < -EQUAL).tolist())
-
 
 def question_groups(examples: Sequence[Example], judgments: Judgments) -> Groups:
     """(questions,) numbers of groups: the gold set's own, the same references, or nearly the same words and a
@@ -104,13 +98,14 @@ def splits(groups: Groups, seed: int, repeats: int = REPEATS) -> list[tuple[Rows
 def held_out(
     groups: Groups, seed: int, gains: Callable[[Rows, Rows], Column], repeats: int = REPEATS
 ) -> Column:
-    """(questions,) the gain of each with what other questions chose, averaged over the repeats.
+    """(questions,) the gain of each with what other questions chose, averaged over the repeats; 0 where
+    there are no others.
 
     gains: of (rows that choose, rows held out), the gain of each row held out.
     """
     total = np.zeros(len(groups))
     for chosen_on, out in splits(groups, seed, repeats):
-        if len(out):
+        if len(out) and len(chosen_on):
             total[out] += gains(chosen_on, out)
     return total / repeats
 

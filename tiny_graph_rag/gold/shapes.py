@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from tiny_graph_rag.gold.formulas import Formula, FormulaAnswers, Path, RelationStep, StepIndex
 from tiny_graph_rag.graph.bfs import BreadthFirst, worth_searching
 from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.language.function_words import table
+from tiny_graph_rag.language.words import words_of_name
 
 SHAPES = (
     "single", "chain", "intersection", "union", "comparison", "count", "negation", "no-answer", "hub", "rare",
@@ -38,6 +40,11 @@ GIVEN_UP = 60  # failed draws after which a relation type that gave nothing coun
 TRIED_STEPS = 4  # steps onward looked at, the least used of which is taken
 HUB_SHARE, RARE_SHARE = 0.02, 0.25  # of the entities with two neighbours or more: most and fewest relations
 SEED_SHARE, ANSWER_SHARE = 0.02, 0.05  # of the questions that may name, or want, one entity
+# Numbers that only name things, or say where they stand: nobody asks for the highest.
+_NO_QUANTITIES = table("""
+    id ids index idx no nr number code key hash community cluster component partition group label class level
+    line lineno row column page chunk token offset start end position x y z lat lon latitude longitude degree
+    """)
 FAIR = 2  # times its fair share that a relation may be used
 
 
@@ -101,8 +108,8 @@ class Sampler:
             "count": self._count,
             "negation": self._negation,
             "no-answer": self._no_answer,
-            "hub": self._hub,
-            "rare": self._rare,
+            "hub": lambda: self._single(lambda seed: self.degrees[seed] >= self.hub_from),
+            "rare": lambda: self._single(lambda seed: self.degrees[seed] <= self.rare_to),
         }
 
     def draw(self, shape: str, sayable: Callable[[Drawn], bool]) -> Drawn | None:
@@ -120,8 +127,7 @@ class Sampler:
 
     def accepted(self, shape: str, formula: Formula) -> Drawn | None:
         """The drawn question, or None where it is trivial, ambiguous, used up or beyond the hops."""
-        key = (formula.operation, frozenset(formula.paths), formula.by, formula.attribute)
-        if key in self.seen or any(self.seeds[seed] >= self.most_seed for seed in formula.seeds):
+        if formula.asks in self.seen or any(self.seeds[seed] >= self.most_seed for seed in formula.seeds):
             return None
         if any(self.by_type[step.type] >= self._most_uses() for step in formula.steps):
             return None
@@ -172,7 +178,7 @@ class Sampler:
 
     def _count_use(self, drawn: Drawn) -> None:
         formula = drawn.formula
-        self.seen.add((formula.operation, frozenset(formula.paths), formula.by, formula.attribute))
+        self.seen.add(formula.asks)
         self.by_type.update({step.type for step in formula.steps})
         self.gave_nothing -= {step.type for step in formula.steps}
         steps = len(formula.paths[0].steps)
@@ -225,7 +231,7 @@ class Sampler:
         for seed in formula.seeds:
             if self.degrees[seed] > 4 * MOST_ANSWERS:
                 return False
-            around.update(adjacency.neighbours[adjacency.indptr[seed] : adjacency.indptr[seed + 1]].tolist())
+            around.update(adjacency.neighbours[adjacency.slots(seed)].tolist())
         return len(around - set(answers) - set(formula.seeds)) == 0
 
     # What is drawn, shape by shape. All choices are of equal chance but for what was used before.
@@ -289,8 +295,8 @@ class Sampler:
         """There and back is a question (other films of a director); and there again asks the same twice."""
         return len(path.steps) > 1 and path.steps[-1].undoes(step) and path.steps[-2] == step
 
-    def _single(self) -> Formula | None:
-        path = self._begin()
+    def _single(self, fits: Callable[[int], bool] = lambda seed: True) -> Formula | None:
+        path = self._begin(fits)
         return None if path is None else Formula("path", (path,))
 
     def _chain(self) -> Formula | None:
@@ -369,6 +375,7 @@ class Sampler:
         if not 2 <= len(image) <= MOST_ANSWERS:
             return None
         shared = set.intersection(*(set(self.index.numbers(entity)) for entity in image.tolist()))
+        shared = {name for name in shared if not _NO_QUANTITIES.intersection(words_of_name(name)[-1:])}
         if shared and self.chance.random() < 0.5:
             return Formula("most", (path,), None, sorted(shared)[self._pick(len(shared))])
         longer = self._onward(path)
@@ -390,11 +397,3 @@ class Sampler:
             return None
         like = self._group(int(self.index.group_codes[group]), lambda pair: types[pair] == types[path.seed])
         return None if like is None else Formula("path", (Path(self.index.entity_of(like), path.steps),))
-
-    def _hub(self) -> Formula | None:
-        path = self._begin(lambda seed: self.degrees[seed] >= self.hub_from)
-        return None if path is None else Formula("path", (path,))
-
-    def _rare(self) -> Formula | None:
-        path = self._begin(lambda seed: self.degrees[seed] <= self.rare_to)
-        return None if path is None else Formula("path", (path,))
