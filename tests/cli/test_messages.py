@@ -172,7 +172,7 @@ def test_parts_of_a_set_without_a_suffix_are_of_its_own_format(tale: Path, run_c
     assert (tale / "both").read_text("utf-8").startswith('{"id": "q0"')
     assert run_cli("generate", "-g", SAMPLE, "--n", "1", "-o", "./made").exit_code == 0
     refused = run_cli("dataset", "split", "own.csv", "-o", "./parts.foo")
-    assert (refused.exit_code, "which format? End the name in one of .jsonl" in refused.stderr) == (2, True)
+    assert (refused.exit_code, "unknown format; end the name in one of .jsonl" in refused.stderr) == (2, True)
 
 
 @pytest.mark.slow
@@ -189,10 +189,10 @@ def test_an_error_stands_below_what_was_said_before_it(tale: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "wanted"),
     [
-        ("h.csv", "question,references\n", "a question a row below the header"),
-        ("l.json", "[]", "a question in the list"),
-        ("r.json", '{"results":\n []}', "a question in the list"),
-        ("n.jsonl", "\n", "one JSON object a line"),
+        ("h.csv", "question,references\n", "one question per row below the header"),
+        ("l.json", "[]", "at least one question in the list"),
+        ("r.json", '{"results":\n []}', "at least one question in the list"),
+        ("n.jsonl", "\n", "one JSON object per line"),
     ],
 )
 def test_an_empty_gold_set_is_told_to_be_empty(

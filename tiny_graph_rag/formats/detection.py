@@ -197,7 +197,7 @@ def best_fit(
     if len(found) > 1:
         raise UsageError(
             said(
-                "{name} may be {names}; say which with {option}",
+                "{name} may be {names}; choose one with {option}",
                 name=head.path.name,
                 names=" or ".join(found),
                 option=option,

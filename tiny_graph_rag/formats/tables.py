@@ -69,7 +69,13 @@ def read_table(path: Path, *, others: bool = False) -> tuple[list[str], Iterator
     header, _, _ = text.partition("\n")
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise InputError(said("{name}:{line}: holds a NUL, which no table does", name=path.name, line=line))
+        raise InputError(
+            said(
+                "{name}:{line}: contains the character NUL, so it is not a table; save it as text",
+                name=path.name,
+                line=line,
+            )
+        )
     # Line ends as they are: a field may hold "\r", and csv says what it does not know itself.
     rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(header))
     check_width(header, delimiter_of(header), path)
@@ -79,7 +85,7 @@ def read_table(path: Path, *, others: bool = False) -> tuple[list[str], Iterator
     if twice:
         raise InputError(
             said(
-                "{name}:1: the column {column} stands twice; keep one of them",
+                "{name}:1: the column {column} is given twice; keep one of them",
                 name=path.name,
                 column=repr(twice[0]),
             )
@@ -98,7 +104,7 @@ def check_width(header: str, delimiter: str, path: Path) -> None:
     if width > MOST_COLUMNS:
         raise InputError(
             said(
-                "{path}:1: {n} columns; a table has at most {most}. Is it the other way round?",
+                "{path}:1: {n} columns; a table has at most {most}. Are rows and columns swapped?",
                 path=path,
                 n=f"{width:,}",
                 most=f"{MOST_COLUMNS:,}",
@@ -165,7 +171,7 @@ def _next_row(rows: Any, path: Path) -> list[str] | None:
     except csv.Error as error:
         raise InputError(
             said(
-                "{name}:{line}: no row of a table: {error}",
+                "{name}:{line}: not a row of a table: {error}",
                 name=path.name,
                 line=rows.line_num,
                 error=error,
@@ -305,7 +311,11 @@ def trec_lines(path: Path, failure: Callable[[Said], Exception]) -> Iterator[tup
     for number, line in enumerate(lines_of(text), start=1):
         if "\0" in line:
             raise failure(
-                said("{name}:{number}: holds a NUL, which no TREC file does", name=path.name, number=number)
+                said(
+                    "{name}:{number}: contains the character NUL, so it is not a TREC file; save it as text",
+                    name=path.name,
+                    number=number,
+                )
             )
         fields = _TREC_FIELD.findall(line)
         if fields:

@@ -136,8 +136,8 @@ def format_for(path: Path, format: str | None) -> str:
     if found is None:
         raise UsageError(
             said(
-                "{name}: which format? End the name in one of {endings}, or name it with --format where the "
-                "command has it: {formats}",
+                "{name}: unknown format; end the name in one of {endings}, or use --format if the command "
+                "has it: {formats}",
                 name=path.name,
                 endings=", ".join(_SUFFIXES),
                 formats=", ".join(_HELD),

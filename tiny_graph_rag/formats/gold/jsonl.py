@@ -22,9 +22,9 @@ def with_references(gold: EvalSet, path: Path) -> EvalSet:
         return gold
     raise DatasetError(
         said(
-            "{name}: {questions}, and none says which entities to find ('reference_entities' is missing). "
-            "`dataset from` finds them in answers and evidence, `recommend` proposes some, `retrieve` runs "
-            "the questions without",
+            "{name}: {questions} without 'reference_entities', so nothing can be scored. `dataset from` "
+            "finds them in answers and evidence, `recommend` proposes some, `retrieve` runs the questions "
+            "without them",
             name=path.name,
             questions=counted(len(gold), "{n} question", "{n} questions"),
         )

@@ -37,7 +37,7 @@ def form_of(target: Path, given: str | None) -> str:
         if given not in FORMS:
             raise UsageError(
                 said(
-                    "unknown form {given}{near} Choices: {names}",
+                    "unknown format {given}{near} Choices: {names}",
                     given=repr(given),
                     near=nearest(given, list(FORMS)) or ".",
                     names=", ".join(FORMS),
@@ -52,7 +52,7 @@ def form_of(target: Path, given: str | None) -> str:
         wanted = ", ".join([*(suffix for suffix in SUFFIXES if suffix), "a folder (Parquet)"])
         raise UsageError(
             said(
-                "{target}: which form? Name it with --to, or by suffix: {wanted}",
+                "{target}: unknown format; set it with --format, or by suffix: {wanted}",
                 target=target,
                 wanted=wanted,
             )

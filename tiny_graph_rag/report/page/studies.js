@@ -91,7 +91,7 @@ function speedTable(systems) {
   const names = ["latency.mean", "latency.p50", "latency.p95", "throughput"].filter((each) => systems.some((system) => system.speed?.[each] !== undefined));
   if (!names.length) return null;
   return el("table", { class: "by-tag" },
-    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("system")), names.map((each) => el("th", { scope: "col", class: "number" }, each, el("span", { class: "small" }, each === "throughput" ? t("questions a second") : t("seconds")))))),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("system")), names.map((each) => el("th", { scope: "col", class: "number" }, each, el("span", { class: "small" }, each === "throughput" ? t("questions per second") : t("seconds")))))),
     el("tbody", {}, systems.map((system) => el("tr", {}, el("th", { scope: "row" }, name(system.name, 40)), names.map((each) => el("td", { class: "number" }, system.speed?.[each] === undefined ? "–" : String(Number(system.speed[each].toPrecision(3)))))))));
 }
 
