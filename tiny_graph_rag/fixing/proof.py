@@ -56,12 +56,6 @@ class Proof:
     differences: Column
     control: float | None = None
 
-    def won(self, ids: Sequence[str]) -> tuple[str, ...]:
-        return tuple(ids[row] for row in np.flatnonzero(self.differences > EQUAL).tolist())
-
-    def lost(self, ids: Sequence[str]) -> tuple[str, ...]:
-        return tuple(ids[row] for row in np.flatnonzero(self.differences < -EQUAL).tolist())
-
 
 def question_groups(examples: Sequence[Example], judgments: Judgments) -> Groups:
     """(questions,) numbers of groups: the gold set's own, the same references, or nearly the same words and a
