@@ -63,11 +63,16 @@ PRICES = "openai: {prices: {gpt-4.1-mini: {input: 0.4, output: 1.6}}}\n"
 NO_SHELL = re.compile(r"^(?:cost = |#|$)")
 
 
-def steps(text: str) -> list[str]:
-    """The commands of all blocks: continued lines and here-documents belong to one command."""
+def blocks(text: str) -> list[list[str]]:
+    """The commands of each block."""
+    return [steps(block) for kind, block in BLOCK.findall(text) if kind in SHELLS]
+
+
+def steps(block: str) -> list[str]:
+    """The commands of a block: continued lines and here-documents belong to one command."""
     commands: list[str] = []
     ends, goes_on = "", False
-    for line in "".join(block for kind, block in BLOCK.findall(text) if kind in SHELLS).splitlines():
+    for line in block.splitlines():
         if ends:
             commands[-1] += f"\n{line}"
             ends = "" if line == ends else ends
@@ -87,7 +92,10 @@ def left_out(command: str) -> list[str]:
 
 def test_every_reason_is_that_of_a_command() -> None:
     commands = [
-        command for path in sorted(ROOT.glob("**/*.md")) for command in steps(path.read_text("utf-8"))
+        command
+        for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+        for block in blocks(path.read_text("utf-8"))
+        for command in block
     ]
     unused = [pattern for pattern in LEFT_OUT if not any(re.search(pattern, command) for command in commands)]
     assert unused == []
@@ -96,8 +104,8 @@ def test_every_reason_is_that_of_a_command() -> None:
 
 
 def test_continued_lines_and_here_documents_are_one_command() -> None:
-    page = "```bash\nA=b uv run python main.py eval \\\n  -o x  # why\ncat > f <<'END'\n# a\nEND\n```\n"
-    assert steps(page) == ["A=b uv run python main.py eval -o x  # why", "cat > f <<'END'\n# a\nEND"]
+    block = "A=b uv run python main.py eval \\\n  -o x  # why\ncat > f <<'END'\n# a\nEND\n"
+    assert steps(block) == ["A=b uv run python main.py eval -o x  # why", "cat > f <<'END'\n# a\nEND"]
 
 
 def prepared(clone: Path) -> None:
@@ -127,8 +135,8 @@ def prepared(clone: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_the_commands_of_a_page_run(path: Path, own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    commands = [command for command in steps(path.read_text(encoding="utf-8")) if not left_out(command)]
-    if not commands:
+    page = blocks(path.read_text(encoding="utf-8"))
+    if all(left_out(command) for block in page for command in block):
         pytest.skip("no command on this page")
     clone = own_folder / "clone"
     clone.mkdir()
@@ -139,8 +147,11 @@ def test_the_commands_of_a_page_run(path: Path, own_folder: Path, monkeypatch: p
         if "generation-and-cost" in path.name:
             monkeypatch.setenv("OPENAI_BASE_URL", server.url)
             Path("config.yaml").write_text(PRICES)
-        for command in commands:
-            run(command, server, monkeypatch)
+        for block in page:
+            with monkeypatch.context() as shell:  # what a block exports is for this block
+                for command in block:
+                    if not left_out(command):
+                        run(command, server, shell)
 
 
 def run(command: str, server: ChatServer, monkeypatch: pytest.MonkeyPatch) -> None:

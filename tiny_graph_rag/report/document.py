@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,15 @@ class Document:
     @property
     def has_questions(self) -> bool:
         return self.kind in ("eval", "score")
+
+
+def joint_name(documents: Sequence[Document]) -> str:
+    """What a report of all of them is called: the first one's name, and how many more results there are."""
+    results = [document for document in documents if document.has_questions]
+    counted = results if len(results) > 1 else documents
+    if len(counted) == 1:
+        return counted[0].name
+    return f"{counted[0].name.removesuffix('-results')}-and-{len(counted) - 1}-more"
 
 
 def read_document(path: Path) -> Document:

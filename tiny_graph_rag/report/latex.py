@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from tiny_graph_rag.report.document import Document
+from tiny_graph_rag.report.document import Document, joint_name
 from tiny_graph_rag.report.plain import one_line
 from tiny_graph_rag.report.reports import Files, report
 from tiny_graph_rag.report.views import (
@@ -57,8 +57,7 @@ _SPECIAL = str.maketrans(
 
 @report("tex", "tables for a paper; several results one after another")
 def latex_file(documents: Sequence[Document]) -> Files:
-    name = documents[0].name if len(documents) == 1 else f"{documents[0].name}-and-{len(documents) - 1}-more"
-    yield f"{name}.tex", latex(documents).encode("utf-8", "replace")
+    yield f"{joint_name(documents)}.tex", latex(documents).encode("utf-8", "replace")
 
 
 def latex(documents: Sequence[Document]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tiny_graph_rag.report.document import Document
+from tiny_graph_rag.report.document import Document, joint_name
 from tiny_graph_rag.report.plain import markdown_text
 from tiny_graph_rag.report.reports import Files, report
 from tiny_graph_rag.report.views import (
@@ -24,8 +24,7 @@ from tiny_graph_rag.study.gates import GateOutcome
 
 @report("md", "one Markdown file; several results one after another")
 def markdown_file(documents: Sequence[Document]) -> Files:
-    name = documents[0].name if len(documents) == 1 else f"{documents[0].name}-and-{len(documents) - 1}-more"
-    yield f"{name}.md", markdown(documents).encode("utf-8", "replace")
+    yield f"{joint_name(documents)}.md", markdown(documents).encode("utf-8", "replace")
 
 
 def markdown(documents: Sequence[Document]) -> str:

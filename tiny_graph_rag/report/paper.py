@@ -11,7 +11,7 @@ from typing import Any
 
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.report import latex, markdown
-from tiny_graph_rag.report.document import Document
+from tiny_graph_rag.report.document import Document, joint_name
 from tiny_graph_rag.report.plain import one_line, rises
 from tiny_graph_rag.report.reports import Files, report
 from tiny_graph_rag.report.systems import Systems, system_names
@@ -25,18 +25,19 @@ DAGGER = "†"
 
 @report("paper", "one table of systems and measures, LaTeX and Markdown")
 def paper(documents: Sequence[Document]) -> Files:
-    """One table of all results that can be compared, every pair tested.
+    """One table of all results that can be compared, every pair tested; their comparison file adds
+    nothing to it.
 
-    Results of different questions, sweeps and comparisons have a table each.
+    Otherwise results, sweeps and comparisons have a table each.
     """
     results = [document for document in documents if document.has_questions]
     found = Systems.of(results)
     if found is not None:
-        yield from _files(f"{results[0].name}-and-{len(results) - 1}-more", systems_table(found))
+        yield from _files(joint_name(results), systems_table(found))
     for document in documents:
         if document.kind == "sweep":
             yield from _files(document.name, sweep_table(document.content))
-        elif document.kind == "comparison":
+        elif document.kind == "comparison" and found is None:
             yield from _files(document.name, _of_comparison(document.content))
         elif document.has_questions and found is None:
             yield from _files(document.name, _of_one(document))

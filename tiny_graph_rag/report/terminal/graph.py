@@ -65,10 +65,10 @@ def _print_origin(origin: Origin, console: Console) -> None:
     for column in (t("in the file"), t("read as")):
         table.add_column(column)
     for place, column, became in origin.columns:
-        table.add_row(escape(f"{place}: {column}"), escape(became))
+        table.add_row(escape(f"{t(place)}: {column}"), escape(t(became)))
     for drop in origin.dropped:
         table.add_row(
-            escape(drop.what),
+            escape(t(drop.what)),
             escape(t("dropped: {n}, such as {example}", n=f"{drop.count:,}", example=drop.examples[0])),
         )
     console.print(table)
