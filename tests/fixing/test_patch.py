@@ -174,7 +174,7 @@ def test_a_rejected_entry_may_be_stale() -> None:
 
 
 def test_an_id_in_use_is_not_restored() -> None:
-    with pytest.raises(PatchError, match="uses the id '2' already"):
+    with pytest.raises(PatchError, match="the id '2' is already used"):
         apply(town(), patch(restore=Restore(entities=(RestoredEntity(id="2", name="Lee"),))))
 
 

@@ -143,7 +143,7 @@ def test_a_part_of_a_record_reads_that_alone() -> None:
         ('{"schema_version": 1, "kind": "sweep"}', "its 'kind' is 'sweep'"),
         ('{"schema_version": 2, "kind": "eval"}', "wanted schema_version 1, got the number 2"),
         ('{"schema_version": 1, "kind": "eval"}', "missing required field"),
-        ("[[[[", "doesn't read as one"),
+        ("[[[[", "not a results file"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, text: str, message: str) -> None:

@@ -42,8 +42,8 @@ def only_bad(body: str) -> str:
 
 WORST = {
     "exits": ("os._exit(0)", "its process ended with exit code 0"),
-    "ends by a signal": ("os.kill(os.getpid(), signal.SIGTERM)", "its process was ended by SIGTERM"),
-    "crashes": ("ctypes.string_at(0)", "its process was ended by SIGSEGV"),
+    "ends by a signal": ("os.kill(os.getpid(), signal.SIGTERM)", "its process was stopped by SIGTERM"),
+    "crashes": ("ctypes.string_at(0)", "its process was stopped by SIGSEGV"),
     "leaves": ("sys.exit(0)", "SystemExit: 0"),
     "pretends Ctrl-C": ("raise KeyboardInterrupt", "KeyboardInterrupt"),
     "raises what has no words": (

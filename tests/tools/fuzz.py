@@ -108,7 +108,7 @@ def _encoded(data: bytes, chance: random.Random) -> bytes:
 
 
 def _shape(data: bytes, chance: random.Random) -> bytes:
-    """A value of another kind, a field that is missing or stands twice; of JSON, whole or by lines."""
+    """A value of another kind, a field that is missing or is given twice; of JSON, whole or by lines."""
     text = data.decode("utf-8", "replace")
     try:
         return _written(_reshaped(json.loads(text), chance), chance)

@@ -165,7 +165,7 @@ def evaluate_command(
     check_retrieval(config)
     if repeat > 1 and not is_own(config.retrieval.retriever):
         raise UsageError(
-            said("--repeat asks a retriever of your own again; a built-in one gives the same order")
+            said("--repeat is for your own retriever; a built-in one always gives the same order")
         )
     gates = floors.checked(session)
     computed = _measures(config, measures, gates)
@@ -254,10 +254,15 @@ def _altered(config: Config, perturb: str | None) -> tuple[str, ...]:
 
     kinds = parse_kinds(comma_list(perturb))
     if asks_model(config):
-        raise UsageError(said("--perturb would pay for every question once more a kind; use --linker names"))
+        raise UsageError(
+            said("--perturb would pay for every question again for each kind of change; use --linker names")
+        )
     if is_own(config.retrieval.retriever):
         raise UsageError(
-            said("--perturb would ask your own retriever every question once more a kind; leave it out")
+            said(
+                "--perturb would ask your own retriever every question again for each kind of change; "
+                "leave out --perturb"
+            )
         )
     return kinds
 

@@ -139,7 +139,8 @@ def _problems(graph: KnowledgeGraph, patch: Patch) -> Iterator[Said]:
         if isinstance(entity, RestoredEntity) and entity.status != REJECTED:
             if entity.id in known or entity.id in restored:
                 yield said(
-                    "{place}: the graph {graph} uses the id {id} already; give the restored entity another",
+                    "{place}: the id {id} is already used in the graph {graph}; give the restored "
+                    "entity another id",
                     place=place,
                     id=repr(entity.id),
                     graph=graph.name,

@@ -108,8 +108,8 @@ class Fixes:
 
 
 SPEAKS = '"{word}": in {n} questions, {with_type} of them with {type} on the gold path'
-INTERRUPTED = "interrupted: what was measured by then is kept"
-USED_UP = "the evaluations that were allowed are used up; --evaluations allows more"
+INTERRUPTED = "interrupted: what has been measured so far is kept"
+USED_UP = "the limit of evaluations is reached; raise it with --evaluations"
 
 
 def find_fixes(
@@ -227,7 +227,9 @@ class _Study:
     def try_settings(self) -> None:
         questions = self.questions
         if not can_be_tried(questions.config):
-            self.not_kept("settings", t("all settings"), t("trying them would pay a service, or run code"))
+            self.not_kept(
+                "settings", t("all settings"), t("trying them would call a paid service or run code")
+            )
             return
         wanted = [kind for kind in JUDGED if kind in self.found.kinds]
         tried = try_settings(questions, self.groups, FOR_BATCHES if wanted else 0)
@@ -253,7 +255,7 @@ class _Study:
         self.found.measured["settings"] = measured
         if not best.values:
             what = t("{n} settings", n=len(result.tried) - 1)
-            self.not_kept("settings", what, t("none is better than today's"), measured)
+            self.not_kept("settings", what, t("none is better than the current settings"), measured)
         elif not measured.accepted:
             self.not_kept("settings", best.label, _why(measured), measured)
         else:
@@ -276,7 +278,7 @@ class _Study:
         questions, graph = self.questions, self.questions.graph
         ranking = questions.config.ranking
         if not types_say_something(graph) or questions.config.retrieval.retriever.startswith("bm25"):
-            why = t("the graph's relation types say too little, or the retriever does not read them")
+            why = t("the relation types have too little meaning, or the retriever does not use them")
             self.not_kept("vocabulary", t("words for relation types"), why)
             return
         evidence = learning.gold_evidence(questions)
@@ -291,7 +293,7 @@ class _Study:
             self.not_kept("vocabulary", what, _why(few))
             return
         if not words:
-            self.not_kept("vocabulary", t("no proposal"), t("the gold paths teach none that the graph lacks"))
+            self.not_kept("vocabulary", t("no proposal"), t("no new words found on the gold paths"))
             return
 
         def gains(rows: Rows, out: Rows) -> Column:
@@ -443,7 +445,7 @@ class _Study:
     ) -> list[E]:
         """The entries with the questions that they change; what they cost together goes into the patch."""
         if not entries:
-            self.not_kept(kind, t("no proposal"), t("nothing in graph and questions speaks for one"))
+            self.not_kept(kind, t("no proposal"), t("no evidence in the graph or the questions"))
             return []
         questions = self.questions
         if questions.spent + 1 > questions.allowed:

@@ -119,7 +119,8 @@ def parse_hops(text: str) -> tuple[int, int]:
     if not 1 <= hops[0] <= hops[1] <= LONGEST_CHAIN:
         raise UsageError(
             said(
-                "--hops: wanted 1 to {longest_chain}, as 2 or 1-{longest_chain}, got {text}",
+                "--hops: wanted a number or range from 1 to {longest_chain}, such as 2 or "
+                "1-{longest_chain}, got {text}",
                 longest_chain=LONGEST_CHAIN,
                 text=repr(text),
             )
@@ -143,8 +144,8 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
     if all(map(says_nothing, types)):
         raise GraphError(
             said(
-                "{graph}: no relation type says what it means ({types}), so no question about it reads as a "
-                "person would ask it. Write questions yourself and let `recommend` propose references",
+                "{graph}: the relation types have no meaning ({types}), so no natural question can be "
+                "made. Write questions yourself and let `recommend` propose references",
                 graph=graph.name,
                 types=", ".join(repr(name) for name in types[:3]),
             )
@@ -154,8 +155,8 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
     if not maker.sampler.codes:
         raise GraphError(
             said(
-                "{graph}: there are no {language} words for its relation types ({types}). Give some in "
-                "{vocabulary}, or ask in another language with --lang",
+                "{graph}: there are no {language} words for its relation types ({types}). Add words in "
+                "{vocabulary}, or choose another language with --lang",
                 graph=graph.name,
                 language=maker.wording.language,
                 types=", ".join(map(repr, unsaid[:3])),

@@ -207,7 +207,7 @@ def split(
     if len(groups) < len(shares):
         raise UsageError(
             said(
-                "{amount} of questions can't be parted into {shares} parts that each hold one",
+                "{amount} of questions can't be split into {shares} parts without an empty one",
                 amount=amount(len(groups), "group"),
                 shares=len(shares),
             )

@@ -84,7 +84,7 @@ def _named(spec: str) -> tuple[type[Retriever], str]:
     if argument and not found.argument:
         raise UsageError(
             said(
-                "--retriever {name} takes nothing after a colon, got {argument}",
+                "--retriever {name} takes no argument after a colon, got {argument}",
                 name=name,
                 argument=repr(argument),
             )
@@ -92,7 +92,9 @@ def _named(spec: str) -> tuple[type[Retriever], str]:
     argument = argument or found.usual
     if found.argument and not argument:
         raise UsageError(
-            said("--retriever {name} wants {name}:{argument}", name=name, argument=found.argument)
+            said(
+                "--retriever {name} needs an argument: {name}:{argument}", name=name, argument=found.argument
+            )
         )
     return found, argument
 

@@ -88,7 +88,7 @@ class OwnReply:
         if len(line) > LARGEST_REPLY:
             raise ValueError(
                 said(
-                    "the reply has {n} MiB; at most {largest_reply} are taken",
+                    "the reply has {n} MiB; at most {largest_reply} are allowed",
                     n=f"{len(line) >> 20:,}",
                     largest_reply=LARGEST_REPLY >> 20,
                 )
@@ -189,7 +189,7 @@ def _items(value: Any, what: str) -> list[Any]:
     if isinstance(value, Set) and not isinstance(value, KeysView | ItemsView):
         raise ValueError(
             said(
-                "{what}: a {kind} has no order, which a ranking needs. Return a list, best first",
+                "{what}: a {kind} has no order. Return a list, best first",
                 what=what,
                 kind=type(value).__name__,
             )
@@ -208,7 +208,7 @@ def _items(value: Any, what: str) -> list[Any]:
     if len(items) > MOST_ITEMS:
         raise ValueError(
             said(
-                "{what} has more than {most_items} items. Return the best first and stop there",
+                "{what} has more than {most_items} items; return only the best ones",
                 what=what,
                 most_items=f"{MOST_ITEMS:,}",
             )

@@ -179,8 +179,8 @@ class OwnRetriever(Retriever):
         if self.strangers and not self.knows_some:
             lines.append(
                 t(
-                    "{spec}: nothing that it returned as an entity is in the graph. Does it return texts or "
-                    "chunks? Return them as 'passages', and --measures passages:recall@5 judges them",
+                    "{spec}: none of the returned entities is in the graph. If it returns texts or chunks, "
+                    "return them as 'passages' and use --measures passages:recall@5",
                     spec=self.spec,
                 )
             )
@@ -208,7 +208,7 @@ class OwnRetriever(Retriever):
         rounds = [self.replies, *self.repeats]
         changed = [key for key in self.replies if len({_ranking(replies[key]) for replies in rounds}) > 1]
         if not changed:
-            return t("{spec}: asked {n} times, every ranking was the same", spec=self.spec, n=len(rounds))
+            return t("{spec}: asked {n} times; all rankings were the same", spec=self.spec, n=len(rounds))
         return t(
             "{spec}: asked {n} times, {changed} of {all} questions got different rankings, such as {key}",
             spec=self.spec,
@@ -405,7 +405,15 @@ class Schedule:
         else:
             self.alone.extend(call.keys for call in calls)
         if self.ends >= MOST_ENDS:
-            self._give_up(str(said("{reason}; given up after {n} ends in a row", reason=reason, n=self.ends)))
+            self._give_up(
+                str(
+                    said(
+                        "{reason}; stopped because the process ended {n} times in a row",
+                        reason=reason,
+                        n=self.ends,
+                    )
+                )
+            )
 
     def _expire(self) -> None:
         now = time.monotonic()

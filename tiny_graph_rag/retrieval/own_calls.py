@@ -61,7 +61,7 @@ def callable_of(given: Any, name: str) -> Function:
     if not callable(made):
         raise UsageError(
             said(
-                "{name} is no function but {kind}; wanted a function or an object with {methods}",
+                "{name} is not a function but {kind}; wanted a function or an object with {methods}",
                 name=name,
                 kind=type(given).__name__,
                 methods=", ".join(METHODS[:3]),

@@ -162,7 +162,7 @@ def _ended(code: int) -> Said:
         name = signal.Signals(-code).name
     except ValueError:
         name = str(-code)
-    return said("its process was ended by {signal}", signal=name)
+    return said("its process was stopped by {signal}", signal=name)
 
 
 def serve(spec: str) -> None:

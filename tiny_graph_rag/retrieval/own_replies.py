@@ -99,8 +99,8 @@ class ReplyJournal:
                     if row["retriever"] != self.spec:
                         raise UsageError(
                             said(
-                                "{path}: the journal is of {retriever}, not of {spec}. Leave --resume out "
-                                "to ask everything again",
+                                "{path}: the journal was written by {retriever}, not by {spec}. Leave out "
+                                "--resume to ask everything again",
                                 path=self.path,
                                 retriever=row["retriever"],
                                 spec=self.spec,
@@ -132,6 +132,8 @@ class ReplyJournal:
     def _no_journal(self, number: int) -> InputError:
         return InputError(
             said(
-                "{path}:{number}: not a line of a journal. Move the file away", path=self.path, number=number
+                "{path}:{number}: not a line of a journal. Move or rename the file",
+                path=self.path,
+                number=number,
             )
         )

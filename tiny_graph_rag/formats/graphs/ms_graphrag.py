@@ -121,7 +121,7 @@ def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     if row_of_id.repeated:
         raise GraphError(
             said(
-                "{entities}: the id {twice} stands in several rows; an entity needs one of its own",
+                "{entities}: the id {twice} is in several rows; give each entity its own id",
                 entities=entities,
                 twice=repr(_twice(ids)),
             )

@@ -16,7 +16,9 @@ from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import mapped
 from tiny_graph_rag.messages import said
 
-DOCTYPE_REFUSED = "a document type declaration (<!DOCTYPE>) can hold an entity bomb; remove it"
+DOCTYPE_REFUSED = (
+    "a document type declaration (<!DOCTYPE>) is not allowed, because it can expand to any size; remove it"
+)
 LONGEST_VALUE = 1 << 24  # characters of one attribute or value; no description is longer
 FED_BYTES = 1 << 20
 TOO_LONG = f"a value of more than {LONGEST_VALUE:,} characters; no graph's text is so long"

@@ -237,7 +237,7 @@ def text_of(value: Any, what: str) -> str | None:
     if len(text) > LONGEST_TEXT:
         raise ValueError(
             said(
-                "{what} has {n} characters; at most {longest_text} are taken",
+                "{what} has {n} characters; at most {longest_text} are allowed",
                 what=what,
                 n=f"{len(text):,}",
                 longest_text=f"{LONGEST_TEXT:,}",

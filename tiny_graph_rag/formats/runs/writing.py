@@ -107,7 +107,7 @@ def parquet(ranked: Iterable[Ranked]) -> Iterator[bytes]:
     yield parquet_of(columns, numbers=("rank", "score"))
 
 
-@run_writer("contest", "JSONL: eval_id and topk, an object a line", suffixes=(".contest",))
+@run_writer("contest", "JSONL: one object per line with eval_id and topk", suffixes=(".contest",))
 def contest(ranked: Iterable[Ranked]) -> Iterator[bytes]:
     for one in ranked:
         line = {"eval_id": one.question, "topk": one.ids}
