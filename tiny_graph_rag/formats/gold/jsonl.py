@@ -25,8 +25,8 @@ def with_references(gold: EvalSet, path: Path) -> EvalSet:
     unused = dict.fromkeys(field for example in gold for field in example.unknown)
     raise DatasetError(
         said(
-            "{name}: {questions}, and none says which entities to find ('reference_entities', in a table "
-            "'references', is missing; fields not used: {unused}). `dataset from` finds them in answers and "
+            "{name}: {questions}, and none says which entities to find ('reference_entities' is missing, in "
+            "a table 'references'; fields not used: {unused}). `dataset from` finds them in answers and "
             "evidence, `recommend` proposes some, `retrieve` runs the questions without",
             name=path.name,
             questions=counted(len(gold), "{n} question", "{n} questions"),
