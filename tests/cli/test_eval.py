@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import write_gold, write_kg
+from tiny_graph_rag.gold.examples import likely_groups
 
 ENTITIES = ["Anna", "Ben", "Clara", "Dover"]
 RELATIONS = [("Anna", "MARRIED_TO", "Ben"), ("Ben", "LIVES_IN", "Dover")]
@@ -286,3 +287,12 @@ def test_groups_are_offered_where_questions_look_like_variants(files, run_cli) -
     assert found["results"][4]["group"] == "g1"
     # No hit in six: Wilson's upper end is z² / (6 + z²), not that of eighteen.
     assert found["summary"]["measures"]["recall@5"]["high"] == pytest.approx(0.3903, abs=1e-4)
+
+
+def test_numbered_questions_with_the_same_answer_are_no_variants() -> None:
+    numbered = [
+        (f"가-{n}", [answer])
+        for n, answer in enumerate(["A", "B", "C", "A", "D", "E", "B", "F", "D", "C"], start=1)
+    ]
+    assert likely_groups(numbered) == 0
+    assert likely_groups([(f"q{n // 2}-{'ab'[n % 2]}", [f"E{n // 2}"]) for n in range(10)]) == 5

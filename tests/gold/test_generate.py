@@ -177,6 +177,8 @@ def test_hops_keep_to_what_was_asked() -> None:
         ("chian", "did you mean 'chain'"),
         ("chain=0", "share above 0"),
         ("chain=x", "share above 0"),
+        ("chain=inf", "share above 0"),
+        ("chain,count,chain", "'chain' is there twice"),
         (",", "wanted shapes"),
     ],
 )

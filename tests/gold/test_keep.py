@@ -114,7 +114,7 @@ def test_contents_hold_quotas_against_shares_and_count_groups_not_variants() -> 
     assert slices["z"].questions == 0
 
 
-@pytest.mark.parametrize("text", ["multi", "a=0", "=3", "a=x"])
+@pytest.mark.parametrize("text", ["multi", "a=0", "=3", "a=x", "a=inf", "a=nan", "a=40,b=20,a=40"])
 def test_quotas_that_are_none_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--quota"):
         parse_quotas(text)

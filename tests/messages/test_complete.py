@@ -190,8 +190,9 @@ def in_graph_notes() -> Iterator[str]:
 
 def in_graph_columns() -> Iterator[str]:
     """How the columns of a graph's file were read, and what was left out of it."""
-    yield from (value for name, value in vars(Role).items() if name.isupper())
-    yield from (UNDIRECTED, "file", f"{Role.NAME} of an entity", f"{Role.ID} of an entity")
+    yield from (role for name, role in vars(Role).items() if name.isupper())
+    yield UNDIRECTED
+    yield from ("file", f"{Role.NAME} of an entity", f"{Role.ID} of an entity")
     for path in (PACKAGE / "formats" / "graphs").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "dropped":

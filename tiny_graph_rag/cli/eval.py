@@ -34,7 +34,7 @@ from tiny_graph_rag.cli.options import (
     flags,
     from_config,
 )
-from tiny_graph_rag.cli.output import Output
+from tiny_graph_rag.cli.output import Output, warn_unlisted
 from tiny_graph_rag.cli.session import (
     NOT_ON_CLUSTER,
     PROGRESS_FROM,
@@ -298,6 +298,7 @@ class SavedRun:
             answered = np.array([row for row in range(len(run)) if row not in run.failures], dtype=np.int64)
             run, questions = run.of(answered), [questions[row] for row in answered.tolist()]
         session.outputs.write(self.path, run_parts(run, questions, known.ids, known.names, self.form))
+        warn_unlisted(session, self.form, int((np.diff(run.offsets) == 0).sum()))
 
 
 def _run_again(session: Session, target: Path, examples: EvalSet, graph: Graph) -> None:

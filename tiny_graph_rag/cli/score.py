@@ -107,7 +107,8 @@ def score(
         str | None,
         typer.Option(
             "--match",
-            help="When a retrieved item counts as a reference: name, id, text, rouge1, rouge2, rougeL.",
+            help="When a retrieved item counts as a reference: name, id, text, contains, rouge1, "
+            "rouge2, rougeL.",
             show_default="id or name",
             rich_help_panel=MEASURES,
         ),

@@ -20,6 +20,7 @@ from tiny_graph_rag.gold.checks import is_named
 from tiny_graph_rag.gold.english import English
 from tiny_graph_rag.gold.examples import Example, ReferenceRelationship
 from tiny_graph_rag.gold.formulas import RelationStep, StepIndex, asks_json, relation_names, says_nothing
+from tiny_graph_rag.gold.keep import named_shares
 from tiny_graph_rag.gold.korean import Korean
 from tiny_graph_rag.gold.references import Reference
 from tiny_graph_rag.gold.shapes import LONGEST_CHAIN, SHAPES, Drawn, Sampler
@@ -88,10 +89,8 @@ class Generated:
 
 def parse_shapes(text: str) -> dict[str, float]:
     """`chain,count` → equal shares; `chain=50,alias-noise=25` → those. Raises UsageError."""
-    shares: dict[str, float] = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        name, _, share = part.partition("=")
-        name = name.strip()
+    shares = named_shares("--shapes", text, "chain=25", alone="1")
+    for name in shares:
         if name not in SHARES:
             raise UsageError(
                 said(
@@ -99,18 +98,6 @@ def parse_shapes(text: str) -> dict[str, float]:
                     name=repr(name),
                     near=nearest(name, list(SHARES)) or ".",
                     names=", ".join(SHARES),
-                )
-            )
-        try:
-            shares[name] = float(share) if share else 1.0
-        except ValueError:
-            shares[name] = -1.0
-        if not 0 < shares[name] < 1e6:
-            raise UsageError(
-                said(
-                    "--shapes: wanted a share above 0 such as {name}=25, got {part}",
-                    name=name,
-                    part=repr(part),
                 )
             )
     if not shares:

@@ -306,7 +306,8 @@ def evaluate(
     examples = questions if isinstance(questions, EvalSet) else load_questions(questions)
     maker = make_retriever
     if own:
-        from tiny_graph_rag.retrieval.own import Asking, make_given, make_own
+        from tiny_graph_rag.retrieval.own import Asking, make_own
+        from tiny_graph_rag.retrieval.own_calls import Calls, callable_of
 
         asking = Asking(
             chosen.openai.concurrency,
@@ -315,7 +316,7 @@ def evaluate(
             done=lambda done, note: progress(done),
         )
         name = chosen.retrieval.retriever
-        maker = make_given(retriever, name, asking) if given else make_own(name, asking)
+        maker = make_own(name, asking, (lambda: Calls(callable_of(retriever, name))) if given else None)
     shown = (lambda done: None) if own else progress
     return Result(
         evaluated(

@@ -8,10 +8,16 @@ from tiny_graph_rag.errors import DatasetError, UsageError
 from tiny_graph_rag.files import bare_name, read_bytes, sha256_of
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.detection import detected as recognised
-from tiny_graph_rag.formats.gold.base import GOLD_FORMATS, GoldFormat, gold_format, graded, looks_like_a_run
+from tiny_graph_rag.formats.gold.base import (
+    GOLD_FORMATS,
+    GoldFormat,
+    Sound,
+    gold_format,
+    graded,
+    looks_like_a_run,
+)
 from tiny_graph_rag.formats.gold.head import head_beside
-from tiny_graph_rag.formats.gold.questions import Sound, duplicate_ids, sound_questions
-from tiny_graph_rag.formats.gold.rag import sound_rag
+from tiny_graph_rag.formats.gold.questions import duplicate_ids
 from tiny_graph_rag.formats.tables import encoding_of, text_of
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.messages import Said, said
@@ -42,13 +48,8 @@ def read_sound(
         raise UsageError(
             said("{name}: only tables (CSV, TSV, Parquet) have splits; leave out --split", name=path.name)
         )
-    if format in ("jsonl", "sheet"):
-        found = sound_questions(path, format, drafts=drafts)
-    elif format == "rag":
-        found = sound_rag(path)
-    else:
-        examples = tuple(reader.read(path, split))
-        found = Sound(examples, tuple(duplicate_ids(examples, path)))
+    read = reader.read(path, split, drafts=drafts) if reader.has_drafts else reader.read(path, split)
+    found = read if isinstance(read, Sound) else Sound(tuple(read), tuple(duplicate_ids(read, path)))
     head = dict(found.head) or head_beside(path)
     gold = EvalSet(
         found.examples,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, at, check_few, json_kind
+from tiny_graph_rag.formats.gold.base import Sound
 from tiny_graph_rag.formats.gold.keys import folded, holds_names, is_ours, ours
 from tiny_graph_rag.formats.gold.records import records
 from tiny_graph_rag.formats.records import Records
@@ -40,17 +41,6 @@ _KNOWN = {
 }
 NAMED_COLUMNS = 12  # columns without a meaning that a note names
 _KINDS_OF_REFERENCE = ("reference_entities", "highly_relevant_entities")
-
-
-@dataclass(frozen=True, slots=True)
-class Sound:
-    """What can be used of a file, and what is wrong with the rest (file, line, field, what came)."""
-
-    examples: tuple[Example, ...]
-    problems: tuple[Said, ...]
-    head: Mapping[str, Any] = field(default_factory=dict)
-    list_key: str = ""
-    notes: tuple[str, ...] = ()
 
 
 def sound_questions(path: Path, format: str, *, drafts: bool = False) -> Sound:

@@ -134,6 +134,12 @@ class Columns:
                 )
 
 
+def names_ends(columns: Sequence[str], given: Columns | None = None, *, strict: bool = False) -> bool:
+    """Whether columns of these names hold relations. strict: as `edge_roles` has it."""
+    own = given.of_edges(columns) if given is not None else None
+    return {Role.SOURCE, Role.TARGET} <= set(edge_roles(columns, given=own, strict=strict).values())
+
+
 @dataclass(slots=True)
 class Lists:
     """entities: None where none are listed. is_directed: what the file says of its relations."""

@@ -22,7 +22,7 @@ from tiny_graph_rag.files import BYTE_ORDER_MARK, decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.keys import are_numbers, edge_roles, key_of, node_roles, words_of
-from tiny_graph_rag.formats.graphs.listed import UNDIRECTED_WORDS, Columns
+from tiny_graph_rag.formats.graphs.listed import UNDIRECTED_WORDS, Columns, names_ends
 from tiny_graph_rag.formats.graphs.rows import BAD_WEIGHTS, SOME_UNDIRECTED, Rows, detail_text, unfolded
 from tiny_graph_rag.formats.graphs.tables import (
     arrow_of_strings,
@@ -500,6 +500,4 @@ def _plain(cell: str) -> str:
 
 def is_header(fields: Sequence[str], given: Columns | None = None) -> bool:
     """Whether the first line names the ends of relations; otherwise it is a triple already."""
-    names = [field.strip() for field in fields]
-    roles = edge_roles(names, given=given.of_edges(names) if given is not None else None, strict=True)
-    return {Role.SOURCE, Role.TARGET} <= set(roles.values())
+    return names_ends([field.strip() for field in fields], given, strict=True)

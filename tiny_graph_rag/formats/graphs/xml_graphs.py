@@ -198,6 +198,10 @@ def _parse(
     except _UnusableError as error:
         where = f"{path}:{parser.CurrentLineNumber}:{parser.CurrentColumnNumber + 1}"
         raise GraphError(said("{where}: {error}", where=where, error=error)) from error
+    except (LookupError, ValueError) as error:  # an encoding that Python lacks, or one of several bytes
+        raise GraphError(
+            said("{path}: the encoding that the first line names can't be read; save it as UTF-8", path=path)
+        ) from error
 
 
 _CUT = {

@@ -16,6 +16,7 @@ from tiny_graph_rag.run import Run
 
 TREC_TAG = "tiny-graph-rag"
 COLUMNS = ("query_id", "doc_id", "rank", "score", "name")
+LISTS_EMPTY = ("jsonl", "contest")  # the forms in which a question that retrieved nothing has a line
 
 
 def ordered_scores(run: Run) -> NDArray[np.float64]:
