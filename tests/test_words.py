@@ -47,12 +47,18 @@ PLAIN = {
     r"wanted nothing more": "unexpected argument",
     r"no virtue|looks? like virtue": "a failure must not raise a score",
     r"goes? without saying": "plain words",
+    r"can't be relied on|cannot be relied on": "unreliable",
+    r"that is no matter|it is no matter": "say what counts as equal",
+    r"stands? twice": "is given twice",
+    r"as it lies|as they lie": "as it was written",
+    r"what comes of|came of it": "result",
+    r"house tests?": "tests/test_house.py",
 }
 WORDS = {re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.I): plain for pattern, plain in PLAIN.items()}
 
 DOCUMENTS = [
-    *(ROOT / name for name in ("README.md", "README.ko.md", "CONTRIBUTING.md")),
-    *(path for path in (ROOT / "docs").rglob("*.md") if path.name != "benchmarks.md"),
+    *(ROOT / name for name in ("README.md", "README.ko.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *(path for path in (ROOT / "docs").rglob("*.md") if path.name != "benchmarks.md"),  # measured by others
     *(ROOT / "examples").rglob("*.md"),
     ROOT / "data" / "README.md",
     ROOT / "config.yaml",
@@ -61,7 +67,12 @@ DOCUMENTS = [
     *(ROOT / "tiny_graph_rag" / "report").rglob("*.html"),
 ]
 SCRIPTS = sorted((ROOT / "tiny_graph_rag" / "report").rglob("*.js"))
-MODULES = [ROOT / "main.py", *sorted((ROOT / "tiny_graph_rag").rglob("*.py"))]
+MODULES = [
+    ROOT / "main.py",
+    *sorted((ROOT / "tiny_graph_rag").rglob("*.py")),
+    *sorted((ROOT / "examples").glob("*.py")),
+    *sorted((ROOT / "docs").rglob("*.py")),
+]
 TEXTS = {tokenize.STRING, tokenize.COMMENT, getattr(tokenize, "FSTRING_MIDDLE", tokenize.STRING)}
 # Lists of English words that the program recognises in questions, and former names of options.
 DATA = {"behind beside inside", "taken told sold", '"--stamp"'}

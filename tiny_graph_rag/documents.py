@@ -46,7 +46,7 @@ class NotJsonError(ValueError):
 def parse_json(text: str, *, twice: list[str] | None = None, halves: bool = False) -> Any:
     """The value of one JSON text. Raises NotJsonError.
 
-    twice: gets the keys that stand twice in an object, of which the last counts; None refuses them.
+    twice: gets the keys that are given twice in an object, of which the last counts; None refuses them.
     halves: half a character passes.
     """
 
@@ -88,7 +88,7 @@ def parse_json(text: str, *, twice: list[str] | None = None, halves: bool = Fals
 
 
 def decoded_json(text: str | bytes | memoryview | mmap.mmap) -> Any:
-    """The value of JSON as many programs write it: quickly, NaN passes, and of a key that stands twice in an
+    """The value of JSON as many programs write it: quickly, NaN passes, and of a key given twice in an
     object the last counts. Raises NotJsonError; UnicodeDecodeError where bytes are no UTF-8."""
     import msgspec  # a small file needs no decoder
 

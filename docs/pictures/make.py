@@ -1,7 +1,7 @@
 """Makes the pictures of the README and the docs: `uv run python docs/pictures/make.py`.
 
 Each shows what the command printed in it, run here and now, gives: eval.svg the terminal; page.png and
-question.png the page in a real Chromium (Debian's). Beside them lies shown.json, the figures that stand in
+question.png the page in a real Chromium (Debian's). Next to them is shown.json, the figures that stand in
 them: `tests/test_pictures.py` runs the command again and fails where one of them is stale.
 """
 

@@ -26,6 +26,7 @@ from tiny_graph_rag.gold import ambiguous, checks, curation, fields
 from tiny_graph_rag.graph import building
 from tiny_graph_rag.graph.tables import UNDIRECTED, LoadNotes
 from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
+from tiny_graph_rag.measures.reference import KINDS
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
 from tiny_graph_rag.report import fix_words
 from tiny_graph_rag.report.terminal import comparison, graph, sweep
@@ -200,6 +201,14 @@ def in_graph_columns() -> Iterator[str]:
                 yield from _texts(node.args[0], _names_in(path))
 
 
+def in_measures() -> Iterator[str]:
+    """What the measures mean, and their parameters."""
+    for _, kind in KINDS.items():
+        yield kind.definition
+        for parameter in kind.parameters.values():
+            yield from (parameter.meaning, parameter.bounds.template)
+
+
 def in_system() -> Iterator[str]:
     """What the machine or Python's own JSON reader says, in words that stand in the message."""
     yield from (os.strerror(number) for number in (*_FULL, *_CLOSED, *_NO_PLACE))
@@ -269,6 +278,7 @@ def shown() -> set[str]:
         *in_graph_notes(),
         *in_graph_columns(),
         *in_system(),
+        *in_measures(),
         *in_page(),
         *in_curation(),
         *BY_NAME,

@@ -10,6 +10,7 @@ from tiny_graph_rag.cli.help import LOOK
 from tiny_graph_rag.cli.options import Common
 from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.messages import ENGLISH, speaking, t
 
 
 @command(app, "measures", LOOK)
@@ -20,7 +21,8 @@ def measures(common: Common, output: Written = None) -> None:
     session = Session.open(common, to_stdout=output == STDOUT)
     rows = listed()
     fields = ("name", "range", "definition", "source")
-    listing = [dict(zip(fields, row, strict=True)) for row in rows]
+    with speaking(ENGLISH):  # files are in English
+        listing = [dict(zip(fields, row, strict=True)) for row in listed()]
     DocumentOutput.of(session, output).write("measures", measures=listing)
     if session.to_stdout:
         return
@@ -32,8 +34,9 @@ def measures(common: Common, output: Written = None) -> None:
     from tiny_graph_rag.report.terminal import Table, escape
 
     table = Table()
-    for column in ("measure", "range", "definition", "source"):
-        table.add_column(column, no_wrap=column in ("measure", "range"))
+    for column, unbroken in ((t("measure"), True), (t("range"), True), (t("definition"), False)):
+        table.add_column(column, no_wrap=unbroken)
+    table.add_column(t("cited from"))
     for row in rows:
         table.add_row(*map(escape, row))
     session.console.print(table)

@@ -159,7 +159,7 @@ class Head:
         """The JSON value of the first line, else of the whole file; None where neither is JSON."""
         if not self.is_json:
             return None
-        twice: list[str] = []  # a key that stands twice is for the reader to say
+        twice: list[str] = []  # a key that is given twice is for the reader to say
         try:
             return parse_json(self.line, twice=twice, halves=True)
         except NotJsonError:

@@ -100,7 +100,7 @@ def _document(
 
 
 def _object(text: str) -> dict[str, Any] | None:
-    """A key that stands twice, or half a character, is for the reader of the line to say."""
+    """A key that is given twice, or half a character, is for the reader of the line to say."""
     try:
         value = parse_json(text, twice=[], halves=True)
     except NotJsonError:

@@ -129,7 +129,7 @@ class References(Sequence[tuple[Reference, ...]]):
     ) -> References:
         """names: of each question, as written. grades: (names of all questions,).
 
-        A name that stands twice in a question is one reference, of its highest grade. Names that mean the
+        A name that is given twice in a question is one reference, of its highest grade. Names that mean the
         same entities are one item, and so are names that mean nothing and fold to the same.
         """
         every, offsets = list(chain.from_iterable(names)), _offsets(names)

@@ -1,6 +1,6 @@
 """Names and aliases → entities: a dictionary of folded spellings, for gold sets and for linking.
 
-It is a hash table in columns, so that one of a million names is built in seconds, lies in a file as it lies
+It is a hash table in columns, so that one of a million names is built in seconds, is the same in a file as
 in memory, and is asked without being read: the keys lie in order, and `slots` says where those with the same
 first digits begin. Equal keys are candidates; whoever asks compares the spellings.
 """

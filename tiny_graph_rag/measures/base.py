@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import UsageError, unknown
 from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, Judged
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.registry import Registry
 
 Column = NDArray[np.float64]
@@ -43,9 +43,9 @@ class Parameter:
         return self.low < value < self.high if self.open else self.low <= value <= self.high
 
     @property
-    def bounds(self) -> str:
-        between = f"{self.low:g} and {self.high:g}"
-        return f"strictly between {between}" if self.open else f"between {between}"
+    def bounds(self) -> Said:
+        text = "strictly between {low} and {high}" if self.open else "between {low} and {high}"
+        return said(text, low=f"{self.low:g}", high=f"{self.high:g}")
 
 
 @dataclass(frozen=True, slots=True)

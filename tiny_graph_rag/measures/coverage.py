@@ -144,13 +144,13 @@ def depth_accuracy(judged: Judged, cutoff: int | None) -> Column:
 
 @measure("stopped_early", cutoff="none", source=GRAPH_RAG, needs="graph", higher_is_better=False)
 def stopped_early(judged: Judged, cutoff: int | None) -> Column:
-    """1 where the returned relations lead less far from the seeds than the reference ones do, else 0."""
+    "1 if the returned relations lead less far from the seeds than the reference ones do, else 0."
     return _of_depths(judged, lambda returned, reference: float(returned < reference))
 
 
 @measure("stopped_late", cutoff="none", source=GRAPH_RAG, needs="graph", higher_is_better=False)
 def stopped_late(judged: Judged, cutoff: int | None) -> Column:
-    """1 where the returned relations lead farther from the seeds than the reference ones do, else 0."""
+    "1 if the returned relations lead farther from the seeds than the reference ones do, else 0."
     return _of_depths(judged, lambda returned, reference: float(returned > reference))
 
 

@@ -67,19 +67,19 @@ def f1(judged: Judged, cutoff: int | None) -> Column:
 
 @measure("set_precision", source=TUTORIAL)
 def set_precision(judged: Judged, cutoff: int | None) -> Column:
-    """Relevant among the first k, divided by the number really returned among them; 0 where nothing was."""
+    "Relevant among the first k, divided by the number actually returned among them; 0 if nothing was."
     return defined(judged, divided(hits(judged, cutoff), returned(judged, cutoff)))
 
 
 @measure("hit", source=TREC_EVAL + " (success)")
 def hit(judged: Judged, cutoff: int | None) -> Column:
-    """1 where any reference stands in the first k, else 0."""
+    "1 if any reference is among the first k, else 0."
     return defined(judged, (hits(judged, cutoff) > 0).astype(np.float64))
 
 
 @measure("all_hit", source=TUTORIAL)
 def all_hit(judged: Judged, cutoff: int | None) -> Column:
-    """1 where all references stand in the first k, else 0."""
+    "1 if all references are among the first k, else 0."
     return defined(judged, (hits(judged, cutoff) == judged.relevant).astype(np.float64))
 
 
@@ -102,7 +102,7 @@ def r_precision(judged: Judged, cutoff: int | None) -> Column:
 
 @measure("bpref", cutoff="none", source="Buckley & Voorhees (2004); " + TREC_EVAL + " (bpref)")
 def bpref(judged: Judged, cutoff: int | None) -> Column:
-    """How seldom entities judged irrelevant stand above relevant ones; entities not judged don't count.
+    """How rarely entities judged irrelevant are ranked above relevant ones; entities not judged don't count.
 
     Mean over the relevant of 1 − min(irrelevant above, R) / min(R, judged irrelevant); not retrieved is 0.
     """
@@ -228,7 +228,7 @@ def _best_err(judged: Judged, cutoff: int | None, top: float) -> Column:
     cutoff="optional",
     source="Chapelle, Metzler, Zhang & Grinspan (2009)",
     ceiling=_best_err,
-    parameters={"top": Parameter(2.0, 1, 20, "the highest grade; what is higher counts as it")},
+    parameters={"top": Parameter(2.0, 1, 20, "the highest grade; higher ones count as this one")},
 )
 def expected_reciprocal_rank(judged: Judged, cutoff: int | None, top: float) -> Column:
     """Σ 1/rank · R · Π (1 − R of those before), with R = (2^grade − 1) / 2^top: where a reader stops.

@@ -28,7 +28,7 @@ def _weight(judged: Judged, cutoff: int | None) -> Column:
     times=True,
 )
 def latency(judged: Judged, cutoff: int | None) -> Column:
-    """Seconds that a question took; undefined where nobody timed it."""
+    "Seconds that a question took; undefined if it was not timed."
     return _seconds(judged)
 
 
@@ -42,7 +42,7 @@ def latency(judged: Judged, cutoff: int | None) -> Column:
     times=True,
 )
 def throughput(judged: Judged, cutoff: int | None) -> Column:
-    """Questions a second, one after the other: timed questions over their seconds together.
+    """Questions per second, one after the other: timed questions divided by the sum of their seconds.
 
     Of one question: 1 / its seconds. Undefined where nobody timed it, or it took no time that can be
     measured.

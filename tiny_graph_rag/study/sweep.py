@@ -62,7 +62,7 @@ def _spelled(value: object) -> str:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What is swept. variants: each is tried at every hop limit. decide_by: the measure that recommends;
-    tolerance: the loss in it that is no matter."""
+    tolerance: the loss in it that still counts as equal."""
 
     hops: tuple[int, ...]
     cutoffs: tuple[int, ...]

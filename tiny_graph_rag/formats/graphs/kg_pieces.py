@@ -93,7 +93,7 @@ def parts_of(buffer: Buffer) -> Parts:
 
 
 def _check_once(buffer: Buffer, parts: Parts) -> None:
-    """Raises NotPlainError where one of the two keys stands twice: the decoder takes the last silently."""
+    """Raises NotPlainError where one of the two keys is given twice: the decoder takes the last silently."""
     (first, its_end), (second, last_end) = sorted((parts.entities, parts.relations))
     around = buffer[:first] + buffer[its_end:second] + buffer[last_end:]
     if around.count(b'"entities"') != 1 or around.count(b'"relationships"') != 1:
@@ -103,7 +103,7 @@ def _check_once(buffer: Buffer, parts: Parts) -> None:
         except ValueError as error:
             raise NotPlainError from error
         if twice:
-            raise NotPlainError from RepeatedIdError(f"the key {twice[0]!r} stands twice")
+            raise NotPlainError from RepeatedIdError(f"the key {twice[0]!r} is given twice")
 
 
 def parts_beside_non_finite(buffer: WritableBuffer) -> Parts:
@@ -213,7 +213,7 @@ class Pieces:
 
 
 def _check_ids(piece: bytes) -> None:
-    """Raises RepeatedIdError where an id stands twice in a piece: the decoder takes the last silently."""
+    """Raises RepeatedIdError where an id is given twice in a piece: the decoder takes the last silently."""
     twice: list[str] = []
     parse_json(piece.decode(), twice=twice, halves=True)
     if twice:

@@ -5,7 +5,7 @@ function leadSection(data) {
   return lines.length ? el("section", { class: "lead" }, lines.map((line) => el("p", {}, line))) : null;
 }
 
-// The worst questions, opened: what was expected and what came of it, what was retrieved instead.
+// The worst questions, opened: what was expected, what happened to it, what was retrieved instead.
 function worstSection(data, state) {
   const { rows, measure } = data.extra.worst ?? { rows: [] };
   if (!rows.length) return null;
