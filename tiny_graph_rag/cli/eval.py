@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
@@ -139,7 +139,7 @@ def evaluate_command(
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
     from tiny_graph_rag.cli.answering import prepare, priced, problems
     from tiny_graph_rag.fixing.trials import trials
-    from tiny_graph_rag.report.json.results import document_parts
+    from tiny_graph_rag.report.json.results import document_parts, summary
     from tiny_graph_rag.study.evaluate import evaluate
 
     out = Output.of(output, reporting)
@@ -212,7 +212,8 @@ def evaluate_command(
     shows = shell_command(
         "query", dataset=dataset, graph=graph.graph, patch=patch, **flags(retrieving), top_k=top_k
     )
-    _show(session, evaluation, shows)
+    found = summary(evaluation)
+    _show(session, evaluation, found, shows)
     if altered:
         evaluation = _asked_altered(session, evaluation, altered)
     if answering is not None:
@@ -222,7 +223,7 @@ def evaluate_command(
         evaluation = answering.answered(evaluation)
     if not out.to_stdout:
         keep_earlier(session, target)
-    out.write(session, target, document_parts(evaluation, session.made(label)))
+    out.write(session, target, document_parts(evaluation, session.made(label), found))
     out.tell(session, results=target)
     _conclude(
         session,
@@ -304,12 +305,15 @@ def _run_again(session: Session, target: Path, examples: EvalSet, graph: Graph) 
     watch(session, target, examples.path, session.graph_path(graph, examples))
 
 
-def _show(session: Session, evaluation: Evaluation, shows: str) -> None:
-    """The terminal's report. shows: the command that shows one question of it, but for its id."""
+def _show(session: Session, evaluation: Evaluation, found: dict[str, Any], shows: str) -> None:
+    """The terminal's report. found: the results file's `summary`. shows: the command that shows one question,
+    but for its id."""
     from tiny_graph_rag.gold.examples import groups_offered
     from tiny_graph_rag.report.terminal.evaluation import print_evaluation
 
-    print_evaluation(evaluation, session.console, lambda question: f"{shows} --id {shlex.quote(question)}")
+    print_evaluation(
+        evaluation, found, session.console, lambda question: f"{shows} --id {shlex.quote(question)}"
+    )
     if not any(row_question.group for row_question in evaluation.examples):
         offered = groups_offered(
             [(row_question.id, row_question.reference_entities) for row_question in evaluation.examples]

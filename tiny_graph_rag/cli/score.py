@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -366,14 +365,16 @@ def _show(
     on_graph: bool,
 ) -> None:
     """What the terminal shows: means, and where recall is lost as far as a run tells."""
+    from tiny_graph_rag.report.json.score import summary
+    from tiny_graph_rag.report.plain import waterfall_steps
     from tiny_graph_rag.report.terminal.summary import print_summary
 
-    print_summary(collected.found(), session.console)
-    steps, _ = listed.waterfalls(collected.tags)
-    if steps and not math.isnan(steps[0].recall):
-        from tiny_graph_rag.report.terminal.evaluation import waterfall_table
+    found = summary(collected, listed, wish.cutoff, opened.usage)
+    print_summary(found, session.console)
+    if waterfall_steps(found):
+        from tiny_graph_rag.report.terminal.evaluation import print_waterfall
 
-        session.console.print(waterfall_table(steps, wish.cutoff))
+        print_waterfall(found, wish.cutoff, session.console)
     elif not on_graph and wish.match is None and opened.gold_format in NAMED:
         session.say(
             t("names were compared as they are written; with a graph (-g), an alias counts as its entity")

@@ -165,7 +165,8 @@ def sweep_command(
     ] = None,
 ) -> None:
     """Try hop limits, cutoffs and retrievers on one gold set, and say which to take."""
-    from tiny_graph_rag.report.json.studies import sweep_csv, sweep_parts
+    from tiny_graph_rag.report.csv_files import sweep_table
+    from tiny_graph_rag.report.json.studies import sweep_document, sweep_parts
     from tiny_graph_rag.report.terminal.sweep import print_sweep
     from tiny_graph_rag.study.sweep import sweep
 
@@ -221,9 +222,10 @@ def sweep_command(
             found = sweep(knowledge, examples, config, plan, told, linking.maker, retrievers)
     linking.say_spent()
     print_sweep(found, session.console)
-    out.write(session, target, sweep_parts(found, session.made(label)))
+    document = sweep_document(found, session.made(label))
+    out.write(session, target, sweep_parts(document))
     if not out.to_stdout:
-        session.outputs.write(table, [sweep_csv(found)])
+        session.outputs.write(table, [sweep_table(document)])
     out.tell(session, sweep=target, table=table)
     append_step_summary(session, None if out.to_stdout else target)
     end_with(session.failures)

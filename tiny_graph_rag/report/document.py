@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,12 @@ class Document:
     @property
     def has_questions(self) -> bool:
         return self.kind in ("eval", "score")
+
+
+def joint_name(documents: Sequence[Document]) -> str:
+    """What a report of them all is called."""
+    first, *others = documents
+    return f"{first.name}-and-{len(others)}-more" if others else first.name
 
 
 def read_document(path: Path) -> Document:

@@ -11,11 +11,11 @@ from typing import Any
 
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.report import latex, markdown
-from tiny_graph_rag.report.document import Document
+from tiny_graph_rag.report.blocks import Figure, PaperTable
+from tiny_graph_rag.report.document import Document, joint_name
 from tiny_graph_rag.report.plain import one_line, rises
 from tiny_graph_rag.report.reports import Files, report
 from tiny_graph_rag.report.systems import Systems, system_names
-from tiny_graph_rag.report.views import Figure, PaperTable
 from tiny_graph_rag.shown import three
 from tiny_graph_rag.study.compare import SURE
 
@@ -32,7 +32,7 @@ def paper(documents: Sequence[Document]) -> Files:
     results = [document for document in documents if document.has_questions]
     found = Systems.of(results)
     if found is not None:
-        yield from _files(f"{results[0].name}-and-{len(results) - 1}-more", systems_table(found))
+        yield from _files(joint_name(results), systems_table(found))
     for document in documents:
         if document.kind == "sweep":
             yield from _files(document.name, sweep_table(document.content))
