@@ -346,6 +346,7 @@ def test_what_a_dry_run_says_at_most_is_never_passed_where_every_verdict_is_unre
     assert len(billed) == answers + sum(calls) == answers + 2 * 2 * 12
     assert spent <= most <= 2 * spent
     assert found["summary"]["estimated_cost_usd"] == pytest.approx(spent)
+    assert f"this run: {len(billed)} calls made" in done.stdout + done.stderr
     assert f"${spent:.4f}" in done.stdout + done.stderr
 
 

@@ -55,6 +55,20 @@ def _word(made: Input, size: int) -> None:
     made.question["query"] = f"Who is {made.letters(size)}?"
 
 
+def _marks(made: Input, size: int) -> None:
+    made.question["query"] = "Who is a" + "".join(made.chance.choices("\u0301\u0323\u0f71", k=size)) + "?"
+
+
+def _known_words(made: Input, size: int) -> None:
+    made.question["query"] = "know " * size + "?"
+
+
+def _path(made: Input, size: int) -> None:
+    made.entities |= {f"c{n}": {"name": f"C{n}"} for n in range(size)}
+    made.relations += [(f"c{n}", "NEXT", f"c{n + 1}") for n in range(size - 1)]
+    made.question |= {"query": "What is next to C0?", "reference_entities": [f"C{size - 1}"]}
+
+
 def _name(made: Input, size: int) -> None:
     made.entities["long"] = {"name": made.letters(size)}
 
@@ -107,6 +121,9 @@ def _score_columns(made: Input, size: int) -> None:
 
 DIMENSIONS: dict[str, tuple[Callable[[Input, int], None], int, tuple[str, ...]]] = {
     "letters of a word of the question": (_word, 40_000, EVAL),
+    "combining marks on a letter of the question": (_marks, 20_000, EVAL),
+    "words of the question": (_known_words, 10_000, EVAL),
+    "hops to the reference": (_path, 10_000, EVAL),
     "letters of a name": (_name, 40_000, EVAL),
     "letters of a relation type": (_type, 20_000, EVAL),
     "relation types": (_types, 4_000, EVAL),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tiny_graph_rag.fixing.applying import Patched, apply, frozen
+from tiny_graph_rag.fixing.applying import apply, frozen, patched
 from tiny_graph_rag.fixing.patch import (
     CONFIRMED,
     DRAFT,
@@ -201,14 +201,14 @@ def test_words_are_added_to_the_owners() -> None:
 def test_an_alias_makes_no_reference_resolvable() -> None:
     graph = town()
     fixes = patch(aliases=(Alias(entity_id="1", alias="A3", status=CONFIRMED),))
-    both = Patched.of(graph, asked("A3", "Filter"), fixes)
-    assert meant(both.examples, both.graph) == [(), ("2",)]
+    graph, examples = patched(graph, asked("A3", "Filter"), fixes)
+    assert meant(examples, graph) == [(), ("2",)]
 
 
 def test_a_reference_to_a_merged_entity_means_the_one_that_stands_for_it() -> None:
     fixes = patch(merges=(Merge(keep_id="2", drop_ids=("3",), status=CONFIRMED),))
-    both = Patched.of(town(), asked("Filters", "Kim"), fixes)
-    assert meant(both.examples, both.graph) == [("2",), ("4",)]
+    graph, examples = patched(town(), asked("Filters", "Kim"), fixes)
+    assert meant(examples, graph) == [("2",), ("4",)]
 
 
 def test_an_alias_that_another_entity_has_as_its_name_moves_no_reference() -> None:
@@ -229,5 +229,5 @@ def test_a_lost_reference_is_found_again_in_what_was_restored_or_renamed_back() 
             ),
         )
     )
-    both = Patched.of(town(), asked("Lee", "kim su", "Park"), fixes)
-    assert meant(both.examples, both.graph) == [("9",), ("4",), ()]
+    graph, examples = patched(town(), asked("Lee", "kim su", "Park"), fixes)
+    assert meant(examples, graph) == [("9",), ("4",), ()]

@@ -105,7 +105,7 @@ class ContextMaker:
     def _relations(self, entity: int, before: set[int]) -> list[int]:
         """Rows of the relations between an entity and those before it, loops included, in file order."""
         adjacency = self.graph.adjacency
-        slots = slice(int(adjacency.indptr[entity]), int(adjacency.indptr[entity + 1]))
+        slots = adjacency.slots(entity)
         neighbours, relations = adjacency.neighbours[slots], adjacency.relations[slots]
         if len(neighbours) > HUB:
             met = np.isin(neighbours, list(before))

@@ -48,7 +48,7 @@ def compare_command(
         int | None,
         typer.Option(
             "--top-k",
-            help="Only measures that cut at this rank, or nowhere.",
+            help="Only measures with this cutoff or without one.",
             show_default="any rank",
             rich_help_panel=MEASURES,
         ),
@@ -68,7 +68,7 @@ def compare_command(
         ),
     ] = None,
 ) -> None:
-    """Say which of several results is better, by how much, how sure that is, and which questions flipped."""
+    """Compare results: which is better, by how much, how certain that is, and which questions changed."""
     from tiny_graph_rag.files import find_input
     from tiny_graph_rag.measures import parse_measures
     from tiny_graph_rag.report.json.studies import comparison_parts

@@ -23,22 +23,22 @@ def convert(
     source: Annotated[
         Path | None,
         typer.Argument(
-            help="Graph: a file or a folder of any known writer, or a database (neo4j://host/db).",
+            help="Graph: a file or folder in any supported format, or a database (neo4j://host/db).",
             show_default=False,
         ),
     ] = None,
     target: Annotated[
         Path | None,
         typer.Argument(
-            help="File to write, its form by suffix; a folder for a Parquet pair.", show_default=False
+            help="File to write; its suffix sets the format. For Parquet, a folder.", show_default=False
         ),
     ] = None,
     graph: Annotated[
-        Path | None, typer.Option("--graph", "-g", help="The graph, as other commands name it.")
+        Path | None, typer.Option("--graph", "-g", help="Knowledge graph (same as SOURCE).")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="The file to write, likewise.", rich_help_panel=OUTPUT),
+        typer.Option("--output", "-o", help="File to write (same as TARGET).", rich_help_panel=OUTPUT),
     ] = None,
     to: Annotated[
         str | None,
@@ -53,13 +53,17 @@ def convert(
         str | None,
         typer.Option(
             "--columns",
-            help="What a graph's own columns mean (source=head_entity,target=tail_entity,name=label).",
+            help="Meaning of the columns of a graph file (source=head_entity,target=tail_entity,name=label).",
             show_default="NAME-columns.yaml next to the graph",
         ),
     ] = None,
     query: Annotated[
         str | None,
-        typer.Option("--query", help="What to take from a database, in Cypher.", show_default="everything"),
+        typer.Option(
+            "--query",
+            help="Cypher query that selects what to read from the database.",
+            show_default="everything",
+        ),
     ] = None,
     patch: PatchFile = None,
 ) -> None:

@@ -31,13 +31,13 @@ EMPTY_MANY = (
 @command(app, "curate", GOLD)
 def curate_command(
     dataset: Annotated[
-        Path, typer.Option("--dataset", help="Draft of `recommend`, questions, or a gold set to look over.")
+        Path, typer.Option("--dataset", help="Draft of `recommend`, questions, or a gold set to review.")
     ],
     graph: Graph,
     folders: Folders,
     common: Common,
     annotator: Annotated[
-        str, typer.Option("--annotator", help="Who judges.", show_default="asked on the page")
+        str, typer.Option("--annotator", help="Name of the reviewer.", show_default="entered on the page")
     ] = "",
     port: Annotated[
         int | None,
@@ -47,12 +47,10 @@ def curate_command(
     ] = None,
     patch: Annotated[
         Path | None,
-        typer.Option(
-            "--patch", help="Decide the entries of a patch that `fix` wrote, in the terminal, a key each."
-        ),
+        typer.Option("--patch", help="Review the entries of a patch that `fix` wrote, in the terminal."),
     ] = None,
     export: Annotated[
-        bool, typer.Option("--export", help="Write the gold set from the journal and open no page.")
+        bool, typer.Option("--export", help="Write the gold set from the journal without opening the page.")
     ] = False,
     browser: Annotated[bool, typer.Option("--browser", help="Open the address in a browser.")] = False,
     output: Annotated[
@@ -65,7 +63,7 @@ def curate_command(
         ),
     ] = None,
 ) -> None:
-    """Judge a draft in a browser, or a patch by keys: every decision is saved immediately."""
+    """Review a draft in the browser, or a patch in the terminal. Each decision is saved immediately."""
     if patch is not None:
         _decide(Session.open(common, folders), dataset, graph, patch)
         return

@@ -31,8 +31,8 @@ sets = typer.Typer(
 )
 app.add_typer(sets, rich_help_panel=GOLD)
 
-Sets = Annotated[list[Path], typer.Argument(help="Gold sets, of any known format.")]
-One = Annotated[Path, typer.Argument(help="Gold set, of any known format.")]
+Sets = Annotated[list[Path], typer.Argument(help="Gold sets in any supported format.")]
+One = Annotated[Path, typer.Argument(help="Gold set in any supported format.")]
 Format = Annotated[
     str | None,
     typer.Option(
@@ -41,12 +41,12 @@ Format = Annotated[
         show_default="by the file's suffix",
     ),
 ]
-ShowAll = Annotated[bool, typer.Option("--all", help="Show every one, not twelve of a kind.")]
+ShowAll = Annotated[bool, typer.Option("--all", help="Show all differences, not twelve of each kind.")]
 
 
 @command(sets, "diff")
 def diff_command(old: One, new: One, folders: Folders, common: Common, all_: ShowAll = False) -> None:
-    """Show what differs between two gold sets, question by question; exit code 1 where anything does."""
+    """Show the differences between two gold sets, question by question; exit code 1 if there are any."""
     from tiny_graph_rag.gold.keep import diff
     from tiny_graph_rag.report.terminal.gold_sets import print_diff
 
@@ -67,7 +67,10 @@ def merge_command(
         str,
         typer.Option(
             "--prefer",
-            help="An id with different questions or judgments: first, last or union (of the judgments).",
+            help=(
+                "For an id with different questions or judgments: keep the first, the last, or the union "
+                "of the judgments."
+            ),
             show_default="an error",
         ),
     ] = "",
@@ -82,7 +85,7 @@ def merge_command(
         ),
     ] = None,
 ) -> None:
-    """Put gold sets together, each id once; an id that stands for two things is an error until settled."""
+    """Merge gold sets. An id with different contents is an error until --prefer decides."""
     from tiny_graph_rag.formats.gold.exchange import format_of
     from tiny_graph_rag.gold.keep import merge
 
@@ -121,7 +124,7 @@ def split_command(
     common: Common,
     share: Annotated[str, typer.Option("--share", help="Shares of the parts.")] = "50/25/25",
     by: Annotated[
-        str, typer.Option("--by", help="What stays whole: group (variants of a question) or id.")
+        str, typer.Option("--by", help="What stays together: group (variants of a question) or id.")
     ] = "group",
     names: Annotated[
         str | None,
@@ -136,11 +139,11 @@ def split_command(
             "-o",
             "--output",
             help="File that the parts are named after, under --dataset-dir: SET.jsonl → SET-dev.jsonl.",
-            show_default="the set's own name",
+            show_default="the name of the gold set",
         ),
     ] = None,
 ) -> None:
-    """Part a gold set in shares, every tag in nearly the same shares, groups whole."""
+    """Split a gold set into parts: tags are balanced, and the questions of a group stay together."""
     from tiny_graph_rag.cli.options import comma_list
     from tiny_graph_rag.gold.keep import parse_shares, split
 
@@ -199,14 +202,19 @@ def stats_command(
     common: Common,
     quota: Annotated[
         str | None,
-        typer.Option("--quota", help="Shares wanted by tag: multi-hop=40,alias-noise=40,coreference=20."),
+        typer.Option("--quota", help="Target share of each tag: multi-hop=40,alias-noise=40,coreference=20."),
     ] = None,
     effect: Annotated[
         float,
-        typer.Option("--effect", help="Difference of a mean that slices should show.", min=0.001, max=1.0),
+        typer.Option(
+            "--effect",
+            help="Smallest difference of means that a slice should be able to show.",
+            min=0.001,
+            max=1.0,
+        ),
     ] = 0.05,
 ) -> None:
-    """Count a gold set by tag, shape and hops, against quotas, and say which slices are too small."""
+    """Count questions by tag, shape and hops, compare with quotas, and list slices that are too small."""
     from tiny_graph_rag.gold.keep import contents, parse_quotas
     from tiny_graph_rag.report.terminal.gold_sets import print_contents
 
@@ -227,7 +235,7 @@ def convert_command(
     common: Common,
     format: Format = None,
 ) -> None:
-    """Write a gold set in another format, and say what that format can't hold."""
+    """Convert a gold set to another format and list what that format can't store."""
     to = GoldOutput(output, format)
     session = Session.open(common, folders, to_stdout=to.to_stdout)
     examples = read_any(session, dataset)
@@ -239,7 +247,7 @@ def convert_command(
 @command(sets, "from")
 def from_command(
     dataset: Annotated[
-        Path, typer.Argument(help="Questions with answers, evidence or contexts, of any format.")
+        Path, typer.Argument(help="Questions with answers, evidence or contexts, in any format.")
     ],
     graph: Graph,
     folders: Folders,
@@ -253,14 +261,14 @@ def from_command(
         str | None,
         typer.Option(
             "--accept",
-            help="Take as references what answer and evidence name (both), what the whole answer is (exact), "
-            "or what the answer names (answer).",
-            show_default="nothing: `curate` judges all of them",
+            help="Which entities to accept as references: named in the answer and the evidence (both), the "
+            "whole answer (exact), or named in the answer (answer).",
+            show_default="nothing: all are reviewed in `curate`",
         ),
     ] = None,
     max_cost: Annotated[
         float | None,
-        typer.Option("--max-cost", help="USD that `--linker llm` may cost at most.", min=0.0),
+        typer.Option("--max-cost", help="Most USD that `--linker llm` may cost.", min=0.0),
     ] = None,
     output: Annotated[
         str | None,
@@ -272,7 +280,7 @@ def from_command(
         ),
     ] = None,
 ) -> None:
-    """Find references in answers and evidence: entities that they name and the question does not. A draft."""
+    """Find references in answers and evidence, and write a draft that needs review."""
     from tiny_graph_rag.cli.recommend import DraftOutput
     from tiny_graph_rag.files import find_input
     from tiny_graph_rag.formats.gold.drafts import read_questions
@@ -332,18 +340,19 @@ def version_command(
     folders: Folders,
     common: Common,
     note: Annotated[
-        str | None, typer.Option("--note", "-m", help="What changed: records a new version.")
+        str | None, typer.Option("--note", "-m", help="Note on what changed. Records a new version.")
     ] = None,
     part: Annotated[
         str | None,
         typer.Option(
             "--part",
-            help="Part of the version to raise: major, minor or patch. Records a new version.",
+            help="Part of the version to increase: major, minor or patch. Records a new version.",
             show_default="minor",
         ),
     ] = None,
     since: Annotated[
-        Path | None, typer.Option("--since", help="The set as it was: its differences are recorded too.")
+        Path | None,
+        typer.Option("--since", help="Earlier version of the gold set; the differences are recorded too."),
     ] = None,
 ) -> None:
     """Record a version of a gold set next to it (version, SHA-256, changelog), or show those there are."""

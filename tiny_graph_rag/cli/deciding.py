@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.fixing.applying import Patched
+from tiny_graph_rag.fixing.applying import patched
 from tiny_graph_rag.fixing.asking import NOBODY, GoldQuestions, Rows
 from tiny_graph_rag.fixing.patch import (
     CONFIRMED,
@@ -58,7 +58,7 @@ def decide(
     """
     measure = Measure.parse(patch.measure) if patch.measure else Measure("ndcg", config.evaluation.top_k)
     questions = GoldQuestions.of(graph, examples, config, measure, allowed=float("inf"))
-    Patched.of(graph, questions.examples, patch)
+    patched(graph, questions.examples, patch)
     pressed = keyboard() if keys is None else keys
     places = patch.to_decide()
     at = 0
@@ -129,10 +129,10 @@ def _with_what_it_needs(patch: Patch, place: str, entry: Entry) -> Patch:
 
 def _asked(questions: GoldQuestions, patch: Patch, rows: Rows) -> tuple[Column, list[tuple[str, ...]]]:
     """Values of these questions with the confirmed entries of a patch, and the names ranked first."""
-    patched = Patched.of(questions.graph, questions.examples, patch)
+    graph, examples = patched(questions.graph, questions.examples, patch)
     config = with_patch(questions.config, patch, t("the patch"))
-    answers = questions.ask(config, graph=patched.graph, examples=patched.examples, rows=rows)
-    names = patched.graph.entities.names
+    answers = questions.ask(config, graph=graph, examples=examples, rows=rows)
+    names = graph.entities.names
     ranked = [tuple(names[entity] for entity in row if entity != NOBODY) for row in answers.first.tolist()]
     return np.abs(answers.values), ranked
 

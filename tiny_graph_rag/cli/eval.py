@@ -15,7 +15,6 @@ from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Floors, Gates, end_with
 from tiny_graph_rag.cli.help import DETAIL, MEASURE, MEASURES, OUTPUT
-from tiny_graph_rag.cli.keeping import keep_earlier
 from tiny_graph_rag.cli.options import (
     GENERATION_SETTINGS,
     Chosen,
@@ -34,7 +33,7 @@ from tiny_graph_rag.cli.options import (
     flags,
     from_config,
 )
-from tiny_graph_rag.cli.output import Output
+from tiny_graph_rag.cli.output import Output, keep_earlier
 from tiny_graph_rag.cli.session import (
     NOT_ON_CLUSTER,
     PROGRESS_FROM,
@@ -105,7 +104,7 @@ def evaluate_command(
         str | None,
         typer.Option(
             "--perturb",
-            help="Ask again with altered questions (lower,typos,spaces,particles) and show what is lost.",
+            help="Ask again with changed questions (lower,typos,spaces,particles) and show how much is lost.",
             rich_help_panel=MEASURES + DETAIL,
         ),
     ] = None,

@@ -55,7 +55,7 @@ def fix_command(
         Path | None,
         typer.Option(
             "--was",
-            help="An older version of the graph: what was renamed or lost since is proposed back.",
+            help="Older version of the graph: renamed or missing entities are proposed back.",
             rich_help_panel=INPUT,
         ),
     ] = None,
@@ -63,7 +63,7 @@ def fix_command(
         Path | None,
         typer.Option(
             "--holdout",
-            help="A second gold set on which to prove; it chooses nothing.",
+            help="Second gold set that confirms the gains; it is not used to choose.",
             show_default="cross-validation",
             rich_help_panel=INPUT,
         ),
@@ -83,7 +83,7 @@ def fix_command(
         typer.Option(
             "--evaluations",
             min=2,
-            help="How often the gold set may be asked.",
+            help="Largest number of evaluations of the gold set.",
             rich_help_panel=MEASURES + DETAIL,
         ),
     ] = 60,
@@ -98,7 +98,7 @@ def fix_command(
         ),
     ] = None,
 ) -> None:
-    """Propose changes to settings, words and graph, try them, and show what holds on unseen questions."""
+    """Propose changes to settings, vocabulary and graph, and show which gains hold on other questions."""
     from tiny_graph_rag.fixing.fixes import KINDS, find_fixes
     from tiny_graph_rag.fixing.patch import patch_yaml
     from tiny_graph_rag.report.json.fixes import fixes_json

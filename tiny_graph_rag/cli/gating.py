@@ -29,7 +29,7 @@ GateOn = Annotated[
     str,
     typer.Option(
         "--gate-on",
-        help="Hold gates against the mean, or the failing end of its 95 % interval (interval).",
+        help="Compare gates with the mean, or with the worse end of its 95 % interval (interval).",
         rich_help_panel=GATES + DETAIL,
     ),
 ]
@@ -57,7 +57,7 @@ class Floors:
         str | None,
         typer.Option(
             "--fail-under",
-            help='Exit with 1 unless these hold: "recall@5>=0.65,tag:2-hop/mrr>0.5".',
+            help='Exit with code 1 unless these gates pass: "recall@5>=0.65,tag:2-hop/mrr>0.5".',
         ),
     ] = None
     gate_on: GateOn = ON_MEAN
@@ -87,7 +87,7 @@ class Drops:
         str | None,
         typer.Option(
             "--max-drop",
-            help='Exit with 1 where a system loses more than this: "ndcg@5=0.02,latency.p95=0.1".',
+            help='Exit with code 1 if a system is worse by more than this: "ndcg@5=0.02,latency.p95=0.1".',
         ),
     ] = None
     gate_on: GateOn = ON_MEAN

@@ -31,7 +31,7 @@ def generate_command(
     graph: Graph,
     folders: Folders,
     common: Annotated[Common, Without(("lang",))],
-    n: Annotated[int, typer.Option("--n", help="Questions wanted.")] = 200,
+    n: Annotated[int, typer.Option("--n", help="Number of questions to generate.")] = 200,
     shapes: Annotated[
         str | None,
         typer.Option(
@@ -43,11 +43,13 @@ def generate_command(
     hops: Annotated[str, typer.Option("--hops", help="Hops of the questions: 2, or 1-4.")] = "1-4",
     lang: Annotated[
         str | None,
-        typer.Option("--lang", help="Language of the questions: en or ko.", show_default="the graph's"),
+        typer.Option(
+            "--lang", help="Language of the questions: en or ko.", show_default="the graph's language"
+        ),
     ] = None,
     vocabulary: Annotated[str | None, from_config("--vocabulary", panel=OPTIONS)] = None,
     rewrite: Annotated[
-        bool, typer.Option("--rewrite", help="Let a model say the questions as people would.")
+        bool, typer.Option("--rewrite", help="Let a model reword the questions as people would ask them.")
     ] = False,
     model: Annotated[str | None, from_config("--model", panel=OPTIONS)] = None,
     concurrency: Annotated[int | None, from_config("--concurrency", panel=OPTIONS)] = None,
@@ -55,10 +57,10 @@ def generate_command(
         bool, typer.Option("--dry-run", help="Show calls, tokens and cost of --rewrite; call nothing.")
     ] = False,
     max_cost: Annotated[
-        float | None, typer.Option("--max-cost", help="USD that --rewrite may cost at most.", min=0.0)
+        float | None, typer.Option("--max-cost", help="Most USD that --rewrite may cost.", min=0.0)
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the journal of a --rewrite that was cut off.")
+        bool, typer.Option("--resume", help="Continue an interrupted --rewrite from its journal.")
     ] = False,
     cluster_address: Cluster = None,
     output: Annotated[
@@ -71,7 +73,7 @@ def generate_command(
         ),
     ] = None,
 ) -> None:
-    """Make a gold set from a graph alone: questions whose answers the graph itself decides."""
+    """Generate a gold set from a graph: questions whose answers are computed on the graph."""
     from tiny_graph_rag.gold.generate import SHARES, Wanted, generate, parse_hops, parse_shapes
     from tiny_graph_rag.graph.names import NameIndex
     from tiny_graph_rag.report.terminal.gold_sets import print_generated

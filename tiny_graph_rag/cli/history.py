@@ -48,7 +48,7 @@ def history_command(
     ] = None,
     output: Written = None,
 ) -> None:
-    """Show how results came over time: a table and a line by measure and tag, oldest first."""
+    """Show results over time: a table and a line for each measure and tag, oldest first."""
     from tiny_graph_rag.files import note_named, output_path
     from tiny_graph_rag.report.history import groups, history_document, read_past
     from tiny_graph_rag.report.terminal.history import print_history

@@ -29,10 +29,10 @@ def init(
     common: Common,
     example: Annotated[
         bool,
-        typer.Option("--example", help="The sample graphs and gold sets instead, Korean and English."),
+        typer.Option("--example", help="Write the sample graphs and gold sets (Korean and English) instead."),
     ] = False,
 ) -> None:
-    """Write config.yaml with a small graph and gold set that run; never over an existing file."""
+    """Write config.yaml, a small graph and a gold set to start with. Existing files are never overwritten."""
     session = Session.open(common, folders)
     storage = session.config.storage
     graphs, sets = Path(storage.kg_dir), Path(storage.dataset_dir)

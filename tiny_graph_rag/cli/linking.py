@@ -76,7 +76,7 @@ def say_paid(session: Session, chat: Chat) -> None:
     known = f"{ledger.known:,}"
     parts = [
         counted(
-            ledger.asked,
+            ledger.asked + ledger.again,
             "this run: {n} call made, {known} known from journal or cache",
             "this run: {n} calls made, {known} known from journal or cache",
             known=known,

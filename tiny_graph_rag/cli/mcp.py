@@ -83,7 +83,7 @@ def mcp_command(
         ),
     ] = None,
 ) -> None:
-    """Serve stats, query, eval, sweep, explain, compare, validate, generate to an assistant (MCP over
+    """Offer stats, query, eval, sweep, explain, compare, validate and generate to an AI assistant (MCP over
     standard input and output)."""
     session = Session.open(common, folders, to_stdout=True)  # standard output belongs to the protocol
     storage = session.config.storage
@@ -347,7 +347,7 @@ def server(reading: Allowed) -> MCPServer:
 
     @tool
     async def stats(graph: str) -> dict[str, Any]:
-        """Count a graph's entities, relations, types, degrees, components, aliases and flaws."""
+        "Show the entities, relations, types, degrees, components, aliases and problems of a graph."
         return marked(await reading.asked("stats", *graph_of(graph)))
 
     @tool

@@ -17,7 +17,7 @@ from tiny_graph_rag.config import find_setting
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.messages import LANGUAGES, said
 
-RETRIEVER_HELP = "how entities are found and ranked; also file.py:function for a function of yours"
+RETRIEVER_HELP = "how entities are found and ranked; file.py:function for your own function"
 NO_DEFAULT = (None, "", False)  # said by the option's own words, or plain from its being a flag
 
 
@@ -139,7 +139,7 @@ class Graph:
         str | None,
         typer.Option(
             "--columns",
-            help="What the columns of a graph file mean (source=head,target=tail,name=label).",
+            help="Meaning of the columns of a graph file (source=head,target=tail,name=label).",
             show_default="NAME-columns.yaml next to the graph",
             rich_help_panel=INPUT + DETAIL,
         ),
@@ -148,7 +148,7 @@ class Graph:
         str | None,
         typer.Option(
             "--query",
-            help="Cypher query for what to read from the database that -g names.",
+            help="Cypher query that selects what to read from the database given by -g.",
             show_default="everything",
             rich_help_panel=INPUT + DETAIL,
         ),
@@ -231,20 +231,20 @@ class Generating:
     price_per_1k_input: Annotated[
         float | None,
         typer.Option(
-            "--price-per-1k-input", help="USD for 1,000 input tokens of --model.", min=0.0, hidden=True
+            "--price-per-1k-input", help="USD per 1,000 input tokens of --model.", min=0.0, hidden=True
         ),
     ] = None
     price_per_1k_output: Annotated[
         float | None,
         typer.Option(
-            "--price-per-1k-output", help="USD for 1,000 output tokens of --model.", min=0.0, hidden=True
+            "--price-per-1k-output", help="USD per 1,000 output tokens of --model.", min=0.0, hidden=True
         ),
     ] = None
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue an interrupted run from its journal.")
     ] = False
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Continue from the journal and repeat its failed calls.")
+        bool, typer.Option("--retry-failed", help="Continue from the journal and repeat failed calls.")
     ] = False
     judge: Annotated[
         str | None, from_config("--judge", panel=ANSWERS + DETAIL, help="what a model judges (a,b)")
@@ -328,7 +328,7 @@ class Reporting:
         str | None,
         typer.Option(
             "--title",
-            help="What reports are headed with.",
+            help="Title of the reports.",
             show_default="the gold set's name",
             rich_help_panel=OUTPUT + DETAIL,
         ),

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from tiny_graph_rag.files import sha256_of
-from tiny_graph_rag.fixing.applying import Patched
+from tiny_graph_rag.fixing.applying import patched
 from tiny_graph_rag.fixing.fixes import by_kind
 from tiny_graph_rag.fixing.patch import CONFIRMED, DRAFT, Patch, read_patch
 from tiny_graph_rag.fixing.settings import label_of, with_patch
@@ -56,8 +56,7 @@ class UsedPatch:
 
     def applied(self, graph: KnowledgeGraph, examples: EvalSet) -> tuple[KnowledgeGraph, EvalSet]:
         """Raises PatchError for what no longer fits the graph."""
-        patched = Patched.of(graph, examples, self.patch)
-        return patched.graph, patched.examples
+        return patched(graph, examples, self.patch)
 
     def line(self) -> str:
         """`patch fixes.yaml: 2 aliases, 1 merge · 12 drafts are not applied`."""

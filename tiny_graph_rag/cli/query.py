@@ -32,14 +32,14 @@ def query(
     folders: Folders,
     retrieving: Retrieving,
     common: Common,
-    question: Annotated[str | None, typer.Argument(help="A question in words.", show_default=False)] = None,
+    question: Annotated[str | None, typer.Argument(help="Question.", show_default=False)] = None,
     dataset: Annotated[
         Path | None,
-        typer.Option("--dataset", help="Gold set that holds the question.", rich_help_panel=INPUT),
+        typer.Option("--dataset", help="Gold set that contains the question.", rich_help_panel=INPUT),
     ] = None,
     id: Annotated[
         str | None,
-        typer.Option("--id", help="The question of the gold set to ask again.", rich_help_panel=INPUT),
+        typer.Option("--id", help="Id of the question in the gold set.", rich_help_panel=INPUT),
     ] = None,
     top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
     explain: Annotated[
@@ -56,7 +56,7 @@ def query(
     patch: PatchFile = None,
     output: Written = None,
 ) -> None:
-    """Show what one question links to, what is retrieved for it, by which path, and what a model answers."""
+    """Show one question in detail: its seeds, what is retrieved, the paths, and a model's answer."""
     from tiny_graph_rag.report.json.paths import walk_in_words
     from tiny_graph_rag.report.terminal.graph import print_costs, print_question
 

@@ -49,7 +49,7 @@ LEAVES_THE_MEANS = (
 @command(app, "recommend", GOLD)
 def recommend_command(
     dataset: Annotated[
-        Path, typer.Option("--dataset", help="Questions: text (one a line), CSV, JSON or JSONL.")
+        Path, typer.Option("--dataset", help="Questions: text (one per line), CSV, JSON or JSONL.")
     ],
     graph: Graph,
     folders: Folders,
@@ -59,11 +59,11 @@ def recommend_command(
         str | None,
         typer.Option(
             "--retrievers",
-            help="Whose candidates are pooled: built-in ones, run:FILE, your own.",
+            help="Retrievers that propose candidates: built-in ones, run:FILE, or your own.",
             show_default=",".join(DEFAULT),
         ),
     ] = None,
-    pool: Annotated[int, typer.Option("--pool", help="Entities taken of each retriever.", min=1)] = 10,
+    pool: Annotated[int, typer.Option("--pool", help="Candidates per retriever.", min=1)] = 10,
     output: Annotated[
         str | None,
         typer.Option(
@@ -74,7 +74,7 @@ def recommend_command(
         ),
     ] = None,
 ) -> None:
-    """Propose references for questions without gold, from several retrievers: a draft to judge, no gold."""
+    """Propose references for questions without gold, and write a draft that needs review."""
     from tiny_graph_rag.files import find_input
     from tiny_graph_rag.formats.gold.drafts import read_questions
     from tiny_graph_rag.study.recommend import recommend

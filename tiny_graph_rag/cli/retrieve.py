@@ -24,7 +24,7 @@ from tiny_graph_rag.retrieval import check_retrieval
 def retrieve_command(
     questions: Annotated[
         Path,
-        typer.Argument(help="Questions: text (one a line), or a file of any gold format."),
+        typer.Argument(help="Questions: text (one per line), or a file in any gold format."),
     ],
     graph: Graph,
     folders: Folders,
@@ -45,7 +45,7 @@ def retrieve_command(
         str | None,
         typer.Option(
             "--format",
-            help="trec, jsonl, csv, parquet, or contest (eval_id and topk, an object a line).",
+            help="trec, jsonl, csv, parquet, or contest (one object per line with eval_id and topk).",
             show_default="by the file's suffix",
             rich_help_panel=OUTPUT,
         ),
@@ -55,7 +55,7 @@ def retrieve_command(
         typer.Option("--names", help="Write names of entities in place of ids.", rich_help_panel=OUTPUT),
     ] = False,
 ) -> None:
-    """Retrieve for questions without references, and write the run: for a contest, or to judge it later."""
+    """Retrieve entities for questions without references and write a run, for a contest or a later review."""
     from tiny_graph_rag.files import bare_name, find_input
     from tiny_graph_rag.formats.gold.drafts import read_questions
     from tiny_graph_rag.formats.runs.writing import form_of, run_parts

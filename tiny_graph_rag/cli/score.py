@@ -14,7 +14,6 @@ from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Drops, Floors, Gates, end_with
 from tiny_graph_rag.cli.help import DETAIL, INPUT, MEASURE, MEASURES, OUTPUT
-from tiny_graph_rag.cli.keeping import keep_earlier
 from tiny_graph_rag.cli.options import (
     Chosen,
     Cluster,
@@ -27,7 +26,7 @@ from tiny_graph_rag.cli.options import (
     comma_list,
     from_config,
 )
-from tiny_graph_rag.cli.output import STDOUT, Output
+from tiny_graph_rag.cli.output import STDOUT, Output, keep_earlier
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError, at
 from tiny_graph_rag.messages import said, t
@@ -80,7 +79,7 @@ def score(
         str | None,
         typer.Option(
             "--run-format",
-            help="What the run file is.",
+            help="Format of the run file.",
             show_default="by content",
             rich_help_panel=INPUT + DETAIL,
         ),
@@ -89,7 +88,7 @@ def score(
         str | None,
         typer.Option(
             "--gold-format",
-            help="What the gold set is.",
+            help="Format of the gold set.",
             show_default="by content",
             rich_help_panel=INPUT + DETAIL,
         ),
@@ -105,7 +104,7 @@ def score(
         str | None,
         typer.Option(
             "--match",
-            help="When a retrieved item is a reference: name, id, text, rouge1, rouge2, rougeL.",
+            help="When a retrieved item counts as a reference: name, id, text, rouge1, rouge2, rougeL.",
             show_default="id or name",
             rich_help_panel=MEASURES,
         ),
@@ -114,7 +113,7 @@ def score(
         float,
         typer.Option(
             "--rouge-threshold",
-            help="ROUGE F1 from which a text is a reference.",
+            help="Lowest ROUGE F1 at which a text counts as a reference.",
             rich_help_panel=MEASURES + DETAIL,
         ),
     ] = ROUGE_THRESHOLD,
@@ -139,7 +138,7 @@ def score(
         ),
     ] = None,
 ) -> None:
-    """Score a run that any program made against a gold set in any of the common formats."""
+    """Score a run of any program against a gold set, in any common format."""
     one = partial(
         _score,
         gold=gold,

@@ -14,7 +14,7 @@ from tiny_graph_rag.cli.session import Session
 
 @command(app, "stats", LOOK)
 def stats(graph: Graph, folders: Folders, common: Common, output: Written = None) -> None:
-    """Count a graph's entities, relations, types, degrees, components, aliases and flaws."""
+    """Show the entities, relations, types, degrees, components, aliases and problems of a graph."""
     from tiny_graph_rag.graph.statistics import statistics
     from tiny_graph_rag.report.terminal.graph import print_statistics
 

@@ -96,7 +96,7 @@ def sweep_command(
         str | None,
         typer.Option(
             "--top-k",
-            help="Ranks at which measures cut, such as 1,3,5,10.",
+            help="Cutoffs of the measures, such as 1,3,5,10.",
             show_default="5",
             rich_help_panel=MEASURES,
         ),
@@ -117,7 +117,7 @@ def sweep_command(
         str | None,
         typer.Option(
             "--fuzzy",
-            help="Likenesses to try, such as none,0.85,0.9.",
+            help="Similarity thresholds to try, such as none,0.85,0.9.",
             show_default="none",
             rich_help_panel=RETRIEVAL,
         ),
@@ -127,8 +127,8 @@ def sweep_command(
         typer.Option(
             "--set",
             metavar="SECTION.NAME=VALUES",
-            help="Any setting that changes what is retrieved, with the values to try "
-            "(retrieval.min_weight=0,0.5). One value sets any setting for the whole sweep. Repeatable.",
+            help="A setting that changes what is retrieved, with the values to try "
+            "(retrieval.min_weight=0,0.5). A single value applies to the whole sweep. Repeatable.",
             rich_help_panel=RETRIEVAL,
         ),
     ] = None,
@@ -140,7 +140,7 @@ def sweep_command(
         str | None,
         typer.Option(
             "--decide-by",
-            help="Measure that decides what is recommended.",
+            help="Measure that decides the recommendation.",
             show_default="ndcg at --top-k",
             rich_help_panel=MEASURES,
         ),
@@ -149,7 +149,7 @@ def sweep_command(
         float,
         typer.Option(
             "--tolerance",
-            help="Loss in that measure, against the best, that is no matter.",
+            help="How far below the best mean still counts as equal.",
             rich_help_panel=MEASURES + DETAIL,
         ),
     ] = 0.02,
@@ -164,7 +164,7 @@ def sweep_command(
         ),
     ] = None,
 ) -> None:
-    """Try hop limits, cutoffs and retrievers on one gold set, and say which to take."""
+    """Try hop limits, cutoffs, retrievers or any setting on a gold set and recommend one."""
     from tiny_graph_rag.report.csv_files import sweep_table
     from tiny_graph_rag.report.json.studies import sweep_document, sweep_parts
     from tiny_graph_rag.report.terminal.sweep import print_sweep

@@ -40,24 +40,27 @@ def validate_command(
     fix_suggestions: Annotated[
         Path | None,
         typer.Option(
-            "--fix-suggestions", help="Write a gold set with missing references renamed, for you to accept."
+            "--fix-suggestions",
+            help="Write a gold set in which missing references are renamed; review it before use.",
         ),
     ] = None,
     was: Annotated[
         Path | None,
-        typer.Option("--was", help="An older graph: it tells --fix-suggestions what was renamed."),
+        typer.Option(
+            "--was", help="Older version of the graph, used by --fix-suggestions to find renamed entities."
+        ),
     ] = None,
     refresh: Annotated[
         bool,
         typer.Option(
             "--refresh",
-            help="Compute the references of questions that hold a pattern on this graph, and write them.",
+            help="Compute the references of questions with a pattern on this graph, and save them.",
         ),
     ] = False,
     output: Written = None,
-    all_: Annotated[bool, typer.Option("--all", help="Show every finding, not ten of a kind.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Show all findings, not ten of each kind.")] = False,
 ) -> None:
-    """Check a gold set against its graph: what resolves, what doesn't, what that costs, what is odd."""
+    """Check a gold set against its graph: missing or ambiguous names, duplicates, the recall ceiling."""
     from tiny_graph_rag.files import find_input
     from tiny_graph_rag.fixing.renaming import strict_renames
     from tiny_graph_rag.formats.gold import read_sound

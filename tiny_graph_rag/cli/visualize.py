@@ -29,14 +29,17 @@ def visualize_command(
     max_nodes: Annotated[
         int,
         typer.Option(
-            "--max-nodes", help="Entities to draw at most; those with most relations first.", min=1, max=1000
+            "--max-nodes",
+            help="Largest number of entities to draw; those with the most relations come first.",
+            min=1,
+            max=1000,
         ),
     ] = 200,
     output: Annotated[
         str | None, typer.Option("-o", "--output", help="Page to write.", show_default="NAME-graph.html")
     ] = None,
 ) -> None:
-    """Draw a graph as one HTML page that opens offline, and say what was left out."""
+    """Draw a graph as one HTML page that opens offline, and list what was left out."""
     from tiny_graph_rag.formats.graphs import graph_name
     from tiny_graph_rag.report.graph_page import core_of, graph_page
 

@@ -81,7 +81,7 @@ def check_bounds(known: Field[Any], value: Any, place: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """Folders that relative file names are looked for in first."""
+    """Folders in which relative file names are looked up first."""
 
     kg_dir: str = setting("data/kg", "folder: knowledge graphs (environment: KG_DIR)", env="KG_DIR")
     dataset_dir: str = setting("data/eval", "folder: gold sets (environment: DATASET_DIR)", env="DATASET_DIR")
@@ -101,8 +101,7 @@ class Retrieval:
     )
     fuzzy: float | None = setting(
         None,
-        "also link names that are misspelt: lowest similarity to accept, such as 0.85 (1 is equal); null: "
-        "off",
+        "also link misspelt names: lowest similarity to accept, such as 0.85 (1: equal); null: off",
         low=0.5,
         high=1,
     )
@@ -112,8 +111,8 @@ class Retrieval:
     hops: int = setting(
         2, "most relations on a path from a seed; 3 or 4 for hard sets", low=0, high=MOST_HOPS
     )
-    depth: int = setting(100, "most entities returned for a question", low=1, high=MOST_ENTITIES)
-    exclude_seeds: bool = setting(False, "leave the seeds themselves out of the ranking")
+    depth: int = setting(100, "most entities returned per question", low=1, high=MOST_ENTITIES)
+    exclude_seeds: bool = setting(False, "leave the seeds out of the ranking")
     direction: str = setting(
         "both", "follow relations forwards (out), backwards (in) or both", choices=("both", "out", "in")
     )
@@ -148,7 +147,7 @@ class Retrieval:
 
 @dataclass(frozen=True, slots=True)
 class RankingPrices:
-    """Costs in the ranking of `bfs`: an entity costs what its cheapest path costs (docs/retrieval.md)."""
+    """Costs in the ranking of `bfs`: an entity has the cost of its cheapest path (docs/retrieval.md)."""
 
     step: float = setting(
         0.1, "cost of each hop, so that the shorter of two equal explanations wins", low=0.001, high=10
@@ -214,7 +213,8 @@ class RankingPrices:
     )
     text_bit: float = setting(
         0.05,
-        "added for each bit of text score below the best, times what the best path leaves unexplained",
+        "added for each bit that the text score is below the best, times what the best path leaves "
+        "unexplained",
         low=0,
         high=10,
     )
@@ -223,7 +223,8 @@ class RankingPrices:
     )
     told_least: float = setting(
         0.26,
-        "least share of a question's bits that an entity's texts must match where no entity is named",
+        "if a question names no entity: lowest share of its words' weight that the texts of an entity "
+        "must match",
         low=0,
         high=1,
     )
@@ -242,8 +243,8 @@ class EvaluationSettings:
     """How a run is scored."""
 
     top_k: int = setting(5, "rank at which measures cut off (k); at most retrieval.depth", low=1)
-    save_reasons: bool = setting(False, "record in the results what each rank's cost consists of")
-    latency_sample: int = setting(200, "most questions that are timed one by one", low=0)
+    save_reasons: bool = setting(False, "record the details of each rank's cost in the results")
+    latency_sample: int = setting(200, "most questions that are timed individually", low=0)
     match: str = setting(
         "auto",
         "when a passage counts as a reference: auto (same id, else same text), id, text, rouge1, rouge2 "
@@ -260,7 +261,7 @@ class EvaluationSettings:
     )
     ambiguous: str = setting(
         "first",
-        "which entity a returned name means that several entities have: first (of them), or any (that is a "
+        "which entity an ambiguous returned name means: first (of those with the name), or any (that is a "
         "reference)",
         choices=("first", "any"),
     )
@@ -284,21 +285,21 @@ class Embeddings:
 
     dense_model: str = setting("text-embedding-3-small", "embedding model")
     embeddings_batch: int = setting(128, "texts in one call", low=1, high=2048)
-    usd_per_million_embedded: float | None = setting(None, "USD for a million tokens; null: unknown", low=0)
+    usd_per_million_embedded: float | None = setting(None, "USD per million tokens; null: unknown", low=0)
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """How the work is done. Not recorded in results files, which say what max_steps or max_states cut off."""
+    """How the work is done. Results files only record whether max_steps or max_states stopped a search."""
 
     threads: int = setting(0, "threads for large gold sets; 0: one for each core", low=0)
-    compiled: bool = setting(True, "use numba where it is installed and the work is worth its start-up time")
+    compiled: bool = setting(True, "use numba if it is installed and the work is large enough")
     max_steps: int = setting(
-        50_000_000, "most relations examined for one question; further hops are left out; 0: no limit", low=0
+        50_000_000, "most relations examined per question; further hops are left out; 0: no limit", low=0
     )
     max_states: int = setting(
         4_000_000,
-        "most paths kept for one question (170 bytes each); further hops are left out; 0: no limit",
+        "most partial paths kept per question (170 bytes each); further hops are left out; 0: no limit",
         low=0,
     )
     graph_cache: bool = setting(True, "keep loaded graphs in the user's cache folder")
@@ -311,14 +312,14 @@ class Running:
     )
     results: str = setting(
         FULL,
-        "what a results file holds: full, or compact (no paths, no ranks below k)",
+        "contents of the results file: full, or compact (no paths, no ranks below k)",
         choices=(FULL, COMPACT),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAI:
-    """The API that answers: OpenAI's, or any like it. Its key comes from the environment: OPENAI_API_KEY."""
+    """The API that answers: OpenAI or a compatible one. The key comes from OPENAI_API_KEY only."""
 
     base_url: str = setting(
         "", "address of the API; empty: OpenAI itself (environment: OPENAI_BASE_URL)", env="OPENAI_BASE_URL"
@@ -345,17 +346,17 @@ class OpenAI:
     concurrency: int = setting(8, "most calls at the same time", low=1, high=1024)
     seed: int | None = setting(
         0,
-        "random seed sent to the API, for repeatable answers where it supports that; null: none",
+        "random seed sent to the API for repeatable answers, if the API supports it; null: none",
         full_name=True,
     )
     prices: dict[str, Any] = setting(  # noqa: RUF009 - a field, as every setting
-        dict, "USD for a million tokens: {model: {input: 0.4, output: 1.6, cached_input: 0.1}}"
+        dict, "USD per million tokens: {model: {input: 0.4, output: 1.6, cached_input: 0.1}}"
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """What the model is given and how its answers are judged."""
+    """What is sent to the model and how its answers are judged."""
 
     context_tokens: int = setting(2000, "most tokens of graph facts in a prompt", low=1)
     prompt: str = setting("", "file with a prompt of your own; empty: the built-in one")
@@ -369,5 +370,5 @@ class Generation:
         "", "embedding model for ACC, together with the judge factuality; empty: none"
     )
     fail_on_error: float = setting(
-        1.0, "share of failed questions from which the exit code is 3", low=0, high=1
+        1.0, "share of failed questions at which the exit code becomes 3", low=0, high=1
     )

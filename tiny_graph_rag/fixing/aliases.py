@@ -168,8 +168,8 @@ class _Finder:
             start, end = text.bounds(number)
             if any(start < (seed.end or 0) and end > (seed.start or 0) for seed in named):
                 taken.add(number)
-        references = self._rows((*example.reference_entities, *example.highly_relevant_entities))
-        references -= self._rows(example.seed_entities or ())
+        references = self.names.meant_by(example.relevant_entities)
+        references -= self.names.meant_by(example.seed_entities or ())
         for spans in _spans(text):
             places = range(spans[0].first, spans[0].last + 1)
             if taken.intersection(places):
@@ -186,9 +186,6 @@ class _Finder:
                 taken.update(places)
                 if len({match.entity for _, match in matches}) == 1:
                     yield matches[-1]
-
-    def _rows(self, written: Iterable[str]) -> set[int]:
-        return {row for rows, _ in self.names.resolve_all(written).values() for row in rows}
 
     def _is_meant(self, span: Span, match: Match, text: Text, references: set[int]) -> bool:
         """Whether words that are part of a name stand for it: not in `which robot`, and not where they only
@@ -314,8 +311,8 @@ class _Finder:
         stem = content_stem(span.text)
         if stem is None or not self.texts:
             return False
-        indptr, neighbours = self.graph.adjacency.indptr, self.graph.adjacency.neighbours
-        near = {owner, *neighbours[int(indptr[owner]) : int(indptr[owner + 1])].tolist()}
+        adjacency = self.graph.adjacency
+        near = {owner, *adjacency.neighbours[adjacency.slots(owner)].tolist()}
         return len(set(self.texts.own_bits(stem).entities.tolist()) - near) > OTHER_TEXTS
 
     def _by_syllables(self, span: Span) -> dict[int, str] | None:

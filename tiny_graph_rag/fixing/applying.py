@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -107,7 +107,7 @@ def frozen(
         returned.setdefault(fold(name), set()).add(row_of[kept.get(id, id)])
     ids, meanings = graph.entities.ids, dict(examples.meanings)
     written = chain.from_iterable(
-        (*one.reference_entities, *one.highly_relevant_entities, *one.irrelevant_entities) for one in examples
+        (*example.relevant_entities, *example.irrelevant_entities) for example in examples
     )
     for name in dict.fromkeys(written):
         entities, level = meanings[name] if name in meanings else names.resolve(name)
@@ -120,24 +120,12 @@ def frozen(
     return replace(examples, meanings=meanings)
 
 
-@dataclass
-class Patched:
-    """A graph with a patch applied, and the gold set that goes with it."""
-
-    graph: KnowledgeGraph
-    examples: EvalSet
-
-    @classmethod
-    def of(
-        cls,
-        graph: KnowledgeGraph,
-        examples: EvalSet,
-        patch: Patch,
-        statuses: Sequence[Status] = (CONFIRMED,),
-    ) -> Patched:
-        """Raises PatchError as `apply`."""
-        made = apply(graph, patch, statuses)
-        return cls(made, frozen(examples, graph, made, patch, statuses))
+def patched(
+    graph: KnowledgeGraph, examples: EvalSet, patch: Patch, statuses: Sequence[Status] = (CONFIRMED,)
+) -> tuple[KnowledgeGraph, EvalSet]:
+    """The graph with a patch applied, and the gold set that goes with it. Raises PatchError as `apply`."""
+    made = apply(graph, patch, statuses)
+    return made, frozen(examples, graph, made, patch, statuses)
 
 
 def _problems(graph: KnowledgeGraph, patch: Patch) -> Iterator[Said]:
@@ -214,9 +202,8 @@ class _Tables:
         self.aliases, self.chunks = list(entities.aliases), list(entities.source_chunks)
         self.details = list(entities.details)
         self.rows = {id: row for row, id in enumerate(self.ids)}
-        self.keep = np.ones(len(self.ids), dtype=bool)
         self.relations = graph.relations
-        self.moved = np.arange(len(self.ids), dtype=np.int32)
+        self.moved: dict[int, int] = {}
 
     def add_alias(self, entity_id: str, alias: str) -> None:
         row = self.rows[entity_id]
@@ -233,8 +220,6 @@ class _Tables:
             self.aliases.append([*entity.aliases])
             self.chunks.append([*entity.source_chunks])
             self.details.append("")
-        self.keep = np.ones(len(self.ids), dtype=bool)
-        self.moved = np.arange(len(self.ids), dtype=np.int32)
         ends = [
             (relation, self.rows.get(relation.source_id), self.rows.get(relation.target_id))
             for relation in relations
@@ -244,13 +229,9 @@ class _Tables:
         if not whole:
             return
         old = self.relations
-        taken, ids = set(old.ids), []
-        for number in range(1, len(whole) + 1):
-            id = f"restored-{number}"
-            while id in taken:
-                id += "'"
-            ids.append(id)
-            taken.add(id)
+        taken, ids = set(old.ids), [f"restored-{number}" for number in range(1, len(whole) + 1)]
+        while taken.intersection(ids):
+            ids = [id + "'" if id in taken else id for id in ids]
         self.relations = Relations(
             ids=Strings.of([*old.ids, *ids]),
             sources=np.append(old.sources, np.array([start for _, start, _ in whole], dtype=np.int32)),
@@ -273,13 +254,12 @@ class _Tables:
             texts = dict.fromkeys([self.descriptions[row], self.descriptions[gone]])
             self.descriptions[row] = "\n".join(text for text in texts if text)
             self.details[row] = _joined_details(self.details[row], self.details[gone])
-            self.keep[gone] = False
             self.moved[gone] = row
 
     def graph(self) -> KnowledgeGraph:
-        kept = np.flatnonzero(self.keep).tolist()
-        place = np.cumsum(self.keep, dtype=np.int32) - 1
-        place = place[self.moved].astype(np.int32)
+        kept = [row for row in range(len(self.ids)) if row not in self.moved]
+        place_of = {row: place for place, row in enumerate(kept)}
+        place = np.array([place_of[self.moved.get(row, row)] for row in range(len(self.ids))], dtype=np.int32)
         entities = Entities(
             ids=Strings.of([self.ids[row] for row in kept]),
             names=Strings.of([self.names[row] for row in kept]),

@@ -61,7 +61,7 @@ from tiny_graph_rag.messages import Said, counted, t
 PROVEN = ("settings", "vocabulary")
 JUDGED = ("aliases", "merges", "restore")
 KINDS = (*PROVEN, *JUDGED, "ask")
-FOR_PROOF, FOR_BATCHES = 14, 8  # evaluations that learning words, and the kinds to judge, take at most
+FOR_BATCHES = 8  # evaluations that the kinds to judge take at most
 MOST_CHANGES = 200  # of a kind, shown before and after
 CONTROLS = 2  # random batches next to one of proposals
 E = TypeVar("E", bound=Entry)

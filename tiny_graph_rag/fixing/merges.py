@@ -238,7 +238,7 @@ class Context:
 
     def _around(self, row: int) -> list[tuple[int, int, bool]]:
         """(neighbour, code of the relation's type, whether the relation runs from `row`) of each relation."""
-        slots = slice(int(self.adjacency.indptr[row]), int(self.adjacency.indptr[row + 1]))
+        slots = self.adjacency.slots(row)
         codes = self.graph.relations.types.codes[self.adjacency.relations[slots]]
         neighbours, forward = self.adjacency.neighbours[slots], self.adjacency.forward[slots]
         return list(zip(neighbours.tolist(), codes.tolist(), forward.tolist(), strict=True))
@@ -373,8 +373,8 @@ def _asked(graph: KnowledgeGraph, questions: EvalSet) -> dict[int, list[str]]:
     asked: dict[int, list[str]] = defaultdict(list)
     linked = NameLinker(graph, names).link(questions.examples)
     for example, question in zip(questions, linked, strict=True):
-        written = (*example.reference_entities, *example.highly_relevant_entities)
-        rows = {row for meant, _ in names.resolve_all(written).values() for row in meant}
-        for row in sorted(rows | {seed.entity for seed in question.seeds}):
+        for row in sorted(
+            names.meant_by(example.relevant_entities) | {seed.entity for seed in question.seeds}
+        ):
             asked[row].append(example.id)
     return asked

@@ -113,10 +113,9 @@ def _out_of_reach(
     starts: list[list[int]] = []
     wanted: list[list[int]] = []
     for example, question in zip(questions, linked, strict=True):
-        given = {row for rows, _ in names.resolve_all(example.seed_entities or ()).values() for row in rows}
+        given = names.meant_by(example.seed_entities or ())
         starts.append(sorted(given or {seed.entity for seed in question.named}))
-        written = (*example.reference_entities, *example.highly_relevant_entities)
-        meant = (rows for rows, _ in names.resolve_all(written).values() if len(rows) == 1)
+        meant = (rows for rows, _ in names.resolve_all(example.relevant_entities).values() if len(rows) == 1)
         wanted.append(sorted({rows[0] for rows in meant}) if starts[-1] else [])
     hops = hops_between(graph.adjacency, _columns(starts), _columns(wanted))
     place = 0
@@ -155,15 +154,15 @@ def _joining(
 
 
 def _around(graph: KnowledgeGraph, row: int) -> list[int]:
-    low, high = int(graph.adjacency.indptr[row]), int(graph.adjacency.indptr[row + 1])
-    return distinct(graph.adjacency.neighbours[low:high])[0].tolist() if high - low <= MOST_AROUND else []
+    neighbours = graph.adjacency.neighbours[graph.adjacency.slots(row)]
+    return distinct(neighbours)[0].tolist() if len(neighbours) <= MOST_AROUND else []
 
 
 def _references(graph: KnowledgeGraph, names: NameIndex, questions: EvalSet, texts: _Texts) -> Iterator[Ask]:
     """References that mean nothing, with what mentions them."""
     lost: dict[str, dict[str, None]] = defaultdict(dict)
     for example in questions:
-        for name in (*example.reference_entities, *example.highly_relevant_entities):
+        for name in example.relevant_entities:
             if not names.resolve(name)[0]:
                 lost[name][example.id] = None
     if not lost:
@@ -203,16 +202,15 @@ class _Texts:
         return MentionFinder(self.graph, self.names)
 
     def are_joined(self, one: int, other: int) -> bool:
-        indptr, neighbours = self.graph.adjacency.indptr, self.graph.adjacency.neighbours
-        return bool((neighbours[int(indptr[one]) : int(indptr[one + 1])] == other).any())
+        adjacency = self.graph.adjacency
+        return bool((adjacency.neighbours[adjacency.slots(one)] == other).any())
 
     def _of(self, row: int) -> Iterator[tuple[str, int]]:
         """The texts at an entity: its own, and those of its relations."""
         yield "entity", row
-        low, high = int(self.graph.adjacency.indptr[row]), int(self.graph.adjacency.indptr[row + 1])
-        if high - low <= MOST_AROUND:
-            for relation in self.graph.adjacency.relations[low:high].tolist():
-                yield "relation", relation
+        relations = self.graph.adjacency.relations[self.graph.adjacency.slots(row)].tolist()
+        if len(relations) <= MOST_AROUND:
+            yield from (("relation", relation) for relation in relations)
 
     def _named_in(self, kind: str, row: int) -> frozenset[int]:
         """The entities that a text names, and those that it is of."""

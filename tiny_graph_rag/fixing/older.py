@@ -9,7 +9,7 @@ be restored with its relations, when a question needs it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -134,8 +134,8 @@ def _needs(compared: _Comparison, questions: EvalSet) -> _Needs:
     linked = NameLinker(older, were).link(questions.examples)
     needs = _Needs()
     for example, question in zip(questions, linked, strict=True):
-        references = _rows(were, (*example.reference_entities, *example.highly_relevant_entities))
-        seeds = {seed.entity for seed in question.seeds} | _rows(were, example.seed_entities or ())
+        references = were.meant_by(example.relevant_entities)
+        seeds = {seed.entity for seed in question.seeds} | were.meant_by(example.seed_entities or ())
         for row in sorted(references | seeds):
             needs.entities[row].append(example.id)
         for row in _broken(compared, sorted(seeds), sorted(references)):
@@ -144,10 +144,6 @@ def _needs(compared: _Comparison, questions: EvalSet) -> _Needs:
                 if example.id not in needs.entities[end]:
                     needs.entities[end].append(example.id)
     return needs
-
-
-def _rows(names: NameIndex, written: Iterable[str]) -> set[int]:
-    return {row for rows, _ in names.resolve_all(written).values() for row in rows}
 
 
 def _broken(compared: _Comparison, seeds: Sequence[int], references: Sequence[int]) -> list[int]:
@@ -227,7 +223,8 @@ def _relations(compared: _Comparison, ids: Mapping[int, str], needs: _Needs) -> 
         return ids.get(row) if now is None else new_ids[now]
 
     present = _triples(graph)
-    slots = [compared.older.adjacency.relations[_slots(compared.older, row)] for row in ids]
+    older = compared.older.adjacency
+    slots = [older.relations[older.slots(row)] for row in ids]
     touching = distinct(np.concatenate([*slots, np.array(list(needs.relations), dtype=np.int32)]))[0].tolist()
     made = []
     for row in touching:
@@ -253,10 +250,6 @@ def _relations(compared: _Comparison, ids: Mapping[int, str], needs: _Needs) -> 
             )
         )
     return tuple(made)
-
-
-def _slots(graph: KnowledgeGraph, row: int) -> slice:
-    return slice(int(graph.adjacency.indptr[row]), int(graph.adjacency.indptr[row + 1]))
 
 
 def _triples(graph: KnowledgeGraph) -> set[tuple[str | None, str, str | None]]:

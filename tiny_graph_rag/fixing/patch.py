@@ -13,7 +13,7 @@ Only confirmed entries are applied. What is applied changes no file: `convert --
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -211,18 +211,14 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     settings_tried: tuple[TriedSetting, ...] = ()
     not_kept: tuple[NotKept, ...] = ()
 
+    def sections(self) -> dict[str, tuple[Any, ...]]:
+        """The entries that can be decided, by section: `aliases`, `restore.renames`."""
+        own = {name: getattr(self, name) for name in ("settings", "vocabulary", "aliases", "merges")}
+        return own | {f"restore.{name}": getattr(self.restore, name) for name in Restore.__struct_fields__}
+
     def entries(self) -> Iterator[tuple[str, Entry]]:
         """Every entry that can be decided, with where it stands: `aliases[0]`."""
-        sections: tuple[tuple[str, Sequence[Entry]], ...] = (
-            ("settings", self.settings),
-            ("vocabulary", self.vocabulary),
-            ("aliases", self.aliases),
-            ("merges", self.merges),
-            ("restore.renames", self.restore.renames),
-            ("restore.entities", self.restore.entities),
-            ("restore.relations", self.restore.relations),
-        )
-        for section, entries in sections:
+        for section, entries in self.sections().items():
             for place, entry in enumerate(entries):
                 yield f"{section}[{place}]", entry
 
@@ -236,44 +232,24 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
     def only(self, *statuses: Status) -> Patch:
         """The entries with one of these statuses."""
-        return msgspec.structs.replace(
-            self,
-            settings=_with(self.settings, statuses),
-            vocabulary=_with(self.vocabulary, statuses),
-            aliases=_with(self.aliases, statuses),
-            merges=_with(self.merges, statuses),
-            restore=Restore(
-                _with(self.restore.renames, statuses),
-                _with(self.restore.entities, statuses),
-                _with(self.restore.relations, statuses),
-            ),
+        sections = self.sections().items()
+        return self._of(
+            {name: [one for one in entries if one.status in statuses] for name, entries in sections}
         )
 
     def decided(self, statuses: dict[str, Status]) -> Patch:
         """The same with new statuses. statuses: where an entry stands (`aliases[0]`) → its status."""
+        made: dict[str, list[Entry]] = {name: [] for name in self.sections()}
+        for place, entry in self.entries():
+            status = statuses.get(place, entry.status)
+            made[place.partition("[")[0]].append(msgspec.structs.replace(entry, status=status))
+        return self._of(made)
 
-        def of(section: str, entries: Sequence[Any]) -> tuple[Any, ...]:
-            return tuple(
-                msgspec.structs.replace(entry, status=statuses.get(f"{section}[{place}]", entry.status))
-                for place, entry in enumerate(entries)
-            )
-
-        return msgspec.structs.replace(
-            self,
-            settings=of("settings", self.settings),
-            vocabulary=of("vocabulary", self.vocabulary),
-            aliases=of("aliases", self.aliases),
-            merges=of("merges", self.merges),
-            restore=Restore(
-                of("restore.renames", self.restore.renames),
-                of("restore.entities", self.restore.entities),
-                of("restore.relations", self.restore.relations),
-            ),
-        )
-
-
-def _with(entries: tuple[Any, ...], statuses: Sequence[Status]) -> tuple[Any, ...]:
-    return tuple(entry for entry in entries if entry.status in statuses)
+    def _of(self, sections: dict[str, list[Any]]) -> Patch:
+        """The patch with these entries instead."""
+        made = {name: tuple(entries) for name, entries in sections.items()}
+        restore = Restore(*(made.pop(f"restore.{name}") for name in Restore.__struct_fields__))
+        return msgspec.structs.replace(self, **made, restore=restore)
 
 
 def empty_patch(graph: KnowledgeGraph, questions: EvalSet, measure: str = "") -> Patch:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tiny_graph_rag.language.folding import folded_letters, nfc, without_accents
+from tiny_graph_rag.language.folding import folded_letters, nfc, nfd, without_accents
 from tiny_graph_rag.language.function_words import HONORIFICS, table
 from tiny_graph_rag.language.particles import ParticleFit, final_consonant, particles
 from tiny_graph_rag.language.plurals import singulars
@@ -82,7 +82,7 @@ class Core:
 
     @property
     def letters(self) -> str:
-        return unicodedata.normalize("NFD", self.text)
+        return nfd(self.text)
 
     @property
     def in_any_order(self) -> str:
@@ -192,7 +192,7 @@ def _letter_apart(first: Core, second: Core) -> Change | None:
     apart = [(a, b) for a, b in zip(first.parts, second.parts, strict=True) if a != b]
     if len(apart) != 1 or apart[0][0][0].isdigit() or apart[0][1][0].isdigit():
         return None
-    one, other = (unicodedata.normalize("NFD", word) for word in apart[0])
+    one, other = (nfd(word) for word in apart[0])
     if min(len(first.letters), len(second.letters)) < SHORTEST_MISSPELT or min(len(one), len(other)) < 4:
         return None
     if _doubled(one, other):

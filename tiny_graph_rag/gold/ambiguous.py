@@ -39,13 +39,7 @@ def relevant_entities(how: str, examples: Iterable[Example], names: NameIndex) -
     """Question id → the entities of its references; {} where `how` doesn't ask for them."""
     if how != ANY:
         return {}
-    wanted = {
-        example.id: (*example.reference_entities, *example.highly_relevant_entities) for example in examples
-    }
-    meanings = names.resolve_all(name for row in wanted.values() for name in row)
-    return {
-        id: frozenset(entity for name in row for entity in meanings[name][0]) for id, row in wanted.items()
-    }
+    return {example.id: frozenset(names.meant_by(example.relevant_entities)) for example in examples}
 
 
 def note(ambiguous: Iterable[str], how: str) -> list[str]:

@@ -16,7 +16,7 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.messages import t
 
-ALIKE = 0.9  # likeness from which two questions with the same references are near-duplicates
+ALIKE = 0.9  # likeness of two questions' words from which they are near-duplicates
 LISTED = 5  # questions named in a finding about many
 NEIGHBOURS = 3  # questions compared to each side in alphabetical order: near-duplicates stand close
 
@@ -34,6 +34,10 @@ class Finding:
     id: str
     said: str
     values: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def about(cls, example: Example, severity: Severity, kind: str, text: str, /, **values: str) -> Finding:
+        return cls(severity, kind, example.line, example.id, text, values)
 
     @property
     def message(self) -> str:
@@ -74,9 +78,9 @@ def check_missing(
         for item in row:
             if not item.entities:
                 near = ", ".join(f"{one.name} ({one.likeness:.2f})" for one in nearest[item.name])
-                said = NOT_IN_GRAPH if near else LIKE_NOTHING
                 values = {"name": repr(item.name), **({"nearest": near} if near else {})}
-                yield Finding("error", "not in graph", example.line, example.id, said, values)
+                text = NOT_IN_GRAPH if near else LIKE_NOTHING
+                yield Finding.about(example, "error", "not in graph", text, **values)
 
 
 def check_doubtful(
@@ -86,22 +90,22 @@ def check_doubtful(
     ids, known = graph.entities.ids, graph.entities.names
     for example, row in zip(examples, rows, strict=True):
         for reference in row:
+            name, level = repr(reference.name), reference.resolved_by
             if reference.is_ambiguous:
-                bearers = ", ".join(ids[entity] for entity in reference.entities)
-                values = {"name": repr(reference.name), "n": str(len(reference.entities)), "bearers": bearers}
-                yield Finding("warning", "ambiguous", example.line, example.id, AMBIGUOUS, values)
-            elif reference.resolved_by in ("alias", "folded"):
-                said = BY_ALIAS if reference.resolved_by == "alias" else BY_FOLDED
-                values = {"name": repr(reference.name), "entity": repr(known[reference.entities[0]])}
-                yield Finding(
-                    "warning", f"by {reference.resolved_by}", example.line, example.id, said, values
+                bearers, n = (
+                    ", ".join(ids[entity] for entity in reference.entities),
+                    str(len(reference.entities)),
                 )
+                yield Finding.about(
+                    example, "warning", "ambiguous", AMBIGUOUS, name=name, n=n, bearers=bearers
+                )
+            elif level in ("alias", "folded"):
+                text, entity = BY_ALIAS if level == "alias" else BY_FOLDED, repr(known[reference.entities[0]])
+                yield Finding.about(example, "warning", f"by {level}", text, name=name, entity=entity)
         for item, count in Counter(reference.item for reference in row if reference.entities).items():
             if count > 1:
                 same = ", ".join(repr(reference.name) for reference in row if reference.item == item)
-                yield Finding(
-                    "warning", "same entity", example.line, example.id, SAME_ENTITY, {"names": same}
-                )
+                yield Finding.about(example, "warning", "same entity", SAME_ENTITY, names=same)
 
 
 def check_other_names(examples: Sequence[Example], names: NameIndex) -> Iterator[Finding]:
@@ -112,8 +116,7 @@ def check_other_names(examples: Sequence[Example], names: NameIndex) -> Iterator
         ):
             for item in listed:
                 if not names.resolve(item)[0]:
-                    values = {"field": name, "name": repr(item)}
-                    yield Finding("warning", name, example.line, example.id, OTHER_NAME, values)
+                    yield Finding.about(example, "warning", name, OTHER_NAME, field=name, name=repr(item))
 
 
 def check_relationships(
@@ -136,8 +139,8 @@ def check_relationships(
             continue
         lacking = [name for name, found in ((entry.source, sources), (entry.target, targets)) if not found]
         values = {"relation": relation, **({"names": ", ".join(map(repr, lacking))} if lacking else {})}
-        said = NO_END if lacking else NO_RELATION
-        yield Finding("warning", "reference_relationships", example.line, example.id, said, values)
+        text = NO_END if lacking else NO_RELATION
+        yield Finding.about(example, "warning", "reference_relationships", text, **values)
 
 
 def check_duplicates(examples: Sequence[Example]) -> Iterator[Finding]:
@@ -149,9 +152,7 @@ def check_duplicates(examples: Sequence[Example]) -> Iterator[Finding]:
         references = frozenset(map(fold, example.reference_entities))
         if earlier is not example:
             other = references != frozenset(map(fold, earlier.reference_entities))
-            said = OTHER_REFERENCES if other else SAME_QUESTION
-            values = {"line": str(earlier.line), "id": earlier.id}
-            yield Finding("warning", "duplicate", example.line, example.id, said, values)
+            yield _twice(example, earlier, "duplicate", OTHER_REFERENCES if other else SAME_QUESTION)
         elif references:
             same_references.setdefault(references, []).append((folded, example))
     for group in same_references.values():
@@ -160,13 +161,19 @@ def check_duplicates(examples: Sequence[Example]) -> Iterator[Finding]:
             for before, earlier in group[max(0, place - NEIGHBOURS) : place]:
                 if example.group is not None and example.group == earlier.group:
                     continue  # variants of one question are meant to be similar
-                matcher = SequenceMatcher(None, before, text, autojunk=False)
-                if matcher.real_quick_ratio() >= ALIKE and matcher.quick_ratio() >= ALIKE <= matcher.ratio():
-                    values = {"line": str(earlier.line), "id": earlier.id}
-                    yield Finding(
-                        "warning", "near-duplicate", example.line, example.id, NEAR_DUPLICATE, values
-                    )
+                if are_alike(before, text):
+                    yield _twice(example, earlier, "near-duplicate", NEAR_DUPLICATE)
                     break
+
+
+def _twice(example: Example, earlier: Example, kind: str, text: str) -> Finding:
+    return Finding.about(example, "warning", kind, text, line=str(earlier.line), id=earlier.id)
+
+
+def are_alike(one: str, other: str) -> bool:
+    """Whether two questions, folded, are nearly the same words."""
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    return matcher.real_quick_ratio() >= ALIKE and matcher.quick_ratio() >= ALIKE <= matcher.ratio()
 
 
 def check_tags(examples: Sequence[Example]) -> Iterator[Finding]:
@@ -174,26 +181,17 @@ def check_tags(examples: Sequence[Example]) -> Iterator[Finding]:
     for example in examples:
         for tag in dict.fromkeys(example.tags):
             if counts[tag] == 1:
-                yield Finding(
-                    "warning", "single tag", example.line, example.id, SINGLE_TAG, {"tag": repr(tag)}
-                )
+                yield Finding.about(example, "warning", "single tag", SINGLE_TAG, tag=repr(tag))
 
 
 def check_naming(examples: Sequence[Example], names_all: Sequence[bool]) -> Iterator[Finding]:
     """One finding for all of them: which questions, and their share."""
     named = [example for example, missing in zip(examples, names_all, strict=True) if missing]
     if named:
-        more = ", …" if len(named) > LISTED else ""
-        listed = ", ".join(reference.id for reference in named[:LISTED]) + more
-        share = len(named) / len(examples)
-        yield Finding(
-            "warning",
-            "names its references",
-            named[0].line,
-            "",
-            NAMES_ALL,
-            {"n": f"{len(named):,}", "all": f"{len(examples):,}", "share": f"{share:.0%}", "ids": listed},
-        )
+        ids = ", ".join(example.id for example in named[:LISTED]) + (", …" if len(named) > LISTED else "")
+        share = f"{len(named) / len(examples):.0%}"
+        values = {"n": f"{len(named):,}", "all": f"{len(examples):,}", "share": share, "ids": ids}
+        yield Finding("warning", "names its references", named[0].line, "", NAMES_ALL, values)
 
 
 def is_named(query: str, reference: Reference, graph: KnowledgeGraph) -> bool:

@@ -74,6 +74,11 @@ class Example:
     source: Source | None = field(default=None, compare=False, repr=False)
 
     @property
+    def relevant_entities(self) -> tuple[str, ...]:
+        """The references as written, highly relevant ones last."""
+        return (*self.reference_entities, *self.highly_relevant_entities)
+
+    @property
     def grades(self) -> dict[str, int]:
         """Name → grade: 0 judged irrelevant, 1 a reference, 2 highly relevant, more where `grades` says so;
         in the file's order where the file grades each name."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from tiny_graph_rag.gold.checks import LISTED, Finding
+from tiny_graph_rag.gold.checks import LISTED, Finding, Severity
 from tiny_graph_rag.gold.examples import GRADED, Example
 
 # The values that the RAG gold JSON knows, as its makers document them.
@@ -49,21 +49,17 @@ def check_fields(examples: Sequence[Example]) -> Iterator[Finding]:
         yield from _dates(example, row)
         given = _given_id(example)
         if given is not None and given != example.id and counts[given] > 1:
-            yield _error(example, "duplicate id", SAME_ID, n=str(counts[given]))
+            yield Finding.about(example, "error", "duplicate id", SAME_ID, n=str(counts[given]))
         if not example.judged and not (
             example.ground_truth or example.reference_texts or example.reference_chunks
         ):
-            yield Finding("warning", "nothing to judge", example.line, example.id, NO_ANSWER)
+            yield Finding.about(example, "warning", "nothing to judge", NO_ANSWER)
     without = [example for example in examples if example.id == f"line-{example.line}"]
     if (without and len(without) < len(examples)) or (
         without and not any(question.judged for question in examples)
     ):
         values = {"n": f"{len(without):,}", "all": f"{len(examples):,}"}
         yield Finding("warning", "no id", without[0].line, "", NO_ID, values)
-
-
-def _error(example: Example, kind: str, text: str, **values: str) -> Finding:
-    return Finding("error", kind, example.line, example.id, text, values)
 
 
 def _row(example: Example) -> Mapping[str, Any]:
@@ -86,33 +82,31 @@ def _overlaps(example: Example, row: Mapping[str, Any]) -> Iterator[Finding]:
         }
         irrelevant = list(map(str, row.get("irrelevant_chunk_ids") or ()))
     else:
-        relevant = {*example.reference_entities, *example.highly_relevant_entities}
+        relevant = set(example.relevant_entities)
         irrelevant = list(example.irrelevant_entities)
     both = [name for name in dict.fromkeys(irrelevant) if name in relevant]
     if both:
-        yield _error(example, "relevant and irrelevant", OVERLAP, names=_names(both))
+        yield Finding.about(example, "error", "relevant and irrelevant", OVERLAP, names=_names(both))
 
 
 def _rag(example: Example, row: Mapping[str, Any], known: Mapping[str, bool]) -> Iterator[Finding]:
     if not str(row.get("query") or "").strip():
-        yield _error(example, "empty question", EMPTY_QUERY)
+        yield Finding.about(example, "error", "empty question", EMPTY_QUERY)
     relevant = set(map(str, row.get("relevant_chunk_ids") or ()))
     outside = [id for id in map(str, row.get("highly_relevant_chunk_ids") or ()) if id not in relevant]
     if outside:
-        yield _error(example, "highly relevant outside", HIGHLY_OUTSIDE, names=_names(outside))
+        names = _names(outside)
+        yield Finding.about(example, "error", "highly relevant outside", HIGHLY_OUTSIDE, names=names)
     if "relevant_chunk_ids" in row and not relevant:
-        values = {"field": "'relevant_chunk_ids'"}
-        yield Finding("warning", "no reference", example.line, example.id, NO_REFERENCE, values)
+        yield Finding.about(example, "warning", "no reference", NO_REFERENCE, field="'relevant_chunk_ids'")
     for name in RAG_FIELDS:
         if name not in row:
-            values = {"field": repr(name)}
-            yield Finding("warning", f"no {name}", example.line, example.id, NO_FIELD, values)
+            yield Finding.about(example, "warning", f"no {name}", NO_FIELD, field=repr(name))
     for field, value in _values(row):
         if value not in RAG_VALUES[field]:
-            choices = ", ".join(RAG_VALUES[field])
-            values = {"field": field, "value": repr(value), "known": choices}
-            severity = "error" if known[field] else "warning"
-            yield Finding(severity, f"unknown {field}", example.line, example.id, UNKNOWN_VALUE, values)  # type: ignore[arg-type]
+            values = {"field": field, "value": repr(value), "known": ", ".join(RAG_VALUES[field])}
+            severity: Severity = "error" if known[field] else "warning"
+            yield Finding.about(example, severity, f"unknown {field}", UNKNOWN_VALUE, **values)
 
 
 def _values(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -147,7 +141,8 @@ def _dates(example: Example, row: Mapping[str, Any]) -> Iterator[Finding]:
             try:
                 datetime.fromisoformat(str(value))
             except ValueError:
-                yield _error(example, "no date", NO_DATE, field=prefix + name, value=repr(value))
+                values = {"field": prefix + name, "value": repr(value)}
+                yield Finding.about(example, "error", "no date", NO_DATE, **values)
 
 
 def _names(names: Sequence[str]) -> str:

@@ -78,6 +78,11 @@ class Formula:
     attribute: str = ""
 
     @property
+    def asks(self) -> tuple[object, ...]:
+        """The same for formulas that differ in the order of their paths alone."""
+        return (self.operation, frozenset(self.paths), self.by, self.attribute)
+
+    @property
     def seeds(self) -> tuple[int, ...]:
         return tuple(dict.fromkeys(path.seed for path in self.paths))
 
@@ -158,9 +163,6 @@ class StepIndex:
 
     def entity_of(self, group: int) -> int:
         return int(self.keys[group]) // self.codes
-
-    def members(self, group: int) -> slice:
-        return slice(int(self.starts[group]), int(self.starts[group + 1]))
 
     def step_rows(self, entities: Rows, step: RelationStep) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Rows that the step may take from any of `entities`, and for each the place of its entity."""

@@ -10,6 +10,7 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 from statistics import NormalDist
 from typing import Any, Literal
 
@@ -186,10 +187,6 @@ def group_of(example: Example) -> str:
     return f"id {example.id}" if example.group is None else f"group {example.group}"
 
 
-def _id_of(example: Example) -> str:
-    return example.id
-
-
 def split(
     examples: Sequence[Example], shares: Sequence[float], seed: int, *, whole: bool = True
 ) -> list[list[Example]]:
@@ -203,7 +200,7 @@ def split(
     """
     chance = random.Random(seed)
     groups: dict[str, list[Example]] = defaultdict(list)
-    key = group_of if whole else _id_of
+    key = group_of if whole else attrgetter("id")
     for example in examples:
         groups[key(example)].append(example)
     if len(groups) < len(shares):
@@ -275,16 +272,18 @@ class Contents:
     references: tuple[int, ...]
 
 
+# Standard errors between no difference and one that is seen with POWER at LEVEL.
+_SEEN = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
+
+
 def questions_needed(effect: float, spread: float = SPREAD) -> int:
     """Independent questions for a paired difference of means: ((z(.975) + z(.8)) · spread / effect)²."""
-    z = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
-    return math.ceil((z * spread / effect) ** 2)
+    return math.ceil((_SEEN * spread / effect) ** 2)
 
 
 def seen_with(questions: int, spread: float = SPREAD) -> float:
     """The paired difference of means that so many independent questions show at 80 % power."""
-    z = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
-    return z * spread / questions**0.5 if questions else float("inf")
+    return _SEEN * spread / questions**0.5 if questions else float("inf")
 
 
 def contents(
@@ -310,9 +309,7 @@ def contents(
         )
         for name in ("shape", "variant", "difficulty", "hops", "annotator")
     }
-    references = sorted(
-        len({*question.reference_entities, *question.highly_relevant_entities}) for question in examples
-    )
+    references = sorted(len(set(question.relevant_entities)) for question in examples)
     return Contents(
         part("all", examples),
         tuple(sorted(slices, key=lambda item: (-item.questions, item.name))),

@@ -7,7 +7,6 @@ letter, Hangul taken apart, so that 점숭 is nearer to 점순 than to 점례.
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.graph.tables import Entities
-from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.language.folding import fold, nfd
 
 SHORTLIST = 40  # names compared letter by letter: the trigrams' best
 LEAST = 0.5  # likeness below which a name is no help
@@ -97,7 +96,7 @@ class NearestNames:
 
 
 def _letters(name: str) -> str:
-    return unicodedata.normalize("NFD", fold(name))
+    return nfd(fold(name))
 
 
 def _trigrams(column: Strings) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -115,11 +114,6 @@ def _trigrams(column: Strings) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
 LIKE_ENOUGH = 0.7  # likeness below which a guess would only cost the reader's time
 FIELDS = ("reference_entities", "highly_relevant_entities")
 NOTE = "suggested_renames"
-
-
-def renames(missing: dict[str, tuple[Near, ...]]) -> dict[str, Near]:
-    """Missing name → the name proposed for it; only where one is like it enough."""
-    return {name: near[0] for name, near in missing.items() if near and near[0].likeness >= LIKE_ENOUGH}
 
 
 def proposed_lines(lines: Iterable[str], proposals: dict[str, Near]) -> Iterator[bytes]:

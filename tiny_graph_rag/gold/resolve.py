@@ -114,7 +114,7 @@ class Judgments:
 
 def resolve(examples: EvalSet, names: NameIndex, universe: int) -> Judgments:
     """Judgments of a gold set on a graph. universe: its number of entities."""
-    good = [(*question.reference_entities, *question.highly_relevant_entities) for question in examples]
+    good = [question.relevant_entities for question in examples]
     bad = [question.irrelevant_entities for question in examples]
     meanings = names.resolve_all(chain(chain.from_iterable(good), chain.from_iterable(bad)))
     meanings.update((name, examples.meanings[name]) for name in meanings.keys() & examples.meanings.keys())
@@ -125,7 +125,7 @@ def resolve(examples: EvalSet, names: NameIndex, universe: int) -> Judgments:
 
 def resolve_references(example: Example, names: NameIndex) -> tuple[Reference, ...]:
     """The references of one question in file order, highly relevant ones last unless named before."""
-    good = (*example.reference_entities, *example.highly_relevant_entities)
+    good = example.relevant_entities
     references: tuple[Reference, ...] = References.resolved(
         [good], _grades([example]), names.resolve_all(good)
     )[0]

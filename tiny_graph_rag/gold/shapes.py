@@ -101,8 +101,8 @@ class Sampler:
             "count": self._count,
             "negation": self._negation,
             "no-answer": self._no_answer,
-            "hub": self._hub,
-            "rare": self._rare,
+            "hub": lambda: self._single(lambda seed: self.degrees[seed] >= self.hub_from),
+            "rare": lambda: self._single(lambda seed: self.degrees[seed] <= self.rare_to),
         }
 
     def draw(self, shape: str, sayable: Callable[[Drawn], bool]) -> Drawn | None:
@@ -120,8 +120,7 @@ class Sampler:
 
     def accepted(self, shape: str, formula: Formula) -> Drawn | None:
         """The drawn question, or None where it is trivial, ambiguous, used up or beyond the hops."""
-        key = (formula.operation, frozenset(formula.paths), formula.by, formula.attribute)
-        if key in self.seen or any(self.seeds[seed] >= self.most_seed for seed in formula.seeds):
+        if formula.asks in self.seen or any(self.seeds[seed] >= self.most_seed for seed in formula.seeds):
             return None
         if any(self.by_type[step.type] >= self._most_uses() for step in formula.steps):
             return None
@@ -172,7 +171,7 @@ class Sampler:
 
     def _count_use(self, drawn: Drawn) -> None:
         formula = drawn.formula
-        self.seen.add((formula.operation, frozenset(formula.paths), formula.by, formula.attribute))
+        self.seen.add(formula.asks)
         self.by_type.update({step.type for step in formula.steps})
         self.gave_nothing -= {step.type for step in formula.steps}
         steps = len(formula.paths[0].steps)
@@ -225,7 +224,7 @@ class Sampler:
         for seed in formula.seeds:
             if self.degrees[seed] > 4 * MOST_ANSWERS:
                 return False
-            around.update(adjacency.neighbours[adjacency.indptr[seed] : adjacency.indptr[seed + 1]].tolist())
+            around.update(adjacency.neighbours[adjacency.slots(seed)].tolist())
         return len(around - set(answers) - set(formula.seeds)) == 0
 
     # What is drawn, shape by shape. All choices are of equal chance but for what was used before.
@@ -289,8 +288,8 @@ class Sampler:
         """There and back is a question (other films of a director); and there again asks the same twice."""
         return len(path.steps) > 1 and path.steps[-1].undoes(step) and path.steps[-2] == step
 
-    def _single(self) -> Formula | None:
-        path = self._begin()
+    def _single(self, fits: Callable[[int], bool] = lambda seed: True) -> Formula | None:
+        path = self._begin(fits)
         return None if path is None else Formula("path", (path,))
 
     def _chain(self) -> Formula | None:
@@ -390,11 +389,3 @@ class Sampler:
             return None
         like = self._group(int(self.index.group_codes[group]), lambda pair: types[pair] == types[path.seed])
         return None if like is None else Formula("path", (Path(self.index.entity_of(like), path.steps),))
-
-    def _hub(self) -> Formula | None:
-        path = self._begin(lambda seed: self.degrees[seed] >= self.hub_from)
-        return None if path is None else Formula("path", (path,))
-
-    def _rare(self) -> Formula | None:
-        path = self._begin(lambda seed: self.degrees[seed] <= self.rare_to)
-        return None if path is None else Formula("path", (path,))

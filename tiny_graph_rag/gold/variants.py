@@ -15,7 +15,7 @@ from tiny_graph_rag.gold.shapes import Drawn
 from tiny_graph_rag.gold.wording import Wording
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.language.folding import fold, nfc
+from tiny_graph_rag.language.folding import fold, nfc, nfd
 from tiny_graph_rag.language.kinds import Kind
 
 VARIANTS = ("alias-noise", "paraphrase", "coreference")
@@ -92,7 +92,7 @@ def slip(name: str, chance: random.Random) -> str | None:
 
     A Hangul syllable is taken apart, so that 점순 may become 정순; None where the name is too short.
     """
-    letters = list(unicodedata.normalize("NFD", nfc(name)))
+    letters = list(nfd(nfc(name)))
     inner = [
         place
         for place in range(1, len(letters))

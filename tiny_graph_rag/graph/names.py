@@ -128,6 +128,10 @@ class NameIndex:
         """`resolve` for many names, each once."""
         return {name: self.resolve(name) for name in dict.fromkeys(names)}
 
+    def meant_by(self, names: Iterable[str]) -> set[int]:
+        """Every entity that one of these names means."""
+        return {entity for name in names for entity in self.resolve(name)[0]}
+
 
 class Table:
     """The columns of an index as Python reads them quickest: a number at a time, without arrays."""

@@ -7,7 +7,6 @@ half-typed 점ㅅ begins 순, so that a list grows while a syllable is still bei
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.language.folding import nfc
+from tiny_graph_rag.language.folding import nfc, nfd
 
 MOST_STARTS, MOST_INSIDE = 500, 2000  # hits looked at; of more, nobody reads the end
 # Consonants as a keyboard sends them before their vowel, and as they begin a syllable.
@@ -93,4 +92,4 @@ class EntitySearch:
 
 def _apart(text: str) -> str:
     folded = nfc(text).casefold().translate(_LEADING)
-    return folded if folded.isascii() else unicodedata.normalize("NFD", folded)
+    return nfd(folded)

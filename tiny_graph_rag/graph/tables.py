@@ -95,6 +95,10 @@ class Adjacency:
     def degrees(self) -> NDArray[np.int64]:
         return np.diff(self.indptr)
 
+    def slots(self, entity: int) -> slice:
+        """Where the slots of one entity stand."""
+        return slice(int(self.indptr[entity]), int(self.indptr[entity + 1]))
+
     def only(self, keep: NDArray[np.bool_]) -> Adjacency:
         """What is left of these slots. keep: (slots,)."""
         before = np.concatenate([[0], np.cumsum(keep)])

@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from itertools import accumulate
 
-from tiny_graph_rag.language.folding import spaced, without_accents
+from tiny_graph_rag.language.folding import folded_letters, nfc, spaced, without_accents
 
 UNSPACED = (  # Thai and Lao, Burmese, Khmer, kana, Han
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U000323af"
@@ -45,9 +45,7 @@ class Text:
     @classmethod
     def of(cls, whole: str) -> Text:
         folded, moved = whole.casefold(), None
-        if not whole.isascii() and (
-            len(folded) != len(whole) or not unicodedata.is_normalized("NFC", folded)
-        ):
+        if not whole.isascii() and (len(folded) != len(whole) or folded != nfc(folded)):
             folded, moved = _aligned(whole)
         parts = spaced(folded)
         if not parts.strip():  # punctuation alone is a name too: ?!
@@ -169,11 +167,11 @@ def _aligned(text: str) -> tuple[str, tuple[list[int], list[int]]]:
     while start < len(text):
         end, last = start + 1, text[start]
         while end < len(text):
-            joined = unicodedata.normalize("NFC", last + text[end])
+            joined = nfc(last + text[end])
             if len(joined) > 1 and not unicodedata.combining(text[end]):
                 break
             end, last = end + 1, joined[-1]
-        form = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text[start:end]).casefold())
+        form = folded_letters(text[start:end])
         parts.append(form)
         starts += [start] * len(form)
         ends += [end] * len(form)

@@ -6,13 +6,37 @@ punctuation removed. `점순네 수탉`, `점순네수탉` and `'점순네 수�
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import lru_cache
+from typing import Literal
+
+LONGEST_RUN = 30  # combining marks on one letter, as in Unicode's Stream-Safe Text Format (UAX 15)
+_LONG_RUN = re.compile(rf"[^\w\s!-~]{{{LONGEST_RUN + 1},}}")  # of combining marks, or of other signs
 
 
 def nfc(text: str) -> str:
     """Unicode composition form C: the same Hangul whether a Mac or a keyboard wrote it."""
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
+    return text if text.isascii() else _normalized("NFC", text)
+
+
+def nfd(text: str) -> str:
+    """Unicode decomposition form D: letters and marks apart, Hangul as its jamo."""
+    return text if text.isascii() else _normalized("NFD", text)
+
+
+def _normalized(form: Literal["NFC", "NFD"], text: str) -> str:
+    """Longer runs of marks are normalised in parts: sorting one takes time with the square of its length."""
+    cuts = [0]
+    if len(text) > LONGEST_RUN:
+        for run in _LONG_RUN.finditer(text):
+            cuts += range(run.start() + LONGEST_RUN, run.end(), LONGEST_RUN)
+    if len(cuts) == 1:
+        return unicodedata.normalize(form, text)
+    return "".join(
+        unicodedata.normalize(form, text[start:end])
+        for start, end in zip(cuts, [*cuts[1:], len(text)], strict=True)
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -51,7 +75,7 @@ def without_accents(text: str) -> str:
     """Letters without their marks, é → e; Hangul, kana and what has no mark stay as they are."""
     if text.isascii():
         return text
-    return unicodedata.normalize("NFC", "".join(map(_bare, unicodedata.normalize("NFC", text))))
+    return nfc("".join(map(_bare, nfc(text))))
 
 
 @lru_cache(maxsize=4096)

@@ -8,9 +8,8 @@ consonant) is left out.
 from __future__ import annotations
 
 import re
-import unicodedata
 
-from tiny_graph_rag.language.folding import folded_letters, without_accents
+from tiny_graph_rag.language.folding import folded_letters, nfc, without_accents
 
 _FIRST_SYLLABLE = 0xAC00
 # In the order of Unicode; * is silent.
@@ -110,7 +109,7 @@ def at_the_start(syllable: str) -> str:
 
 def _word_sound(word: str) -> str:
     if HANGUL.match(word):
-        return "".join(map(_syllable_sound, unicodedata.normalize("NFC", word)))
+        return "".join(map(_syllable_sound, nfc(word)))
     return _latin_sound(word) if LATIN.match(word) else ""
 
 

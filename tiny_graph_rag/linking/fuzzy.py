@@ -8,7 +8,6 @@ sentence, several content words, Hangul; one word in lower case only where nothi
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.errors import MissingExtraError
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.language.folding import fold, nfd
 from tiny_graph_rag.language.function_words import NAMELESS
 from tiny_graph_rag.language.particles import LONGEST_REST, ParticleFit, final_consonant, particles
 from tiny_graph_rag.linking.base import Seed
@@ -159,7 +158,7 @@ class NearNames:
 
 
 def _letters(text: str) -> str:
-    return unicodedata.normalize("NFD", fold(text))
+    return nfd(fold(text))
 
 
 def _buckets(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -15,7 +15,7 @@ from tiny_graph_rag.messages import said
 SHOWN = 5  # ids of questions without seeds that the message lists
 
 
-@linker("gold", "the gold set's seed_entities: retrieval judged alone")
+@linker("gold", "the gold set's seed_entities; measures retrieval alone")
 class GoldLinker(Linker):
     """The entities of `seed_entities`, at the places where `names` links them or would.
 
@@ -102,7 +102,7 @@ class GoldLinker(Linker):
         return in_text_order(seeds)
 
 
-@linker("none", "no seeds, for retrievers that need none")
+@linker("none", "no seeds, for retrievers that don't need them")
 class NoLinker(Linker):
     """No seeds, for retrievers that need none."""
 

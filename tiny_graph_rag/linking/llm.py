@@ -28,7 +28,7 @@ _PLACE = re.compile(r"\{(earlier|question)\}")
 _FENCE = re.compile(r"<(?=\s*+(?:/\s*+)?(?:question|earlier)\b)", re.IGNORECASE)
 
 
-@linker("llm", "asks the model which names the question holds")
+@linker("llm", "asks the model which names the question contains")
 class ModelLinker(Linker):
     """Asks `chat` once a question. A question whose call failed carries the error and has no seeds.
 

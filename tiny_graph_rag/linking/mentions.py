@@ -248,7 +248,7 @@ class MentionFinder:
     def _is_related(self, entity: int, words: set[str]) -> bool:
         """Whether a word is like one in the name of a relation at the entity, `by` and the like aside."""
         adjacency, types = self.graph.adjacency, self.graph.relations.types
-        slots = slice(int(adjacency.indptr[entity]), int(adjacency.indptr[entity + 1]))
+        slots = adjacency.slots(entity)
         codes = distinct(types.codes[adjacency.relations[slots]])[0].tolist()
         of_types = {word for code in codes for word in words_of_name(types.names[code])}
         return any(

@@ -14,7 +14,7 @@ from tiny_graph_rag.linking.coreference import from_context, is_telling
 from tiny_graph_rag.linking.mentions import Mention, MentionFinder
 
 
-@linker("names", "names, aliases, pronouns; near names with --fuzzy")
+@linker("names", "names, aliases, pronouns; similar names with --fuzzy")
 class NameLinker(Linker):
     """Names in the question; pronouns and what is left unsaid from its context; then, if wanted, near names.
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from unicodedata import normalize
+from itertools import islice
 
 import numpy as np
 
@@ -14,10 +14,11 @@ from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.gold.nearest import LIKE_ENOUGH, NearestNames
 from tiny_graph_rag.graph.names import ALIAS, NameIndex
 from tiny_graph_rag.language.characters import Text
-from tiny_graph_rag.language.folding import fold, folded_letters, spaced
+from tiny_graph_rag.language.folding import fold, folded_letters, nfd, spaced
 from tiny_graph_rag.language.function_words import NAMELESS
 from tiny_graph_rag.language.particles import ParticleFit, final_consonant, particles
 
+MOST_WORDS = 200  # different words of a text that are looked up; a question has fewer
 MOST_HOLDERS = 100  # spellings with a word; a word that more of them have points at none
 SHORTEST = 2  # characters of a word that is looked for
 SHORTEST_MISSPELT = 4  # letters, those of Hangul taken apart
@@ -43,11 +44,12 @@ def nearest_names(text: str, names: NameIndex, limit: int = 3) -> tuple[NearestN
     `H1` → 청소로봇 H1, `NYC` → New York City, `Shrlock` → Sherlock Holmes. At most `limit` entities, each by
     its best spelling; equally similar ones by name. Empty where no word is like any name (`Kolkata`, where
     the graph has `Calcutta`). These are guesses for a reader: a text that says a name links to it by itself.
+    Of a longer text the first MOST_WORDS different words are looked up.
     """
     search = _search_of(names)
     letters: dict[int, float] = {}
     words: dict[int, list[str]] = {}
-    for word, is_name_like in _words(text):
+    for word, is_name_like in islice(dict.fromkeys(_words(text)), MOST_WORDS):
         for row, share in search.like(fold(word)).items():
             if share >= (LEAST_OF_NAME if is_name_like else LEAST_OF_ANY) or row in letters:
                 letters[row] = letters.get(row, 0.0) + share
@@ -114,7 +116,7 @@ class _Search:
         lines = self._holding(word)
         shares = {line: len(word) / self.letters[line] for line in lines}
         shares |= dict.fromkeys(self.initials.get(word, ())[:MOST_HOLDERS], 1.0)
-        if not shares and len(normalize("NFD", word)) >= SHORTEST_MISSPELT and not DIGIT.search(word):
+        if not shares and len(nfd(word)) >= SHORTEST_MISSPELT and not DIGIT.search(word):
             words, nearest = self.vocabulary
             for near in nearest.of_all([word])[word]:
                 if near.likeness >= LIKE_ENOUGH:

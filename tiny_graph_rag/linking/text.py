@@ -23,7 +23,7 @@ KNOWN_QUESTIONS = (
 )  # whose text seeds are kept: questions that differ by the names in them have the same
 
 
-@linker("names+text", "names, and entities whose texts match other words")
+@linker("names+text", "names, plus entities whose texts match other words")
 class NameAndTextLinker(Linker):
     """The seeds of `names`, then up to `ranking.text_seeds` seeds by text, the best match first.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -25,9 +24,11 @@ MOST_ASKED = 2  # replies to one call: one that can't be read is asked for once 
 
 @dataclass(slots=True)
 class Ledger:
-    """What a run did so far, for the progress line and the last words."""
+    """What a run did so far, for the progress line and the last words. again: calls that were sent a second
+    time because the first reply couldn't be used."""
 
     asked: int = 0
+    again: int = 0
     known: int = 0
     failed: int = 0
     stopped: str | None = None
@@ -74,35 +75,29 @@ class Chat:
         self, numbered: Iterator[tuple[int, Call]], done: Callable[[Outcome], None]
     ) -> list[Outcome]:
         outcomes: dict[int, Outcome] = {}
-        stop = self.client.stop
 
-        async def work() -> None:
-            while stop.reason is None:
-                place, call = next(numbered, (None, None))
-                if place is None or call is None:
-                    return
-                try:
-                    outcomes[place] = await self._outcome(call)
-                except CapReached as reached:
-                    self.ledger.stopped = NOT_ASKED
-                    outcomes[place] = Outcome(error=NOT_ASKED)
-                    stop.because(reached)
-                except Stopped:
-                    return
-                except BaseException as error:  # the others finish what they are at, then it is raised
-                    stop.because(error)
-                    return
-                self.ledger.failed += outcomes[place].error is not None
-                done(outcomes[place])
+        async def step() -> bool:
+            place, call = next(numbered, (None, None))
+            if place is None or call is None:
+                return False
+            try:
+                outcomes[place] = await self._outcome(call)
+            except CapReached as reached:
+                self.ledger.stopped = NOT_ASKED
+                outcomes[place] = Outcome(error=NOT_ASKED)
+                self.client.stop.because(reached)
+            self._finish(outcomes[place], done)
+            return True
 
-        await asyncio.gather(*(work() for _ in range(self.client.concurrency)))
-        if stop.reason is not None and not isinstance(stop.reason, CapReached):
-            raise stop.reason
+        await self.client.repeat(step)
         for place, call in numbered:  # what is left after the cap was reached
             outcomes[place] = self._known(call, self.key(call)) or Outcome(error=NOT_ASKED)
-            self.ledger.failed += outcomes[place].error is not None
-            done(outcomes[place])
+            self._finish(outcomes[place], done)
         return [outcomes[place] for place in sorted(outcomes)]
+
+    def _finish(self, outcome: Outcome, done: Callable[[Outcome], None]) -> None:
+        self.ledger.failed += outcome.error is not None
+        done(outcome)
 
     def is_known(self, call: Call) -> bool:
         """Whether journal or cache would answer it."""
@@ -157,6 +152,7 @@ class Chat:
         problem = _problem(first, call)
         if problem is None or call.check is None:
             return Outcome(first, problem)
+        self.ledger.again += 1
         try:
             second = _as_text(await self.client.reply(call, attempts))
         except (CallFailed, CapReached, Stopped):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from tiny_graph_rag.llm.base import NO_TOKENS, Call, Reply, Tokens
 from tiny_graph_rag.llm.cost import Price, TokenCounter
 from tiny_graph_rag.llm.endpoint import CallFailed, Endpoint
-from tiny_graph_rag.llm.limits import Budget, Pace
+from tiny_graph_rag.llm.limits import Budget, CapReached, Pace
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.stopping import end_soon
 
@@ -157,6 +157,25 @@ class Client:
                 raise KeyboardInterrupt from None
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(asyncio.run, connected()).result()
+
+    async def repeat(self, step: Callable[[], Awaitable[bool]]) -> None:
+        """`step` again and again, as many at once as allowed, until it returns False or the run stops.
+
+        Raises why the run stopped, once all steps under way have ended; nothing where that is the cap.
+        """
+
+        async def work() -> None:
+            try:
+                while self.stop.reason is None and await step():
+                    pass
+            except Stopped:
+                return
+            except BaseException as error:  # the others finish what they are at, then it is raised
+                self.stop.because(error)
+
+        await asyncio.gather(*(work() for _ in range(self.concurrency)))
+        if self.stop.reason is not None and not isinstance(self.stop.reason, CapReached):
+            raise self.stop.reason
 
     async def reply(self, call: Call, attempts: Attempts) -> Reply:
         """Attempts until one brings a reply. Raises the last CallFailed, CapReached, or Stopped."""

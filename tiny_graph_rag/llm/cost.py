@@ -165,7 +165,7 @@ class Price:
 def how_to_price(model: str) -> str:
     """What a user writes to make a cost known."""
     example = f"openai: {{prices: {{'{model}': {{input: 0.4, output: 1.6}}}}}}"
-    return said("set it in config.yaml, in USD for a million tokens: {example}", example=example)
+    return said("set it in config.yaml, in USD per million tokens: {example}", example=example)
 
 
 def find_price(model: str, base_url: str, configured: Mapping[str, Any]) -> Price | None:

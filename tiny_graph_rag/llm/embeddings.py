@@ -3,7 +3,6 @@ text, so that a second run makes no call."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import uuid
 from collections.abc import Iterator, Sequence
@@ -106,27 +105,23 @@ class Embedder:
 
     async def _ask_all(self, parts: Iterator[list[tuple[bytes, str]]]) -> None:
         """What was paid for before a failure is kept."""
-        stop = self.client.stop
 
-        async def work() -> None:
-            while stop.reason is None and (part := next(parts, None)) is not None:
-                messages = tuple(Message("user", text) for _, text in part)
-                call = Call("retrieving", "", self.model, messages, max_tokens=0, embeds=True)
-                try:
-                    reply = await self.client.reply(call, Attempts())
-                except BaseException as error:
-                    stop.because(error)
-                    return
-                assert reply.vectors is not None
-                self.spent.add(len(part), reply)
-                for (key, _), vector in zip(part, reply.vectors, strict=True):
-                    self._new[key] = self._read_cache()[key] = vector
-                if len(self._new) >= KEPT_AT_ONCE:
-                    self._write_cache()
+        async def step() -> bool:
+            part = next(parts, None)
+            if part is None:
+                return False
+            messages = tuple(Message("user", text) for _, text in part)
+            call = Call("retrieving", "", self.model, messages, max_tokens=0, embeds=True)
+            reply = await self.client.reply(call, Attempts())
+            assert reply.vectors is not None
+            self.spent.add(len(part), reply)
+            for (key, _), vector in zip(part, reply.vectors, strict=True):
+                self._new[key] = self._read_cache()[key] = vector
+            if len(self._new) >= KEPT_AT_ONCE:
+                self._write_cache()
+            return True
 
-        await asyncio.gather(*(work() for _ in range(self.client.concurrency)))
-        if stop.reason is not None:
-            raise stop.reason
+        await self.client.repeat(step)
 
     def _key(self, text: str) -> bytes:
         return hashlib.sha256(f"{self.url}\0{self.model}\0{text}".encode("utf-8", "replace")).digest()

@@ -36,12 +36,18 @@ if TYPE_CHECKING:
     import httpx2
     import openai
     from openai.types import CompletionUsage, CreateEmbeddingResponse
-    from openai.types.chat import ChatCompletion, ChatCompletionMessageParam
+    from openai.types.chat import ChatCompletion
 
 Kind = Literal["fatal", "rejected", "limited", "transient"]
 Vectors = NDArray[np.float32]
 
 NO_KEY = "none"  # never sent
+# What no other call would change.
+REFUSED = {
+    401: "{host} refuses the key (401): {reply}. Set OPENAI_API_KEY to a valid key",
+    403: "{host} forbids it (403): {reply}. Check OPENAI_API_KEY and {setting}",
+    404: "{host} does not know the model or path (404): {reply}. Check {setting} and openai.base_url",
+}
 LIMITED_STATUS = 429
 TRANSIENT_STATUS = (408, 409, 425)
 MIB = 1 << 20
@@ -152,7 +158,7 @@ class Endpoint:
         except (TimeoutError, openai.APITimeoutError):
             problem = f"no answer within {self.timeout:g} s (openai.timeout)"
         except openai.APIStatusError as error:
-            raise self._refused(error, _setting(call)) from None
+            raise self._refused(error, call) from None
         except openai.APIConnectionError as error:
             raise self._broken(error) from None
         except ServiceError as error:
@@ -164,12 +170,7 @@ class Endpoint:
         raise CallFailed("transient", problem, charged=True)
 
     async def _chat(self, client: openai.AsyncOpenAI, call: Call, extra: dict[str, Any]) -> ChatCompletion:
-        messages: list[ChatCompletionMessageParam] = [
-            {"role": "system", "content": message.content}
-            if message.role == "system"
-            else {"role": "user", "content": message.content}
-            for message in call.messages
-        ]
+        messages: Any = [{"role": message.role, "content": message.content} for message in call.messages]
         answer: ChatCompletion = await client.chat.completions.create(
             model=call.model, messages=messages, extra_headers=self._omitted(), **extra
         )
@@ -196,7 +197,7 @@ class Endpoint:
             )
         response.stream = _bounded(response.stream, self._most_bytes, is_packed=packed == "gzip")
 
-    def _refused(self, error: openai.APIStatusError, setting: str) -> CallFailed:
+    def _refused(self, error: openai.APIStatusError, call: Call) -> CallFailed:
         status = int(error.status_code)
         reply = self._clean(_sentence(error.body) or str(error.message))
         retry_after = seconds_to_wait(error.response.headers)
@@ -212,36 +213,9 @@ class Endpoint:
                     status=status,
                 ),
             )
-        if status == 401:
-            return CallFailed(
-                "fatal",
-                said(
-                    "{host} refuses the key (401): {reply}. Set OPENAI_API_KEY to a valid key",
-                    host=self.host,
-                    reply=reply,
-                ),
-            )
-        if status == 403:
-            return CallFailed(
-                "fatal",
-                said(
-                    "{host} forbids it (403): {reply}. Check OPENAI_API_KEY and {setting}",
-                    host=self.host,
-                    reply=reply,
-                    setting=setting,
-                ),
-            )
-        if status == 404:
-            return CallFailed(
-                "fatal",
-                said(
-                    "{host} does not know the model or path (404): {reply}. Check {setting} and "
-                    "openai.base_url",
-                    host=self.host,
-                    reply=reply,
-                    setting=setting,
-                ),
-            )
+        if status in REFUSED:
+            setting = _setting(call)
+            return CallFailed("fatal", said(REFUSED[status], host=self.host, reply=reply, setting=setting))
         if status == LIMITED_STATUS:
             if error.code == "insufficient_quota":
                 return CallFailed(

@@ -36,7 +36,7 @@ COMPARED = (
 )
 
 
-@report("csv", "a row a question, and a row a slice and measure")
+@report("csv", "one row per question; one row per slice and measure")
 def tables(documents: Sequence[Document]) -> Files:
     for document in documents:
         yield from csv_files(document)

@@ -41,7 +41,7 @@ RESULT_SCRIPTS = (
 )
 
 
-@report("html", "a page to look through in a browser, without a network")
+@report("html", "a page for the browser that works offline")
 def pages(documents: Sequence[Document]) -> Files:
     """A page for each result, with the others of its gold set next to it; sweeps and comparisons go into it,
     or get their own where there is none."""

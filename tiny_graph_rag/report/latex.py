@@ -47,7 +47,7 @@ _SPECIAL = str.maketrans(
 )
 
 
-@report("tex", "tables for a paper, method by method where several")
+@report("tex", "tables for a paper; several results one after another")
 def latex_file(documents: Sequence[Document]) -> Files:
     yield f"{joint_name(documents)}.tex", latex(documents).encode("utf-8", "replace")
 

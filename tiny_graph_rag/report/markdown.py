@@ -12,7 +12,7 @@ from tiny_graph_rag.report.views import LONGEST, blocks, summary_blocks
 from tiny_graph_rag.study.gates import GateOutcome
 
 
-@report("md", "one Markdown file, method by method where several")
+@report("md", "one Markdown file; several results one after another")
 def markdown_file(documents: Sequence[Document]) -> Files:
     yield f"{joint_name(documents)}.md", markdown(documents).encode("utf-8", "replace")
 

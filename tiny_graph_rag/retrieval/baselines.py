@@ -24,7 +24,7 @@ from tiny_graph_rag.retrieval.candidates import Candidates
 from tiny_graph_rag.run import ABSENT, NO_HOP, NO_STEP, Run
 
 
-@retriever("bfs-plain", "walks from the seeds; nearest first, then by name")
+@retriever("bfs-plain", "follows relations from the seeds; nearest first")
 class PlainBfsRetriever(Retriever):
     """Hop, then name. The score is 1 / (1 + hop), in (0, 1]."""
 
@@ -50,7 +50,7 @@ class PlainBfsRetriever(Retriever):
         return (deepest.within(hop) for hop in hops)
 
 
-@retriever("oracle", "the references first: the ceiling of any ranking")
+@retriever("oracle", "references first: the best result of any ranking")
 class OracleRetriever(Retriever):
     """The gold set's references first, highest grade first, then hop and name; all within the hops.
 
@@ -202,7 +202,7 @@ def _weight(written: str, argument: str) -> float:
     return weight
 
 
-@retriever("run", "what another program ranked, as run:FILE")
+@retriever("run", "the ranking of another program, as run:FILE")
 class RunFileRetriever(Retriever):
     """A external run (TREC, JSON, JSONL, CSV …) in its own order; the score is 1 / its place.
 

@@ -72,7 +72,7 @@ class Ranked:
         return Ranked(self.entities[rows], self.parts[rows], self.ties[rows], self.paths[rows], self.cut)
 
 
-@retriever("bfs", "paths from the seeds, by what the cheapest costs")
+@retriever("bfs", "paths from the seeds, ranked by their lowest cost")
 class BfsRetriever(Retriever):
     """Every entity within the hops of a seed, by its cost: the score is 1 / (1 + cost), in (0, 1]."""
 

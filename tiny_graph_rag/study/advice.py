@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from tiny_graph_rag.config.sections import MOST_HOPS
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.study.explanation import Explanation
 from tiny_graph_rag.study.waterfall import RETURNED, WITHIN_HOPS
@@ -201,10 +202,11 @@ def largest_loss(found: Explanation) -> Iterator[Advice]:
 def hops_wanted(found: Explanation) -> tuple[int, float, float] | None:
     """(hops, share, loss): the hop count that reaches nine tenths of what lies beyond the hops, the share of
     it that they reach, the recall that is lost there. None where too little is lost. What a hybrid ranked
-    below k without a path is lost there too. What walks that a limit ended did not come to is left out: more
-    hops would bring none of it."""
+    below k without a path is lost there too. What walks that a limit ended did not come to is left out, and
+    what lies farther than --hops may be: more hops would bring none of it."""
     diagnosis = found.diagnosis
-    lost = diagnosis.beyond_hops & (diagnosis.hops > (diagnosis.limits.hops or 0))
+    farther = (diagnosis.hops > (diagnosis.limits.hops or 0)) & (diagnosis.hops <= MOST_HOPS)
+    lost = diagnosis.beyond_hops & farther
     relevant = np.bincount(diagnosis.questions)
     loss = float((1 / relevant[diagnosis.questions[lost]]).sum() / max((relevant > 0).sum(), 1))
     hops = np.sort(diagnosis.hops[lost])

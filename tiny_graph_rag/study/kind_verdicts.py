@@ -110,7 +110,7 @@ def _of_relation(graph: KnowledgeGraph, names: NameIndex, reference: Relation) -
     wanted = RelationReference.of(reference.source, reference.target, reference.type, names)
     adjacency, known = graph.adjacency, graph.relations
     for entity in sorted(wanted.sources):
-        slots = slice(int(adjacency.indptr[entity]), int(adjacency.indptr[entity + 1]))
+        slots = adjacency.slots(entity)
         for relation in adjacency.relations[slots].tolist():
             ends = frozenset({int(known.sources[relation])}), frozenset({int(known.targets[relation])})
             if wanted.is_met_by(RelationReference(*ends, fold(known.types[relation]))):

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from difflib import SequenceMatcher
 from itertools import combinations
 
 import numpy as np
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.gold.drafts import Candidate, Draft
+from tiny_graph_rag.gold.checks import are_alike
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -28,7 +28,6 @@ from tiny_graph_rag.run import NO_HOP, NO_STEP, Run
 
 FIRST = 30  # questions proposed for judging first
 FUSION = 60  # reciprocal rank fusion's constant (Cormack, Clarke, Büttcher 2009)
-ALIKE = 0.9  # likeness of two questions' folded words from which they look like duplicates
 COMPARED = 5  # questions compared to each side in alphabetical order
 LONGEST_TEXT = 400  # characters of a description in a draft
 
@@ -179,7 +178,6 @@ def likenesses(examples: Sequence[Example]) -> dict[int, list[int]]:
         for other in order[max(0, place - COMPARED) : place]:
             if examples[row].context != examples[other].context:
                 continue
-            matcher = SequenceMatcher(None, folded[other], folded[row], autojunk=False)
-            if matcher.real_quick_ratio() >= ALIKE and matcher.quick_ratio() >= ALIKE <= matcher.ratio():
+            if are_alike(folded[other], folded[row]):
                 found.setdefault(max(row, other), []).append(min(row, other))
     return {row: sorted(earlier) for row, earlier in sorted(found.items())}

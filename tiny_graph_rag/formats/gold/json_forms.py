@@ -65,7 +65,7 @@ def _raised(found: Sound) -> list[Example]:
 
 @gold_format(
     "jsonl",
-    "questions in JSON: a line each, a list, columns",
+    "questions in JSON: one per line, a list, or columns",
     _fits("jsonl"),
     example='{"id": "Q1", "query": "Whom does Ann know?", "reference_entities": ["Bob"]}\n',
 )
@@ -76,7 +76,7 @@ def read_jsonl(path: Path, split: str | None) -> list[Example]:
 
 @gold_format(
     "sheet",
-    "a table, a row a question; `;` between references",
+    "a table with one question per row; references split by ;",
     lambda head: Fit.SURE if is_sheet(head) else Fit.NO,
     example="id,query,references\nQ1,Whom does Ann know?,Bob; Cid\n",
 )

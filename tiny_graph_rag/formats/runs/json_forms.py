@@ -73,7 +73,7 @@ def _fits_json(head: Head) -> Fit:
 
 @run_format(
     "jsonl",
-    "a question and what was retrieved, an object each",
+    "one object per question with what was retrieved",
     _fits("jsonl"),
     example='{"id": "Q1", "entities": [{"name": "Bob", "score": 0.5}, {"name": "Cy", "score": 0.4}]}\n',
 )
@@ -182,7 +182,7 @@ def places_of(values: Iterable[Any], place: str, problems: list[Said]) -> list[R
 
 @run_format(
     "contest",
-    "JSONL: eval_id and topk, an object a line",
+    "JSONL: one object per line with eval_id and topk",
     _fits("contest"),
     example='{"eval_id": "Q1", "topk": ["d1", "d2"]}\n',
 )

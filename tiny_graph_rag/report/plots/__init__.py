@@ -36,12 +36,12 @@ STYLE: dict[str, Any] = {
 }
 
 
-@report("png", "pictures for slides (the extra plots)")
+@report("png", "pictures for slides (extra: plots)")
 def png(documents: Sequence[Document]) -> Files:
     return picture_files(documents, "png")
 
 
-@report("svg", "pictures for papers (the extra plots)")
+@report("svg", "pictures for papers (extra: plots)")
 def svg(documents: Sequence[Document]) -> Files:
     return picture_files(documents, "svg")
 
