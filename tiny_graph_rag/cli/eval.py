@@ -16,22 +16,22 @@ from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Floors, Gates, end_with
 from tiny_graph_rag.cli.help import DETAIL, MEASURE, MEASURES, OUTPUT
 from tiny_graph_rag.cli.options import (
-    GENERATION_SETTINGS,
+    ANSWERING,
+    RETRIEVING,
+    SCORING,
     Chosen,
     Cluster,
     Common,
     Dataset,
     Folders,
     Generating,
+    Given,
     Graph,
     Label,
     Measured,
     PatchFile,
     Reporting,
-    Retrieving,
     comma_list,
-    flags,
-    from_config,
 )
 from tiny_graph_rag.cli.output import Output, keep_earlier
 from tiny_graph_rag.cli.session import (
@@ -62,12 +62,14 @@ def evaluate_command(
     dataset: Dataset,
     graph: Graph,
     folders: Folders,
-    retrieving: Retrieving,
+    retrieving: Annotated[Given, RETRIEVING],
     generating: Generating,
+    answers: Annotated[Given, ANSWERING],
     chosen: Chosen,
     reporting: Reporting,
     common: Common,
     floors: Floors,
+    scoring: Annotated[Given, SCORING],
     output: Annotated[
         str | None,  # not a Path: that would lose a leading "./"
         typer.Option(
@@ -87,18 +89,9 @@ def evaluate_command(
             rich_help_panel=OUTPUT,
         ),
     ] = False,
-    top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
     measures: Measured = None,
-    match: Annotated[str | None, from_config("--match")] = None,
-    rouge_threshold: Annotated[float | None, from_config("--rouge-threshold")] = None,
-    relation_match: Annotated[str | None, from_config("--relation-match")] = None,
-    source_chunks: Annotated[str | None, from_config("--source-chunks")] = None,
-    ambiguous: Annotated[str | None, from_config("--ambiguous")] = None,
     patch: PatchFile = None,
     label: Label = None,
-    latency_sample: Annotated[int | None, from_config("--latency-sample")] = None,
-    save_reasons: Annotated[bool | None, from_config("--save-reasons")] = None,
-    results: Annotated[str | None, from_config("--results")] = None,
     cluster_address: Cluster = None,
     perturb: Annotated[
         str | None,
@@ -147,17 +140,9 @@ def evaluate_command(
         folders,
         to_stdout=out.to_stdout,
         patch=patch,
-        **flags(retrieving),
-        top_k=top_k,
-        match=match,
-        rouge_threshold=rouge_threshold,
-        relation_match=relation_match,
-        source_chunks=source_chunks,
-        ambiguous=ambiguous,
-        save_reasons=save_reasons,
-        results=results,
-        latency_sample=latency_sample,
-        **{name: getattr(generating, name) for name in GENERATION_SETTINGS},
+        **retrieving,
+        **scoring,
+        **answers,
     )
     session = priced(session, generating)
     config = session.config
@@ -209,7 +194,7 @@ def evaluate_command(
 
     evaluation = replace(evaluation, trials=trials(evaluation))
     shows = shell_command(
-        "query", dataset=dataset, graph=graph.graph, patch=patch, **flags(retrieving), top_k=top_k
+        "query", dataset=dataset, graph=graph.graph, patch=patch, **retrieving, top_k=scoring["top_k"]
     )
     found = summary(evaluation)
     _show(session, evaluation, found, shows)

@@ -16,19 +16,19 @@ from tiny_graph_rag.cli.gating import append_step_summary, end_with
 from tiny_graph_rag.cli.help import DETAIL, MEASURE, MEASURES, OUTPUT, RETRIEVAL
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import (
+    RETRIEVING,
     Chosen,
     Cluster,
     Common,
     Dataset,
     Folders,
+    Given,
     Graph,
     Label,
     Measured,
     PatchFile,
     Reporting,
-    Retrieving,
     comma_list,
-    flags,
 )
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import (
@@ -84,7 +84,7 @@ def sweep_command(
     dataset: Dataset,
     graph: Graph,
     folders: Folders,
-    retrieving: Annotated[Retrieving, Without(("hops", "retriever", "linker", "fuzzy"))],
+    retrieving: Annotated[Given, RETRIEVING.without("hops", "retriever", "linker", "fuzzy")],
     chosen: Chosen,
     reporting: Reporting,
     common: Annotated[Common, Without(("set_",))],
@@ -182,7 +182,7 @@ def sweep_command(
         to_stdout=out.to_stdout,
         patch=patch,
         **{
-            **flags(retrieving),
+            **retrieving,
             "hops": max(limits),
             "latency_sample": 0,
             "linker": next(asking, None),  # it needs a model to ask
