@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tiny_graph_rag.linking.base import TEXT
 from tiny_graph_rag.measures.statistics import Mean
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.blocks import Cell, View, mean_of
@@ -164,11 +163,6 @@ def compared(row: Json) -> tuple[Cell, ...]:
         f"{row['wins']} / {row['ties']} / {row['losses']}",
         n,
     )
-
-
-def rule_words(rule: str) -> str:
-    """How a seed was linked: by its texts, or by a name and which rule found it."""
-    return t("by text") if rule == TEXT else t("by name: {rule}", rule=t(rule))
 
 
 def sweep(settings: Sequence[Json], measures: Sequence[str]) -> View:

@@ -16,7 +16,7 @@ from tiny_graph_rag.report.blocks import Block, Cell, Heading, NumberedList, Par
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.fix_words import KIND_WORDS, blocks_of, setting_words, summary_line
 from tiny_graph_rag.report.headline import changes_since, headline
-from tiny_graph_rag.report.json.paths import seed_of, walk_in_words
+from tiny_graph_rag.report.json.paths import rule_words, seed_of, walk_in_words
 from tiny_graph_rag.report.plain import (
     cost_figure,
     one_line,
@@ -375,7 +375,7 @@ def _ranking(content: Json, question: Json) -> Iterator[Block]:
                 str(rank),
                 one_line(row["name"], 60),
                 "–" if row["hop"] is None or row["hop"] < 0 else str(row["hop"]),
-                "–" if seed is None else one_line(f"{seed['name']} ({tables.rule_words(seed['rule'])})", 60),
+                "–" if seed is None else one_line(f"{seed['name']} ({rule_words(seed['rule'])})", 60),
                 one_line(walk_in_words(row.get("walk", []), names)) or "–",
                 *(cost_figure(cost[part]) if cost else "–" for part in (COSTS if costs else ())),
             )
@@ -459,7 +459,7 @@ def _fixes(content: Json) -> Iterator[Block]:
     tried = [
         (
             setting_words(one["values"]),
-            f"{one['gain']:+.3f}",
+            signed(one["gain"]),
             f"{one['won']} / {one['lost']}",
             f"{one['seconds']:.2g}",
         )

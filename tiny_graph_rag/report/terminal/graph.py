@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.blocks import View
-from tiny_graph_rag.report.json.paths import seed_of
+from tiny_graph_rag.report.json.paths import rule_words, seed_of
 from tiny_graph_rag.report.plain import cost_figure
-from tiny_graph_rag.report.tables import rule_words
 from tiny_graph_rag.report.terminal import Console, escape
 from tiny_graph_rag.run import COST_PARTS, NO_HOP
+from tiny_graph_rag.shown import three
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.statistics import GraphStatistics
@@ -112,7 +112,7 @@ def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
             (
                 str(row + 1),
                 f"{'✓ ' if row in hits else ''}{item['name']}",
-                f"{item['score']:.3f}",
+                three(item["score"]),
                 *cost,
                 "–" if item["hop"] == NO_HOP else str(item["hop"]),
                 "" if seed is None else f"{seed['name']} ({rule_words(seed['rule'])})",
@@ -171,11 +171,11 @@ def print_reasons(ranked: Sequence[dict[str, Any]], console: Console) -> None:
     for rank, entity in enumerate(ranked, start=1):
         parts = entity.get("reasons") or ()
         for place, part in enumerate(parts):
-            name = f"{rank} {entity['name']} ({entity['score']:.3f})" if place == 0 else ""
-            rows.append((name, t(part["what"]), ", ".join(part["words"]), f"{part['price']:.3f}"))
+            name = f"{rank} {entity['name']} ({three(entity['score'])})" if place == 0 else ""
+            rows.append((name, t(part["what"]), ", ".join(part["words"]), three(part["price"])))
         if parts:
             totals.append(len(rows))
-            rows.append(("", t("total"), "", f"{sum(part['price'] for part in parts):.3f}"))
+            rows.append(("", t("total"), "", three(sum(part["price"] for part in parts))))
     if not rows:
         console.print(t("this retriever doesn't explain its ranking"))
         return
