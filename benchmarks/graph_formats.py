@@ -62,7 +62,8 @@ def write(folder: Path, entities: int, edges: int, wanted: list[str]) -> None:
     from generate import RELATIONS, TYPES, preferential_edges
 
     from tiny_graph_rag.formats.graphs import read_graph
-    from tiny_graph_rag.formats.graphs.writing import form_of, write_graph
+    from tiny_graph_rag.formats.graphs.writing import write_graph
+    from tiny_graph_rag.formats.writing import GRAPH_WRITERS, form_of
 
     source = folder / TARGETS["KG JSON"]
     if not source.exists():
@@ -87,7 +88,11 @@ def write(folder: Path, entities: int, edges: int, wanted: list[str]) -> None:
     graph = read_graph(source)
     for name in wanted:
         if not (folder / TARGETS[name]).exists():
-            write_graph(graph, folder / TARGETS[name], form_of(folder / TARGETS[name], None))
+            write_graph(
+                graph,
+                folder / TARGETS[name],
+                form_of(GRAPH_WRITERS, folder / TARGETS[name], None, "--format"),
+            )
 
 
 if __name__ == "__main__":

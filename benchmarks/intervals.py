@@ -8,7 +8,8 @@ one question); it is drawn at each size, and the table says in how many of the s
 true mean, in percent: percentile bootstrap of single questions (2,000 draws) / this program's interval.
 `unmarked` is the same for the samples that the program doesn't mark with `?`, and their share.
 `tests` is how often signs that flip give p < .05, and how often `compare` calls the systems different;
-`false positives` the same of paraphrases of one question, where the systems are equal.
+`false positives` the same of paraphrases of one question, where the systems are equal. `monotone` is how
+often a question that scores less raises the low end, and by how much at most.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from tiny_graph_rag.measures.paired import difference_p, interval, randomisation
 from tiny_graph_rag.measures.statistics import mean_of
 
 SIZES = (20, 30, 54, 100, 200, 500)
+SIZES_NAMED = [f"n = {n}" for n in SIZES]
+LEVEL = 0.07  # of equal systems called different
 RESAMPLES, BOOTSTRAPPED = 2000, 500  # draws of the bootstrap; samples that it is tried on
 SINGLE_REFERENCE = (1.0, 0.6309, 0.5, 0.4307, 0.3869, 0.0)  # nDCG@5 by rank, missed last
 LOSSES = np.array([1.0, 0.5, 0.37, 0.67])
@@ -243,13 +246,77 @@ def called_different(draw: Draw, n: int, samples: int) -> tuple[float, float]:
     return flipped / samples, sure / samples
 
 
+def raised(kind: Callable[[Cell], bool], n: int, trials: int) -> tuple[float, float]:
+    """Share of the trials in which a question that scores less raises the low end, and the largest rise.
+
+    A trial: a sample of a cell, one of its questions set to the lowest score, to that of another question, or
+    to any in between.
+    """
+    random, rises = np.random.default_rng([n, 11]), []
+    for cell in filter(kind, cells()):
+        least = 0.0 if cell.kind == "mean" else -1.0
+        tables = cell.draw(random, trials, n - n % cell.per_group)
+        values, weights = np.clip(tables[0], least, 1), tables[1]
+        for row, sample in enumerate(values):
+            weight = None if weights is None else weights[row]
+            question = random.integers(len(sample))
+            lower = random.choice((least, random.choice(sample), random.uniform(least, 1)))
+            worse = sample.copy()
+            worse[question] = min(lower, sample[question])
+            lows = [
+                (mean_of(one, weight) if cell.kind == "mean" else interval(one)).low
+                for one in (sample, worse)
+            ]
+            rises.append(lows[1] - lows[0])
+    return float(np.mean(np.array(rises) > 1e-12)), max(0.0, *rises)
+
+
+def found_by_monotone(mean: float, deviation: float, n: int) -> float:
+    """The most samples that intervals with monotone ends could call better, in normal differences.
+
+    They would also call better each such sample with its losses taken away. The same is what the samples look
+    like of systems whose true difference is 0, because a share of the questions lose 1, as long as none of
+    them is drawn; and of those at most LEVEL may be called different.
+    """
+    gains = float(np.clip(np.random.default_rng(1).normal(mean, deviation, 1_000_000), 0, None).mean())
+    none_drawn = (1 - gains / (1 + gains)) ** n
+    return min(1.0, LEVEL / none_drawn)
+
+
+def print_monotone(samples: int) -> None:
+    print(
+        "\n| a question scores less: low end raised, % of samples (by at most) | "
+        + " | ".join(SIZES_NAMED)
+        + " |"
+    )
+    print("|---|" + "---|" * len(SIZES))
+    kinds: dict[str, Callable[[Cell], bool]] = {
+        "means": lambda cell: cell.kind == "mean" and cell.per_group == 1 and "micro" not in cell.name,
+        "pooled means": lambda cell: "micro" in cell.name,
+        "differences": lambda cell: cell.kind == "difference" and cell.per_group == 1,
+    }
+    for name, kind in kinds.items():
+        rises = [raised(kind, n, samples) for n in SIZES]
+        cells_shown = [f"{100 * often:.1f} ({most:.4f})" if often else "0" for often, most in rises]
+        print(f"| {name} | " + " | ".join(cells_shown) + " |", flush=True)
+    bounds = [found_by_monotone(0.03, 0.08, n) for n in SIZES]
+    now = [called_different(_normal(0.03, 0.08), n, min(samples, 1000))[1] for n in SIZES]
+    print(
+        "| +.03, deviation .08: a monotone interval could find / found | "
+        + " | ".join(
+            f"{100 * bound:.0f} / {100 * share:.0f}" for bound, share in zip(bounds, now, strict=True)
+        )
+        + " |"
+    )
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     options.add_argument("--samples", type=int, default=4000)
     options.add_argument("--only", default="", help="cells whose name has this in it")
     given = options.parse_args()
     print("bootstrap / this program, % of samples whose interval held the true mean; `unmarked` by n\n")
-    print("| sample | " + " | ".join(f"n = {n}" for n in SIZES) + " | unmarked |")
+    print("| sample | " + " | ".join(SIZES_NAMED) + " | unmarked |")
     print("|---|" + "---|" * (len(SIZES) + 1))
     for cell in cells():
         if given.only not in cell.name:
@@ -259,19 +326,17 @@ def main() -> None:
         trusted = [f"{100 * item:.1f}" if share else "–" for _, _, item, share in row]
         print(f"| {cell.name} | " + " | ".join(shown) + f" | {' '.join(trusted)} |", flush=True)
     if given.only in "tests":
-        print("\n| p < .05 by signs / called different, % | " + " | ".join(f"n = {n}" for n in SIZES) + " |")
+        print("\n| p < .05 by signs / called different, % | " + " | ".join(SIZES_NAMED) + " |")
         print("|---|" + "---|" * len(SIZES))
         for name, draw in samples_to_test():
             shares = [called_different(draw, n, min(given.samples, 1000)) for n in SIZES]
             shown = [f"{100 * flipped:.1f} / {100 * sure:.1f}" for flipped, sure in shares]
             print(f"| {name} | " + " | ".join(shown) + " |", flush=True)
+    if given.only in "monotone":
+        print_monotone(min(given.samples, 1000))
     if given.only in "false positives":
         tests = min(given.samples, 1000)
-        print(
-            "\n| equal systems, 3 paraphrases each: p < .05 in % | "
-            + " | ".join(f"n = {n}" for n in SIZES)
-            + " |"
-        )
+        print("\n| equal systems, 3 paraphrases each: p < .05 in % | " + " | ".join(SIZES_NAMED) + " |")
         print("|---|" + "---|" * len(SIZES))
         for in_groups, name in ((False, "each question by itself"), (True, "in groups")):
             found = [100 * false_positives(n, tests, in_groups=in_groups) for n in SIZES]

@@ -5,13 +5,13 @@
     uv run python benchmarks/quality.py --ablation          # MetaQA at hops 3 and our hardsets, part by part
 
 Real data is read from ../shared/data (--data FOLDER), MetaQA with seeds excluded, with and without
-`metaqa-vocabulary.yaml`; parts are taken out by their settings in config.yaml. Prints Markdown.
+`metaqa-vocabulary.yaml`. A cell is Hits@1/MRR/recall@5/recall@10/nDCG@5. Parts are taken out by their
+settings in config.yaml. Prints Markdown.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -98,18 +98,16 @@ def tagged(examples: EvalSet, tag: str) -> EvalSet:
     )
 
 
-def means(case: Case, **flags: Any) -> tuple[list[float], float]:
-    """The mean of each measure over questions with gold, and seconds for linking and retrieval."""
+def means(case: Case, **flags: Any) -> list[float]:
+    """The mean of each measure over questions with gold."""
     config = Config().override(**{**case.settings, **flags})
     names = NameIndex.of(case.graph)
     judgments = resolve(case.examples, names, len(case.graph))
     linker = make_linker(case.graph, names, config)
     retriever = make_retriever(case.graph, config, case.examples, judgments)
-    started = time.perf_counter()
     run = retriever.retrieve(linker.link(case.examples.examples))
-    seconds = time.perf_counter() - started
     found = score(judge(run, judgments), MEASURES)
-    return [float(np.nanmean(found[measure])) for measure in MEASURES], seconds
+    return [float(np.nanmean(found[measure])) for measure in MEASURES]
 
 
 def row(*cells: object) -> str:
@@ -121,12 +119,13 @@ def header(*cells: str) -> str:
 
 
 def by_hops(every: Sequence[Case], retrievers: Sequence[str], hops: Sequence[int], linker: str) -> None:
-    print(header("gold set", "retriever", "hops", *map(str, MEASURES), "seconds"))
+    """A row for each gold set and retriever; a cell holds the measures at one hop limit."""
+    print(header("gold set", "retriever", *(f"{limit} hops" for limit in hops)))
     for case in every:
         for retriever in retrievers:
-            for limit in hops:
-                found, seconds = means(case, retriever=retriever, hops=limit, linker=linker)
-                print(row(case.label, retriever, limit, *found, f"{seconds:.1f}"), flush=True)
+            found = [means(case, retriever=retriever, hops=limit, linker=linker) for limit in hops]
+            cells = ["/".join(f"{mean:.3f}".removeprefix("0") for mean in part) for part in found]
+            print(row(case.label, retriever, *cells), flush=True)
 
 
 def by_parts(every: Sequence[Case], linker: str) -> None:
@@ -135,7 +134,7 @@ def by_parts(every: Sequence[Case], linker: str) -> None:
     for case in chosen:
         for part, settings in PARTS.items():
             hops = 3 if "metaqa" in case.label else 4
-            found, _ = means(case, retriever="bfs", hops=hops, linker=linker, **settings)
+            found = means(case, retriever="bfs", hops=hops, linker=linker, **settings)
             print(row(case.label, part, *found), flush=True)
 
 

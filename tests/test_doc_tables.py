@@ -17,9 +17,9 @@ MARKED = [table for page in sorted((ROOT / "docs").glob("**/*.md")) for table in
 
 
 def test_pages_of_simulations_have_marked_tables() -> None:
-    assert len([table for table in MARKED if table.path.name == "statistics.md"]) == 4
+    assert len([table for table in MARKED if table.path.name == "statistics.md"]) == 5
     unmarked = (ROOT / "docs/statistics.md").read_text("utf-8").count("\n|---|")
-    assert unmarked == 5, "every table of the page but the slowest is marked"
+    assert unmarked == 6, "every table of the page but the slowest is marked"
 
 
 @pytest.mark.parametrize("table", [table for table in MARKED if table.quick], ids=lambda table: table.name)

@@ -17,7 +17,6 @@ from typer.testing import Result
 
 from tests.conftest import ROOT, write_gold, write_kg
 from tests.test_registry import EVERY
-from tiny_graph_rag.registry import Registry
 
 Run = Callable[..., Result]
 TEXT = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
@@ -25,7 +24,11 @@ SHOWN = {Path(file): code for file, code in re.findall(r"```python\n# (\S+\.py)\
 FILES = {file: code for file, code in SHOWN.items() if file.parts[0] == "tiny_graph_rag"}
 TAKEN = [file for file in FILES if (ROOT / file).exists()]  # no example any more, with a test of its own
 STEMS = {file.stem for file in FILES}
-REGISTRIES = {registry.room: registry for registry in EVERY.values()}
+REGISTRIES = {registry.decorator: registry for registry in EVERY.values()}
+DECORATED = {
+    file: [(REGISTRIES[kind], name) for kind, name in re.findall(r'^@(\w+)\(\s*"([^"]+)"', code, re.M)]
+    for file, code in FILES.items()
+}
 
 
 def room_of(file: Path) -> str:
@@ -64,9 +67,10 @@ def installed(
                 added.append((package.__path__, str(folder)))
         else:
             folder = tmp_path / "site" / "my_package"
-            name = re.search(r'^@\w+\(\s*"([^"]+)"', code, re.M)
-            assert name is not None
-            points.append(EntryPoint(name[1], f"my_package.{file.stem}", REGISTRIES[room_of(file)].group))
+            points += [
+                EntryPoint(name, f"my_package.{file.stem}", registry.group)
+                for registry, name in DECORATED[file]
+            ]
         folder.mkdir(parents=True, exist_ok=True)
         (folder / file.name).write_text(code, encoding="utf-8")
     if points:
@@ -102,7 +106,7 @@ def evaluated(run_cli: Run, *options: str) -> dict:
 
 
 def test_the_docs_have_an_example_of_every_kind() -> None:
-    assert {room_of(file) for file in FILES} == set(REGISTRIES)
+    assert {registry.decorator for found in DECORATED.values() for registry, _ in found} == set(REGISTRIES)
     rows = dict(re.findall(r"^\| [\w ]+ \| `@(\w+)` \| `[\w/]+/` \| `([\w.]+)` \|$", TEXT, re.M))
     assert rows == {registry.decorator: registry.group for registry in REGISTRIES.values()}
 
@@ -135,15 +139,14 @@ def test_every_example_and_its_test_keep_the_contracts_and_the_house_style(tmp_p
 
 @pytest.mark.usefixtures("installed")
 def test_every_example_is_listed_with_its_line_before_it_is_imported() -> None:
-    for file in FILES:
-        registry: Registry = REGISTRIES[room_of(file)]
-        (mine,) = (
-            choice for choice in registry.choices().values() if choice.module.endswith(f".{file.stem}")
-        )
-        assert mine.module not in sys.modules
+    every = [(file, registry, name) for file, found in DECORATED.items() for registry, name in found]
+    listed = [registry.choices()[name] for _, registry, name in every]
+    assert not {choice.module for choice in listed} & sys.modules.keys()
+    for (file, registry, name), mine in zip(every, listed, strict=True):
+        assert mine.module.endswith(f".{file.stem}")
         if registry.kind != "measure":
             assert 10 <= len(mine.line) <= 58
-        assert registry[mine.name] is not None
+        assert registry[name] is not None
 
 
 @pytest.mark.usefixtures("installed", "town")
@@ -185,6 +188,9 @@ def test_the_graph_format(run_cli: Run) -> None:
     assert [entity["name"] for entity in first[0]["ranked"]] == [
         entity["name"] for entity in second[0]["ranked"]
     ]
+    written = run_cli("convert", "-g", "town-KG.json", "-o", "./again.arrows")
+    assert written.exit_code == 0, written.output
+    assert Path("again.arrows").read_bytes() == Path("town.arrows").read_bytes()
     Path("town.arrows").write_text("Ann -KNOWS-> Bob\nBob knows Cy\n")
     refused = run_cli("stats", "-g", "town.arrows")
     assert refused.exit_code == 2
@@ -198,6 +204,9 @@ def test_the_gold_format_and_the_run_format(run_cli: Run) -> None:
     done = run_cli("score", "--run", "a.found", "--gold", "a.asks", "--measures", "mrr", "-o", "./s.json")
     assert done.exit_code == 0, done.output
     assert json.loads(Path("s.json").read_text())["summary"]["measures"]["mrr"]["mean"] == 0.75
+    written = run_cli("dataset", "convert", "a.asks", "-o", "./b.asks")
+    assert written.exit_code == 0, written.output
+    assert Path("b.asks").read_text() == "? Q1: Cy; Ed\n? Q2: Bob\n"
     Path("a.asks").write_text("? Q1: Cy; Ed\nQ2 Bob\n")
     refused = run_cli("score", "--run", "a.found", "--gold", "a.asks")
     assert "a.asks:2: wanted '? id: reference; …', got 'Q2 Bob'" in refused.output
@@ -205,7 +214,8 @@ def test_the_gold_format_and_the_run_format(run_cli: Run) -> None:
 
 @pytest.mark.usefixtures("installed", "town")
 def test_the_report(run_cli: Run) -> None:
-    evaluated(run_cli, "--report", "rst,md", "--measures", "mrr,all_hit@5")
+    evaluated(run_cli, "--report", "rst,md", "--measures", "mrr,all_hit@5", "--save-run", "./run.found")
+    assert Path("run.found").read_text(encoding="utf-8").startswith("! Q1: ")
     table = Path("out.rst").read_text(encoding="utf-8")
     assert table.startswith(".. list-table::\n   :header-rows: 1\n\n   * - measure\n     - mean\n")
     assert "\n   * - all_hit@5\n     - 1.000\n" in table

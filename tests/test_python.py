@@ -18,7 +18,7 @@ from typer.testing import Result as CliResult
 
 import tiny_graph_rag
 from tests.conftest import ROOT, write_gold, write_kg
-from tiny_graph_rag import KnowledgeGraph, ask, evaluate, load_graph, load_questions, score
+from tiny_graph_rag import KnowledgeGraph, ask, compare, evaluate, load_graph, load_questions, score
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import DatasetError, GraphError, TinyGraphRagError, UsageError
 
@@ -159,6 +159,21 @@ def test_a_notebook_shows_tables_with_every_sign_escaped() -> None:
     assert "&lt;b&gt;Anna" in shown
     assert "<script>" not in result._repr_html_()
     assert "ndcg@5" in result._repr_html_()
+
+
+def test_a_notebook_shows_pictures_and_questions_of_what_is_compared(own_folder: Path) -> None:
+    pytest.importorskip("matplotlib")
+    Path("qrels of two.txt").write_text("q1 0 d1 1\nq2 0 d2 1\n", encoding="utf-8")
+    runs = {
+        "first": {"q1": {"d1": 1.0}, "q2": {"d2": 1.0}},
+        "second": {"q1": {"d9": 2.0, "d1": 1.0}, "q2": {}},
+    }
+    scored = {name: score(run, "qrels of two.txt", "mrr") for name, run in runs.items()}
+    assert scored["second"].to_pandas()["mrr"].to_dict() == {"q1": 0.5, "q2": 0.0}
+    found = compare(scored)
+    assert "Results on qrels of two, 2 questions." in found.to_markdown()
+    for picture in found.figures().values():
+        assert picture._repr_png_().startswith(b"\x89PNG\r\n")
 
 
 def test_help_begins_with_an_example_and_names_everything() -> None:

@@ -12,8 +12,9 @@ import pytest
 from tiny_graph_rag.answers.rubrics import JUDGES
 from tiny_graph_rag.errors import RegistrationError, UsageError
 from tiny_graph_rag.formats.gold import GOLD_FORMATS
-from tiny_graph_rag.formats.graphs.heads import GRAPH_FORMATS
+from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS
 from tiny_graph_rag.formats.runs import RUN_FORMATS
+from tiny_graph_rag.formats.writing import GOLD_WRITERS, GRAPH_WRITERS, RUN_WRITERS
 from tiny_graph_rag.linking import LINKERS
 from tiny_graph_rag.measures import KINDS
 from tiny_graph_rag.registry import Registry
@@ -22,7 +23,10 @@ from tiny_graph_rag.retrieval import RETRIEVERS
 
 EVERY = {
     item.kind: item
-    for item in (KINDS, RETRIEVERS, LINKERS, GRAPH_FORMATS, GOLD_FORMATS, RUN_FORMATS, REPORTS, JUDGES)
+    for item in (
+        *(KINDS, RETRIEVERS, LINKERS, GRAPH_FORMATS, GOLD_FORMATS, RUN_FORMATS, REPORTS, JUDGES),
+        *(GRAPH_WRITERS, GOLD_WRITERS, RUN_WRITERS),
+    )
 }
 BASE = """
 from tiny_graph_rag.registry import Registry

@@ -11,11 +11,14 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.errors import TinyGraphRagError, at
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.messages import Said, said
+
+if TYPE_CHECKING:
+    import mmap
 
 MOST_YAML_BYTES = 1 << 24
 MOST_YAML_DEPTH = 50
@@ -24,16 +27,20 @@ _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 class NotJsonError(ValueError):
-    """line, column: from 1, 0 where no place can be named. wrong: what it is, in words."""
+    """line, column: from 1, 0 where no place can be named. wrong: what it is, in words. is_cut: whether the
+    text ends where it is wrong."""
 
-    def __init__(self, wrong: Said, line: int = 0, column: int = 0) -> None:
+    def __init__(self, wrong: Said, line: int = 0, column: int = 0, *, is_cut: bool = False) -> None:
         super().__init__(wrong)
-        self.wrong, self.line, self.column = wrong, line, column
+        self.wrong, self.line, self.column, self.is_cut = wrong, line, column, is_cut
 
-    def at(self, path: Path, line: int = 0) -> Said:
-        """`file:line:column: what is wrong`; line: of the file, where one line of it was parsed."""
-        place = f"{path.name}:{line or self.line}:{self.column}" if self.column else path.name
-        return at(f"{place}:{line}" if line and not self.column else place, self.wrong)
+    def at(self, file: object, line: int = 0, *, is_last: bool = True) -> Said:
+        """`file:line:column: what is wrong`. line: of the file, where one line of it was parsed; is_last:
+        whether that is its last."""
+        place = f"{file}:{line or self.line}:{self.column}" if self.column else str(file)
+        cut = said("; the file seems cut off") if self.is_cut and is_last else ""
+        wrong = said("{wrong}{cut}", wrong=self.wrong, cut=cut)
+        return at(f"{place}:{line}" if line and not self.column else place, wrong)
 
 
 def parse_json(text: str, *, twice: list[str] | None = None, halves: bool = False) -> Any:
@@ -63,7 +70,9 @@ def parse_json(text: str, *, twice: list[str] | None = None, halves: bool = Fals
     except NotJsonError:
         raise
     except json.JSONDecodeError as error:
-        raise NotJsonError(said("not JSON: {why}", why=said(error.msg)), error.lineno, error.colno) from None
+        is_cut = error.pos >= len(text.rstrip()) - 1
+        why = said("not JSON: {why}", why=said(error.msg))
+        raise NotJsonError(why, error.lineno, error.colno, is_cut=is_cut) from None
     except RecursionError:
         raise NotJsonError(said("nested too deeply")) from None
     except UnicodeEncodeError as error:
@@ -76,12 +85,23 @@ def parse_json(text: str, *, twice: list[str] | None = None, halves: bool = Fals
     return value
 
 
+def decoded_json(text: str | bytes | memoryview | mmap.mmap) -> Any:
+    """The value of JSON as many programs write it: quickly, NaN passes, and of a key that stands twice in an
+    object the last counts. Raises NotJsonError; UnicodeDecodeError where bytes are no UTF-8."""
+    import msgspec  # a small file needs no decoder
+
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        return parse_json(text if isinstance(text, str) else str(text, "utf-8"), twice=[], halves=True)
+
+
 def json_file(path: Path, failure: Callable[[Said], Exception]) -> Any:
     """The document of a file. Raises `failure` with line and column, InputError for what can't be read."""
     try:
         return parse_json(decode_utf8(read_bytes(path), path))
     except NotJsonError as error:
-        raise failure(error.at(path)) from error
+        raise failure(error.at(path.name)) from error
 
 
 def read_yaml(path: Path, failure: type[TinyGraphRagError]) -> Any:

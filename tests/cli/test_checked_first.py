@@ -26,7 +26,7 @@ CASES = [
     *(("query Who?", *option) for option in RETRIEVING),
     ("eval --dataset t-eval.jsonl", "--results nope", "--results must be full or compact"),
     ("eval --dataset t-eval.jsonl", "--perturb nope", "'nope'"),
-    ("eval --dataset t-eval.jsonl", "--save-run r.xyz", "'xyz'"),
+    ("eval --dataset t-eval.jsonl", "--save-run r.xyz", "r.xyz: which form?"),
     ("eval --dataset t-eval.jsonl", "--format trec", "needs --save-run"),
     ("eval --dataset t-eval.jsonl", "--measures nope@5", "unknown measure 'nope@5'"),
     ("eval --dataset t-eval.jsonl", "--report nope", "unknown report 'nope'"),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 import yaml
 from typer.testing import CliRunner
 
-from tests.conftest import write_gold, write_kg
+from tests.conftest import ROOT, write_gold, write_kg
 from tests.fixing.made import write_world
 from tiny_graph_rag.cli import app
 
@@ -51,6 +52,10 @@ def test_a_patch_is_applied_in_memory_and_named_in_the_results(proven: Path, run
     assert "patch" not in documents[0]
     assert (documents[1]["patch"]["name"], documents[1]["patch"]["applied"]) == ("fixes.yaml", "4 words")
     assert documents[0]["graph"] == documents[1]["graph"]
+    past = run_cli("history", ".")
+    assert sorted(re.findall(r"patch (none|fixes\.yaml)", past.stdout)) == ["fixes.yaml", "none"]
+    compared = run_cli("compare", "./before.json", "./after.json")
+    assert "different setting: patch: before –, after fixes.yaml" in compared.stdout
     shown = run_cli("query", *GIVEN, "--id", "q0", "--patch", "fixes.yaml", "--skip-generation")
     assert shown.exit_code == 0, shown.stderr
     swept = run_cli("sweep", *GIVEN, "--patch", "fixes.yaml", "--hops", "1,2", "-o", "./sweep.json")
@@ -208,3 +213,39 @@ def test_what_an_older_graph_had_is_proposed_with_its_cost(tmp_path: Path, run_c
     assert (entity["name"], entity["status"], entity["won"]) == ("Rex", "draft", ["q"])
     assert found["restore"]["relations"][0]["names"] == ["Bert", "Rex"]
     assert found["batches"][0]["won"] == 1
+
+
+@pytest.mark.parametrize(
+    "questions",
+    [
+        [{"query": "Whom does Ann know?", "reference_entities": ["Bob"]}],
+        [
+            {"query": "Whom does Ann know?", "reference_entities": ["Bob"], "group": "g"},
+            {"query": "Ann knows whom?", "reference_entities": ["Bob"], "group": "g"},
+        ],
+        [{"query": "Whom does Ann know?", "reference_entities": ["Zed"]}],
+    ],
+    ids=["one question", "one group", "one missing reference"],
+)
+def test_too_few_questions_prove_nothing_and_harm_nothing(
+    questions: list[dict], run_cli, own_folder: Path
+) -> None:
+    write_kg(own_folder / "t-KG.json", ["Ann", "Bob"], [("Ann", "KNOWS", "Bob")])
+    write_gold(own_folder / "t-eval.jsonl", *questions)
+    done = run_cli("fix", "--dataset", "./t-eval.jsonl", "-g", "./t-KG.json", "-o", "./fixes.yaml")
+    assert done.exit_code == 0, done.stderr
+    assert "settings: 22 settings · +0.000" in done.stdout
+
+
+def test_right_aliases_that_cost_places_are_measured_without_seeds_as_well() -> None:
+    """On a folder whose relations have one type, questions by short names lose places once their entity is
+    recognised: it is ranked first itself."""
+    folder = ROOT / "benchmarks" / "home-appliances"
+    gold = ROOT / "benchmarks" / "home-appliances-eval.jsonl"
+    call = ["fix", "-g", str(folder), "--dataset", str(gold), "--kinds", "aliases", "-o", "-"]
+    patch = yaml.safe_load(CliRunner().invoke(app, call).stdout)
+    (batch,) = patch["batches"]
+    assert batch["lost"] > batch["won"]
+    assert batch["without_seeds"] > 0 > batch["gain"]
+    left_out = yaml.safe_load(CliRunner().invoke(app, [*call, "--exclude-seeds"]).stdout)
+    assert "without_seeds" not in left_out["batches"][0]  # they are left out already

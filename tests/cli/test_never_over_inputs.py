@@ -305,6 +305,30 @@ def test_what_the_program_made_itself_is_made_again(folder: Path, run_cli: Calla
                 assert done.exit_code == 0, f"{call}\n{done.output}"
 
 
+def test_a_draft_is_made_again_but_never_over_judgments(folder: Path, run_cli: Callable[..., Any]) -> None:
+    (folder / "asked.txt").write_text("Who is Anna?\nWho is Ben?\n", encoding="utf-8")
+    call = ["recommend", "--dataset", "asked.txt", "-g", "story-KG.json"]
+    journal, draft = folder / "asked-draft.journal.jsonl", folder / "asked-draft.jsonl"
+    assert run_cli(*call).exit_code == 0
+    event = {"by": "anna", "question": "q001", "what": "done", "done": True, "no_answer": True}
+    journal.write_text(json.dumps({"n": 1, "at": "", **event}) + "\n", encoding="utf-8")
+    assert run_cli(*call).exit_code == 0  # the same questions
+    kept = draft.read_bytes()
+    (folder / "asked.txt").write_text("Who came first?\nWho is Anna?\nWho is Ben?\n", encoding="utf-8")
+    done = run_cli(*call)
+    assert (done.exit_code, draft.read_bytes()) == (2, kept), done.output
+    assert "asked-draft.journal.jsonl: holds decisions on q001, which would stand for other" in done.stderr
+    assert run_cli(*call, "-o", "other-draft.jsonl").exit_code == 0
+    journal.unlink()
+    rows = [json.loads(line) for line in kept.splitlines()]
+    rows[1]["irrelevant_entities"] = ["Anna"]  # by hand
+    draft.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    kept = draft.read_bytes()
+    done = run_cli(*call)
+    assert (done.exit_code, draft.read_bytes()) == (2, kept), done.output
+    assert "holds judgments of q002 that would be lost" in done.stderr
+
+
 def test_a_generated_set_that_was_changed_by_hand_stays(folder: Path, run_cli: Callable[..., Any]) -> None:
     call = ("generate", "-g", "story-KG.json", "--n", "2")
     assert run_cli(*call).exit_code in (0, 1)

@@ -531,6 +531,14 @@ def test_several_runs_give_one_set_of_results_a_comparison_and_one_page(run_cli,
         for name in ("one", "two", "three")
     ]
     assert [found["precision@1"]["mean"] for found in means] == [1.0, 0.5, 0.0]
+    done = run_cli("score", *runs, "--report", "html,paper,md", "--title", "Three runs", "-o", "./out")
+    assert sorted(path.name for path in Path("out").iterdir() if "-results" not in path.name) == [
+        *("one-and-2-more-comparison.json", "one-and-2-more-paper.md", "one-and-2-more-paper.tex"),
+        *("one-and-2-more.html", "one-and-2-more.md"),
+    ]
+    assert "comparison: out/one-and-2-more-comparison.json" in done.stdout
+    assert "Three runs" in Path("out/one-and-2-more.html").read_text("utf-8")
+    assert Path("out/one-and-2-more-paper.tex").read_text("utf-8").count("\\label{") == 1
     failed = run_cli("score", *runs, "--fail-under", "P@1>=0.5")
     assert failed.exit_code == 1
     assert "three.run: gate" in failed.stderr

@@ -12,7 +12,8 @@ import pytest
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs import read_graph, triples
-from tiny_graph_rag.formats.graphs.writing import form_of, write_graph
+from tiny_graph_rag.formats.graphs.writing import write_graph
+from tiny_graph_rag.formats.writing import GRAPH_WRITERS, form_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 
@@ -168,7 +169,7 @@ def test_a_pair_of_parquet_files_holds_what_the_triples_hold(own_folder: Path) -
         "source\trelation\ttarget\tsource_type\nAnn\tknows\tBen\tPERSON\nBen\t\t점순\t\n", encoding="utf-8"
     )
     graph = read_graph(own_folder / "t.tsv")
-    write_graph(graph, own_folder / "pair", form_of(own_folder / "pair", None))
+    write_graph(graph, own_folder / "pair", form_of(GRAPH_WRITERS, own_folder / "pair", None, "--format"))
     again = read_graph(own_folder / "pair")
     assert whole(again)[:-1] == whole(graph)[:-1]
     assert list(again.relations.types) == ["knows", "RELATED_TO"]

@@ -14,7 +14,7 @@ from tests.conftest import write_kg
 from tiny_graph_rag.errors import DatasetError, UsageError
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.agreement import agreement
-from tiny_graph_rag.gold.curation import Curation, DraftJournal, Refused, read_journal
+from tiny_graph_rag.gold.curation import Curation, DraftJournal, Refused, judged_otherwise, read_journal
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.search import EntitySearch
 
@@ -240,5 +240,29 @@ def test_a_journal_line_is_readable_by_anybody(tmp_path: Path) -> None:
     curation.decide(judged("안나", "e1", 2, key="k"), 0)
     (line,) = (tmp_path / "d.journal.jsonl").read_text(encoding="utf-8").splitlines()
     event = json.loads(line)
-    assert {"n", "at", "by", "question", "what", "entity", "grade", "key"} == set(event)
+    assert {"n", "at", "by", "question", "what", "entity", "grade", "key", "asked"} == set(event)
     assert "안나" in line
+
+
+def test_a_decision_never_counts_for_another_question(tmp_path: Path) -> None:
+    curation = opened(tmp_path)
+    curation.decide(judged("anna", "e1", 2), 0)
+    curation.journal.close()
+    path, now = curation.journal.path, {"q1": "Who?"}
+    assert judged_otherwise(path, {}, now) == []
+    assert judged_otherwise(path, now, {"q1": "Where?"}) == ["q1"]
+    assert judged_otherwise(path, now, {"q2": "Where?"}) == []
+    again = opened(tmp_path, Example("q1", "Where?", ()))
+    assert list(again.reworded) == ["q1"]
+    assert again.view("q1")["grades"] == {}
+    again.journal.close()
+    assert opened(tmp_path).view("q1")["grades"] == {"anna": {"e1": 2}}  # its words are back
+
+
+def test_a_journal_from_before_questions_were_remembered_is_held_against_the_draft(tmp_path: Path) -> None:
+    path = tmp_path / "d.journal.jsonl"
+    path.write_text(json.dumps({"n": 1, "at": "", **judged("anna", "e1", 2)}) + "\n", encoding="utf-8")
+    assert opened(tmp_path).view("q1")["grades"] == {"anna": {"e1": 2}}
+    assert judged_otherwise(path, {"q1": "Who?"}, {"q1": "Who?"}) == []
+    assert judged_otherwise(path, {"q1": "Who?"}, {"q1": "Where?"}) == ["q1"]
+    assert judged_otherwise(path, {}, {"q1": "Who?"}) == ["q1"]  # whose the decisions are nobody knows

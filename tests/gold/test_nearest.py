@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.conftest import write_kg
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.gold.nearest import NearestNames
+from tiny_graph_rag.gold.nearest import NearestNames, joined_names
 
 
 def nearest(tmp_path, names, wanted):
@@ -40,3 +42,16 @@ def test_it_names_an_entity_of_the_file(tmp_path) -> None:
     graph = read_graph(path)
     near = NearestNames.of(graph.entities).of_all(["Annabell"])["Annabell"][0]
     assert list(json.loads(path.read_text())["entities"])[near.entity] == "Annabel"
+
+
+@pytest.mark.parametrize(
+    ("name", "near", "parts"),
+    [
+        ("Anna, Ben", ["Anna", "Ben", "Annabel"], ["Anna", "Ben"]),
+        ("점순/수탉", ["수탉", "점순"], ["점순", "수탉"]),
+        ("Anna, Ben", ["Anna", "Annabel"], []),  # only one part is an entity: it may be a title or a place
+        ("Ann", ["Anna", "Annabel"], []),
+    ],
+)
+def test_names_written_as_one_are_told_from_a_typing_error(name, near, parts) -> None:
+    assert joined_names(name, near) == parts

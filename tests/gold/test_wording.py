@@ -9,6 +9,7 @@ from tiny_graph_rag.gold.formulas import StepIndex
 from tiny_graph_rag.gold.korean import Korean, phrases_of, with_particle
 from tiny_graph_rag.gold.patterns import formula_of
 from tiny_graph_rag.gold.shapes import Drawn
+from tiny_graph_rag.gold.wording import is_date
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 
@@ -148,27 +149,27 @@ def index() -> StepIndex:
         (
             "(Bea)-[:LIVES_IN]->(?)",
             "Where does Bea live?",
-            "Bea가 사는 곳은 어디인가?",
+            "Bea가 사는 도시는 어디인가?",
         ),
         (
             "(Tide)-[:PUBLISHED_IN]->()-[:FOUNDED_BY]->(?)",
-            "Tide is published in a work. Who is that work founded by?",
-            "Tide가 실린 작품을 세운 사람은 누구인가?",
+            "Tide is published in a magazine. Who is that magazine founded by?",
+            "Tide가 실린 잡지를 세운 사람은 누구인가?",
         ),
         (
             "(Dover)<-[:LIVES_IN]-()-[:WROTE]->(?)",
-            "Which work did the person who lives in Dover write?",
-            "Dover에 사는 사람이 지은 작품은 무엇인가?",
+            "Which book did the person who lives in Dover write?",
+            "Dover에 사는 사람이 지은 책은 무엇인가?",
         ),
         (
             "(Dover)<-[:LIVES_IN]-()-[:WROTE]->()-[:PUBLISHED_IN]->(?)",
-            "Someone lives in Dover. That person wrote a work. Which work is that work published in?",
-            "Dover에 사는 사람이 지은 작품이 실린 작품은 무엇인가?",
+            "Someone lives in Dover. That person wrote a book. Which magazine is that book published in?",
+            "Dover에 사는 사람이 지은 책이 실린 잡지는 무엇인가?",
         ),
         (
             "(Bea)-[:WROTE]->(?) AND (Cy)-[:WROTE]->(?)",
-            "Which work did both Bea and Cy write?",
-            "Bea가 지은 작품 가운데 Cy가 지은 작품은 무엇인가?",
+            "Which book did both Bea and Cy write?",
+            "Bea가 지은 책 가운데 Cy가 지은 책은 무엇인가?",
         ),
         (
             "(Tide)<-[:WROTE]-(?) AND (Dover)<-[:LIVES_IN]-(?)",
@@ -177,13 +178,13 @@ def index() -> StepIndex:
         ),
         (
             "(Cy)-[:WROTE]->(?) AND (Coast)<-[:PUBLISHED_IN]-(?)",
-            "Which work did Cy write that is published in Coast?",
-            "Cy가 지은 작품 가운데 Coast에 실린 작품은 무엇인가?",
+            "Which book did Cy write that is published in Coast?",
+            "Cy가 지은 책 가운데 Coast에 실린 책은 무엇인가?",
         ),
         (
             "(Bea)-[:LIVES_IN]->(?) OR (Cy)-[:LIVES_IN]->(?)",
             "Where does Bea or Cy live?",
-            "Bea나 Cy가 사는 곳은 어디인가?",
+            "Bea나 Cy가 사는 도시는 어디인가?",
         ),
         (
             "(Tide)<-[:WROTE]-(?) AND NOT (Dover)<-[:LIVES_IN]-(?)",
@@ -192,18 +193,18 @@ def index() -> StepIndex:
         ),
         (
             "(Cy)-[:WROTE]->(?) AND NOT (Bea)-[:WROTE]->(?)",
-            "Which work did Cy write that Bea did not write?",
-            "Cy가 지은 작품 가운데 Bea가 지은 작품이 아닌 작품은 무엇인가?",
+            "Which book did Cy write that Bea did not write?",
+            "Cy가 지은 책 가운데 Bea가 지은 책이 아닌 책은 무엇인가?",
         ),
         (
             {"operation": "count", "paths": [path("Novel", "has_genre", "in")]},
-            "How many works have Novel as their genre?",
-            "갈래로 Novel을 둔 작품은 모두 몇 편인가?",
+            "How many books have Novel as their genre?",
+            "갈래로 Novel을 둔 책은 모두 몇 권인가?",
         ),
         (
             {"operation": "count", "paths": [path("Cy", "WROTE", "out")]},
-            "How many works did Cy write?",
-            "Cy가 지은 작품은 모두 몇 편인가?",
+            "How many books did Cy write?",
+            "Cy가 지은 책은 모두 몇 권인가?",
         ),
         (
             {
@@ -211,8 +212,8 @@ def index() -> StepIndex:
                 "paths": [path("Ann", "SISTER_OF", "out")],
                 "by": {"type": "WROTE", "direction": "out"},
             },
-            "Of the people who Ann is a sister of, who wrote the most works?",
-            "Ann의 자매 가운데 지은 작품이 가장 많은 사람은 누구인가?",
+            "Of the people who Ann is a sister of, who wrote the most books?",
+            "Ann의 자매 가운데 지은 책이 가장 많은 사람은 누구인가?",
         ),
     ],
 )
@@ -226,3 +227,139 @@ def test_every_shape_is_asked_as_a_person_would(
     assert English(index, {}).question(drawn, {}) == english
     # Latin names take the particles of their sounds.
     assert Korean(index, {}).question(drawn, {}) == korean
+
+
+def asked_on(
+    triples: list[tuple[str, str, str]],
+    types: dict[str, str],
+    asks: object,
+    wording: type[English] | type[Korean],
+) -> tuple[bool, str]:
+    """Whether the question would be asked, and how."""
+    graph = KnowledgeGraph.from_records(
+        [{"name": name, "entity_type": type} for name, type in types.items()],
+        [
+            {"source_entity_id": one, "relationship_type": type, "target_entity_id": two}
+            for one, type, two in triples
+        ],
+    )
+    index = StepIndex.of(graph)
+    formula = formula_of(asks, index, NameIndex.of(graph))
+    drawn = Drawn("", formula, index.find(formula), 1)
+    assert len(drawn.found.answers)
+    made = wording(index, {})
+    return made.reads(drawn), made.question(drawn, {})
+
+
+def test_a_name_in_lower_case_keeps_it_at_the_beginning_of_a_sentence() -> None:
+    triples = [("nn.py", "CONTAINS", "Layer"), ("Layer", "DEPENDS_ON", "engine.py")]
+    types = dict.fromkeys(("nn.py", "Layer", "engine.py"), "code")
+    asks = "(nn.py)-[:CONTAINS]->()-[:DEPENDS_ON]->(?)"
+    _, question = asked_on(triples, types, asks, English)
+    assert question == "nn.py contains something. What does that thing depend on?"
+
+
+def test_what_is_asked_for_is_called_by_its_type_or_by_what_it_is_here() -> None:
+    triples = [
+        ("Dr. Roy", "OWNS", "Baboon"),
+        ("Dr. Roy", "OWNS", "Cheetah"),
+        ("Ann", "OWNS", "Rope"),
+        ("Baboon", "FREED_BY", "Eve"),
+    ]
+    types = {"Dr. Roy": "PERSON", "Ann": "PERSON", "Eve": "PERSON"}
+    types |= {"Baboon": "ANIMAL", "Cheetah": "ANIMAL", "Rope": "THING"}
+    owned = "(Dr. Roy)-[:OWNS]->(?)"
+    assert asked_on(triples, types, owned, English)[1] == "Which animal does Dr. Roy own?"
+    assert asked_on(triples, types, owned, Korean)[1] == "Dr. Roy가 가진 동물은 무엇인가?"
+    assert asked_on(triples, types, "(Ann)-[:OWNS]->(?)", English)[1] == "What does Ann own?"
+    assert asked_on(triples, types, "(Baboon)<-[:OWNS]-(?)", Korean)[1] == "Baboon을 가진 사람은 누구인가?"
+
+
+def test_dates_are_asked_for_by_when_and_not_mixed_with_anything_else() -> None:
+    triples = [
+        ("Paper", "FOUNDED_IN", "1868"),
+        ("Union", "FOUNDED_IN", "Tours"),
+        ("Union", "FOUNDED_IN", "1922"),
+    ]
+    types = dict.fromkeys(("Paper", "Union", "1868", "1922", "Tours"), "OTHER")
+    assert asked_on(triples, types, "(Paper)-[:FOUNDED_IN]->(?)", English) == (True, "When is Paper founded?")
+    is_asked, _ = asked_on(triples, types, "(Union)-[:FOUNDED_IN]->(?)", English)
+    assert not is_asked
+    assert all(map(is_date, ("May 13, 2001", "1936년 5월", "1990s", "2001-05-13", "1868")))
+    assert not any(map(is_date, ("221B Baker Street", "7", "Apollo 13")))
+
+
+LONG = [
+    ("Ann", "PARENT_OF", "Bea"),
+    ("Cy", "STEPFATHER_OF", "Bea"),
+    ("Cy", "VICTIM_OF", "Fire"),
+    ("Eve", "INVESTIGATED", "Fire"),
+    ("Eve", "VISITED", "Dover"),
+    ("Eve", "VISITED", "Calais"),
+    ("Bea", "FOUNDED", "Dover"),
+    ("Bea", "director", "Dan"),
+]
+LONG_TYPES = {"Dover": "PLACE", "Calais": "PLACE", "Fire": "EVENT"}
+LONG_TYPES |= dict.fromkeys(("Ann", "Bea", "Cy", "Dan", "Eve"), "PERSON")
+
+
+@pytest.mark.parametrize(
+    ("asks", "is_asked", "question"),
+    [
+        (  # each step ends with what it leads from
+            "(Bea)<-[:STEPFATHER_OF]-()-[:VICTIM_OF]->()<-[:INVESTIGATED]-(?)",
+            False,
+            "Someone is a stepfather of Bea. That person is a victim of an event. "
+            "Who investigated that event?",
+        ),
+        (
+            "(Cy)-[:STEPFATHER_OF]->()<-[:PARENT_OF]-(?)",
+            True,
+            "Who is a parent of the person who Cy is a stepfather of?",
+        ),
+        (  # four steps, told one by one
+            "(Ann)-[:PARENT_OF]->()<-[:STEPFATHER_OF]-()-[:VICTIM_OF]->()<-[:INVESTIGATED]-(?)",
+            False,
+            "Ann is a parent of someone. A second person is a stepfather of that person. "
+            "The second person is a victim of an event. Who investigated that event?",
+        ),
+        (  # the second condition can't follow the first
+            "(Eve)-[:VISITED]->(?) AND (Bea)-[:FOUNDED]->(?)",
+            False,
+            "Which place did Eve visit that Bea founded?",
+        ),
+    ],
+)
+def test_a_question_that_nobody_follows_is_not_asked(asks: str, is_asked: bool, question: str) -> None:
+    assert asked_on(LONG, LONG_TYPES, asks, English) == (is_asked, question)
+
+
+def test_nothing_stands_between_has_and_as_its_but_a_name() -> None:
+    asks = "(Cy)-[:STEPFATHER_OF]->()-[:director]->(?)"
+    assert (
+        asked_on(LONG, LONG_TYPES, asks, English)[1]
+        == "Who is the director of the person who Cy is a stepfather of?"
+    )
+    back = [("Eve", "FOUNDED", "Firm"), ("Film", "director", "Eve")]
+    types = {"Eve": "PERSON", "Firm": "COMPANY", "Film": "FILM"}
+    asks = "(Firm)<-[:FOUNDED]-()<-[:director]-(?)"
+    assert (
+        asked_on(back, types, asks, English)[1]
+        == "Someone founded Firm. Which film has that person as its director?"
+    )
+
+
+def test_korean_puts_nothing_but_a_name_before_a_noun_of_relation() -> None:
+    triples = [("사월", "배우자", "오월"), ("오월", "소속", "유월당"), ("칠월", "배우자", "오월")]
+    types = {"사월": "인물", "오월": "인물", "칠월": "인물", "유월당": "집단"}
+    asks = "(유월당)<-[:소속]-()<-[:배우자]-(?)"
+    assert asked_on(triples, types, asks, Korean) == (False, "배우자가 유월당에 속한 사람인 사람은 누구인가?")
+    assert asked_on(triples, types, "(오월)<-[:배우자]-(?)", Korean)[0]
+
+
+def test_a_date_that_has_a_noun_of_its_own_is_asked_for_by_that() -> None:
+    triples = [("Red", "release_year", "2011"), ("Blue", "release_year", "2012")]
+    types = {"Red": "FILM", "Blue": "FILM", "2011": "YEAR", "2012": "YEAR"}
+    asks = "(Red)-[:release_year]->(?)"
+    assert asked_on(triples, types, asks, English)[1] == "What is the release year of Red?"
+    assert asked_on(triples, types, asks, Korean)[1] == "Red가 나온 해는 언제인가?"

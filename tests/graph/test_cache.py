@@ -22,7 +22,7 @@ from tiny_graph_rag.columns import stored as arrays_module
 from tiny_graph_rag.columns.stored import BadArraysError, read_arrays, write_arrays
 from tiny_graph_rag.files import sha256_of
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.formats.graphs.heads import GRAPH_FORMATS, GraphReader
+from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS, GraphReader
 from tiny_graph_rag.graph import cache as cache_module
 from tiny_graph_rag.graph.cache import _arrays_of, _note_of
 from tiny_graph_rag.graph.model import KnowledgeGraph

@@ -12,7 +12,7 @@ import pytest
 from tiny_graph_rag.answers.answering import abstains, cited_facts, without_citations
 from tiny_graph_rag.answers.context import _FENCE as GRAPH_FENCE
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.formats.graphs.heads import _TOKEN
+from tiny_graph_rag.formats.detection import _TOKEN
 from tiny_graph_rag.gold.examples import _LAST_PART
 from tiny_graph_rag.gold.korean import final_of
 from tiny_graph_rag.language.particles import LONGEST_REST, ParticleFit, particles

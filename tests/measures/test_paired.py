@@ -210,3 +210,14 @@ def test_the_smallest_difference_that_would_show_is_the_textbooks() -> None:
     deviation = sample.std(ddof=1)
     assert smallest_shown(sample) == pytest.approx(deviation * (1.98422 + 0.84162) / 10, abs=1e-4)
     assert math.isnan(smallest_shown(np.zeros(5)))
+
+
+def test_what_a_sample_without_losses_could_not_show_is_not_said_to_show() -> None:
+    """8 of 20 questions gain .05: losses in 3.8415 / 23.8415 of the questions may be unseen."""
+    changes = np.array([0.05] * 8 + [0.0] * 12)
+    assert interval(changes).low < 0
+    error = changes.std(ddof=1) / math.sqrt(20)
+    unseen = 3.8415 / 23.8415 * (1 - 0.05**2)
+    expected = unseen * (1 + 0.84162 * error / 0.02)
+    assert smallest_shown(changes) == pytest.approx(expected, abs=1e-4)
+    assert smallest_shown(changes) > 4 * changes.mean()

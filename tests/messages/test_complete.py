@@ -21,9 +21,10 @@ from tiny_graph_rag.cli import help as help_
 from tiny_graph_rag.cli.command import _CLOSED, _FULL, _NO_PLACE
 from tiny_graph_rag.config import all_settings, section_comment, section_names
 from tiny_graph_rag.fixing import fixes, proof
+from tiny_graph_rag.formats.graphs import rows
 from tiny_graph_rag.gold import ambiguous, checks, curation, fields
 from tiny_graph_rag.graph import building
-from tiny_graph_rag.graph.tables import LoadNotes
+from tiny_graph_rag.graph.tables import UNDIRECTED, LoadNotes
 from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
 from tiny_graph_rag.report import fix_words, tables
@@ -95,7 +96,7 @@ BY_NAME = {
     *("error", "warning"),
     *("{measure} rose in {n} questions: {ids}", "{measure} fell in {n} questions: {ids}"),
     *("{n} new questions: {ids}", "{n} questions removed: {ids}"),
-    *(*files.ENDINGS, *files.MADE_BY.values()),
+    *(*files.KINDS, *files.MADE_BY.values()),
     *usage._KINDS.values(),
     *registry_kinds(),
     *(word for word in tables.SPEED_WORDS.values() if " " in word),
@@ -186,6 +187,20 @@ def in_graph_notes() -> Iterator[str]:
             yield line.template
 
 
+def in_graph_columns() -> Iterator[str]:
+    """How the columns of a graph's file were read, and what was left out of it."""
+    yield from (rows.NAME, rows.TYPE, rows.DESCRIPTION, rows.ALIASES, rows.CHUNKS, rows.WEIGHT, rows.ID)
+    yield from (rows.SOURCE, rows.TARGET, rows.SOURCE_NAME, rows.TARGET_NAME, rows.SOURCE_TYPE)
+    yield from (rows.TARGET_TYPE, rows.DIRECTED, rows.DETAIL, rows.UNUSED, UNDIRECTED)
+    yield from ("file", f"{rows.NAME} of an entity", f"{rows.ID} of an entity")
+    for path in (PACKAGE / "formats" / "graphs").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "dropped":
+                if isinstance(node.args[0], ast.JoinedStr):
+                    continue  # names a type of the file
+                yield from _texts(node.args[0], _names_in(path))
+
+
 def in_system() -> Iterator[str]:
     """What the machine or Python's own JSON reader says, in words that stand in the message."""
     yield from (os.strerror(number) for number in (*_FULL, *_CLOSED, *_NO_PLACE))
@@ -253,6 +268,7 @@ def shown() -> set[str]:
         *in_python(),
         *filter(None, in_help()),
         *in_graph_notes(),
+        *in_graph_columns(),
         *in_system(),
         *in_page(),
         *in_curation(),

@@ -43,7 +43,7 @@ def made_from(case: Any) -> tuple[KnowledgeGraph, BfsRetriever, LinkedQuestion]:
 
 
 def columns(ranked: Ranked) -> list[Any]:
-    arrays = ranked.entities, ranked.keys, ranked.masks, ranked.walks
+    arrays = ranked.entities, ranked.keys, ranked.hops, ranked.walks
     return [*(array.tolist() for array in arrays), ranked.cut]
 
 

@@ -70,8 +70,9 @@ def convert(
     """Write a graph for another program: KG JSON, GraphML, node-link JSON, triples or Parquet."""
     from tiny_graph_rag.files import sha256_of
     from tiny_graph_rag.formats.graphs import DATABASE, graph_name
-    from tiny_graph_rag.formats.graphs.writing import check_form, files_of, form_of, write_graph
+    from tiny_graph_rag.formats.graphs.writing import write_graph
     from tiny_graph_rag.formats.vocabulary import ENDING, write_vocabulary
+    from tiny_graph_rag.formats.writing import GRAPH_WRITERS, form_of
     from tiny_graph_rag.gold.examples import EvalSet
 
     session = Session.open(common, folders, patch=patch)
@@ -89,9 +90,8 @@ def convert(
             )
         )
     source, target = given
-    form = form_of(target, to)
-    check_form(form)
-    for path in files_of(target, form):
+    form = form_of(GRAPH_WRITERS, target, to, "--format")
+    for path in GRAPH_WRITERS[form].files(target):
         session.outputs.claim(path)
     words = target.with_name(f"{graph_name(target)}{ENDING}") if _adds_words(session) else None
     if words is not None:

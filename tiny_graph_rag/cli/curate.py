@@ -127,6 +127,17 @@ def curate_command(
                     journal=journal_file.name,
                 )
             )
+        if curation.reworded:
+            session.warn(
+                said(
+                    "the journal judges other words of {questions} than {name} has now ({ids}); these "
+                    "judgments don't count, they stay in {journal}",
+                    questions=amount(len(curation.reworded), "question"),
+                    name=source.name,
+                    ids=", ".join(list(curation.reworded)[:5]),
+                    journal=journal_file.name,
+                )
+            )
         if not export:
             listening = server.listen(port)
 

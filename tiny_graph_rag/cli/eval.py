@@ -262,10 +262,10 @@ class SavedRun:
                 raise UsageError(said("--format {form} needs --save-run FILE", form=form))
             return None
         from tiny_graph_rag.files import output_path
-        from tiny_graph_rag.formats.runs.writing import form_of
+        from tiny_graph_rag.formats.writing import RUN_WRITERS, form_of
 
         target = output_path(path, Path(session.config.storage.results_dir))
-        return cls(session.outputs.claim(target), form_of(target, form))
+        return cls(session.outputs.claim(target), form_of(RUN_WRITERS, target, form, "--format"))
 
     def write(self, session: Session, evaluation: Evaluation) -> None:
         import numpy as np

@@ -120,15 +120,16 @@ class Folders:
     results_dir: Annotated[str | None, from_config("--results-dir")] = None
 
 
-def completed(kind: str, *endings: str) -> Callable[[str], list[str]]:
-    """For the shell: files of a settings' folder (`kg_dir`, `dataset_dir`) that begin as typed."""
+def completed(folder_of: str, what: str) -> Callable[[str], list[str]]:
+    """For the shell: files of a settings' folder (`kg_dir`, `dataset_dir`) that begin as typed. what: they
+    are, as `find_input` calls it."""
 
     def names(incomplete: str) -> list[str]:
         from tiny_graph_rag.config import load_config
+        from tiny_graph_rag.files import files_of_kind
 
-        folder = Path(getattr(load_config().storage, kind))
-        files = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
-        return [name for name in files if name.startswith(incomplete) and name.endswith(endings)]
+        folder = Path(getattr(load_config().storage, folder_of))
+        return [name for name in files_of_kind(folder, what) if name.startswith(incomplete)]
 
     return names
 
@@ -139,7 +140,7 @@ Dataset = Annotated[
         "--dataset",
         help="Gold set.",
         rich_help_panel=INPUT,
-        autocompletion=completed("dataset_dir", ".jsonl", ".json", ".csv", ".parquet"),
+        autocompletion=completed("dataset_dir", "gold set"),
     ),
 ]
 
@@ -155,7 +156,7 @@ class Graph:
             "--graph",
             help="Knowledge graph.",
             show_default="the gold set's NAME-KG.json, else the only one in the folder",
-            autocompletion=completed("kg_dir", ".json", ".gz", ".graphml", ".csv", ".parquet"),
+            autocompletion=completed("kg_dir", "knowledge graph"),
         ),
     ] = None
     graph_cache: Annotated[bool | None, from_config("--graph-cache/--no-graph-cache")] = None

@@ -16,13 +16,14 @@ from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import RETRIEVING, Common, Folders, Given, Graph, comma_list
 from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import amount
+from tiny_graph_rag.errors import UsageError, amount
 from tiny_graph_rag.files import bare_name
 from tiny_graph_rag.messages import counted, said, shown, t
 from tiny_graph_rag.retrieval import check_retrieval
 
 if TYPE_CHECKING:
     from tiny_graph_rag.formats.gold.drafts import Draft
+    from tiny_graph_rag.gold.examples import EvalSet
 
 DEFAULT = ("bfs", "pagerank", "bm25")
 SHOWN = 30  # ids of questions a line
@@ -86,6 +87,7 @@ def recommend_command(
     source = find_input(dataset, Path(session.config.storage.dataset_dir), "questions")
     to = DraftOutput.of(session, source, output)  # refused before any work
     examples = read_questions(source)
+    to.check(examples)
     linking = Linking.of(session)
     knowledge = session.graph(graph, examples)
     with session.progress("retrievers", len(chosen), least=2) as bar:
@@ -109,9 +111,7 @@ def recommend_command(
     remarks = ((one, many, [draft for draft in drafts if holds(draft)]) for one, many, holds in REMARKS)
     for one, many, those in (*remarks, (TO_JUDGE, TO_JUDGE, first)):
         if those:
-            ids = ", ".join(draft.example.id for draft in those[:SHOWN]) + (
-                " …" if len(those) > SHOWN else ""
-            )
+            ids = _listed([draft.example.id for draft in those], SHOWN)
             session.say(f"{counted(len(those), one, many)}: {ids}")
     session.say(t(FAVOURS, retrievers=", ".join(chosen)))
     session.say(t(LEAVES_THE_MEANS))
@@ -136,9 +136,47 @@ class DraftOutput:
         output = Output(given, folder="dataset_dir")
         return cls(session, output, output.path(session, f"{bare_name(source)}-draft.jsonl", is_draft))
 
+    def check(self, examples: EvalSet) -> None:
+        """Before any work. Raises UsageError where a draft of this name was judged, by hand or in `curate`,
+        and the judgments would be lost or count for other questions."""
+        from tiny_graph_rag.formats.gold.drafts import judged_in
+        from tiny_graph_rag.gold.curation import journal_path, judged_otherwise
+
+        if self.output.to_stdout:
+            return
+        now = {example.id: example for example in examples}
+        before = judged_in(self.path)
+        by_hand = [
+            id for id, (_, names) in before.items() if names - (now[id].grades if id in now else {}).keys()
+        ]
+        if by_hand:
+            raise UsageError(
+                said(
+                    "{path}: holds judgments of {ids} that would be lost; name another draft with -o",
+                    path=self.path,
+                    ids=_listed(by_hand),
+                )
+            )
+        journal = journal_path(self.path)
+        queries = {id: example.query for id, example in now.items()}
+        moved = judged_otherwise(journal, {id: query for id, (query, _) in before.items()}, queries)
+        if moved:
+            raise UsageError(
+                said(
+                    "{journal}: holds decisions on {ids}, which would stand for other questions now. Give "
+                    "the questions ids of their own, or name another draft with -o",
+                    journal=journal,
+                    ids=_listed(moved),
+                )
+            )
+
     def write(self, drafts: Sequence[Draft]) -> Path | None:
         """The draft's file, None where it went to standard output."""
         from tiny_graph_rag.formats.gold.drafts import draft_lines
 
         self.output.write(self.session, self.path, draft_lines(drafts))
         return None if self.output.to_stdout else self.path
+
+
+def _listed(ids: Sequence[str], most: int = 5) -> str:
+    return ", ".join(ids[:most]) + (" …" if len(ids) > most else "")

@@ -58,7 +58,8 @@ def retrieve_command(
     """Retrieve entities for questions without references and write a run, for a contest or a later review."""
     from tiny_graph_rag.files import bare_name, find_input
     from tiny_graph_rag.formats.gold.drafts import read_questions
-    from tiny_graph_rag.formats.runs.writing import form_of, run_parts
+    from tiny_graph_rag.formats.runs.writing import run_parts
+    from tiny_graph_rag.formats.writing import RUN_WRITERS, form_of
     from tiny_graph_rag.study.evaluate import evaluate
 
     out = Output(output)
@@ -67,8 +68,7 @@ def retrieve_command(
     check_retrieval(config)
     source = find_input(questions, Path(config.storage.dataset_dir), "questions")
     path = out.path(session, f"{bare_name(source)}.{'jsonl' if format == 'contest' else format or 'trec'}")
-    form = (format or "jsonl") if out.to_stdout else form_of(path, format, option="-o")
-    form_of(path, form, option="-o")
+    form = form_of(RUN_WRITERS, path, (format or "jsonl") if out.to_stdout else format, "--format")
     examples = read_questions(source).select(selection(chosen))
     for note in examples.notes:
         session.note(at(examples.name, note))

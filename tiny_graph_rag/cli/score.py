@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -212,9 +213,11 @@ def _several(
             failed.append(FoundProblems(*(at(path.name, line) for line in missed.args)))
     written = [output_path(name, Path(session.config.storage.results_dir)) for name in names]
     stem = str(written[0].with_name(f"{bare_name(runs[0])}-and-{len(runs) - 1}-more"))
-    compared = Path(f"{stem}-comparison.json").resolve()
-    compare_command(list(written), folders, common, Drops(), Reporting(), output=str(compared))
-    documents = [read_document(path) for path in (*written, compared)] if reports else []
+    compared = Path(f"{stem}-comparison.json")
+    as_it_stands = str(compared) if compared.is_absolute() else f"./{compared}"
+    compare_command(list(written), folders, common, Drops(), Reporting(), output=as_it_stands)
+    files = (*written, compared) if reports else ()
+    documents = [replace(read_document(path), title=reporting.title or "") for path in files]
     if "html" in reports:  # one page, which shows all of them side by side
         _, page = next(iter(REPORTS["html"](documents)))
         session.outputs.write(session.outputs.claim(Path(f"{stem}.html")), [page])

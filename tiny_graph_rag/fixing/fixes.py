@@ -47,7 +47,7 @@ from tiny_graph_rag.fixing.proof import (
     proof,
     question_groups,
 )
-from tiny_graph_rag.fixing.settings import can_be_tried, prove_settings, try_settings
+from tiny_graph_rag.fixing.settings import can_be_tried, label_of, prove_settings, try_settings
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import fold
@@ -470,19 +470,34 @@ class _Study:
             won=int((gains > EQUAL).sum()),
             lost=int((gains < -EQUAL).sum()),
             control=float(np.mean(controls)) if controls else None,
+            without_seeds=self._without_seeds(patch)
+            if (gains > EQUAL).sum() < (gains < -EQUAL).sum()
+            else None,
         )
         self.add(batches=[batch])
         graph = apply(questions.graph, patch, (DRAFT, CONFIRMED))
         self.note_changes(kind, gains, answers.first, graph)
         return self._attributed(entries, graph, answers, gains)
 
-    def _answers(self, patch: Patch, meant: Patch, what: str) -> Answers:
-        """With all entries of `patch`, references meaning what `meant` makes of them."""
+    def _without_seeds(self, patch: Patch) -> float | None:
+        """The gain of a patch where seeds are left out of the ranking as well: what is recognised takes the
+        first places otherwise, however right the patch is."""
+        questions = self.questions
+        config = questions.config.replaced({"exclude_seeds": True})
+        is_tried = can_be_tried(config) and not questions.config.retrieval.exclude_seeds
+        if not is_tried or questions.spent + 1 > questions.allowed:
+            return None
+        answers = self._answers(patch, patch, label_of({"exclude_seeds": True}), config)
+        return float((answers.values - questions.today.values).mean())
+
+    def _answers(self, patch: Patch, meant: Patch, what: str, config: Config | None = None) -> Answers:
+        """With all entries of `patch`, references meaning what `meant` makes of them. config: today's unless
+        given."""
         questions, every = self.questions, (DRAFT, CONFIRMED)
         graph = apply(questions.graph, patch, every)
         merged = patch if patch.merges else meant
         examples = frozen(questions.examples, questions.graph, graph, merged, every)
-        return questions.ask(graph=graph, examples=examples, what=what)
+        return questions.ask(config, graph=graph, examples=examples, what=what)
 
     def _attributed(
         self, entries: Sequence[E], graph: KnowledgeGraph, answers: Answers, gains: Column

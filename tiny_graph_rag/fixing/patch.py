@@ -180,7 +180,8 @@ class NotKept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, for
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """What all proposals of one kind do together, as a cost and not as a reason. control: as many random
-    changes."""
+    changes. without_seeds: the gain under --exclude-seeds, where more questions get worse than better because
+    entities that are now recognised take the first places; None where it was not tried."""
 
     kind: str
     entries: int
@@ -192,6 +193,7 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     won: int = 0
     lost: int = 0
     control: float | None = None
+    without_seeds: float | None = None
 
 
 class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):

@@ -99,13 +99,14 @@ def splits(groups: Groups, seed: int, repeats: int = REPEATS) -> list[tuple[Rows
 def held_out(
     groups: Groups, seed: int, gains: Callable[[Rows, Rows], Column], repeats: int = REPEATS
 ) -> Column:
-    """(questions,) the gain of each with what other questions chose, averaged over the repeats.
+    """(questions,) the gain of each with what other questions chose, averaged over the repeats; 0 where
+    there are no others.
 
     gains: of (rows that choose, rows held out), the gain of each row held out.
     """
     total = np.zeros(len(groups))
     for chosen_on, out in splits(groups, seed, repeats):
-        if len(out):
+        if len(out) and len(chosen_on):
             total[out] += gains(chosen_on, out)
     return total / repeats
 

@@ -1,29 +1,30 @@
-"""Which format a file is of: each format looks at the same cheap head and says how well it fits."""
+"""Whose file is this? Every format, of graphs, gold sets and runs, looks at the same cheap head.
+
+A format that is `general` is asked when no other knows the file for its own.
+"""
 
 from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import InputError, UsageError
-from tiny_graph_rag.files import read_start
+from tiny_graph_rag.files import BYTE_ORDER_MARK, PARQUET_MAGIC, ZIP_MAGIC, read_start
 from tiny_graph_rag.formats.tables import (
-    PARQUET_MAGIC,
-    ZIP_MAGIC,
     delimiter_of,
     encoding_of,
+    is_trec,
     read_table,
     text_of,
 )
 from tiny_graph_rag.messages import said
-from tiny_graph_rag.registry import Choice, Registry
+from tiny_graph_rag.registry import Registry
 
 HEAD_BYTES = 1 << 16
 LONGEST_HEAD = 1 << 26
@@ -44,7 +45,7 @@ def read_head(path: Path, ends: Callable[[bytes], bool]) -> bytes:
 
 
 def _is_json(start: bytes) -> bool:
-    return start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[")
+    return start.removeprefix(BYTE_ORDER_MARK).lstrip()[:1] in (b"{", b"[")
 
 
 def has_line(start: bytes) -> bool:
@@ -71,56 +72,61 @@ def has_record(start: bytes) -> bool:
 _BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 
 
-class Fit(IntEnum):
-    """NO: not of this format. SHAPE: nothing speaks against it. SURE: it has a mark of this format alone.
-
-    Of one file at most one format is sure, which the contract tests hold; so no order decides.
-    """
-
-    NO = 0
-    SHAPE = 1
-    SURE = 2
-
-
 @dataclass(frozen=True)
 class Head:
-    """The start of a file, unpacked where it is gzip, or the names in a folder.
+    """The beginning of a file, unpacked where it is gzip; empty where it can't be read: its reader says why.
 
-    start: 64 KiB, or all of the first line of JSON; empty for a folder. whole: whether that is all. names: of
-    the files in a folder.
+    paths: all the files that are read together.
     """
 
-    path: Path
-    start: bytes = b""
-    whole: bool = True
-    names: frozenset[str] = frozenset()
+    paths: tuple[Path, ...]
 
     @classmethod
     def of(cls, path: Path) -> Head:
-        """Raises InputError for what can't be read."""
-        if path.is_dir():
-            return cls(path, names=frozenset(item.name for item in path.iterdir()))
-        start = read_head(path, has_line)
-        return cls(path, start, len(start) < HEAD_BYTES)
+        return cls((path,))
+
+    @property
+    def path(self) -> Path:
+        return self.paths[0]
+
+    @cached_property
+    def raw(self) -> bytes:
+        """The first 64 KiB; of JSON as much more as its first record takes."""
+        return self._read(has_record)
+
+    def _read(self, ends: Callable[[bytes], bool]) -> bytes:
+        try:
+            return read_head(self.path, ends)
+        except (InputError, OSError):
+            return b""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the file goes on."""
+        return len(self.raw) >= HEAD_BYTES
 
     @cached_property
     def text(self) -> str:
-        """The start as text, without white space before it; what is no UTF-8 is left to the reader to say."""
-        utf16 = self.start[:2] in (b"\xff\xfe", b"\xfe\xff")
-        return self.start.decode("utf-16" if utf16 else "utf-8-sig", "replace").lstrip()
+        """The head as text, without white space before it; what is no UTF-8 is left to the reader to say."""
+        return _text(self.raw)
 
-    @property
+    @cached_property
     def line(self) -> str:
-        """The first line that says anything, without white space around it."""
-        return self.text.partition("\n")[0].strip()
+        """The first line that says anything, without white space around it; of JSON all of it."""
+        is_long = self.is_cut and self.is_json and "\n" not in self.text
+        return (_text(self._read(has_line)) if is_long else self.text).partition("\n")[0].strip()
 
     @property
     def is_parquet(self) -> bool:
-        return self.start.startswith(PARQUET_MAGIC)
+        return self.raw.startswith(PARQUET_MAGIC)
 
     @property
     def is_worksheet(self) -> bool:
-        return self.start.startswith(ZIP_MAGIC)
+        return self.raw.startswith(ZIP_MAGIC)
+
+    def is_trec(self, fields: int) -> bool:
+        """Whether it begins as TREC's qrels (4 fields) or runs (6) do."""
+        return is_trec(self.line, fields) and not self.is_parquet and not self.is_json
 
     @property
     def has_columns(self) -> bool:
@@ -131,13 +137,11 @@ class Head:
     @cached_property
     def columns(self) -> tuple[str, ...]:
         """The header of a table, empty where it is none; text in another encoding is read too."""
-        if not self.has_columns and ";" not in self.line:
-            return ()
-        if self.is_json:
+        if self.is_json or (not self.has_columns and ";" not in self.line):
             return ()
         if self.is_parquet or self.is_worksheet:
             return tuple(read_table(self.path)[0])
-        line = self.start.decode(encoding_of(self.start), "replace").lstrip("\ufeff").lstrip()
+        line = self.raw.decode(encoding_of(self.raw), "replace").lstrip("\ufeff").lstrip()
         header = line.partition("\n")[0].strip("\r")
         try:
             row = next(csv.reader([header], delimiter=delimiter_of(header)), [])
@@ -148,7 +152,7 @@ class Head:
     @property
     def is_json(self) -> bool:
         """Whether it begins as JSON objects and lists do."""
-        return self.line[:1] in ("{", "[") and not self.is_parquet and not self.is_worksheet
+        return self.text[:1] in ("{", "[")
 
     @cached_property
     def first(self) -> Any:
@@ -161,39 +165,78 @@ class Head:
         except NotJsonError:
             pass
         try:
-            text = self.text if self.whole else text_of(self.path, others=True) or ""
+            text = text_of(self.path, others=True) or "" if self.is_cut else self.text
             return parse_json(text, twice=twice, halves=True)
         except (NotJsonError, InputError):
             return None
 
+    @cached_property
+    def keys(self) -> dict[str, str]:
+        """Top-level keys of a JSON object → the first character of their values, as far as the head goes."""
+        found: dict[str, str] = {}
+        depth, key, before = 0, "", ""
+        for token in _TOKEN.finditer(self.text):
+            sign = token[0][0]
+            if depth == 1 and before == ":":
+                found.setdefault(key, sign)
+            if depth == 1 and sign == '"' and before != ":":
+                key = token[0][1:-1]
+            if sign in "{[":
+                depth += 1
+            elif sign in "}]":
+                depth -= 1
+            if depth == 1 and not found and before == "" and sign == "[":
+                return {}
+            before = sign
+        return found
 
-class Detecting(Protocol):
+
+def _text(raw: bytes) -> str:
+    utf16 = raw[:2] in (b"\xff\xfe", b"\xfe\xff")
+    return raw.decode("utf-16" if utf16 else "utf-8-sig", "replace").lstrip()
+
+
+# A text that the head cuts off ends with it: looked for again from each of its quotes, it would take minutes.
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]:,]|[^\s{}\[\]:,"]+')
+
+
+class Format(Protocol):
     @property
-    def fit(self) -> Callable[[Head], Fit]: ...
+    def recognises(self) -> Callable[[Head], bool]: ...
 
 
-F = TypeVar("F", bound=Detecting)
+F = TypeVar("F", bound=Format)
 
 
-def best_fit(
-    formats: Registry[F],
-    head: Head,
-    option: str,
-    among: Callable[[Mapping[str, Choice]], Iterable[str]] = lambda choices: choices,
-) -> str | None:
-    """The name of the format that fits, None where none does. option: names a format, for the message.
+def particular_first(formats: Registry[F]) -> Iterator[str]:
+    """The formats' names in the order in which they are asked: those of one program before those that are
+    `general`, and other packages' after built-in ones. Each is loaded when it is its turn."""
+    general = []
+    for name in formats:
+        if is_general(formats, name):
+            general.append(name)
+        else:
+            yield name
+    yield from general
 
-    Formats of other packages are asked where no built-in one is sure. among: which of them to ask at all.
-    Raises UsageError where several fit equally well.
+
+def is_general(formats: Registry[F], name: str) -> bool:
+    """Whether it is a form of files that others have too."""
+    return bool(formats.choice(name).settings.get("general"))
+
+
+def detected(formats: Registry[F], head: Head, option: str) -> str | None:
+    """The name of the format that recognises the file, None where none does. option: names a format, for the
+    message. Of particular formats at most one does, which the contract tests hold.
+
+    Raises UsageError where several general ones do.
     """
-    fits: dict[str, Fit] = {}
-    for plugged_in in (False, True):
-        for name in among(formats.choices() if plugged_in else formats.built_in):
-            if name not in fits:
-                fits[name] = formats[name].fit(head)
-            if fits[name] == Fit.SURE:
+    found = []
+    for name in particular_first(formats):
+        if formats[name].recognises(head):
+            if not is_general(formats, name):
                 return name
-    found = [name for name, fit in fits.items() if fit == Fit.SHAPE]
+            found.append(name)
     if len(found) > 1:
         raise UsageError(
             said(

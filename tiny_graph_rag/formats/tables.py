@@ -8,6 +8,7 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote, unquote
@@ -15,6 +16,8 @@ from urllib.parse import quote, unquote
 from tiny_graph_rag.documents import json_file
 from tiny_graph_rag.errors import InputError, MissingExtraError
 from tiny_graph_rag.files import (
+    PARQUET_MAGIC,
+    ZIP_MAGIC,
     check_declared,
     check_unpacked,
     decode_utf8,
@@ -24,14 +27,11 @@ from tiny_graph_rag.files import (
 )
 from tiny_graph_rag.messages import Said, said
 
-PARQUET_MAGIC = b"PAR1"
-ZIP_MAGIC = b"PK\x03\x04"  # what an .xlsx workbook is
 MOST_COLUMNS = 1 << 14  # as many as a spreadsheet has
 LISTED = 20  # columns that a message names
 CELL_BYTES = 8  # of a column in memory, at least
-QUESTION_NAMES = ("query_id", "question_id", "qid", "eval_id", "query-id", "id")
-DOCUMENT_NAMES = ("doc_id", "docid", "document_id", "corpus-id", "corpus_id", "entity_id", "name")
 LONGEST_CELL = 1 << 27  # characters; csv's own 128 KiB are less than the contexts of one question
+csv.field_size_limit(LONGEST_CELL)
 
 
 def text_of(path: Path, *, others: bool = False) -> str | None:
@@ -65,15 +65,11 @@ def read_table(path: Path, *, others: bool = False) -> tuple[list[str], Iterator
     text = text_of(path, others=others)
     if text is None:
         return _parquet(path) if read_start(path, 4) == PARQUET_MAGIC else _worksheet(path)
-    csv.field_size_limit(LONGEST_CELL)
-    header, _, _ = text.partition("\n")
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise InputError(said("{name}:{line}: holds a NUL, which no table does", name=path.name, line=line))
-    # Line ends as they are: a field may hold "\r", and csv says what it does not know itself.
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter_of(header))
-    check_width(header, delimiter_of(header), path)
-    names = [name.strip() for name in _next_row(rows, path) or []]
+    rows = csv_rows(path, text, InputError)
+    names = [name.strip() for name in next(rows, (0, []))[1]]
     counts = Counter(names)
     twice = [name for name in names if name and counts[name] > 1]
     if twice:
@@ -106,6 +102,20 @@ def check_width(header: str, delimiter: str, path: Path) -> None:
         )
 
 
+@contextmanager
+def reading_parquet(path: Path, failure: type[InputError]) -> Iterator[Any]:
+    """`pyarrow.parquet`; what it can't read within is raised as `failure`. Raises MissingExtraError."""
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingExtraError(said("reading Parquet"), "pyarrow", "parquet") from error
+    try:
+        yield pyarrow.parquet
+    except (OSError, OverflowError, ValueError, pyarrow.ArrowException) as error:  # no UTF-8, a date
+        why = (str(error).splitlines() or [type(error).__name__])[0]
+        raise failure(said("{path}: can't be read as Parquet: {why}", path=path, why=why)) from error
+
+
 def check_parquet(file: Any, path: Path) -> None:
     """Refuse a `ParquetFile` whose footer declares far more than the file can be expected to hold: columns
     are made as long as the footer says. Raises InputError."""
@@ -131,11 +141,11 @@ def delimiter_of(header: str) -> str:
     return next((sign for sign in ";|" if sign in header), ",")
 
 
-def _checked(rows: Any, names: list[str], path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    while (row := _next_row(rows, path)) is not None:
-        if not row:
-            continue
-        place = f"{path.name}:{rows.line_num}"
+def _checked(
+    rows: Iterator[tuple[int, list[str]]], names: list[str], path: Path
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    for line, row in rows:
+        place = f"{path.name}:{line}"
         if len(row) != len(names):
             raise InputError(
                 said(
@@ -158,19 +168,25 @@ def _checked(rows: Any, names: list[str], path: Path) -> Iterator[tuple[str, dic
         yield place, dict(zip(names, map(unguarded, row), strict=True))
 
 
-def _next_row(rows: Any, path: Path) -> list[str] | None:
-    """None at the end. Raises InputError for what csv can't read (a field of more than 128 KiB, say)."""
+def csv_rows(
+    path: Path, text: str, failure: type[InputError], delimiter: str | None = None
+) -> Iterator[tuple[int, list[str]]]:
+    """Line and cells of each row that has some. delimiter: None for what the first line says.
+
+    Raises `failure` for what is no CSV, InputError for a row that is too wide.
+    """
+    first = text.lstrip("\r\n").partition("\n")[0]
+    delimiter = delimiter or delimiter_of(first)
+    check_width(first, delimiter, path)
+    # Line ends as they are: a field may hold "\r", and csv says what it does not know itself.
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
-        return next(rows, None)
+        for row in rows:
+            if row:
+                yield rows.line_num, row
     except csv.Error as error:
-        raise InputError(
-            said(
-                "{name}:{line}: no row of a table: {error}",
-                name=path.name,
-                line=rows.line_num,
-                error=error,
-            )
-        ) from error
+        place = f"{path}:{rows.line_num}"
+        raise failure(said("{place}: not CSV: {error}", place=place, error=error)) from error
 
 
 class TableWriter:
@@ -204,27 +220,14 @@ def unguarded(text: str) -> str:
 
 
 def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]]]:
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingExtraError(said("reading Parquet"), "pyarrow", "parquet") from error
-    try:
-        with pyarrow.parquet.ParquetFile(path) as file:
+    with reading_parquet(path, InputError) as parquet:
+        with parquet.ParquetFile(path) as file:
             check_parquet(file, path)
-        table = pyarrow.parquet.read_table(path)
-    except (OSError, pyarrow.ArrowException, UnicodeDecodeError) as error:
-        raise InputError(
-            said("{name}: can't be read as Parquet: {error}", name=path.name, error=error)
-        ) from error
-    try:
+        table = parquet.read_table(path)
         columns = [column.to_pylist() for column in table.columns]
-        lengths = {len(column) for column in columns}
-        if len(lengths) > 1:
-            raise ValueError(said("its columns are of different lengths"))
-    except (ValueError, OverflowError, pyarrow.ArrowException) as error:  # text that is not UTF-8, a date
-        raise InputError(
-            said("{name}: holds a value that can't be read: {error}", name=path.name, error=error)
-        ) from error
+    if len({len(column) for column in columns}) > 1:
+        why = said("its columns are of different lengths")
+        raise InputError(said("{path}: can't be read as Parquet: {why}", path=path, why=why))
     rows = (
         (f"{path.name}: row {number}", dict(zip(table.column_names, values, strict=True)))
         for number, values in enumerate(zip(*columns, strict=True), start=1)
@@ -267,12 +270,14 @@ def _cell(value: Any) -> Any:
     return value if isinstance(value, str) else str(value)
 
 
-def one_of(wanted: tuple[str, ...], names: list[str], path: Path) -> str:
-    """The first of the wanted column names that the table has. Raises InputError."""
+def one_of(
+    wanted: Sequence[str], names: Sequence[str], path: Path, failure: type[InputError] = InputError
+) -> str:
+    """The first of the wanted column names that the table has. Raises `failure`."""
     for name in wanted:
         if name in names:
             return name
-    raise InputError(
+    raise failure(
         said(
             "{path}: no column {wanted}; the file has: {names}",
             path=path,

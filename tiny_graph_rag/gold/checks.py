@@ -9,7 +9,7 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.gold.nearest import Near
+from tiny_graph_rag.gold.nearest import Near, joined_names
 from tiny_graph_rag.gold.references import Reference
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -54,6 +54,10 @@ class Finding:
 
 # What findings say, by their kind.
 NOT_IN_GRAPH = "reference {name}: no entity has this name; nearest: {nearest}"
+JOINED = (
+    "reference {name}: no entity has this name, but its parts are entities; put ';' between names in a "
+    "table, or list them one by one in JSON"
+)
 LIKE_NOTHING = "reference {name}: no entity has this name or a similar one"
 AMBIGUOUS = "reference {name}: ambiguous name, {n} entities have it: {bearers}"
 BY_ALIAS = "reference {name}: matches {entity} only by an alias"
@@ -78,8 +82,9 @@ def check_missing(
         for item in row:
             if not item.entities:
                 near = ", ".join(f"{one.name} ({one.likeness:.2f})" for one in nearest[item.name])
-                values = {"name": repr(item.name), **({"nearest": near} if near else {})}
-                text = NOT_IN_GRAPH if near else LIKE_NOTHING
+                joined = joined_names(item.name, [one.name for one in nearest[item.name]])
+                text = JOINED if joined else NOT_IN_GRAPH if near else LIKE_NOTHING
+                values = {"name": repr(item.name), **({"nearest": near} if text is NOT_IN_GRAPH else {})}
                 yield Finding.about(example, "error", "not in graph", text, **values)
 
 

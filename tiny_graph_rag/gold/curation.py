@@ -11,14 +11,16 @@ what: judge (grade 0, 1, 2, or null for none), query, tags, note (the question's
 (that the annotator has finished; `no_answer` where the graph holds none), undo (`of`: the event's number),
 export (`sha256` of the gold set that was written; no window sends it).
 key: of the window's making, so that a decision that is sent twice counts once.
+asked: of the question's words when it was decided, so that no decision ever counts for another question.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeGuard
@@ -134,6 +136,8 @@ def checked(event: Any) -> Event:
         if not _is_text(event["key"]):
             raise Refused("'key' must be a text")
         known["key"] = event["key"][:LONGEST_NAME]
+    if _is_text(event.get("asked")):
+        known["asked"] = event["asked"][:LONGEST_NAME]
     match what:
         case "judge":
             grade, entity = event.get("grade", ""), event.get("entity")
@@ -182,7 +186,9 @@ def _is_half(line: str) -> bool:
 
 @dataclass(eq=False)
 class Curation:
-    """examples: the draft's questions. name_of: entity id → name, None where the graph has none such."""
+    """examples: the draft's questions. name_of: entity id → name, None where the graph has none such.
+    exported: SHA-256 of gold sets written from here. reworded: ids under which the journal judges other words
+    than the draft now has; those decisions don't count."""
 
     examples: dict[str, Example]
     journal: DraftJournal
@@ -191,6 +197,7 @@ class Curation:
     _keys: dict[str, Event] = field(default_factory=dict)
     _undone: set[int] = field(default_factory=set)
     exported: set[str] = field(default_factory=set)
+    reworded: dict[str, None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for event in self.journal.events:
@@ -205,6 +212,10 @@ class Curation:
     def _take(self, event: Event) -> None:
         if event["what"] == "export":
             self.exported.add(event["sha256"])
+            return
+        example = self.examples.get(event["question"])
+        if example is not None and event.get("asked", "") not in ("", digest(example.query)):
+            self.reworded[event["question"]] = None
             return
         self._by_question[event["question"]].append(event)
         if event.get("key"):
@@ -249,7 +260,7 @@ class Curation:
             mine = [one["n"] for one in self._live(question) if one["by"] == known["by"]]
             if known["of"] not in mine:
                 raise Refused("only a decision of one's own that stands can be undone")
-        return {"at": _now(), **known}
+        return {"at": _now(), **known, "asked": digest(self.examples[question].query)}
 
     def _live(self, question: str) -> list[Event]:
         return [
@@ -399,6 +410,27 @@ class Curation:
                     if one < other:
                         common[one, other] += len(rows[one].keys() & rows[other].keys())
         return max(common, key=lambda pair: (common[pair], pair), default=None)
+
+
+def judged_otherwise(journal: Path, before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Ids that a journal judges and that stand for other words now. before, now: id → the draft's question.
+
+    Raises DatasetError as `read_journal`.
+    """
+    decided = [event for event in read_journal(journal) if event["question"] in now]
+    return list(
+        dict.fromkeys(
+            event["question"]
+            for event in decided
+            if (event.get("asked") or digest(before.get(event["question"], "")))
+            != digest(now[event["question"]])
+        )
+    )
+
+
+def digest(query: str) -> str:
+    """What a decision remembers of a question's words."""
+    return hashlib.sha256(query.encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _now() -> str:

@@ -15,13 +15,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar, Literal
 
-from tiny_graph_rag.gold.formulas import Path, RelationStep, type_name
+from tiny_graph_rag.gold.formulas import Path, RelationStep, Rows, type_name
 from tiny_graph_rag.gold.shapes import Drawn
-from tiny_graph_rag.gold.wording import Wording
+from tiny_graph_rag.gold.wording import LONGEST_PATH, NO_ENDS, Wording
 from tiny_graph_rag.language.function_words import table
 from tiny_graph_rag.language.kinds import Kind, singular
 from tiny_graph_rag.language.words import lemma, words_of_name
@@ -48,6 +48,38 @@ _NOUN_ENDINGS = ("er", "or", "ment", "tion", "ship", "ist", "ce", "ty", "age", "
 _VOWELS = "aeiou"
 
 Form = Literal["be", "verb", "noun", "tie"]
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """What an entity is called that is not named. who: what asks for it. that: what joins a clause to it.
+    adverb: what asks for it instead, of `lives in` and the like: Where does Bea live?"""
+
+    one: str
+    many: str
+    who: str
+    that: str = "that"
+    adverb: str = ""
+
+    @property
+    def said_by_adverb(self) -> tuple[str, ...]:
+        """The prepositions that the adverb stands for: Where is it, of what is it located in."""
+        return (" in", " at", " on") if self.adverb == "When" else (" in", " at")
+
+    @property
+    def some(self) -> str:
+        """One of several, with what joins its clause: `someone who`."""
+        return f"{self.new} {self.that}"
+
+    @property
+    def every(self) -> str:
+        known = {"person": "everyone", "thing": "everything"}
+        return f"{known.get(self.one, f'every {self.one}')} {self.that}"
+
+    @property
+    def new(self) -> str:
+        """Spoken of for the first time."""
+        return {"person": "someone", "thing": "something"}.get(self.one, f"{_article(self.one)} {self.one}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,33 +182,46 @@ class English(Wording):
         )
 
     def kind_in_words(self, step: RelationStep) -> Kind:
-        """A person, where a work was made by somebody (`directed by`) or the noun is a person's (`actor`)."""
+        """A person: who made a work (`directed by`, `composed`), was born somewhere, or has a noun of people
+        (`actor`)."""
         phrase = self._phrase(step, False)
         words = phrase.words.split()
-        forward = step.backward == phrase.swapped
-        made = phrase.form == "be" and words[-1] == "by" and words[0] in _MADE
-        role = phrase.form == "noun" and singular(words[-1]) in _PEOPLE
-        return Kind.PERSON if forward and (made or role) else Kind.UNKNOWN
+        if step.backward == phrase.swapped:
+            made = phrase.form == "be" and words[-1] == "by" and words[0] in _MADE
+            role = phrase.form == "noun" and singular(words[-1]) in _PEOPLE
+        else:
+            made = phrase.form == "verb" and len(words) == 1 and bool({words[0], lemma(words[0])} & _MAKES)
+            role = phrase.form == "be" and words[0] in _LIVED
+        return Kind.PERSON if made or role else Kind.UNKNOWN
+
+    def noun(self, step: RelationStep, ends: Rows = NO_ENDS) -> Noun:
+        """What the step leads to is called, by its entity type where that has a word for it."""
+        kind, word = self.kind(step, ends), self.type_word(step, ends)
+        if kind == Kind.PERSON or not word or not word.isascii():
+            return _NOUNS.get(kind, _THING)
+        one = singular(word)
+        return Noun(one, _plural(one), f"Which {one}", adverb="Where" if kind == Kind.PLACE else "")
 
     def question(self, drawn: Drawn, called: Mapping[int, str], *, other: bool = False) -> str:
         formula, paths = drawn.formula, drawn.formula.paths
         last = paths[0].steps[-1]
-        kind = self.kind(last, drawn)
-        who, those, such = _WHO.get(kind, "What"), _MANY.get(kind, "things"), _THAT.get(kind, "that")
+        noun = self.noun(last, drawn.found.answers)
+        noun = replace(noun, adverb="When") if self.asks_when(drawn) else noun
         several = len(drawn.found.answers) > 1
         match formula.operation:
             case "path" | "or":
                 called = self._coordinated(paths, called, "{} or {}")
                 named = other and formula.operation == "path"
-                text = self._asked(who, paths[0], called, several, named)
+                text = self._asked(noun, paths[0], called, several, named)
                 if named:
                     return text
             case "and" if paths[0].steps == paths[1].steps:
                 called = self._coordinated(paths, called, "both {} and {}")
-                text = self._asked(who, paths[0], called, several, False)
+                text = self._asked(noun, paths[0], called, several, False)
             case "and" | "not":
                 one, two = (self._clause(path, called, other) for path in paths)
-                text = self._of_two(who, those, such, one, two, denied=formula.operation == "not")
+                comma = "," if len(paths[0].steps) > 1 else ""  # what follows is not said of the inner one
+                text = self._of_two(noun, one, two, comma, denied=formula.operation == "not")
             case "count":
                 clause = self._clause(paths[0], called, other)
                 phrase = self._phrase(last, other)
@@ -184,17 +229,17 @@ class English(Wording):
                     of = self._inner(paths[0], called, other)
                     text = f"How many {_plural(phrase.words)} does {of} have?"
                 else:
-                    text = f"How many {those} {clause.of_several if clause.is_subject else clause.asked}?"
+                    text = f"How many {noun.many} {clause.of_several if clause.is_subject else clause.asked}?"
             case _:
                 clause = self._clause(paths[0], called, other)
                 of_them = clause.of_several if clause.is_subject else clause.says
                 most = (
                     f"has the highest {_spaced(formula.attribute)}"
                     if formula.by is None
-                    else self._most(formula.by, kind, other)
+                    else self._most(formula.by, noun, other)
                 )
-                which = "who" if kind == Kind.PERSON else "which one"
-                text = f"Of the {those} {such} {of_them}, {which} {most}?"
+                which = "who" if noun.one == "person" else "which one"
+                text = f"Of the {noun.many} {noun.that} {of_them}, {which} {most}?"
         text = " ".join(text.split())
         return f"Can you tell me: {text[:1].lower()}{text[1:]}" if other else text
 
@@ -202,7 +247,7 @@ class English(Wording):
         return f"Tell me about {name}."
 
     def pronoun(self, kind: Kind) -> str:
-        return _IT.get(kind, "it")
+        return f"that {_NOUNS[kind].one}" if kind in _NOUNS else "it"
 
     def _coordinated(
         self, paths: Sequence[Path], called: Mapping[int, str], joined: str
@@ -214,20 +259,21 @@ class English(Wording):
         return {**called, paths[0].seed: both}
 
     @staticmethod
-    def _of_two(who: str, those: str, such: str, one: Clause, two: Clause, *, denied: bool) -> str:
+    def _of_two(noun: Noun, one: Clause, two: Clause, comma: str, *, denied: bool) -> str:
         if not denied and one.is_subject and not two.is_subject:
             one, two = two, one
         if not one.is_subject:
-            return f"{who} {one.asked} {such} {two.denied if denied else two.says}?"
+            return f"{noun.who} {one.asked} {noun.that} {two.denied if denied else two.says}?"
         if two.is_subject:
-            return f"{who} {one.says} but {two.denied}?" if denied else f"{who} {one.says} and {two.says}?"
-        return f"{who} {one.says}, other than the {those} {such} {two.says}?"
+            joined = f"but {two.denied}" if denied else f"and {two.says}"
+            return f"{noun.who} {one.says}{comma} {joined}?"
+        return f"{noun.who} {one.says}, other than the {noun.many} {noun.that} {two.says}?"
 
-    def _most(self, by: RelationStep, kind: Kind, other: bool) -> str:
+    def _most(self, by: RelationStep, noun: Noun, other: bool) -> str:
         """`owns the most works`, `has the most things located in it`: counted is what `by` leads to."""
-        phrase, those, such = self._phrase(by, other), *_counted(self.kind(by))
-        words, forward = phrase.words, by.backward == phrase.swapped
-        it = "them" if kind == Kind.PERSON else "it"
+        phrase, counted = self._phrase(by, other), self.noun(by)
+        words, forward, those, such = phrase.words, by.backward == phrase.swapped, counted.many, counted.that
+        it = "them" if noun.one == "person" else "it"
         match phrase.form:
             case "noun" if forward:
                 return f"has the most {_plural(words)}"
@@ -254,17 +300,17 @@ class English(Wording):
         """What the last step starts from, as a noun phrase; `the` where it is one."""
         phrase, images = self.name(path.seed, called), self.index.images(path)
         for step, image in zip(path.steps[:-1], images[1:], strict=False):
-            phrase = self._noun(step, phrase, other, is_one=len(image) == 1)
+            phrase = self._noun(step, phrase, image, other)
         return phrase
 
-    def _noun(self, step: RelationStep, of: str, other: bool, *, is_one: bool) -> str:
-        phrase, kind = self._phrase(step, other), self.kind(step)
+    def _noun(self, step: RelationStep, of: str, image: Rows, other: bool) -> str:
+        phrase, noun, is_one = self._phrase(step, other), self.noun(step, image), len(image) == 1
         if phrase.form == "noun" and step.backward == phrase.swapped and not _is_plural(phrase.words):
             return f"{'the' if is_one else _article(phrase.words)} {phrase.words} of {of}"
         clause = self._stepped(step, of, other)
         if is_one:
-            return f"the {_ONE.get(kind, 'thing')} {_THAT.get(kind, 'that')} {clause.says}"
-        return f"{_SOME.get(kind, 'something that')} {clause.says}"
+            return f"the {noun.one} {noun.that} {clause.says}"
+        return f"{noun.some} {clause.says}"
 
     def _clause(self, path: Path, called: Mapping[int, str], other: bool) -> Clause:
         return self._stepped(path.steps[-1], self._inner(path, called, other), other)
@@ -298,7 +344,7 @@ class English(Wording):
         of_several = end.replace(" its ", " their ") if _is_plural(words) else f"{of} as their {words}"
         return Clause(True, f"has {end}", f"does not have {end}", f"have {of_several}")
 
-    def _asked(self, who: str, path: Path, called: Mapping[int, str], several: bool, other: bool) -> str:
+    def _asked(self, noun: Noun, path: Path, called: Mapping[int, str], several: bool, other: bool) -> str:
         """The question of one path; what would stand in the middle of a clause comes before it instead."""
         told = ""
         if len(path.steps) > 1 and not self._nests(path):
@@ -309,28 +355,31 @@ class English(Wording):
         phrase = self._phrase(step, other)
         if phrase.form == "noun" and step.backward == phrase.swapped:
             plural = several or _is_plural(phrase.words)
-            noun = f"the {_plural(phrase.words) if plural else phrase.words} of {of}"
+            role = f"the {_plural(phrase.words) if plural else phrase.words} of {of}"
             if other:
-                return f"{told}Name {noun}."
-            return f"{told}{who if who == 'Who' else 'What'} {'are' if plural else 'is'} {noun}?"
+                return f"{told}Name {role}."
+            return f"{told}{'Who' if noun.who == 'Who' else 'What'} {'are' if plural else 'is'} {role}?"
         clause = self._stepped(step, of, other)
         if other:
-            return f"{told}Name {_EVERY.get(self.kind(step), 'everything that')} {clause.says}."
+            return f"{told}Name {noun.every} {clause.says}."
         if clause.is_subject:
-            return f"{told}{who} {clause.says}?"
-        asked = clause.asked
-        if who == _WHO[Kind.PLACE] and asked.endswith((" in", " at")):
-            who, asked = "Where", asked[:-3]
-        return f"{told}{who} {asked}?"
+            return f"{told}{noun.who} {clause.says}?"
+        if noun.adverb and clause.asked.endswith(noun.said_by_adverb):
+            return f"{told}{noun.adverb} {clause.asked[:-3]}?"
+        return f"{told}{noun.who} {clause.asked}?"
 
     def _nests(self, path: Path) -> bool:
-        """Whether two steps make one clause that can be followed: what the first leads to stands at the end,
-        or is the subject of a plain verb (`What did the person who sent Baboon carry?`)."""
-        if len(path.steps) != 2:
+        """Whether the steps make one sentence that can be followed: what a step leads from stands at its end,
+        or, of two, is the subject of a plain verb (`What did the person who sent Baboon carry?`)."""
+        first, *middle, last = path.steps
+        if len(path.steps) > LONGEST_PATH or any(map(self._is_object, middle)):
             return False
-        first, last = path.steps
+        if any(map(self._ends_otherwise, path.steps[1:])):
+            return False
         if not self._is_object(last):
             return True
+        if middle:
+            return False
         phrase = self._phrase(last, False)
         return (
             phrase.form == "verb"
@@ -342,24 +391,40 @@ class English(Wording):
         phrase = self._phrase(step, False)
         return phrase.form != "noun" and step.backward == phrase.swapped
 
+    def _ends_otherwise(self, step: RelationStep) -> bool:
+        """Whether what it leads from stands in the middle: has Ann as its director."""
+        phrase = self._phrase(step, False)
+        return phrase.form == "noun" and step.backward != phrase.swapped
+
     def reads(self, drawn: Drawn) -> bool:
-        """Of two paths the first may take two steps only where both are one clause."""
-        formula = drawn.formula
-        if formula.operation not in ("and", "not") or len(formula.paths[0].steps) < 2:
+        """Whether it is one sentence, or two of a path of two steps; two conditions join where the second can
+        follow the first: `that is native to India`, not `that Anna is not involved in`, which nobody adds."""
+        if not super().reads(drawn):
+            return False
+        first, *others = drawn.formula.paths
+        if not self.is_long and len(first.steps) > 2 and not self._nests(first):
+            return False
+        if drawn.formula.operation not in ("and", "not"):
             return True
-        return not self._is_object(formula.paths[0].steps[-1])
+        one, two = first.steps[-1], others[0].steps[-1]
+        if len(first.steps) > 1 and (self._is_object(one) or self._ends_otherwise(one)):
+            return False
+        return not self._is_object(two) or one == two
 
     def _told(self, path: Path, called: Mapping[int, str], other: bool) -> tuple[str, str]:
         """All steps but the last as sentences, and what the last starts from: `A is published in a certain
         work. `, `that work`."""
-        sentences, of, nouns = [], self.name(path.seed, called), Counter[str]()
-        for step in path.steps[:-1]:
-            noun = _ONE.get(self.kind(step), "thing")
-            nouns[noun] += 1
-            new = _FIRST.get(noun, f"a {noun}") if nouns[noun] == 1 else f"{_NEW[nouns[noun]]} {noun}"
+        sentences, of = [], self.name(path.seed, called)
+        # Where the seed is `that person` already, whoever comes next is `a second person`.
+        nouns = Counter([of.removeprefix("that ")] if path.seed in called else [])
+        for step, image in zip(path.steps[:-1], self.index.images(path)[1:], strict=False):
+            noun = self.noun(step, image)
+            nouns[noun.one] += 1
+            new = noun.new if nouns[noun.one] == 1 else f"{_NEW[nouns[noun.one]]} {noun.one}"
             sentence = self._sentence(step, of, new, other)
-            sentences.append(f"{sentence[:1].upper()}{sentence[1:]}. ")
-            of = f"{_SAME[nouns[noun]]} {noun}"
+            is_ours = not sentence.startswith(self.name(path.seed, called)) or path.seed in called
+            sentences.append(f"{sentence[:1].upper() if is_ours else sentence[:1]}{sentence[1:]}. ")
+            of = f"{_SAME[nouns[noun.one]]} {noun.one}"
         return "".join(sentences), of
 
     def _sentence(self, step: RelationStep, of: str, new: str, other: bool) -> str:
@@ -373,30 +438,22 @@ class English(Wording):
 
 
 SCHEMA = 150  # relation types up to which they are a schema's, each a phrase that somebody chose
-_WHO = {Kind.PERSON: "Who", Kind.PLACE: "Which place", Kind.WORK: "Which work"}
-_MANY = {Kind.PERSON: "people", Kind.PLACE: "places", Kind.WORK: "works", Kind.GROUP: "groups"}
-_ONE = {Kind.PERSON: "person", Kind.PLACE: "place", Kind.WORK: "work", Kind.GROUP: "group"}
-_THAT = {Kind.PERSON: "who"}
-_SOME = {
-    Kind.PERSON: "someone who",
-    Kind.PLACE: "a place that",
-    Kind.WORK: "a work that",
-    Kind.GROUP: "a group that",
+_THING = Noun("thing", "things", "What")
+_NOUNS = {
+    Kind.PERSON: Noun("person", "people", "Who", "who"),
+    Kind.PLACE: Noun("place", "places", "Which place", adverb="Where"),
+    Kind.WORK: Noun("work", "works", "Which work"),
+    Kind.GROUP: Noun("group", "groups", "Which group"),
 }
-_EVERY = {Kind.PERSON: "everyone who", Kind.PLACE: "every place that", Kind.WORK: "every work that"}
-_IT = {
-    Kind.PERSON: "that person",
-    Kind.PLACE: "that place",
-    Kind.WORK: "that work",
-    Kind.GROUP: "that group",
-}
-_FIRST = {"person": "someone", "thing": "something"}
 _NEW = ("", "", "a second", "a third")
 _SAME = ("", "that", "the second", "the third")
 _MADE = table("""
     written directed painted composed sung performed created authored narrated illustrated invented discovered
     translated edited drawn designed born raised
     """)
+# What people alone make, and what happens to them alone.
+_MAKES = table("write direct paint compose sing author narrate illustrate invent translate")
+_LIVED = table("born married engaged buried educated widowed divorced baptised baptized")
 _PEOPLE = table("""
     actor actress author writer director producer composer singer screenwriter editor illustrator translator
     narrator inventor founder president king queen father mother parent child son daughter brother sister
@@ -429,10 +486,6 @@ def _is_plain(name: str, *, schema: bool) -> bool:
     if phrase.form == "noun" or inner[-1] not in _PREPOSITIONS:
         return False
     return inner[-1] == "of" or inner[-2:-1] == [] or inner[-2] in _PARTICIPLES or inner[-2].endswith("ed")
-
-
-def _counted(kind: Kind) -> tuple[str, str]:
-    return _MANY.get(kind, "things"), _THAT.get(kind, "that")
 
 
 def _is_plural(words: str) -> bool:

@@ -24,7 +24,7 @@ from tiny_graph_rag.gold.korean import Korean
 from tiny_graph_rag.gold.references import Reference
 from tiny_graph_rag.gold.shapes import LONGEST_CHAIN, SHAPES, Drawn, Sampler
 from tiny_graph_rag.gold.variants import VARIANTS, QuestionVariant, variant
-from tiny_graph_rag.gold.wording import Wording
+from tiny_graph_rag.gold.wording import LONGEST_PATH, Wording
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
@@ -247,9 +247,11 @@ class _Maker:
     def of(cls, graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> _Maker:
         index, chance = StepIndex.of(graph), random.Random(wanted.seed)
         language = wanted.language or language_of(graph)
-        wording = LANGUAGES[language](index, graph.vocabulary)
+        wording = LANGUAGES[language](index, graph.vocabulary, wanted.hops[0] >= LONGEST_PATH)
         says = np.array([wording.says(RelationStep(code)) for code in range(index.codes)], dtype=bool)
-        sampler = Sampler(index, says, names, chance, wanted.n, wanted.hops)
+        low, high = wanted.hops
+        hops = low, high if wording.is_long else min(high, LONGEST_PATH)
+        sampler = Sampler(index, says, names, chance, wanted.n, hops)
         return cls(graph, names, sampler, wording, chance)
 
     def unsaid(self) -> tuple[str, ...]:

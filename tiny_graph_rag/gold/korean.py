@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
-from tiny_graph_rag.gold.formulas import Path, RelationStep, type_name
+from tiny_graph_rag.gold.formulas import Path, RelationStep, Rows, type_name
 from tiny_graph_rag.gold.shapes import Drawn
-from tiny_graph_rag.gold.wording import Wording
+from tiny_graph_rag.gold.wording import NO_ENDS, Wording
 from tiny_graph_rag.language.function_words import table
-from tiny_graph_rag.language.kinds import Kind
+from tiny_graph_rag.language.kinds import Kind, singular
 from tiny_graph_rag.language.particles import RIEUL, final_consonant
 from tiny_graph_rag.language.words import words_of_name
 
@@ -233,9 +233,19 @@ _END = re.compile("~(으로|[이을과](?= ))?")
 _HEAD = re.compile(r"\{(\w+)\}")
 _HEADS = {Kind.PERSON: "사람", Kind.PLACE: "곳", Kind.WORK: "작품"}
 _KIND_OF_HEAD = {head: kind for kind, head in _HEADS.items()}
+_TYPES = {
+    "animal": "동물", "plant": "식물", "event": "사건", "organization": "단체", "organisation": "단체",
+    "group": "집단", "company": "회사", "family": "집안", "city": "도시", "town": "도시", "country": "나라",
+    "village": "마을", "river": "강", "mountain": "산", "building": "건물", "film": "영화", "movie": "영화",
+    "book": "책", "novel": "소설", "song": "노래", "album": "음반", "poem": "시", "magazine": "잡지",
+    "newspaper": "신문", "school": "학교", "university": "대학", "food": "음식", "weapon": "무기",
+    "tool": "도구", "product": "제품", "award": "상", "language": "언어", "genre": "갈래", "disease": "병",
+    "technology": "기술",
+}  # fmt: skip
 _ASKED = {Kind.PERSON: "누구", Kind.PLACE: "어디"}
-_ASKED_OF_HEAD = {" 곳": "어디", " 사람": "누구", " 해": "언제"}
+_ASKED_OF_HEAD = {" 곳": "어디", " 사람": "누구", " 해": "언제", " 때": "언제"}
 _COUNTED = {Kind.PERSON: "몇 명", Kind.PLACE: "몇 곳", Kind.WORK: "몇 편"}
+_COUNTED_NOUNS = {"책": "몇 권", "동물": "몇 마리", **dict.fromkeys(table("회사 단체 학교 대학"), "몇 곳")}
 _PRONOUNS = {Kind.PERSON: "그 사람", Kind.PLACE: "그곳", Kind.WORK: "그 작품"}
 _MIEUM, _RIEUL_MIEUM = 16, 10  # finals as `final_consonant` numbers them
 # Nouns that are verbs with 하다, of what was done once and of what goes on.
@@ -291,9 +301,11 @@ class Korean(Wording):
 
     def question(self, drawn: Drawn, called: Mapping[int, str], *, other: bool = False) -> str:
         formula, paths = drawn.formula, drawn.formula.paths
-        kind = self.kind(paths[0].steps[-1], drawn)
-        who, head = _ASKED.get(kind, "무엇"), _HEADS.get(kind, "것")
-        said = [self._said(path, called, kind, other) for path in paths]
+        last, answers = paths[0].steps[-1], drawn.found.answers
+        kind, noun = self.kind(last, answers), "때" if self.asks_when(drawn) else self._noun(last, answers)
+        head = noun or "것"
+        who = _ASKED.get(kind, "무엇")
+        said = [self._said(path, called, noun, other) for path in paths]
         ending: str | None = None
         match formula.operation:
             case "path":
@@ -303,15 +315,15 @@ class Korean(Wording):
             case "or":
                 either = self._named(paths[0].seed, called), self._named(paths[1].seed, called)
                 text = self._said(
-                    paths[0], {paths[0].seed: f"{with_particle(either[0], '이나')} {either[1]}"}, kind, other
+                    paths[0], {paths[0].seed: f"{with_particle(either[0], '이나')} {either[1]}"}, noun, other
                 )
             case "not":
                 text = f"{said[0]} 가운데 {with_particle(said[1], '이')} 아닌 {head}"
             case "count":
-                text, ending = said[0], f"은 모두 {_COUNTED.get(kind, '몇 가지')}인가?"
-                ending = f"이 모두 {_COUNTED.get(kind, '몇 가지')}인지 세어 줘." if other else ending
+                text, many = said[0], _COUNTED_NOUNS.get(noun) or _COUNTED.get(kind, "몇 가지")
+                ending = f"이 모두 {many}인지 세어 줘." if other else f"은 모두 {many}인가?"
             case _ if formula.by is not None:
-                most = self._seen(formula.by, "그것", self.kind(formula.by), other)
+                most = self._seen(formula.by, "그것", self._noun(formula.by), other)
                 most = most.removeprefix("그것이 ").replace("그것", _PRONOUNS.get(kind, "그것"))
                 text = f"{said[0]} 가운데 {with_particle(most, '이')} 가장 많은 {head}"
             case _:
@@ -328,11 +340,26 @@ class Korean(Wording):
     def pronoun(self, kind: Kind) -> str:
         return _PRONOUNS.get(kind, "그것")
 
-    def _said(self, path: Path, called: Mapping[int, str], kind: Kind, other: bool) -> str:
+    def _said(self, path: Path, called: Mapping[int, str], head: str, other: bool) -> str:
         phrase = self._named(path.seed, called)
-        for place, step in enumerate(path.steps, start=1):
-            phrase = self._seen(step, phrase, kind if place == len(path.steps) else self.kind(step), other)
-        return phrase
+        for step, image in zip(path.steps[:-1], self.index.images(path)[1:], strict=False):
+            phrase = self._seen(step, phrase, self._noun(step, image), other)
+        return self._seen(path.steps[-1], phrase, head, other)
+
+    def _noun(self, step: RelationStep, ends: Rows = NO_ENDS) -> str:
+        """What the step leads to is called, "" where nothing is known of it."""
+        kind, word = self.kind(step, ends), self.type_word(step, ends)
+        named = word if word and not word.isascii() else _TYPES.get(singular(word), "")
+        if kind in (Kind.PERSON, Kind.UNKNOWN) or not named:
+            return _HEADS.get(kind, "" if kind == Kind.UNKNOWN else "것")
+        return named
+
+    def reads(self, drawn: Drawn) -> bool:
+        """Whether nothing but a name stands before ~인: nobody follows 배우자가 몽운사에 속한 사람인 사람."""
+        if not super().reads(drawn):
+            return False
+        later = [step for path in drawn.formula.paths for step in path.steps[1:]]
+        return all(" ~인" not in (self._pair(step) or ("", ""))[step.backward] for step in later)
 
     def _named(self, entity: int, called: Mapping[int, str]) -> str:
         name = self.name(entity, called)
@@ -351,18 +378,14 @@ class Korean(Wording):
         head = None if pair is None else _HEAD.search(pair[step.backward])
         return _KIND_OF_HEAD.get(head[1], Kind.UNKNOWN) if head is not None else Kind.UNKNOWN
 
-    def _seen(self, step: RelationStep, of: str, kind: Kind, other: bool) -> str:
-        """What one step leads to from `of`, as a noun phrase."""
+    def _seen(self, step: RelationStep, of: str, noun: str, other: bool) -> str:
+        """What one step leads to from `of`, as a noun phrase. noun: what it is called, "" where unknown."""
         pair = self._pair(step, other)
         assert pair is not None  # no step is drawn that there are no words for
         template = pair[step.backward]
-        template = _HEAD.sub(lambda found: _HEADS.get(kind, _general(found[1], kind)), template)
+        # Of what nobody knows the phrase's own noun serves, but for a person.
+        template = _HEAD.sub(lambda head: noun or ("것" if head[1] == "사람" else head[1]), template)
         return _END.sub(lambda found: with_particle(of, found[1] or ""), template, count=1)
-
-
-def _general(head: str, kind: Kind) -> str:
-    """The head that a phrase brings, but no person or place where something else is known to stand."""
-    return head if kind == Kind.UNKNOWN and head != "사람" else "것"
 
 
 @lru_cache(1 << 14)

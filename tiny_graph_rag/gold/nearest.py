@@ -7,6 +7,7 @@ letter, Hangul taken apart, so that 점숭 is nearer to 점순 than to 점례.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -22,6 +23,7 @@ from tiny_graph_rag.language.folding import fold, nfd
 SHORTLIST = 40  # names compared letter by letter: the trigrams' best
 LEAST = 0.5  # likeness below which a name is no help
 TRIGRAMS = 1 << 24
+SEPARATORS = re.compile("[,/&+、，·]")  # what people write between names, besides the `;` that a table wants
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,13 @@ class Near:
     name: str
     entity: int
     likeness: float
+
+
+def joined_names(name: str, nearest: Iterable[str]) -> list[str]:
+    """The names that a missing name was put together of, such as "Anna, Ben"; empty where at most one of its
+    parts is among the names `nearest` to it."""
+    parts = [part.strip() for part in SEPARATORS.split(name)]
+    return parts if len(set(parts) & set(nearest)) > 1 else []
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from tiny_graph_rag.gold.formulas import Formula, FormulaAnswers, Path, RelationStep, StepIndex
 from tiny_graph_rag.graph.bfs import BreadthFirst, worth_searching
 from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.language.function_words import table
+from tiny_graph_rag.language.words import words_of_name
 
 SHAPES = (
     "single", "chain", "intersection", "union", "comparison", "count", "negation", "no-answer", "hub", "rare",
@@ -38,6 +40,11 @@ GIVEN_UP = 60  # failed draws after which a relation type that gave nothing coun
 TRIED_STEPS = 4  # steps onward looked at, the least used of which is taken
 HUB_SHARE, RARE_SHARE = 0.02, 0.25  # of the entities with two neighbours or more: most and fewest relations
 SEED_SHARE, ANSWER_SHARE = 0.02, 0.05  # of the questions that may name, or want, one entity
+# Numbers that only name things, or say where they stand: nobody asks for the highest.
+_NO_QUANTITIES = table("""
+    id ids index idx no nr number code key hash community cluster component partition group label class level
+    line lineno row column page chunk token offset start end position x y z lat lon latitude longitude degree
+    """)
 FAIR = 2  # times its fair share that a relation may be used
 
 
@@ -368,6 +375,7 @@ class Sampler:
         if not 2 <= len(image) <= MOST_ANSWERS:
             return None
         shared = set.intersection(*(set(self.index.numbers(entity)) for entity in image.tolist()))
+        shared = {name for name in shared if not _NO_QUANTITIES.intersection(words_of_name(name)[-1:])}
         if shared and self.chance.random() < 0.5:
             return Formula("most", (path,), None, sorted(shared)[self._pick(len(shared))])
         longer = self._onward(path)

@@ -302,13 +302,14 @@ def _several(values: int | Iterable[int]) -> tuple[int, ...]:
 
 def figures_of(documents: Sequence[Document]) -> dict[str, Figure]:
     """Name → picture, without the names of the documents in front."""
+    from tiny_graph_rag.report.document import joint_name
     from tiny_graph_rag.report.plots import drawn_figures
 
     found = drawn_figures(documents)
     ahead = sorted({f"{document.name}-" for document in documents}, key=len, reverse=True)
     several = len([document for document in documents if document.has_questions]) > 1
     if several:  # each result's own pictures are those of `Result.figures`
-        many = f"{documents[0].name}-and-{len(documents) - 1}-more-"
+        many = f"{joint_name(documents)}-"
         return {name.removeprefix(many): figure for name, figure in found.items() if name.startswith(many)}
     return {name.removeprefix(ahead[0]): figure for name, figure in found.items()}
 

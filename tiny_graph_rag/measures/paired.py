@@ -86,9 +86,7 @@ def interval(differences: Differences, *, span: float = 1.0, groups: Groups | No
             high = mean + math.hypot(high - mean, unseen)
     low, high = min(low, mean - seldom * abs(mean)), max(high, mean + seldom * abs(mean))
     won, given_up = (float(np.clip(sign * values, 0, None).mean()) for sign in (1, -1))
-    reach = _reach(values, span)
-    typical = float(np.median(np.abs(values[values != 0])))
-    room = seldom * reach * (1 - min(typical / reach, 1.0) ** 2)
+    room = _room(values, span)
     if few_lose:
         low = min(low, mean - max(0.0, room - given_up))
     if few_win:
@@ -101,6 +99,13 @@ def interval(differences: Differences, *, span: float = 1.0, groups: Groups | No
 def _reach(values: Differences, span: float) -> float:
     """The largest possible difference; of a measure without bounds the largest that was seen."""
     return span if math.isfinite(span) else float(np.abs(values).max())
+
+
+def _room(values: Differences, span: float) -> float:
+    """What rare large differences may add to the mean unseen: the less, the larger the typical move."""
+    reach = _reach(values, span)
+    typical = float(np.median(np.abs(values[values != 0])))
+    return wilson(0, len(values))[1] * reach * (1 - min(typical / reach, 1.0) ** 2)
 
 
 def _against(values: Differences, sign: int) -> int:
@@ -205,9 +210,10 @@ def _extreme(moved: Differences, least: float, random: np.random.Generator, draw
     return extreme
 
 
-def smallest_shown(differences: Differences, groups: Groups | None = None) -> float:
+def smallest_shown(differences: Differences, *, span: float = 1.0, groups: Groups | None = None) -> float:
     """The true mean difference that a test at .05 shows in four of five such samples, given their spread:
-    (z at .975 + z at .8) standard errors. NaN where nothing moved or with fewer than two questions.
+    (z at .975 + z at .8) standard errors. Where few go the other way, no less than what `unseen_p` and
+    `interval` ask for. NaN where nothing moved or with fewer than two questions.
 
     Source: Cohen, Statistical Power Analysis (1988).
     """
@@ -215,8 +221,16 @@ def smallest_shown(differences: Differences, groups: Groups | None = None) -> fl
     n = len(values)
     if n < 2 or not (np.abs(values) > EQUAL).any():
         return math.nan
-    half = _student_half(values, weight, float(np.average(values, weights=weight)))
-    return half / student(n - 1) * (student(n - 1) + Z_POWER)
+    mean = float(np.average(values, weights=weight))
+    half = _student_half(values, weight, mean)
+    error = half / student(n - 1)
+    smallest = half + Z_POWER * error
+    sign = 1 if mean > 0 else -1
+    won = float(np.clip(sign * values, 0, None).mean())
+    if won and _few_against(values, sign):
+        unseen = max(-math.log(0.05) / n * _reach(values, span), _room(values, span))
+        smallest = max(smallest, unseen * (1 + Z_POWER * error / won))
+    return smallest
 
 
 def added_by_group(differences: Differences, groups: Groups | None) -> Differences:

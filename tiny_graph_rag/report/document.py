@@ -37,9 +37,12 @@ class Document:
 
 
 def joint_name(documents: Sequence[Document]) -> str:
-    """What a report of them all is called."""
-    first, *others = documents
-    return f"{first.name}-and-{len(others)}-more" if others else first.name
+    """What a report of all of them is called: the first one's name, and how many more results there are."""
+    results = [document for document in documents if document.has_questions]
+    counted = results if len(results) > 1 else documents
+    if len(counted) == 1:
+        return counted[0].name
+    return f"{counted[0].name.removesuffix('-results')}-and-{len(counted) - 1}-more"
 
 
 def read_document(path: Path) -> Document:

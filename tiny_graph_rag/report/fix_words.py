@@ -90,8 +90,16 @@ def batches(content: Json) -> Iterator[Row]:
             ),
             gain(batch),
             control(batch),
-            "; ".join(named[:2]) + more,
+            " · ".join(part for part in (*effects(batch), "; ".join(named[:2]) + more) if part),
         )
+
+
+def effects(batch: Json) -> Iterator[str]:
+    """How many questions a batch moves up and down, and what it does where seeds are left out as well."""
+    if batch.get("won") or batch.get("lost"):
+        yield t("{won} better, {lost} worse", won=batch.get("won", 0), lost=batch.get("lost", 0))
+    if batch.get("without_seeds") is not None:
+        yield t("together with --exclude-seeds {gain}", gain=f"{batch['without_seeds']:+.3f}")
 
 
 def judged_entries(content: Json) -> Iterator[tuple[str, Json]]:

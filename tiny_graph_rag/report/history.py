@@ -35,6 +35,7 @@ class Past:
     at: datetime
     label: str
     graph: str
+    patch: str
     dataset: str
     dataset_sha256: str
     selection: Selection
@@ -109,17 +110,23 @@ def _selection(found: Any) -> Selection:
 
 
 def differing(rows: Sequence[Past]) -> list[dict[str, Any]]:
-    """Of each result the settings that are not the same in all of them; the graph's name among them."""
+    """Of each result the settings that are not the same in all of them; the graph's name and the patch among
+    them."""
     names = dict.fromkeys(name for row in rows for name in row.settings or ())
     default = {name: find_setting(name).default for name in names}
     own = [
-        ({"graph": row.graph} if row.graph else {}) | ({} if row.settings is None else default | row.settings)
+        ({"graph": row.graph} if row.graph else {})
+        | ({} if row.settings is None else {"patch": row.patch or None} | default | row.settings)
         for row in rows
     ]
     for row, mine in zip(rows, own, strict=True):
         if not row.walks:
             mine.pop("hops", None)
-    moving = [name for name in ("graph", *names) if len({repr(row[name]) for row in own if name in row}) > 1]
+    moving = [
+        name
+        for name in ("graph", "patch", *names)
+        if len({repr(row[name]) for row in own if name in row}) > 1
+    ]
     return [{name: row[name] for name in moving if name in row} for row in own]
 
 
@@ -156,7 +163,7 @@ _SUMMARY: Any = part(
 _PAST: Any = part(
     Results,
     *("kind", "summary"),
-    **{"made": None, "graph": None, "dataset": None, "config": None},
+    **{"made": None, "graph": None, "dataset": None, "config": None, "patch": None},
     types={
         "summary": _SUMMARY,
         "graph": part(File, name=None),
@@ -179,6 +186,7 @@ def past_of(path: Path) -> Past:
         at=at if at.tzinfo else at.replace(tzinfo=UTC),
         label=made.label or "",
         graph=(found.graph and found.graph.name) or "",
+        patch=(found.patch and found.patch.name) or "",
         dataset=(found.dataset and found.dataset.name) or "",
         dataset_sha256=(found.dataset and found.dataset.sha256) or "",
         selection=_selection(found.dataset and found.dataset.selection),

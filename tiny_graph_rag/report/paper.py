@@ -25,9 +25,10 @@ DAGGER = "†"
 
 @report("paper", "one table of systems and measures, LaTeX and Markdown")
 def paper(documents: Sequence[Document]) -> Files:
-    """One table of all results that can be compared, every pair tested.
+    """One table of all results that can be compared, every pair tested; their comparison file adds
+    nothing to it.
 
-    Results of different questions, sweeps and comparisons have a table each.
+    Otherwise results, sweeps and comparisons have a table each.
     """
     results = [document for document in documents if document.has_questions]
     found = Systems.of(results)
@@ -36,7 +37,7 @@ def paper(documents: Sequence[Document]) -> Files:
     for document in documents:
         if document.kind == "sweep":
             yield from _files(document.name, sweep_table(document.content))
-        elif document.kind == "comparison":
+        elif document.kind == "comparison" and found is None:
             yield from _files(document.name, _of_comparison(document.content))
         elif document.has_questions and found is None:
             yield from _files(document.name, _of_one(document))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from os import cpu_count
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ from tiny_graph_rag.retrieval.query import Reader, Reading, TextWords
 from tiny_graph_rag.retrieval.search import Trail
 from tiny_graph_rag.retrieval.text_scores import TextScores
 from tiny_graph_rag.retrieval.typed_adjacency import Runs
-from tiny_graph_rag.run import NO_STEP, Cut, Run
+from tiny_graph_rag.run import Cut, Run
 
 if TYPE_CHECKING:  # loaded where it is asked for
     from tiny_graph_rag.retrieval.dense import Nearness
@@ -52,24 +52,24 @@ STEPS_A_QUESTION = 20_000  # innermost iterations on a graph that is large enoug
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """One question's entities, best first. parts: (entities, 5), the costs in millionths; ties: the part of
-    the score below them; paths: (entities, hops) relations from the seed, filled up with NO_STEP. cut: where
-    a limit ended a walk early."""
+    """One question's entities, best first. cut: where a limit ended a walk early. parts: (entities, 5), the
+    costs in millionths; ties: the part of the score below them; hops: of the path shown, 0 of a seed; paths:
+    (entities, hops) relations from the seed, filled up with NO_STEP."""
 
+    cut: Cut | None
     entities: NDArray[np.int32]
     parts: Column
     ties: Column
+    hops: NDArray[np.int32]
     paths: NDArray[np.int32]
-    cut: Cut | None = None
 
     @property
-    def hops(self) -> NDArray[np.int32]:
-        """Of the path shown: 0 of a seed."""
-        hops: NDArray[np.int32] = (self.paths != NO_STEP).sum(axis=1, dtype=np.int32)
-        return hops
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        return self.entities, self.parts, self.ties, self.hops, self.paths
 
-    def of(self, rows: NDArray[np.int64]) -> Ranked:
-        return Ranked(self.entities[rows], self.parts[rows], self.ties[rows], self.paths[rows], self.cut)
+    def of(self, rows: NDArray[Any]) -> Ranked:
+        """rows: places, or a mask."""
+        return Ranked(self.cut, *(column[rows] for column in self.columns))
 
 
 @retriever("bfs", "paths from the seeds, ranked by their lowest cost")
@@ -118,8 +118,7 @@ class BfsRetriever(Retriever):
         if of_a_bit and most < candidates:  # texts may bring any of them to the front
             reached = self._reached(named, text, reading, referred, candidates, thread, fast)
             of_a_bit = self._of_a_bit(reached)  # a limit may have ended this longer search earlier
-        kept = self._returned(reached.entities, question)
-        reached = reached.of(np.flatnonzero(kept))
+        reached = self._returned(reached, question)
         if self.texts is not None and of_a_bit and len(reached.entities):
             weights = self.costs.weights
             own, neighbour, pagerank = self.texts.of(
@@ -155,18 +154,16 @@ class BfsRetriever(Retriever):
         walker, walks = self._walker(thread, fast, min(most, len(self.graph))), []
         if named:
             walk = self._walked(walker, named, reading, 0)
-            walk.parts[found_in(referred, walk.entities), 1] += round(self.ranking.referred * UNIT)
+            if len(referred):
+                walk.parts[found_in(referred, walk.entities), 1] += round(self.ranking.referred * UNIT)
             walks.append(walk)
         if text:
             walks.append(self._walked_from_text(walker, text, reading, self.costs.link(len(named))))
-        if not walks:
-            return _nothing(self.settings.hops)
+        if len(walks) < 2:
+            return walks[0] if walks else _nothing(self.settings.hops)
         every = Ranked(
-            np.concatenate([walk.entities for walk in walks]),
-            np.concatenate([walk.parts for walk in walks]),
-            np.concatenate([walk.ties for walk in walks]),
-            np.concatenate([walk.paths for walk in walks]),
             next((walk.cut for walk in walks if walk.cut), None),
+            *map(np.concatenate, zip(*(walk.columns for walk in walks), strict=True)),
         )
         order = np.lexsort((every.ties, every.parts.sum(axis=1), every.entities))
         return every.of(order[begins(every.entities[order])])
@@ -187,25 +184,24 @@ class BfsRetriever(Retriever):
         self, walker: CheapestWalks, mentions: Sequence[WeighedMention], reading: Reading, link: int
     ) -> Ranked:
         found = walker.rank(mentions, reading)
-        hops = (found.walks != NO_STEP).sum(axis=1)
         parts = np.zeros((len(found.entities), 5), dtype=np.int64)
         parts[:, 0] = link
-        parts[:, 1] = self.costs.path(found.keys >> search_fast.TIE_BITS, hops)
-        return Ranked(found.entities, parts, found.keys & TIES, found.walks, found.cut)
+        parts[:, 1] = self.costs.path(found.keys >> search_fast.TIE_BITS, found.hops)
+        return Ranked(found.cut, found.entities, parts, found.keys & TIES, found.hops, found.walks)
 
     def _of_a_bit(self, reached: Ranked) -> int:
         if self.texts is None or not len(reached.entities):
             return 0
         return self.costs.of_a_bit(reached.parts.sum(axis=1), reached.hops)
 
-    def _returned(self, entities: NDArray[np.int32], question: LinkedQuestion) -> NDArray[np.bool_]:
-        kept = np.ones(len(entities), dtype=bool)
+    def _returned(self, reached: Ranked, question: LinkedQuestion) -> Ranked:
+        """What of it the settings let through."""
         if self.filters.returned is not None:
-            kept &= self.filters.returned[entities]
+            reached = reached.of(self.filters.returned[reached.entities])
         if self.settings.exclude_seeds:
             named = np.array(sorted({seed.entity for seed in question.named}), dtype=np.int64)
-            kept &= ~found_in(named, entities)
-        return kept
+            reached = reached.of(~found_in(named, reached.entities))
+        return reached
 
     def _walker(self, thread: int, fast: bool, depth: int) -> CheapestWalks:
         key = thread, fast, depth
@@ -374,7 +370,6 @@ def mentions_of(seeds: Sequence[Seed]) -> list[WeighedMention]:
 
 
 def _nothing(hops: int) -> Ranked:
-    empty = np.zeros(0, dtype=np.int64)
-    return Ranked(
-        empty.astype(np.int32), np.zeros((0, 5), dtype=np.int64), empty, np.zeros((0, hops), dtype=np.int32)
-    )
+    none, nobody = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
+    parts, paths = np.zeros((0, 5), dtype=np.int64), np.zeros((0, hops), dtype=np.int32)
+    return Ranked(None, nobody, parts, none, nobody, paths)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,9 +28,9 @@ NO_LIMIT = 1 << 60
 COMPARED_UP_TO = 1 << 22  # relations whose weights are compared before the first question
 MOST_STATES = (1 << 30) - 1  # walks into them are numbered by an int32
 LAST_QUESTION = 1 << 30  # marks are int32; long before that they are wiped
-KEPT_QUERIES = 1 << 12
+KEPT_QUERIES = 1 << 10
 PATIENCE = 100_000  # relations that one question may look at before machine code is worth its start
-TABLES = "left", "weight", "least"  # of a Query
+TABLES = "left", "weight"  # of a Query, by mask
 
 
 T = TypeVar("T")
@@ -47,13 +46,13 @@ class WeighedMention:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ranked:
-    """One question's ranking. keys: cost in thousandths, then the tie part; masks: slots filled;
-    walks: (rows, hops) relations from a seed, filled up with NO_STEP. cut: where a limit ended the walks; it
-    is then the ranking of so many hops."""
+    """One question's ranking. keys: cost in thousandths, then the tie part; hops: of the walk shown; walks:
+    (rows, hops) relations from a seed, filled up with NO_STEP. cut: where a limit ended the walks; it is then
+    the ranking of so many hops."""
 
     entities: NDArray[np.int32]
     keys: NDArray[np.int64]
-    masks: NDArray[np.int64]
+    hops: NDArray[np.int32]
     walks: NDArray[np.int32]
     cut: Cut | None = None
 
@@ -99,7 +98,6 @@ class CheapestWalks:
         # Read one by one, whole numbers of a memoryview are quicker than numpy's.
         self._graph_read, self._evidence_read = _readable(self._graph), _readable(self._evidence)
         self._queries: dict[tuple[int, int], _Asked] = {}
-        self._row = np.zeros(1, search_fast.ASKED)
         self._capacity = 0
 
     def rank(self, mentions: Sequence[WeighedMention], reading: Reading) -> Ranked:
@@ -119,13 +117,18 @@ class CheapestWalks:
         packed = _packed(mentions)
         most, hops, cut = max(self.most_states, 4 * len(packed.seeds) + self.depth), self.hops, None
         while True:
-            with self._asked(reading, hops) as asked:
-                try:
-                    return search(asked, packed, hops, most, cut)
-                except TooMuchError as limit:
-                    hops = max(0, min(hops, limit.deepest) - 1)
-                    name = "steps" if limit.looked else "states"
-                    cut = Cut(hops, f"max_{name}", getattr(self, f"most_{name}"))
+            asked = self._asked(reading, hops)
+            for column, rows, bit in asked.evidence:
+                self._evidence[column][rows] |= bit
+            try:
+                return search(asked, packed, hops, most, cut)
+            except TooMuchError as limit:
+                hops = max(0, min(hops, limit.deepest) - 1)
+                name = "steps" if limit.looked else "states"
+                cut = Cut(hops, f"max_{name}", getattr(self, f"most_{name}"))
+            finally:
+                for column, rows, _ in asked.evidence:
+                    self._evidence[column][rows] = 0
 
     def _begun(self, asked: _Asked, mentions: Mentions, hops: int, most: int, cut: Cut | None) -> Ranked:
         """Interpreted, and from the beginning by machine code where a hub makes that long."""
@@ -150,7 +153,7 @@ class CheapestWalks:
         return Ranked(
             np.array([row.entity for row in rows], dtype=np.int32),
             np.array([row.key for row in rows], dtype=np.int64),
-            np.array([0 if row.shown is None else row.shown.mask for row in rows], dtype=np.int64),
+            np.array([row.steps for row in rows], dtype=np.int32),
             walks,
             cut,
         )
@@ -172,7 +175,6 @@ class CheapestWalks:
         least = 4 * len(mentions.seeds) + self.depth
         if self._capacity < least:
             self._room(max(least, FIRST_STATES), most)
-        asked.write(self._row)
         while True:
             memory, clock = self._memory, self._memory.clock[0]
             clock["question"] += 1
@@ -181,42 +183,32 @@ class CheapestWalks:
                 clock["question"] = 1
             clock["most"] = self.most_steps
             rank, describe = compiled_search()
-            rows = rank(self._graph, self._row, self._evidence, columns, memory, hops, self.depth)
+            rows = rank(self._graph, asked.row, self._evidence, columns, memory, hops, self.depth)
             if rows != search_fast.OVERFLOW:
                 break
-            if not clock["full"]:
-                looked = clock["looked"] > self.most_steps
-                if looked or self._capacity >= most:
-                    raise TooMuchError(looked=looked, deepest=int(clock["deepest"]))
+            looked = bool(clock["full"] == search_fast.TOO_LONG)
+            if looked or (clock["full"] == search_fast.NO_ROW and self._capacity >= most):
+                raise TooMuchError(looked=looked, deepest=int(clock["deepest"]))
             self._room(4 * self._capacity, most)
         keys, shown = memory.keys[:rows], memory.shown[:rows]
         if rows > self.depth:
             best = np.flatnonzero(keys <= np.partition(keys, self.depth - 1)[self.depth - 1])
             keys, shown = keys[best], shown[best]
-        entities, masks = np.zeros(len(shown), np.int32), np.zeros(len(shown), np.int64)
+        entities, steps = np.zeros(len(shown), np.int32), np.zeros(len(shown), np.int32)
         walks = np.full((len(shown), self.hops), NO_STEP, np.int32)
-        describe(self._graph, memory, shown, entities, masks, walks)
-        steps = (walks != NO_STEP).sum(axis=1)
+        describe(self._graph, memory, shown, entities, steps, walks)
         order = np.lexsort((self._graph.name_rank[entities], steps, keys))[: self.depth]
-        return Ranked(entities[order], keys[order], masks[order], walks[order], cut)
+        return Ranked(entities[order], keys[order], steps[order], walks[order], cut)
 
-    @contextmanager
-    def _asked(self, reading: Reading, hops: int) -> Iterator[_Asked]:
-        """The reading as the search takes it, kept while questions repeat it; meanwhile its evidence stands
-        in the columns that the search reads."""
+    def _asked(self, reading: Reading, hops: int) -> _Asked:
+        """The reading as the search takes it, kept while questions repeat it."""
         asked = self._queries.get((id(reading), hops))
         if asked is None or asked.reading is not reading:
             if len(self._queries) >= KEPT_QUERIES:
                 self._queries.clear()
             asked = _Asked.of(reading, self.prices, hops, exclude_seeds=self.exclude_seeds)
             self._queries[id(reading), hops] = asked
-        for column, rows, bit in asked.evidence:
-            self._evidence[column][rows] |= bit
-        try:
-            yield asked
-        finally:
-            for column, rows, _ in asked.evidence:
-                self._evidence[column][rows] = 0
+        return asked
 
     def _room(self, wanted: int, most: int) -> None:
         """Memory for so many states and answers, at most `most`, and for what is put on the agenda."""
@@ -296,25 +288,32 @@ def compiled_search() -> tuple[Callable[..., int], Callable[..., int]]:
     return next(made), next(made)
 
 
-@dataclass(slots=True)
+@dataclass
 class _Asked:
-    """A reading as the search takes it. tables: those of `query` as the compiled search does; evidence:
-    (column of Evidence, rows, bit of the slot that they fill)."""
+    """A reading as the search takes it. evidence: (column of Evidence, rows, bit of the slot that they
+    fill)."""
 
     reading: Reading
+    hops: int
     query: Query
     price: Prices
-    tables: dict[str, NDArray[np.int32]]
     evidence: list[tuple[int, NDArray[np.int64], int]]
 
-    def write(self, rows: NDArray[Any]) -> None:
-        """To a row of search_fast.ASKED, of which a question reads no more than it has masks and hops."""
-        row = rows[0]
-        for name, table in self.tables.items():
-            row[name][tuple(slice(length) for length in table.shape)] = table
+    @cached_property
+    def row(self) -> NDArray[Any]:
+        """Query and prices as one row of search_fast.ASKED."""
+        rows = np.zeros(1, search_fast.ASKED)
         for name, value in (self.query._asdict() | self.price._asdict()).items():
-            if name not in TABLES:
-                row[name] = value
+            if name == "least":
+                least = np.array(value, np.int32).reshape(self.hops, len(self.query.left))[
+                    : search_fast.MOST_SLOTS + 1
+                ]
+                rows[0][name][: least.shape[0], : least.shape[1]] = least
+            elif name in TABLES:
+                rows[0][name][: len(value)] = value
+            else:
+                rows[0][name] = value
+        return rows
 
     @classmethod
     def of(cls, reading: Reading, prices: Prices, hops: int, *, exclude_seeds: bool) -> _Asked:
@@ -341,10 +340,7 @@ class _Asked:
             ):
                 if len(rows):
                     evidence.append((column, np.fromiter(rows, np.int64, len(rows)), 1 << place))
-        tables = {name: np.array(getattr(query, name), np.int32) for name in TABLES}
-        least = tables["least"].reshape(hops, 1 << len(slots))
-        tables["least"] = least[: search_fast.MOST_SLOTS + 1]
-        return cls(reading, query, price, tables, evidence)
+        return cls(reading, hops, query, price, evidence)
 
 
 @lru_cache(KEPT_QUERIES)

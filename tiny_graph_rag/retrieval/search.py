@@ -16,17 +16,14 @@ relations, any number of threads, compiled (search_fast.py) or not.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import NamedTuple
 
 from tiny_graph_rag.retrieval.search_fast import (
-    ANSWER,
     EITHER,
     FAR,
-    GO_ON,
-    LEAVE,
     LOOK_AGAIN,
     NOT_CROSSED,
     NOT_RETURNED,
@@ -45,9 +42,11 @@ from tiny_graph_rag.retrieval.search_fast import (
     told,
 )  # fmt: skip
 
-NO_KIND = -2  # of a step before the first
-SILENT = -1  # instead of a run: all runs that nothing in the question speaks for
+NO_KIND, NO_RELATION = -2, -1  # of a step before the first
 FIRST, SECOND = 0, 1  # walk into a state
+# bound, (whether its ends are answers, which ends, slots that its kind speaks for, cost, slots filled)
+Offer = tuple[int, tuple[bool, int, int, int, int]]
+Way = tuple[int, int, bool, int, int, int, int]  # a run, its kind, and as an Offer has it
 
 
 class TooMuchError(Exception):
@@ -163,8 +162,8 @@ class Search:
         self.looked = self.answer_count = self.deepest = 0
         self.count = len(mentions.pointers) - 1
         self.seeds = set(mentions.seeds)
-        self.agenda: dict[tuple[int, int, int], list[tuple[State, int, int]]] = {}
-        self.keys: list[tuple[int, int, int]] = []
+        self.agenda: dict[tuple[int, int, bool], list[tuple[State, int, Sequence[Way]]]] = {}
+        self.keys: list[tuple[int, int, bool]] = []
         self.states: dict[tuple[int, int, int, int], State] = {}
         self.states_at: dict[tuple[int, int], list[State]] = defaultdict(list)
         self.answers: dict[int, dict[int, Answer]] = defaultdict(dict)
@@ -176,24 +175,24 @@ class Search:
             for place in range(pointers[mention], pointers[mention + 1]):
                 state = self._state(seeds[place], mention, 0, 0)
                 if not state.walks:
-                    state.walks.append(Walk(0, masses[place], (0, -1), -1, NO_KIND, None, state))
+                    state.walks.append(Walk(0, masses[place], (0, -1), NO_RELATION, NO_KIND, None, state))
                     if self.hops:
-                        self._put(0, LEAVE, state, FIRST)
+                        self._put(0, state, FIRST)
         # Another mention may fill everything that this one leaves empty.
         slack = self.query.left[0] + self.price.off_focus + self.price.off_head if self.count > 1 else 0
         next_look, upto = 0, FAR
         while self.keys:
-            bound, steps, what = heappop(self.keys)
+            bound, steps, goes = heappop(self.keys)
             if bound - slack > next_look:
                 next_look = bound - slack + LOOK_AGAIN
                 if self.answer_count >= self.depth and len(self._settled(bound - slack)) >= self.depth:
                     upto = bound - slack
                     break
-            for state, which, run in reversed(self.agenda.pop((bound, steps, what))):
-                if what == LEAVE:
+            for state, which, ways in reversed(self.agenda.pop((bound, steps, goes))):
+                if not goes:
                     self._leave(bound, state, which)
-                else:
-                    self._follow(what, state, which, run)
+                for way in ways:
+                    self._follow(state, which, way)
         return self._rows(upto)
 
     def _state(self, entity: int, mention: int, steps: int, mask: int) -> State:
@@ -206,8 +205,9 @@ class Search:
             self.states_at[entity, mention].append(state)
         return state
 
-    def _put(self, bound: int, what: int, state: State, which: int, run: int = 0) -> None:
-        key, item = (bound, state.steps, what), (state, which, run)
+    def _put(self, bound: int, state: State, which: int, ways: Sequence[Way] = ()) -> None:
+        """To be left, without ways; or left by these."""
+        key, item = (bound, state.steps, len(ways) > 0), (state, which, ways)
         if key in self.agenda:
             self.agenda[key].append(item)
         else:
@@ -220,8 +220,8 @@ class Search:
         return walk.cost + self.price.step + left
 
     def _leave(self, bound: int, state: State, which: int) -> None:
-        """Put the runs out of a state on the agenda, unless another state there explains as much for no
-        more."""
+        """Put the ways out of a state on the agenda by what they cost at least, unless another state there
+        explains as much for no more."""
         walks = state.walks
         if state.steps and bound != self._bound(state, walks[which]):
             return  # a cheaper walk came meanwhile
@@ -234,142 +234,117 @@ class Search:
             ):
                 return
         self.deepest = max(self.deepest, state.steps + 1)
-        graph = self.graph
+        graph, types = self.graph, self.evidence.types
         first, last = graph.run_ptr[state.entity], graph.run_ptr[state.entity + 1]
-        kinds = graph.kind[first:last].tolist()
-        if which == SECOND:
-            back = walks[FIRST].kind ^ 1
-            if back in kinds:
-                self._propose(state, which, first + kinds.index(back), back)
-            return
-        silent = NO_KIND
-        for run, kind in enumerate(kinds, first):
-            if self.evidence.types[kind >> 1]:
-                self._propose(state, which, run, kind)
-            else:
-                silent = kind
-        if silent != NO_KIND:
-            self._propose(state, which, SILENT, silent)
+        ways: dict[int, list[Way]] = {}
+        silent: list[Offer] = []  # the same of all kinds that nothing in the question speaks for
+        for run, kind in enumerate(graph.kind[first:last].tolist(), first):
+            if which == SECOND and kind != walks[FIRST].kind ^ 1:
+                continue  # this walk only goes straight back
+            offers = silent
+            if types[kind >> 1]:
+                offers = self._offers(state, walks[which], kind)
+            elif not silent:
+                offers = silent = self._offers(state, walks[which], kind)
+            for least, offer in offers:
+                ways.setdefault(least, []).append((run, kind, *offer))
+        for least, together in ways.items():
+            self._put(least, state, which, together)
 
-    def _step(self, state: State, walk: Walk, kind: int) -> tuple[int, int, int]:
-        """Of a step of this kind: the slots that its type speaks for, the walk's cost then, and what is
-        filled."""
-        speaks = self.evidence.types[kind >> 1]
-        low = filled_by(kind, speaks, state.mask, walk.kind, self.query.back)
-        return speaks, walk.cost + step_price(kind, speaks, state.mask, low, self.price), state.mask | low
-
-    def _propose(self, state: State, which: int, run: int, kind: int) -> None:
-        """Put the answers at the ends of a run, and what goes on from them, on the agenda by what they cost
-        at least: apart from each other those whose texts fill slots."""
+    def _offers(self, state: State, walk: Walk, kind: int) -> list[Offer]:
+        """What a step of this kind may do: to end with an answer, or to go on; apart from each other at ends
+        whose texts fill slots and at those that don't."""
         query, price = self.query, self.price
-        speaks, cost, mask = self._step(state, state.walks[which], kind)
+        speaks = self.evidence.types[kind >> 1]
+        low = filled_by(kind, speaks, state.mask, walk.kind, query.back)
+        cost, mask = walk.cost + step_price(kind, speaks, state.mask, low, price), state.mask | low
         more, words = self.hops - state.steps - 1, query.words & ~mask
+        on_focus = not query.focus or query.focus & (speaks | query.words)
+        offers: list[Offer] = []
         for texts in (WITHOUT, WITH) if words else (EITHER,):
-            filled = words if texts == WITH else 0
-            bound = cost - told(filled, speaks, query.weight, price.unexplained)
-            on_focus = not query.focus or query.focus & (speaks | query.words)
-            ends = bound + query.left[mask | filled] + (0 if on_focus else price.off_focus)
-            self._put(ends, ANSWER | texts, state, which, run)
+            fills = words if texts == WITH else 0
+            bound = cost - told(fills, speaks, query.weight, price.unexplained)
+            ends = bound + query.left[mask | fills] + (0 if on_focus else price.off_focus)
+            offers.append((ends, (True, texts, speaks, cost, mask)))
             if more:
                 goes = bound + price.step + query.least[more * len(query.left) + mask]
-                self._put(goes, GO_ON | texts, state, which, run)
+                offers.append((goes, (False, texts, speaks, cost, mask)))
+        return offers
 
-    def _follow(self, what: int, state: State, which: int, run: int) -> None:
-        """Walk to the ends of a run, or of all silent ones."""
-        graph, evidence = self.graph, self.evidence
-        runs: Iterable[int] = (run,)
-        if run == SILENT:
-            runs = range(graph.run_ptr[state.entity], graph.run_ptr[state.entity + 1])
-        came_by = state.walks[FIRST].relation
-        for place in runs:
-            kind = graph.kind[place]
-            if run == SILENT and evidence.types[kind >> 1]:
-                continue
-            first, last = graph.run_start[place], graph.run_start[place + 1]
-            relations = graph.relations[first:last].tolist()
-            if which == SECOND:
-                if came_by not in relations:
-                    continue
-                first += relations.index(came_by)
-                last, relations = first + 1, [came_by]
-            self.looked += last - first
-            if self.looked > self.most_looked:
-                raise TooMuchError(looked=True, deepest=self.deepest)
-            self._ends(what, state, which, kind, first, graph.neighbours[first:last].tolist(), relations)
-
-    def _ends(
-        self,
-        what: int,
-        state: State,
-        which: int,
-        kind: int,
-        first: int,
-        neighbours: list[int],
-        relations: list[int],
-    ) -> None:
-        """Take the ends of a run, whose slots begin at `first`, as answers or as places to go on from."""
+    def _follow(self, state: State, which: int, way: Way) -> None:
+        """Take the ends of a run as answers or as places to go on from."""
+        run, kind, answers, texts, speaks, cost, filled = way
         graph, query, price, evidence = self.graph, self.query, self.price, self.evidence
         walk, came_by = state.walks[which], state.walks[FIRST].relation
-        speaks, cost, filled = self._step(state, walk, kind)
-        missing, texts = query.words & ~filled, what & (WITHOUT | WITH)
-        forbidden = NOT_RETURNED if what & ANSWER else NOT_CROSSED
+        first, last = graph.run_start[run], graph.run_start[run + 1]
+        if which == SECOND:
+            relations = graph.relations[first:last].tolist()
+            if came_by not in relations:
+                return
+            first += relations.index(came_by)
+            last, came_by = first + 1, NO_RELATION
+        self.looked += last - first
+        if self.looked > self.most_looked:
+            raise TooMuchError(looked=True, deepest=self.deepest)
+        forbidden = NOT_RETURNED if answers else NOT_CROSSED
         strength, rank = graph.strength[state.entity], graph.name_rank[state.entity]
         met = 0
-        for slot, (entity, relation) in enumerate(zip(neighbours, relations, strict=True), first):
-            if entity in self.seeds or (relation == came_by and which == FIRST):
+        for slot in range(first, last):
+            entity, relation = graph.neighbours[slot], graph.relations[slot]
+            if relation == came_by or entity in self.seeds or graph.flags[entity] & forbidden:
                 continue
             if query.words:
                 met = self._own_words(entity) | evidence.relations[relation]
-                if texts and (texts == WITH) != (met & missing > 0):
+                if texts and (texts == WITH) != (met & query.words & ~filled > 0):
                     continue
-            if graph.flags[entity] & forbidden:
-                continue
             mask = filled | met
             pays = cost - told(met & ~filled, speaks, query.weight, price.unexplained)
             mass = walk.mass * (graph.uniform or graph.units[relation]) // strength
-            if what & ANSWER:
-                energy = pays + query.left[mask]
-                lands = not query.focus or (speaks | met) & query.focus > 0
-                energy += 0 if lands else price.off_focus
-                energy += price.off_head if query.head and not met & query.head else 0
-                order = state.steps, rank, mask, state.mask, slot
-                known = self.answers[entity].get(state.mention)
-                if known is None or energy < known.energy:
-                    self.answer_count += known is None
-                    if self.answer_count > self.most_states:
-                        raise TooMuchError(looked=False, deepest=self.deepest)
-                    self.answers[entity][state.mention] = Answer(
-                        energy, mass, order, pays, mask, lands, relation, walk
-                    )
-                elif energy == known.energy:
-                    known.mass += mass
-                    if order < known.order:
-                        self.answers[entity][state.mention] = Answer(
-                            energy, known.mass, order, pays, mask, lands, relation, walk
-                        )
-            else:
+            if not answers:
                 reached = self._state(entity, state.mention, state.steps + 1, mask)
                 self._merge(reached, Walk(pays, mass, (rank, slot), relation, kind, walk, reached))
+                continue
+            lands = not query.focus or (speaks | met) & query.focus > 0
+            energy = pays + self._at_the_end(mask, lands)
+            if query.head and not met & query.head:
+                energy += price.off_head
+            known = self.answers[entity].get(state.mention)
+            if known is None or energy <= known.energy:
+                order = state.steps, rank, mask, state.mask, slot
+                answer = Answer(energy, mass, order, pays, mask, lands, relation, walk)
+                self._take(entity, answer, known)
+
+    def _take(self, entity: int, answer: Answer, known: Answer | None) -> None:
+        """An entity's answer from a mention that is as cheap as the known one, or cheaper."""
+        if known is None:
+            self.answer_count += 1
+            if self.answer_count > self.most_states:
+                raise TooMuchError(looked=False, deepest=self.deepest)
+        elif answer.energy == known.energy:
+            known.mass = answer.mass = known.mass + answer.mass
+            if answer.order > known.order:
+                return
+        self.answers[entity][answer.before.state.mention] = answer
 
     def _merge(self, state: State, walk: Walk) -> None:
         """One more walk into a state."""
         walks, cost = state.walks, walk.cost
         if not walks:
             state.walks = [walk]
-            self._put(self._bound(state, walk), LEAVE, state, FIRST)
+            self._put(self._bound(state, walk), state, FIRST)
             return
         first, second = walks[FIRST], walks[SECOND] if len(walks) > 1 else None
         second_cost = FAR if second is None else second.cost
         if walk.relation == first.relation:
             if cost < first.cost:
                 walks[FIRST] = walk
-                self._put(self._bound(state, walk), LEAVE, state, FIRST)
+                self._put(self._bound(state, walk), state, FIRST)
             elif cost == first.cost:
                 first.mass += walk.mass
             return
         if cost < first.cost:
             state.walks = [walk, first]
-            self._put(self._bound(state, walk), LEAVE, state, FIRST)
+            self._put(self._bound(state, walk), state, FIRST)
         elif cost == first.cost:
             first.mass = walk.mass = first.mass + walk.mass
             if walk.order < first.order:
@@ -385,7 +360,7 @@ class Search:
             if walk.order < second.order:
                 walks[SECOND] = walk
         if state.walks[SECOND].cost < second_cost:
-            self._put(self._bound(state, state.walks[SECOND]), LEAVE, state, SECOND)
+            self._put(self._bound(state, state.walks[SECOND]), state, SECOND)
 
     def _settled(self, upto: int) -> list[tuple[int, int, int, Answer]]:
         """(entity, cost, mass, answer shown) of the entities whose cost is below that: it is final."""

@@ -1,8 +1,8 @@
-"""The search of search.py, compiled: the same items in the same order, so the same ranking to the last bit.
+"""The search of search.py, compiled: the same ways in the same order, so the same ranking to the last bit.
 
 States, walks and answers are rows of arrays with named fields. A walk's number is twice its state's, plus one
-for the state's second walk. An item of the agenda is a walk's number and the run, its key the bound, steps
-and what to do.
+for the state's second walk. An item of the agenda is a walk's number, its key the bound, steps and whether
+its state was left before: then again by the ways that have this bound, which are not kept but looked up.
 
 What both searches must agree on, the prices of a step and of an end, stands here once and is called by both:
 numba's cache on disk notices changes in the file of the function that it compiled, and in no other.
@@ -24,17 +24,12 @@ MANTISSA = 24  # of those: the leading bits of the damped mass, after 6 bits of 
 NOT_RETURNED, NOT_CROSSED = 1, 2  # bits of an entity's flags
 OTHERS, ONE_OF_SEEDS = 1, 2  # what a question asks for, where it doesn't ask for just anything
 OVERFLOW = -1
+NO_ITEM, NO_ROW, TOO_LONG = 1, 2, 3  # why: no room on the agenda, for states or answers; too much looked at
 MOST_SLOTS = 8
 LOOK_AGAIN = 100  # thousandths by which the bound grows before settled answers are counted again
 
-LEAVE, ANSWER, GO_ON = 0, 1, 2  # what an item does; of the last two, together with one of:
-EITHER, WITHOUT, WITH = (
-    0,
-    4,
-    8,
-)  # ends whose texts fill further slots: all the same, those that don't, those that do
-WHAT_BITS, STEP_BITS = 4, 10  # of a key
-SILENT = 0  # instead of a run: all runs that nothing in the question speaks for
+EITHER, WITHOUT, WITH = range(3)  # ends whose texts fill further slots: all, those that don't, those that do
+STEP_BITS = 10  # of a key
 
 
 class Prices(NamedTuple):
@@ -110,7 +105,7 @@ ANSWERED = np.dtype(
      ("mask", np.int32), ("lands", np.int32), ("steps", np.int32), ("rank", np.int32),
      ("before", np.int32), ("older", np.int32), ("slot", np.int64), ("mass", np.int64)], align=True,
 )  # fmt: skip
-ITEM = np.dtype([("walk", np.int32), ("run", np.int32), ("next", np.int64)])
+ITEM = np.dtype([("walk", np.int32), ("next", np.int32)])
 MOST_BUCKETS = 1 << 13
 CLOCK = np.dtype(
     [(name, np.int64) for name in
@@ -135,7 +130,7 @@ class Memory(NamedTuple):
     """items: of the agenda. marks: of each entity, what the question of that number found there. clock: one
     row; looked: relations looked at, of which there may be `most`; deepest: steps of the longest walk begun;
     full: whether there was no room for something; key, first: of the agenda's buckets, each of the items
-    with one key (bound, steps and what to do), the least key last. keys, shown: of each settled entity its
+    with one key, the least key last. keys, shown: of each settled entity its
     key, its mass and the answer shown, or -1 - a seed."""
 
     states: Any
@@ -226,21 +221,22 @@ def rank(graph, queries, evidence, mentions, memory, hops, depth):
     for mention in range(count):
         for place in range(mentions.pointers[mention], mentions.pointers[mention + 1]):
             seed = mentions.seeds[place]
-            mark(seed, clock.question, marks).is_seed = 1
-            z = state_of(seed, mention, 0, 0, states, walks, marks, clock)
+            row = mark(seed, clock.question, marks)
+            row.is_seed = 1
+            z = state_of(seed, row, mention, 0, 0, states, walks, clock)
             if z == OVERFLOW:
                 return OVERFLOW
             if walks[2 * z].cost == FAR:
                 set_walk(walks[2 * z], 0, -1, -2, 0, -1, mentions.masses[place])
                 if hops:
-                    put(0, 0, LEAVE, 2 * z, 0, items, clock)
+                    put(0, 0, False, 2 * z, items, clock)
     slack = query.left[0] + query.off_focus + query.off_head if count > 1 else 0
     next_look = 0
     upto = FAR
     while clock.buckets:
         clock.buckets -= 1
         key, place = clock.key[clock.buckets], clock.first[clock.buckets]
-        bound = key >> (WHAT_BITS + STEP_BITS)
+        bound = key >> (STEP_BITS + 1)
         if bound - slack > next_look:
             next_look = bound - slack + LOOK_AGAIN
             if (
@@ -249,34 +245,12 @@ def rank(graph, queries, evidence, mentions, memory, hops, depth):
             ):
                 upto = bound - slack
                 break
-        what = key & ((1 << WHAT_BITS) - 1)
         while place >= 0:
-            number, run = items[place].walk, items[place].run
+            number = items[place].walk
             place = items[place].next
-            if what == LEAVE:
-                leave(
-                    bound, number, graph.run_ptr, graph.kind, evidence.types, query, states, walks, items,
-                    marks, clock, hops,
-                )  # fmt: skip
-            elif (
-                follow(
-                    what,
-                    number,
-                    run,
-                    graph,
-                    query,
-                    evidence,
-                    states,
-                    walks,
-                    answers,
-                    items,
-                    marks,
-                    clock,
-                    hops,
-                )
-                == OVERFLOW
-            ):
-                return OVERFLOW
+            if key & 1 == 0 and not is_to_leave(bound, number, query, states, walks, marks, clock, hops):
+                continue
+            leave(bound, number, graph, query, evidence, states, walks, answers, items, marks, clock, hops)
             if clock.full:
                 return OVERFLOW
     rows = settled(upto, query, count, answers, marks, keys, masses, shown, clock)
@@ -299,9 +273,9 @@ def rank(graph, queries, evidence, mentions, memory, hops, depth):
     return rows
 
 
-def put(bound, steps, what, walk, run, items, clock):
+def put(bound, steps, again, number, items, clock):
     """Put an item on the agenda, first in its bucket."""
-    key = (((np.int64(bound) << STEP_BITS) + steps) << WHAT_BITS) | what
+    key = (((np.int64(bound) << STEP_BITS) + steps) << 1) | again
     low, high = 0, clock.buckets
     while low < high:
         middle = (low + high) >> 1
@@ -310,7 +284,7 @@ def put(bound, steps, what, walk, run, items, clock):
         else:
             high = middle
     if clock.items >= len(items) or clock.buckets >= MOST_BUCKETS:
-        clock.full = 1
+        clock.full = NO_ITEM
         return
     if low == clock.buckets or clock.key[low] != key:
         for place in range(clock.buckets, low, -1):
@@ -318,7 +292,7 @@ def put(bound, steps, what, walk, run, items, clock):
         clock.key[low], clock.first[low] = key, -1
         clock.buckets += 1
     new = items[clock.items]
-    new.walk, new.run, new.next = walk, run, clock.first[low]
+    new.walk, new.next = number, clock.first[low]
     clock.first[low] = clock.items
     clock.items += 1
 
@@ -345,9 +319,8 @@ def copy_walk(walk, other):
     set_walk(walk, other.cost, other.before, other.kind, other.rank, other.slot, other.mass)
 
 
-def state_of(entity, mention, steps, mask, states, walks, marks, clock):
-    """The row of a state, a new one where there is none yet; or OVERFLOW."""
-    row = mark(entity, clock.question, marks)
+def state_of(entity, row, mention, steps, mask, states, walks, clock):
+    """The row of a state, a new one where there is none yet; or OVERFLOW. row: the entity's mark."""
     z = row.state
     while z >= 0:
         other = states[z]
@@ -356,6 +329,7 @@ def state_of(entity, mention, steps, mask, states, walks, marks, clock):
         z = other.older
     z = clock.states
     if z >= len(states):
+        clock.full = NO_ROW
         return OVERFLOW
     clock.states += 1
     new = states[z]
@@ -366,17 +340,14 @@ def state_of(entity, mention, steps, mask, states, walks, marks, clock):
     return z
 
 
-def leave(bound, number, run_ptr, kinds, types, query, states, walks, items, marks, clock, hops):
-    """Put what may be done from a state on the agenda, unless another state there explains as much for no
-    more."""
+def is_to_leave(bound, number, query, states, walks, marks, clock, hops):
+    """Whether no other state at the entity explains as much for no more, and no cheaper walk came
+    meanwhile."""
     z = number >> 1
-    state = states[z]
-    walk = walks[number]
-    if (
-        state.steps
-        and bound != walk.cost + query.step + query.least[min(hops - state.steps, MOST_SLOTS), state.mask]
-    ):
-        return  # a cheaper walk came meanwhile
+    state, cost = states[z], walks[2 * z].cost
+    left = query.least[min(hops - state.steps, MOST_SLOTS), state.mask]
+    if state.steps and bound != walks[number].cost + query.step + left:
+        return False
     other = marks[state.entity].state
     while other >= 0:
         rival = states[other]
@@ -385,149 +356,143 @@ def leave(bound, number, run_ptr, kinds, types, query, states, walks, items, mar
             and rival.mention == state.mention
             and rival.steps <= state.steps
             and rival.mask | state.mask == rival.mask
-            and walks[2 * other].cost <= walks[2 * z].cost
+            and walks[2 * other].cost <= cost
         ):
-            return
+            return False
         other = rival.older
     clock.deepest = max(clock.deepest, state.steps + 1)
-    first = run_ptr[state.entity]
-    last = run_ptr[state.entity + 1]
-    back = walks[2 * z].kind ^ 1
-    is_silent = False
-    for run in range(first, last):
-        kind = kinds[run]
-        speaks = types[kind >> 1]
-        if number & 1:
-            if kind == back:
-                propose(number, run - first + 1, kind, speaks, query, state, walk, items, clock, hops)
-        elif speaks:
-            propose(number, run - first + 1, kind, speaks, query, state, walk, items, clock, hops)
-        else:
-            is_silent = True
-    if is_silent:
-        propose(number, SILENT, 0, 0, query, state, walk, items, clock, hops)
+    return True
 
 
-def propose(number, run, kind, speaks, query, state, walk, items, clock, hops):
-    """Put the answers at the ends of a run, and what goes on from them, on the agenda by what they cost at
-    least."""
-    low = filled_by(kind, speaks, state.mask, walk.kind, query.back)
-    cost = walk.cost + step_price(kind, speaks, state.mask, low, query)
-    mask = state.mask | low
+def leave(bound, number, graph, query, evidence, states, walks, answers, items, marks, clock, hops):
+    """Follow the ways out of a state that cost `bound` at least, and put it back for the next ones."""
+    state, walk = states[number >> 1], walks[number]
+    back = walks[number & -2].kind ^ 1
     more = hops - state.steps - 1
-    words = query.words & ~mask
-    for texts in (WITHOUT, WITH):
-        bound = cost
-        most = mask
-        lands = speaks
-        kinds = texts if words else EITHER
-        if texts == WITH:
-            if words == 0:
-                break
-            bound -= told(words, speaks, query.weight, query.unexplained)
-            most |= words
-        if query.words:
-            lands |= query.words
-        ends = bound + query.left[most]
-        if query.focus and not lands & query.focus:
-            ends += query.off_focus
-        put(ends, state.steps, ANSWER | kinds, number, run, items, clock)
-        if more:
-            goes = bound + query.step + query.least[min(more, MOST_SLOTS), mask]
-            put(goes, state.steps, GO_ON | kinds, number, run, items, clock)
-
-
-def follow(
-    what, number, run, graph, query, evidence, states, walks, answers, items, marks, clock, hops,
-):  # fmt: skip
-    """Walk to the ends of a run, or of all silent ones. -> 0 or OVERFLOW."""
-    z = number >> 1
-    state = states[z]
-    walk = walks[number]
-    came_by = graph.relations[walks[2 * z].slot] if walks[2 * z].slot >= 0 else -1
-    first = graph.run_ptr[state.entity]
-    last = graph.run_ptr[state.entity + 1]
-    if run != SILENT:
-        first = first + run - 1
-        last = first + 1
-    texts = what & (WITHOUT | WITH)
-    answering = what & ANSWER
-    strength = graph.strength[state.entity]
-    rank_here = graph.name_rank[state.entity]
-    for place in range(first, last):
-        kind = graph.kind[place]
-        speaks = evidence.types[kind >> 1]
-        if run == SILENT and speaks:
+    next_bound = FAR
+    pass_silent = False  # nothing that a silent kind may do has this bound: all of them may do the same
+    for run in range(graph.run_ptr[state.entity], graph.run_ptr[state.entity + 1]):
+        kind = graph.kind[run]
+        if number & 1 and kind != back:
             continue
+        speaks = evidence.types[kind >> 1]
+        if speaks == 0:
+            if pass_silent:
+                continue
+            pass_silent = True
         low = filled_by(kind, speaks, state.mask, walk.kind, query.back)
         cost = walk.cost + step_price(kind, speaks, state.mask, low, query)
         mask = state.mask | low
-        low_slot = graph.run_start[place]
-        high_slot = graph.run_start[place + 1]
-        if number & 1:  # straight back: to one neighbour only
-            came_from = states[walks[2 * z].before >> 1].entity
-            low_slot += np.searchsorted(graph.neighbours[low_slot:high_slot], came_from)
-        clock.looked += high_slot - low_slot if number & 1 == 0 else 1
-        if clock.looked > clock.most:
-            return OVERFLOW
-        for slot in range(low_slot, high_slot):
-            entity = graph.neighbours[slot]
-            relation = graph.relations[slot]
-            if number & 1:
-                if entity != came_from:
-                    break
-                if relation != came_by:
-                    continue
-            elif relation == came_by:
-                continue
-            if marks[entity].question == clock.question and marks[entity].is_seed:
-                continue
-            met = 0
-            if query.words:
-                met = own_words(entity, evidence) | evidence.relations[relation]
-                if texts and (met & query.words & ~mask != 0) != (texts == WITH):
-                    continue
-            new = met & ~mask
-            pays = cost - told(new, speaks, query.weight, query.unexplained)
-            mass = walk.mass * (graph.uniform or graph.units[relation]) // strength
-            if answering:
-                if graph.flags[entity] & NOT_RETURNED:
-                    continue
-                energy = pays + query.left[mask | new]
-                lands = query.focus == 0 or ((speaks | met) & query.focus) != 0
-                if not lands:
-                    energy += query.off_focus
-                if query.head and not met & query.head:
-                    energy += query.off_head
-                y = answer_of(entity, state.mention, answers, marks, clock)
-                if y == OVERFLOW:
-                    return OVERFLOW
-                best = answers[y]
-                if energy > best.energy:
-                    continue
-                if energy == best.energy:
-                    best.mass += mass
-                    if not comes_first(state, mask | new, rank_here, slot, best, states):
-                        continue
-                else:
-                    best.mass = mass
-                best.energy, best.cost, best.mask, best.lands = energy, pays, mask | new, lands
-                best.steps, best.rank, best.before, best.slot = state.steps, rank_here, number, slot
-            elif not graph.flags[entity] & NOT_CROSSED:
-                y = state_of(entity, state.mention, state.steps + 1, mask | new, states, walks, marks, clock)
-                if y == OVERFLOW:
-                    clock.deepest = max(clock.deepest, state.steps + 2)
-                    return OVERFLOW
-                merge(
-                    y, pays, number, kind, rank_here, slot, mass, graph.relations, query, states, walks,
-                    items, clock, hops,
+        words = query.words & ~mask
+        kinds_of_ends = 2 if words else 1
+        for way in range(2 * kinds_of_ends if more else kinds_of_ends):
+            texts = EITHER if words == 0 else WITHOUT + (way & 1)
+            fills = words if texts == WITH else 0
+            ends_there = way < kinds_of_ends
+            least = cost - told(fills, speaks, query.weight, query.unexplained)
+            if ends_there:
+                least += query.left[mask | fills]
+                if query.focus and not (speaks | query.words) & query.focus:
+                    least += query.off_focus
+            else:
+                least += query.step + query.least[min(more, MOST_SLOTS), mask]
+            if least == bound:
+                follow(
+                    ends_there, texts, number, run, speaks, cost, mask, graph, query, evidence, states, walks,
+                    answers, items, marks, clock, hops,
                 )  # fmt: skip
-    return 0
+                if clock.full:
+                    return
+                pass_silent = pass_silent and speaks != 0
+            elif least > bound:
+                next_bound = min(next_bound, least)
+    if next_bound < FAR:
+        put(next_bound, state.steps, True, number, items, clock)
 
 
-def answer_of(entity, mention, answers, marks, clock):
-    """The row of an entity's answer from a mention, a new one where there is none yet; or OVERFLOW."""
-    row = mark(entity, clock.question, marks)
+def follow(
+    ends_there, texts, number, run, speaks, cost, mask, graph, query, evidence, states, walks, answers,
+    items, marks, clock, hops,
+):  # fmt: skip
+    """Take the ends of a run as answers, or as places to go on from."""
+    z = number >> 1
+    state, walk = states[z], walks[number]
+    came_by = graph.relations[walks[2 * z].slot] if walks[2 * z].slot >= 0 else -1
+    kind, strength, rank_here = graph.kind[run], graph.strength[state.entity], graph.name_rank[state.entity]
+    low_slot, high_slot = graph.run_start[run], graph.run_start[run + 1]
+    if number & 1:  # straight back: to one neighbour only
+        came_from = states[walks[2 * z].before >> 1].entity
+        low_slot += np.searchsorted(graph.neighbours[low_slot:high_slot], came_from)
+    clock.looked += high_slot - low_slot if number & 1 == 0 else 1
+    if clock.looked > clock.most:
+        clock.full = TOO_LONG
+        return
+    missing = query.words & ~mask
+    forbidden = NOT_RETURNED if ends_there else NOT_CROSSED
+    mass = walk.mass * graph.uniform // strength
+    for slot in range(low_slot, high_slot):
+        entity = graph.neighbours[slot]
+        relation = graph.relations[slot]
+        if number & 1:
+            if entity != came_from:
+                break
+            if relation != came_by:
+                continue
+        elif relation == came_by:
+            continue
+        if graph.flags[entity] & forbidden:
+            continue
+        row = mark(entity, clock.question, marks)
+        if row.is_seed:
+            continue
+        new = 0
+        if query.words:
+            met = own_words(entity, evidence) | evidence.relations[relation]
+            if texts and (met & missing != 0) != (texts == WITH):
+                continue
+            new = met & ~mask
+        else:
+            met = 0
+        pays = cost - told(new, speaks, query.weight, query.unexplained)
+        if graph.uniform == 0:
+            mass = walk.mass * graph.units[relation] // strength
+        if not ends_there:
+            y = state_of(entity, row, state.mention, state.steps + 1, mask | new, states, walks, clock)
+            if y == OVERFLOW:
+                clock.deepest = max(clock.deepest, state.steps + 2)
+                return
+            merge(
+                y, pays, number, kind, rank_here, slot, mass, graph.relations, query, states, walks,
+                items, clock, hops,
+            )  # fmt: skip
+            continue
+        energy = pays + query.left[mask | new]
+        lands = query.focus == 0 or ((speaks | met) & query.focus) != 0
+        if not lands:
+            energy += query.off_focus
+        if query.head and not met & query.head:
+            energy += query.off_head
+        y = answer_of(entity, row, state.mention, answers, clock)
+        if y == OVERFLOW:
+            return
+        best = answers[y]
+        if energy > best.energy:
+            continue
+        if energy == best.energy:
+            best.mass += mass
+            if not comes_first(state, mask | new, rank_here, slot, best, states):
+                continue
+        else:
+            best.mass = mass
+        best.energy, best.cost, best.mask, best.lands = energy, pays, mask | new, lands
+        best.steps, best.rank, best.before, best.slot = state.steps, rank_here, number, slot
+
+
+def answer_of(entity, row, mention, answers, clock):
+    """The row of an entity's answer from a mention, a new one where there is none yet; or OVERFLOW.
+
+    row: the entity's mark.
+    """
     y = row.answer
     while y >= 0:
         if answers[y].mention == mention:
@@ -535,6 +500,7 @@ def answer_of(entity, mention, answers, marks, clock):
         y = answers[y].older
     y = clock.answers
     if y >= len(answers):
+        clock.full = NO_ROW
         return OVERFLOW
     clock.answers += 1
     new = answers[y]
@@ -603,7 +569,7 @@ def merge(
 def turn(number, walk, query, state, items, clock, hops):
     """Put on the agenda that a state is to be left by this walk."""
     bound = walk.cost + query.step + query.least[min(hops - state.steps, MOST_SLOTS), state.mask]
-    put(bound, state.steps, LEAVE, number, 0, items, clock)
+    put(bound, state.steps, False, number, items, clock)
 
 
 def settled(bound, query, mentions, answers, marks, energies, masses, shown, clock):
@@ -673,15 +639,15 @@ def joined(y, mentions, query, answers):
         mass = joint_mass
 
 
-def describe(graph, memory, shown, entities, masks, paths):
-    """Write entities, masks and paths of ranked entities, `shown` as memory.shown has them."""
+def describe(graph, memory, shown, entities, steps, paths):
+    """Write entities, steps and paths of ranked entities, `shown` as memory.shown has them."""
     walks, answers = memory.walks, memory.answers
     for row in range(len(shown)):
         if shown[row] < 0:
             entities[row] = -1 - shown[row]
             continue
         answer = answers[shown[row]]
-        entities[row], masks[row] = answer.entity, answer.mask
+        entities[row], steps[row] = answer.entity, answer.steps + 1
         paths[row, answer.steps] = graph.relations[answer.slot]
         number = answer.before
         for step in range(answer.steps - 1, -1, -1):
@@ -691,5 +657,5 @@ def describe(graph, memory, shown, entities, masks, paths):
 
 CALLED = (
     filled_by, step_price, told, damped, key_of, off_seed, put, mark, own_words, set_walk,
-    copy_walk, state_of, propose, leave, answer_of, comes_first, turn, merge, follow, joined, settled,
+    copy_walk, state_of, is_to_leave, answer_of, comes_first, turn, merge, follow, leave, joined, settled,
 )  # fmt: skip

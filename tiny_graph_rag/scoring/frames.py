@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import MissingExtraError, UsageError
+from tiny_graph_rag.files import bare_name
 from tiny_graph_rag.measures import Measure, default_measures, parse_measures
 from tiny_graph_rag.measures import score as columns_of
 from tiny_graph_rag.measures.judged import NO_ITEM, Hits, Judged, tabled
@@ -41,11 +42,17 @@ PREDICTED = {"MRR": "mrr", "nDCG": "ndcg", "MAP": "map", "Recall": "recall", "Pr
 class Scored:
     """questions: a row a question of the gold set, a column a measure. means: a row a measure, with columns
     mean, low, high (95 % interval), n and reliable. gold: question → document → grade, as it was scored.
+    name: of the gold set's file.
     """
 
     questions: pandas.DataFrame
     means: pandas.DataFrame
     gold: Mapping[Any, Mapping[Any, Any]] = field(default_factory=dict)
+    name: str = "gold"
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row a question, as `Result.to_pandas` has them."""
+        return self.questions
 
     def _repr_html_(self) -> str:
         return str(self.means.round(3).to_html())
@@ -72,7 +79,11 @@ def scored_content(scored: Scored) -> dict[str, Any]:
         "schema_version": SCHEMA_VERSION,
         "package_version": __version__,
         "kind": "score",
-        "dataset": {"name": "gold", "sha256": hashlib.sha256(gold.encode()).hexdigest(), "selection": None},
+        "dataset": {
+            "name": scored.name,
+            "sha256": hashlib.sha256(gold.encode()).hexdigest(),
+            "selection": None,
+        },
         "config": {},
         "summary": {
             "k": None,
@@ -115,6 +126,7 @@ def score(run: Any, gold: Any, measures: str | Sequence[Measure | str] | None = 
     frames = _pandas()
     if measures is None:
         measures = default_measures(USUAL_CUTOFF)
+    gold_name = bare_name(Path(gold)) if isinstance(gold, str | PathLike) else "gold"
     run, gold = _from_files(run, gold)
     named = parse_measures(measures) if isinstance(measures, str) else measures
     wanted = tuple(
@@ -140,7 +152,8 @@ def score(run: Any, gold: Any, measures: str | Sequence[Measure | str] | None = 
     )
     rows = [(item.mean, item.low, item.high, item.n, item.reliable) for item in found.values()]
     names = ["mean", "low", "high", "n", "reliable"]
-    return Scored(table, frames.DataFrame(rows, index=[str(item) for item in found], columns=names), grades)
+    means = frames.DataFrame(rows, index=[str(item) for item in found], columns=names)
+    return Scored(table, means, grades, gold_name)
 
 
 def _from_files(run: Any, gold: Any) -> tuple[Any, Any]:

@@ -271,7 +271,7 @@ def compared_rows(
                 losses=int((sign * change < 0).sum()),
                 mean_reliable=mean.reliable,
                 reliable=between.reliable,
-                smallest=smallest_shown(change, mine),
+                smallest=smallest_shown(change, span=span, groups=mine),
             )
         )
     return tuple(found)

@@ -46,7 +46,7 @@ _SUMMARY: Any = part(
 _COMPARED: Any = part(
     Results,
     *("kind", "dataset", "summary", "results"),
-    **{"graph": None, "config": {}, "run": None, "package_version": None},
+    **{"graph": None, "config": {}, "run": None, "package_version": None, "patch": None},
     types={"summary": _SUMMARY, "results": list[_QUESTION]},
 )
 
@@ -206,7 +206,7 @@ def _settings(found: Any) -> dict[str, Any]:
     always = {"graph": found.graph.name if found.graph else None, "package version": found.package_version}
     if found.kind == "score":
         return {"run": found.run.name if found.run else None} | always
-    return dict(_deciding(found.config)) | always
+    return dict(_deciding(found.config)) | always | {"patch": found.patch.name if found.patch else None}
 
 
 def _deciding(config: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -6,19 +6,17 @@ from pathlib import Path
 
 from tiny_graph_rag.errors import DatasetError, UsageError
 from tiny_graph_rag.files import bare_name, read_bytes, sha256_of
-from tiny_graph_rag.formats.detection import Head, best_fit
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.detection import detected as recognised
 from tiny_graph_rag.formats.gold.base import GOLD_FORMATS, GoldFormat, gold_format, graded, looks_like_a_run
 from tiny_graph_rag.formats.gold.head import head_beside
 from tiny_graph_rag.formats.gold.questions import Sound, duplicate_ids, sound_questions
 from tiny_graph_rag.formats.gold.rag import sound_rag
 from tiny_graph_rag.formats.tables import encoding_of, text_of
 from tiny_graph_rag.gold.examples import EvalSet
-from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import Said, said
 
 __all__ = ["GOLD_FORMATS", "GoldFormat", "detected", "gold_format", "graded", "read_gold", "read_sound"]
-
-_SUFFIXES = (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet", ".qrels", ".trec", ".txt")
 
 
 def read_gold(path: Path, format: str | None = None, split: str | None = None) -> EvalSet:
@@ -54,7 +52,7 @@ def read_sound(
     head = dict(found.head) or head_beside(path)
     gold = EvalSet(
         found.examples,
-        name=_name(path),
+        name=bare_name(path),
         path=path,
         sha256=sha256_of(path),
         format=format,
@@ -63,11 +61,6 @@ def read_sound(
         notes=(*_said_encoding(path), *found.notes),
     )
     return gold, list(found.problems)
-
-
-def _name(path: Path) -> str:
-    name = nfc(path.name).removesuffix(".gz")
-    return next((name.removesuffix(suffix) for suffix in _SUFFIXES if name.endswith(suffix)), bare_name(path))
 
 
 def _said_encoding(path: Path) -> list[str]:
@@ -90,7 +83,7 @@ def detected(path: Path) -> str:
         raise DatasetError(
             said("{name}: the gold set is empty; wanted {wanted}", name=path.name, wanted=in_list)
         )
-    found = best_fit(GOLD_FORMATS, head, "--gold-format")
+    found = recognised(GOLD_FORMATS, head, "--gold-format")
     if found is None and looks_like_a_run(head.first):
         raise DatasetError(
             said(

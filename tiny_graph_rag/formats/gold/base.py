@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.formats.detection import Fit, Head
+from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.gold.examples import HIGHEST, Example, Source
 from tiny_graph_rag.registry import Registry
 
@@ -39,14 +39,14 @@ GoldReader = Callable[[Path, str | None], list[Example]]
 
 @dataclass(frozen=True, slots=True)
 class GoldFormat:
-    """example: a sound file, small. fit: how well the head of a file fits. read: (path, split or None) →
-    questions; raises DatasetError with every problem: file, line, what was wanted, what came. has_splits:
-    whether `--split` chooses a part.
+    """example: a sound file, small. recognises: whether a file is of the format, by its head. read: (path,
+    split or None) → questions; raises DatasetError with every problem: file, line, what was wanted, what
+    came. has_splits: whether `--split` chooses a part.
     """
 
     name: str
     example: str
-    fit: Callable[[Head], Fit]
+    recognises: Callable[[Head], bool]
     read: GoldReader
     has_splits: bool = False
 
@@ -57,15 +57,23 @@ GOLD_FORMATS: Registry[GoldFormat] = Registry(
 
 
 def gold_format(
-    name: str, line: str, fit: Callable[[Head], Fit], *, example: str, has_splits: bool = False
+    name: str,
+    line: str,
+    recognises: Callable[[Head], bool],
+    *,
+    example: str,
+    suffixes: tuple[str, ...] = (),
+    general: bool = False,
+    has_splits: bool = False,
 ) -> Callable[[GoldReader], GoldReader]:
     """Register the reader below. line: what such a file holds, for `--help` and the docs.
 
     example: a small file with a line or more; the contract tests read it, and what is left when it is cut.
+    suffixes: that such files have. general: whether nothing but its shape tells such a file.
     """
 
     def register(reader: GoldReader) -> GoldReader:
-        GOLD_FORMATS.add(name, GoldFormat(name, example, fit, reader, has_splits), reader)
+        GOLD_FORMATS.add(name, GoldFormat(name, example, recognises, reader, has_splits), reader)
         return reader
 
     return register

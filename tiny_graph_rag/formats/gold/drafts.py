@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import DatasetError
 from tiny_graph_rag.files import bare_name, lines_of, sha256_of
-from tiny_graph_rag.formats.detection import Fit, Head
+from tiny_graph_rag.formats.detection import Head, is_general
 from tiny_graph_rag.formats.gold import GOLD_FORMATS, read_sound
 from tiny_graph_rag.formats.gold.exchange import row_of
 from tiny_graph_rag.formats.tables import text_of
@@ -93,9 +94,11 @@ def _is_plain_text(path: Path) -> bool:
     if head.is_json or head.is_parquet or head.is_worksheet:
         return False
     named = path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
-    return not named and not any(GOLD_FORMATS[name].fit(head) == Fit.SURE for name in GOLD_FORMATS.built_in)
+    particular = (name for name in GOLD_FORMATS.built_in if not is_general(GOLD_FORMATS, name))
+    return not named and not any(GOLD_FORMATS[name].recognises(head) for name in particular)
 
 
+JUDGMENTS = ("reference_entities", "highly_relevant_entities", "irrelevant_entities")
 _DRAFT = b'{"draft": true'
 _NOTES = ("draft", "candidates", "differ", "judge_first", "like", "no_seed", "found_by")
 
@@ -141,6 +144,22 @@ def is_draft(path: Path) -> bool:
     """Whether the file begins as `draft_lines` does. Opened past `files`: it is no input but an output."""
     with path.open("rb") as stream:
         return stream.read(len(_DRAFT)) == _DRAFT
+
+
+def judged_in(path: Path) -> dict[str, tuple[str, frozenset[str]]]:
+    """Id → the question and the names judged for it, of the draft that an output would replace; {} where
+    there is none. Opened past `files`, as `is_draft` does."""
+    if not path.is_file() or not is_draft(path):
+        return {}
+    found = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+        try:
+            row = json.loads(line)
+            names = chain.from_iterable(row.get(field) or () for field in JUDGMENTS)
+            found[str(row["id"])] = str(row["query"]), frozenset(map(str, names))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            found[f"line {number}"] = "", frozenset([line])  # somebody wrote it
+    return found
 
 
 def read_drafts(path: Path) -> tuple[list[Draft], str]:

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.errors import MissingExtraError, UsageError, unknown
 from tiny_graph_rag.files import lines_of
 from tiny_graph_rag.formats.gold import detected
 from tiny_graph_rag.formats.gold.keys import ours, placed_in
@@ -23,28 +22,16 @@ from tiny_graph_rag.formats.gold.questions import example_of
 from tiny_graph_rag.formats.gold.rag import question_of as example_of_rag
 from tiny_graph_rag.formats.gold.sheet import sheet_as_it_was, sheet_parts
 from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded, text_of
+from tiny_graph_rag.formats.writing import GOLD_WRITERS, form_of, gold_writer, parquet_of
 from tiny_graph_rag.gold.examples import GRADED, HIGHEST, EvalSet, Example
-from tiny_graph_rag.messages import said
 
 _COLUMNS = ("query_id", "doc_id", "score")
 _RAG_HOLDS = {
     *("id", "query", "tags", "reference_entities", "highly_relevant_entities", "irrelevant_entities"),
-    *("expected_types", "grades"),
+    "expected_types",
 }
 _TYPED_TAGS = ("query_type", "difficulty", "category")
-_HELD = {
-    "jsonl": None,
-    "json": None,
-    "sheet": None,
-    "rag": None,
-    "trec": set[str](),
-    "table": set[str](),
-    "contest": set[str](),
-}
-_SUFFIXES = {".jsonl": "jsonl", ".json": "json", ".qrels": "trec", ".trec": "trec", ".txt": "trec"}
-_SUFFIXES |= {".csv": "table", ".tsv": "table", ".parquet": "table"}
-_ENDINGS = {"jsonl": ".jsonl", "json": ".json", "sheet": ".csv", "rag": ".json", "trec": ".qrels"}
-_ENDINGS |= {"table": ".csv", "contest": ".json"}
+_JUDGED = {"id", "reference_entities", "highly_relevant_entities", "irrelevant_entities", "grades"}
 
 
 def row_of(example: Example, format: str = "jsonl", *, in_place: bool = True) -> dict[str, Any]:
@@ -128,37 +115,21 @@ def line_of(example: Example) -> bytes:
 
 def format_for(path: Path, format: str | None) -> str:
     """Raises UsageError for an unknown format, or a suffix that tells none."""
-    if format is not None:
-        if format not in _HELD:
-            raise unknown("format", format, list(_HELD))
-        return format
-    found = _SUFFIXES.get(path.suffix.lower())
-    if found is None:
-        raise UsageError(
-            said(
-                "{name}: which format? End the name in one of {endings}, or name it with --format where the "
-                "command has it: {formats}",
-                name=path.name,
-                endings=", ".join(_SUFFIXES),
-                formats=", ".join(_HELD),
-            )
-        )
-    return found
+    return form_of(GOLD_WRITERS, path, format, "--format")
 
 
 def format_of(path: Path | None) -> str:
     """Of a gold set that is there: its format, where sets can be written in it, else jsonl."""
     found = "jsonl" if path is None else detected(path)
-    return found if found in _HELD else "jsonl"
+    return found if found in GOLD_WRITERS else "jsonl"
 
 
 def ending_for(format: str, like: Path | None) -> str:
     """The suffix of a file in that format; of a table that of `like`, where it is one. Raises UsageError."""
-    if format not in _HELD:
-        raise unknown("format", format, list(_HELD))
+    own = GOLD_WRITERS.choice(format).settings
     suffix = "" if like is None else Path(like.name.removesuffix(".gz")).suffix.lower()
     is_like = suffix in (".csv", ".tsv") or (suffix == ".parquet" and format == "table")
-    return suffix if is_like and format in ("sheet", "table") else _ENDINGS[format]
+    return suffix if is_like and format in ("sheet", "table") else own.get("ending") or own["suffixes"][0]
 
 
 def written(
@@ -166,68 +137,103 @@ def written(
 ) -> Iterable[bytes]:
     """The file's content. path: for its suffix alone (csv, tsv, parquet). like: the set that they come from:
     written in its format, they keep its layout, and what was not changed is byte for byte as it was."""
-    name = format_for(path, format)
-    in_place = like is not None and [one.line for one in examples] == [one.line for one in like]
-    match name:
-        case "jsonl" | "json" | "rag":
-            same = "jsonl" if name == "json" else name
-            rows = [
-                _rag(example)
-                if name == "rag" and not _is_of(example, "rag")
-                else row_of(example, same, in_place=in_place)
-                for example in examples
-            ]
-            style = JsonStyle.of(like) if like is not None else JsonStyle()
-            return style.lines(rows) if name == "jsonl" else style.listed(rows, like)
-        case "sheet":
-            delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-            if like is not None and like.format == "sheet" and all(question.source for question in examples):
-                return sheet_as_it_was(
-                    [row_of(example, "sheet", in_place=in_place) for example in examples],
-                    delimiter,
-                    like.path,
-                )
-            return sheet_parts(list(map(row_of, examples)), delimiter)
-        case "trec":
-            return (
-                f"{encoded(question.id)} 0 {encoded(name)} {grade}\n".encode("utf-8", "replace")
-                for question in examples
-                for name, grade in question.grades.items()
-            )
-        case "contest":
-            ids = {
-                question.id: [name for name, grade in question.grades.items() if grade > 0]
-                for question in examples
-            }
-            return [json.dumps(ids, ensure_ascii=False, indent=1).encode("utf-8", "replace") + b"\n"]
-    return _table(examples, path.suffix.lower())
+    return GOLD_WRITERS[format_for(path, format)].write(examples, path, like)
 
 
 def lost(examples: Sequence[Example], path: Path, format: str | None = None) -> dict[str, int]:
     """Field → questions whose value the format can't hold."""
     name = format_for(path, format)
-    held = _HELD[name]
-    judged = {"id", "reference_entities"}
-    if name != "contest":
-        judged |= {"highly_relevant_entities", "irrelevant_entities"}
-    if name in ("trec", "table"):
-        judged.add("grades")
+    holds = GOLD_WRITERS[name].holds
+    if holds is None:
+        return {}
     found: Counter[str] = Counter()
     for example in examples:
-        found.update(
-            field
-            for field in row_of(example)
-            if held is not None and field not in judged and field not in held
-        )
+        found.update(field for field in row_of(example) if field not in holds)
         if not example.grades and name == "trec":
             found["questions without gold"] += 1
-        if "grades" not in judged and max(example.grades.values(), default=0) > HIGHEST:
+        if "grades" not in holds and max(example.grades.values(), default=0) > HIGHEST:
             found[f"grades above {HIGHEST}"] += 1
     return dict(found)
 
 
-def _is_of(example: Example, format: str) -> bool:
-    return example.source is not None and example.source.format == format
+@gold_writer("jsonl", "an object a line, with everything", suffixes=(".jsonl",))
+def jsonl(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Iterable[bytes]:
+    return _style(like).lines(_rows(examples, "jsonl", like))
+
+
+@gold_writer("json", "the same in one list", suffixes=(".json",))
+def json_list(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Iterable[bytes]:
+    return _style(like).listed(_rows(examples, "jsonl", like), like)
+
+
+@gold_writer("rag", "RAG gold JSON: query_id and relevant_chunk_ids", ending=".json")
+def rag(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Iterable[bytes]:
+    rows = [
+        row if example.source is not None and example.source.format == "rag" else _rag(example)
+        for example, row in zip(examples, _rows(examples, "rag", like), strict=True)
+    ]
+    return _style(like).listed(rows, like)
+
+
+@gold_writer("sheet", "a table, a row a question; `;` between references", ending=".csv")
+def sheet(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Iterable[bytes]:
+    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
+    if like is not None and like.format == "sheet" and all(example.source for example in examples):
+        return sheet_as_it_was(_rows(examples, "sheet", like), delimiter, like.path)
+    return sheet_parts(list(map(row_of, examples)), delimiter)
+
+
+@gold_writer(
+    "trec", "TREC qrels: question, 0, document, grade", suffixes=(".qrels", ".trec", ".txt"), holds=_JUDGED
+)
+def trec(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Iterable[bytes]:
+    return (
+        f"{encoded(example.id)} 0 {encoded(name)} {grade}\n".encode("utf-8", "replace")
+        for example in examples
+        for name, grade in example.grades.items()
+    )
+
+
+@gold_writer(
+    "table",
+    "query_id, doc_id, score: CSV, TSV, Parquet",
+    suffixes=(".csv", ".tsv", ".parquet"),
+    holds=_JUDGED,
+)
+def table(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Iterable[bytes]:
+    rows = [
+        (example.id, name, grade)
+        for example in examples
+        for name, grade in (example.grades or {"": 0}).items()
+    ]
+    if path.suffix.lower() == ".parquet":
+        columns = zip(*rows, strict=True) if rows else ((), (), ())
+        return [parquet_of(dict(zip(_COLUMNS, columns, strict=True)), numbers=("score",))]
+    text = io.StringIO()
+    writer = TableWriter(text, "\t" if path.suffix.lower() == ".tsv" else ",")
+    writer.writerow(_COLUMNS)
+    writer.writerows((guarded(id), guarded(name), grade) for id, name, grade in rows)
+    return [text.getvalue().encode("utf-8", "replace")]
+
+
+@gold_writer(
+    "contest",
+    "one JSON object: question id to document ids",
+    ending=".json",
+    holds={"id", "reference_entities"},
+)
+def contest(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Iterable[bytes]:
+    ids = {example.id: [name for name, grade in example.grades.items() if grade > 0] for example in examples}
+    return [json.dumps(ids, ensure_ascii=False, indent=1).encode("utf-8", "replace") + b"\n"]
+
+
+def _rows(examples: Sequence[Example], format: str, like: EvalSet | None) -> list[dict[str, Any]]:
+    in_place = like is not None and [one.line for one in examples] == [one.line for one in like]
+    return [row_of(example, format, in_place=in_place) for example in examples]
+
+
+def _style(like: EvalSet | None) -> JsonStyle:
+    return JsonStyle() if like is None else JsonStyle.of(like)
 
 
 def _rag(example: Example) -> dict[str, Any]:
@@ -256,29 +262,3 @@ def _rag(example: Example) -> dict[str, Any]:
         **({"tags": plain} if plain else {}),
         **{name: value for name, value in more.items() if name not in outer},
     }
-
-
-def _table(examples: Sequence[Example], suffix: str) -> Iterator[bytes]:
-    rows = [
-        (question.id, name, grade)
-        for question in examples
-        for name, grade in (question.grades or {"": 0}).items()
-    ]
-    if suffix == ".parquet":
-        try:
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-        except ImportError:
-            raise MissingExtraError(said("writing Parquet"), "pyarrow", "parquet") from None
-        out = io.BytesIO()
-        columns = zip(*rows, strict=True) if rows else ((), (), ())
-        pq.write_table(
-            pa.table(dict(zip(("query_id", "doc_id", "score"), map(list, columns), strict=True))), out
-        )
-        yield out.getvalue()
-        return
-    text = io.StringIO()
-    table = TableWriter(text, "\t" if suffix == ".tsv" else ",")
-    table.writerow(_COLUMNS)
-    table.writerows((guarded(id), guarded(name), grade) for id, name, grade in rows)
-    yield text.getvalue().encode("utf-8", "replace")

@@ -9,14 +9,15 @@ from typing import Any
 
 from tiny_graph_rag.errors import DatasetError, json_kind
 from tiny_graph_rag.files import lines_of
-from tiny_graph_rag.formats.detection import Fit, Head
+from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.gold.base import gold_format, graded, looks_like_a_run
-from tiny_graph_rag.formats.gold.keys import FIELDS, folded
+from tiny_graph_rag.formats.gold.keys import folded
 from tiny_graph_rag.formats.gold.questions import Sound, sound_questions
 from tiny_graph_rag.formats.gold.rag import sound_rag
 from tiny_graph_rag.formats.gold.records import records, rows_of
 from tiny_graph_rag.formats.gold.sheet import is_sheet
 from tiny_graph_rag.formats.tables import json_document, text_of
+from tiny_graph_rag.formats.words import FIELDS
 from tiny_graph_rag.gold.examples import Example, Source
 from tiny_graph_rag.messages import Said, said
 
@@ -53,8 +54,8 @@ def _is_contest(document: dict[str, Any]) -> bool:
     return all(isinstance(ids, list) for ids in document.values())
 
 
-def _fits(form: str) -> Callable[[Head], Fit]:
-    return lambda head: Fit.SURE if _form(head) == form else Fit.NO
+def _is(form: str) -> Callable[[Head], bool]:
+    return lambda head: _form(head) == form
 
 
 def _raised(found: Sound) -> list[Example]:
@@ -66,7 +67,8 @@ def _raised(found: Sound) -> list[Example]:
 @gold_format(
     "jsonl",
     "questions in JSON: one per line, a list, or columns",
-    _fits("jsonl"),
+    _is("jsonl"),
+    suffixes=(".jsonl", ".json"),
     example='{"id": "Q1", "query": "Whom does Ann know?", "reference_entities": ["Bob"]}\n',
 )
 def read_jsonl(path: Path, split: str | None) -> list[Example]:
@@ -77,7 +79,8 @@ def read_jsonl(path: Path, split: str | None) -> list[Example]:
 @gold_format(
     "sheet",
     "a table with one question per row; references split by ;",
-    lambda head: Fit.SURE if is_sheet(head) else Fit.NO,
+    is_sheet,
+    suffixes=(".csv", ".tsv", ".xlsx", ".parquet"),
     example="id,query,references\nQ1,Whom does Ann know?,Bob; Cid\n",
 )
 def read_sheet(path: Path, split: str | None) -> list[Example]:
@@ -88,7 +91,7 @@ def read_sheet(path: Path, split: str | None) -> list[Example]:
 @gold_format(
     "rag",
     "RAG gold JSON: query_id and relevant_chunk_ids",
-    _fits("rag"),
+    _is("rag"),
     example='[{"query_id": "Q1", "query": "Who?", "relevant_chunk_ids": ["d1", "d2"]}]\n',
 )
 def read_rag(path: Path, split: str | None) -> list[Example]:
@@ -99,7 +102,7 @@ def read_rag(path: Path, split: str | None) -> list[Example]:
 @gold_format(
     "evidence",
     "question, evidence, ground_truth (fast-graphrag)",
-    _fits("evidence"),
+    _is("evidence"),
     example='[{"question": "Who?", "evidence": ["Bob knows Ann."], "ground_truth": ["Bob"]}]\n',
 )
 def read_evidence(path: Path, split: str | None) -> list[Example]:
@@ -138,14 +141,11 @@ def read_evidence(path: Path, split: str | None) -> list[Example]:
     return questions
 
 
-def _fits_contest(head: Head) -> Fit:
-    return Fit.SHAPE if _form(head) == "contest" else Fit.NO
-
-
 @gold_format(
     "contest",
     "one JSON object: question id to document ids",
-    _fits_contest,
+    _is("contest"),
+    general=True,
     example='{"Q1": ["d1", "d2"], "Q2": []}\n',
 )
 def read_contest(path: Path, split: str | None) -> list[Example]:
@@ -176,7 +176,7 @@ def read_contest(path: Path, split: str | None) -> list[Example]:
 @gold_format(
     "metaqa",
     "MetaQA's text: question with [topic], tab, answer|answer",
-    lambda head: Fit.SURE if _TOPIC.fullmatch(head.line) and not head.is_json else Fit.NO,
+    lambda head: not head.is_json and _TOPIC.fullmatch(head.line) is not None,
     example="whom does [Ann] know\tBob|Cid\nwho knows [Bob]\tAnn\n",
 )
 def read_metaqa(path: Path, split: str | None) -> list[Example]:

@@ -9,6 +9,8 @@ from tiny_graph_rag.formats.gold import read_gold
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.messages import counted, said
 
+FIELDS_NAMED = 10  # of a gold set that none of ours is among
+
 
 def read_eval_set(path: Path) -> EvalSet:
     """Load a gold set. Raises DatasetError with every broken line (file, line, field, what came), and for one
@@ -20,12 +22,14 @@ def with_references(gold: EvalSet, path: Path) -> EvalSet:
     """The set, where any of its questions says what is relevant. Raises DatasetError where none does."""
     if any(example.judged for example in gold):
         return gold
+    unused = dict.fromkeys(field for example in gold for field in example.unknown)
     raise DatasetError(
         said(
-            "{name}: {questions}, and none says which entities to find ('reference_entities' is missing). "
-            "`dataset from` finds them in answers and evidence, `recommend` proposes some, `retrieve` runs "
-            "the questions without",
+            "{name}: {questions}, and none says which entities to find ('reference_entities', in a table "
+            "'references', is missing; fields not used: {unused}). `dataset from` finds them in answers and "
+            "evidence, `recommend` proposes some, `retrieve` runs the questions without",
             name=path.name,
             questions=counted(len(gold), "{n} question", "{n} questions"),
+            unused=", ".join(list(unused)[:FIELDS_NAMED]) or "–",
         )
     )

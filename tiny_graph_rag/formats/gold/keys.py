@@ -12,11 +12,15 @@ from functools import lru_cache
 from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
-
-QUERY_KEYS = (
-    *("query", "question", "user_input", "input", "msg", "messages", "prompt", "prompts", "user_query"),
-    *("user_question", "question_text", "text", "질문", "질의", "문항", "사용자_질문"),
+from tiny_graph_rag.formats.words import (
+    FIELDS,
+    NAMES_OR_ANSWER,
+    QUERY_KEYS,
+    RESPONSE_KEYS,
+    TEXT_KEYS,
+    TYPE_KEYS,
 )
+
 COLUMNS_OF_QUESTIONS = {  # of an object of columns: its key → the field of each row
     **{key: key for key in QUERY_KEYS if key not in ("text", "msg", "messages")},
     **{"questions": "question", "queries": "query", "inputs": "input", "prompts": "prompt"},
@@ -27,76 +31,6 @@ COLUMNS_OF_QUESTIONS = {  # of an object of columns: its key → the field of ea
         "contexts": "contexts",
     },
 }
-ID_KEYS = (
-    *("id", "query_id", "question_id", "qid", "eval_id", "example_id", "_id", "sample_id", "case_id"),
-    *("test_id", "no", "번호"),
-)
-ANSWER_KEYS = (
-    *("ground_truth", "ground_truths", "reference_answer", "expected_output", "expected_answer"),
-    *("expected_response", "preferred_response", "gold_answer", "golden_answer", "ideal_answer"),
-    *(
-        "ideal_response",
-        "correct_answer",
-        "answer",
-        "answers",
-        "답",
-        "답변",
-        "모범답안",
-        "모범_답안",
-        "기대_답변",
-    ),
-)
-NAMES_OR_ANSWER = ("reference", "gold", "정답")  # names of entities, or an answer in words: the values decide
-FIELDS: dict[str, tuple[str, ...]] = {
-    "id": ID_KEYS,
-    "query": QUERY_KEYS,
-    "reference_entities": ("reference_entities", "references"),
-    "highly_relevant_entities": ("highly_relevant_entities", "highly_relevant", "핵심_정답"),
-    "irrelevant_entities": ("irrelevant_entities", "irrelevant", "오답"),
-    "seed_entities": ("seed_entities", "seeds", "seed", "topic_entity", "topic_entities", "출발_개체"),
-    "ground_truth": ANSWER_KEYS,
-    "tags": ("tags", "tag", "태그"),
-    "context": ("context", "앞_대화"),
-    "expected_types": ("expected_types",),
-    "reference_texts": (
-        *(
-            "reference_texts",
-            "reference_contexts",
-            "evidence",
-            "evidences",
-            "evidence_list",
-            "evidence_texts",
-        ),
-        *("gold_contexts", "gold_context", "ground_truth_contexts", "ground_truth_context", "source_context"),
-        *("source_text", "context_texts", "supporting_passages", "supporting_texts", "gold_passages"),
-        *("gold_chunk_substring", "근거", "문맥", "contexts", "context", "paragraphs"),
-    ),
-    "reference_chunks": (
-        *("reference_chunks", "reference_chunk_ids", "gold_chunk_ids", "golden_chunk_ids"),
-        *("expected_chunk_ids", "relevant_passage_ids", "relevant_passages", "relevant_doc_ids"),
-        *("relevant_docs", "relevant_documents", "gold_doc_ids", "expected_sources", "required_references"),
-        *("reference_node_id", "supporting_facts", "정답_문서"),
-    ),
-    "reference_relations": (
-        *("reference_relations", "reference_triples", "gold_triples", "evidence_triples", "evidences"),
-    ),
-    "group": ("group", "묶음"),
-}
-TYPE_KEYS = (
-    *("category", "type", "difficulty", "question_type", "query_type", "level", "evolution_type"),
-    *(
-        "synthesizer_name",
-        "compositionality_type",
-        "유형",
-        "질문_유형",
-        "질문유형",
-        "난이도",
-        "분류",
-        "카테고리",
-    ),
-)
-RESPONSE_KEYS = ("response", "actual_output", "generated_answer", "model_answer", "prediction")
-TEXT_KEYS = ("text", "page_content", "content", "fact", "paragraph_text", "passage", "body", "answer", "name")
 LONGEST_TYPE = 60  # characters; what is longer is no category
 _SEPARATORS = re.compile(r"[\s\-]+")
 _SENTENCE = re.compile(r"[.!?。…]['\"”’)]*$|(?:다|요|음|함)$")

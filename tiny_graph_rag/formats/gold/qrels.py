@@ -5,36 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from tiny_graph_rag.errors import DatasetError, UsageError, check_few
-from tiny_graph_rag.formats.detection import Fit, Head
 from tiny_graph_rag.formats.gold.base import gold_format, graded
 from tiny_graph_rag.formats.gold.sheet import is_sheet
-from tiny_graph_rag.formats.tables import (
-    DOCUMENT_NAMES,
-    QUESTION_NAMES,
-    decoded,
-    is_trec,
-    one_of,
-    read_table,
-    trec_lines,
-    whole_grade,
-)
+from tiny_graph_rag.formats.tables import decoded, one_of, read_table, trec_lines, whole_grade
+from tiny_graph_rag.formats.words import DOCUMENT_NAMES, GRADE_NAMES, QUESTION_NAMES
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.messages import Said, said
 
-GRADE_NAMES = ("score", "relevance", "grade", "rel", "label")
 
-
-def _fits_trec(head: Head) -> Fit:
-    return Fit.SURE if is_trec(head.line, 4) and not head.is_parquet and not head.is_json else Fit.NO
-
-
-def _fits_table(head: Head) -> Fit:
-    if is_sheet(head):
-        return Fit.NO
-    return Fit.SURE if head.is_parquet or head.is_worksheet else Fit.SHAPE if head.has_columns else Fit.NO
-
-
-@gold_format("trec", "TREC qrels: question, 0, document, grade", _fits_trec, example="Q1 0 d1 1\nQ1 0 d2 2\n")
+@gold_format(
+    "trec",
+    "TREC qrels: question, 0, document, grade",
+    lambda head: head.is_trec(4),
+    suffixes=(".qrels", ".trec", ".txt"),
+    example="Q1 0 d1 1\nQ1 0 d2 2\n",
+)
 def read_qrels(path: Path, split: str | None) -> list[Example]:
     """TREC qrels: `question iteration document grade` a line."""
     grades: dict[str, dict[str, int]] = {}
@@ -68,7 +53,8 @@ def read_qrels(path: Path, split: str | None) -> list[Example]:
 @gold_format(
     "table",
     "CSV, TSV or Parquet: query_id, doc_id, score, split",
-    _fits_table,
+    lambda head: head.has_columns and not is_sheet(head),
+    general=True,
     example="query_id,doc_id,score\nQ1,d1,1\nQ1,d2,2\n",
     has_splits=True,
 )
@@ -78,8 +64,9 @@ def read_table_gold(path: Path, split: str | None) -> list[Example]:
     if not {*DOCUMENT_NAMES} & {*names}:
         raise DatasetError(
             said(
-                "{name}:1: no column 'query' or 'question'; it has: {names}. A table of judgments has "
-                "'query_id' and 'doc_id'",
+                "{name}:1: no column 'query' or 'question'; it has: {names}. Rename the column of the "
+                "questions to 'question' and that of the references to 'references'. A table of judgments "
+                "has 'query_id' and 'doc_id'",
                 name=path.name,
                 names=", ".join(name for name in names if name),
             )

@@ -10,8 +10,10 @@ from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, at, check_few, json_kind
-from tiny_graph_rag.formats.gold.keys import NAMES_OR_ANSWER, QUERY_KEYS, folded, holds_names, is_ours, ours
-from tiny_graph_rag.formats.gold.records import Records, records
+from tiny_graph_rag.formats.gold.keys import folded, holds_names, is_ours, ours
+from tiny_graph_rag.formats.gold.records import records
+from tiny_graph_rag.formats.records import Records
+from tiny_graph_rag.formats.words import NAMES_OR_ANSWER, QUERY_KEYS
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship, Source
 from tiny_graph_rag.messages import Said, said
 
@@ -260,7 +262,7 @@ def _wrong_fields(row: object, *, drafts: bool = False) -> list[Said]:
     wrong: list[Said] = []
     query = row.get("query")
     if "query" not in row:
-        wrong.append(said("{field} is missing", field="'query'"))
+        wrong.append(said("'query' is missing; it has: {names}", names=", ".join(map(str, row)) or "–"))
     elif not isinstance(query, str) or not query.strip():
         wrong.append(said("'query' must be a question in words, got {got}", got=json_kind(query)))
     for name in ("id", "group"):

@@ -8,44 +8,15 @@ of questions by id; LlamaIndex's `{"queries", "corpus", "relevant_docs"}`; CSV, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.documents import NotJsonError, parse_json
-from tiny_graph_rag.errors import DatasetError, check_few, json_kind
-from tiny_graph_rag.files import lines_of
-from tiny_graph_rag.formats.gold.keys import COLUMNS_OF_QUESTIONS, QUERY_KEYS, folded
+from tiny_graph_rag.errors import DatasetError, json_kind
+from tiny_graph_rag.formats.gold.keys import COLUMNS_OF_QUESTIONS, folded
+from tiny_graph_rag.formats.records import Record, Records, json_records
 from tiny_graph_rag.formats.tables import read_table, text_of
-from tiny_graph_rag.messages import Said, said
-
-LISTS = ("results", "questions", "examples", "qa_pairs", "queries", "data", "items", "samples", "goldens")
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One question as its file has it. number: line, row as a spreadsheet counts, or place in the list, from
-    1. place: for messages."""
-
-    number: int
-    place: str
-    row: Any
-
-
-@dataclass(slots=True)
-class Records:
-    """Iterated once. head: the object that holds the list of questions, without them; list_key: where it
-    holds them. problems: lines that are no JSON, known once the records were taken. kind: lines, list or
-    table."""
-
-    rows: Iterator[Record]
-    kind: str
-    head: dict[str, Any] = field(default_factory=dict)
-    list_key: str = ""
-    problems: list[Said] = field(default_factory=list)
-
-    def __iter__(self) -> Iterator[Record]:
-        return self.rows
+from tiny_graph_rag.formats.words import QUERY_KEYS, QUESTION_LISTS
+from tiny_graph_rag.messages import said
 
 
 def records(path: Path) -> Records:
@@ -54,13 +25,11 @@ def records(path: Path) -> Records:
     text = text and text.removeprefix("\ufeff")
     if text is None or text.lstrip()[:1] not in ("{", "["):
         return Records(_table(path), "table")
-    document, lines = _document(text, path)
-    if lines:
-        found = Records(iter(()), "lines")
-        found.rows = _lines(text, path, found.problems)
-        return found
-    rows, key = rows_of(document)
-    if rows is None:
+
+    def rows_in(document: Any) -> tuple[list[Any], str]:
+        rows, key = rows_of(document)
+        if rows is not None:
+            return rows, key
         raise DatasetError(
             said(
                 "{name}: no questions in this JSON, {kind}{keys}; wanted a list of objects with a question "
@@ -71,57 +40,14 @@ def records(path: Path) -> Records:
                 wanted=", ".join(QUERY_KEYS[:6]),
             )
         )
-    numbered = enumerate(rows, start=1)
-    head = {name: None if name == key else value for name, value in document.items()} if key else {}
-    listed = (Record(n, f"{path.name}: question {n}", row) for n, row in numbered)
-    return Records(listed, "list", head, key)
+
+    return json_records(path, text, DatasetError, is_question, rows_in)
 
 
 def _keys(document: Any) -> str:
     if not isinstance(document, Mapping) or not document:
         return ""
     return said(" with the keys {keys}", keys=", ".join(repr(key[:40]) for key in list(document)[:6]))
-
-
-def _document(text: str, path: Path) -> tuple[Any, bool]:
-    """The whole file's value, and whether it is one object a line instead."""
-    start = text.lstrip()
-    line, _, rest = start.partition("\n")
-    if start[:1] == "{" and (_is_question_line(line) or (rest.strip() and _is_json(line))):
-        return None, True
-    try:
-        return parse_json(text), False
-    except NotJsonError as error:
-        if start[:1] == "{" and (line.strip() != "{" or not rest.strip()) and not _is_json(text):
-            return None, True
-        raise DatasetError(error.at(path)) from error
-
-
-def _is_json(text: str) -> bool:
-    try:
-        return isinstance(parse_json(text, twice=[], halves=True), dict)
-    except NotJsonError:
-        return False
-
-
-def _is_question_line(line: str) -> bool:
-    try:
-        return is_question(parse_json(line, twice=[], halves=True))
-    except NotJsonError:
-        return False
-
-
-def _lines(text: str, path: Path, problems: list[Said]) -> Iterator[Record]:
-    for number, line in enumerate(lines_of(text), start=1):
-        if not line.strip():
-            continue
-        check_few(problems, DatasetError)
-        try:
-            row = parse_json(line)
-        except NotJsonError as error:
-            problems.append(error.at(path, number))
-            continue
-        yield Record(number, f"{path.name}:{number}", row)
 
 
 def rows_of(document: Any) -> tuple[list[Any] | None, str]:
@@ -138,7 +64,7 @@ def rows_of(document: Any) -> tuple[list[Any] | None, str]:
         return columns, ""
     if is_question(document):
         return [document], ""
-    names = [*LISTS, *(name for name in document if name not in LISTS)]
+    names = [*QUESTION_LISTS, *(name for name in document if name not in QUESTION_LISTS)]
     lists = [name for name in names if isinstance(document.get(name), list) and document[name]]
     for name in lists:
         if isinstance(document[name][0], dict) and is_question(document[name][0]):

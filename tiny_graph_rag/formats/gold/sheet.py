@@ -14,10 +14,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.files import read_bytes
+from tiny_graph_rag.files import BYTE_ORDER_MARK, PARQUET_MAGIC, ZIP_MAGIC, read_bytes
 from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.gold.keys import FIELDS, QUERY_KEYS, folded
-from tiny_graph_rag.formats.tables import DOCUMENT_NAMES, PARQUET_MAGIC, ZIP_MAGIC, TableWriter, guarded
+from tiny_graph_rag.formats.gold.keys import folded
+from tiny_graph_rag.formats.tables import TableWriter, guarded
+from tiny_graph_rag.formats.words import DOCUMENT_NAMES, FIELDS, QUERY_KEYS
 
 _PLAIN = ("id", "query", "group")  # one value a cell
 _REQUIRED = ("query", "reference_entities")
@@ -58,7 +59,7 @@ def sheet_parts(rows: Sequence[dict[str, Any]], delimiter: str) -> Iterator[byte
             for name in known
         ]
         table.writerow([guarded(cell) for cell in (*cells, *(_own_cell(row.get(name)) for name in own))])
-    yield b"\xef\xbb\xbf" + text.getvalue().encode()
+    yield BYTE_ORDER_MARK + text.getvalue().encode()
 
 
 def sheet_as_it_was(rows: Sequence[dict[str, Any]], delimiter: str, path: Path | None) -> Iterator[bytes]:
@@ -70,7 +71,7 @@ def sheet_as_it_was(rows: Sequence[dict[str, Any]], delimiter: str, path: Path |
     end = "\n" if known and raw and not first.endswith(b"\r\n") else "\r\n"
     columns = list(dict.fromkeys(name for row in rows for name in row))
     text_rows = [[_as_cell(name, row.get(name)) for name in columns] for row in rows]
-    mark = b"\xef\xbb\xbf" if not raw or raw[:3] == b"\xef\xbb\xbf" or not known else b""
+    mark = BYTE_ORDER_MARK if not raw or raw[:3] == BYTE_ORDER_MARK or not known else b""
     made = b""
     for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC):
         stream = io.StringIO()

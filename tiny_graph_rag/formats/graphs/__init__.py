@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from tiny_graph_rag.columns.stamps import FileStamp, stamp_of
 from tiny_graph_rag.errors import GraphError, UsageError
 from tiny_graph_rag.files import combined_sha256, note_read, sha256_meanwhile, sha256_of
-from tiny_graph_rag.formats.graphs.heads import GRAPH_FORMATS, GraphFormat, Head
+from tiny_graph_rag.formats.detection import Head, particular_first
+from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS, GraphFormat
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import Said, said
@@ -313,14 +314,8 @@ def graph_files(folder: Path) -> list[Path]:
 
 
 def _formats() -> Iterator[GraphFormat]:
-    """The particular before the general; each loaded when it is its turn."""
-    general = []
-    for name in GRAPH_FORMATS:
-        if GRAPH_FORMATS.choice(name).settings.get("general"):
-            general.append(name)
-        else:
-            yield GRAPH_FORMATS[name]
-    yield from (GRAPH_FORMATS[name] for name in general)
+    """In the order in which they are asked; each loaded when it is its turn."""
+    return (GRAPH_FORMATS[name] for name in particular_first(GRAPH_FORMATS))
 
 
 def _stamp(path: Path) -> FileStamp | None:

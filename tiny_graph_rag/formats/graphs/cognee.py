@@ -12,10 +12,11 @@ from typing import Any
 
 from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import read_start
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format, json_of
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format, json_of
 from tiny_graph_rag.formats.graphs.property_graph import LEXICAL, Edge, Node, from_property_graph, object_of
 from tiny_graph_rag.formats.graphs.rows import Rows, text_of
-from tiny_graph_rag.formats.graphs.xml_graphs import read_graphml
+from tiny_graph_rag.formats.graphs.xml_graphs import read_xml
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
@@ -97,7 +98,7 @@ def _edges(values: Iterable[Any], rows: Rows) -> Iterable[Edge]:
 
 
 def _of_graphml(path: Path) -> tuple[list[Node], list[Edge]]:
-    graph = read_graphml(path)
+    graph = read_xml(path, "graphml")
     nodes = [
         Node(id, (record.pop("type", ""),), {key: part for key, part in record.items() if key != "id"})
         for id, record in graph.nodes

@@ -10,15 +10,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.graphml import from_xml
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format
-from tiny_graph_rag.formats.graphs.rows import CHUNKS, DESCRIPTION, NAME, TYPE
-from tiny_graph_rag.formats.graphs.xml_graphs import read_graphml
+from tiny_graph_rag.formats.graphs.xml_graphs import read_xml
+from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
-NODE_ROLES = {"name": NAME, "type": TYPE, "description": DESCRIPTION}
-EDGE_ROLES = {"description": DESCRIPTION, "chunks": CHUNKS}
+NODE_ROLES = {"name": Role.NAME, "type": Role.TYPE, "description": Role.DESCRIPTION}
+EDGE_ROLES = {"description": Role.DESCRIPTION, "chunks": Role.CHUNKS}
 PICKLES = ("graph_igraph_data.pklz", "*.pkl", "*.pklz", "*.pickle", "*.gpickle")
 
 
@@ -34,7 +35,7 @@ def _is_fast_graphrag(head: Head) -> bool:
     within=("*.graphml", "*.graphml.gz"),
 )
 def read_fast_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
-    return from_xml(paths[0], "fast-graphrag", read_graphml(paths[0]), NODE_ROLES, EDGE_ROLES)
+    return from_xml(paths[0], "fast-graphrag", read_xml(paths[0], "graphml"), NODE_ROLES, EDGE_ROLES)
 
 
 def _is_pickle(head: Head) -> bool:

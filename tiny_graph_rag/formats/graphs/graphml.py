@@ -5,36 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from tiny_graph_rag.formats.graphs.heads import graph_format
+from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.keys import Values, edge_roles, node_roles
 from tiny_graph_rag.formats.graphs.property_graph import INNER, labels_of
 from tiny_graph_rag.formats.graphs.rows import (
-    ALIASES,
-    CHUNKS,
-    DESCRIPTION,
-    DETAIL,
-    ID,
-    NAME,
     SOME_UNDIRECTED,
-    SOURCE,
-    SOURCE_NAME,
-    SOURCE_TYPE,
-    TARGET,
-    TARGET_NAME,
-    TARGET_TYPE,
-    TYPE,
-    WEIGHT,
     Roles,
     Rows,
     column_roles,
     split_roles,
     unfolded,
 )
-from tiny_graph_rag.formats.graphs.xml_graphs import Record, XmlGraph, read_gexf, read_graphml
+from tiny_graph_rag.formats.graphs.xml_graphs import Record, XmlGraph, read_xml
+from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
-GEXF_NODES = {"label": NAME, "name": NAME, "title": NAME}
-GEXF_EDGES = {"kind": TYPE, "label": TYPE}
+GEXF_NODES = {"label": Role.NAME, "name": Role.NAME, "title": Role.NAME}
+GEXF_EDGES = {"kind": Role.TYPE, "label": Role.TYPE}
 SEPARATOR = "<SEP>"
 SAMPLED = 1000  # records that are looked at for columns that a file does not declare
 
@@ -48,14 +35,14 @@ SAMPLED = 1000  # records that are looked at for columns that a file does not de
 )
 def read_any_graphml(paths: Sequence[Path]) -> KnowledgeGraph:
     """`<node>` and `<edge>`, of whatever columns."""
-    graph = read_graphml(paths[0])
+    graph = read_xml(paths[0], "graphml")
     return from_xml(paths[0], "GraphML", graph, *_roles(graph))
 
 
 @graph_format("GEXF", "Gephi's format", lambda head: "<gexf" in head.text, suffixes=(".gexf",))
 def read_any_gexf(paths: Sequence[Path]) -> KnowledgeGraph:
     """Gephi's format: a node's label is its name, an edge's `kind` or `label` its type."""
-    graph = read_gexf(paths[0])
+    graph = read_xml(paths[0], "gexf")
     nodes, edges = _roles(graph)
     first_nodes = {
         column: role for column, role in GEXF_NODES.items() if column in nodes or column == "label"
@@ -80,13 +67,21 @@ def _roles(graph: XmlGraph) -> tuple[Roles, Roles]:
     node_columns = _columns(graph, "node", nodes)
     found = node_roles(node_columns, values_of(nodes))
     roles = {
-        column: DETAIL if role == ID else role for column, role in found.items()
+        column: Role.DETAIL if role == Role.ID else role for column, role in found.items()
     }  # a node's id is its own
     # The ends are XML's own: whatever a column is called, it is none.
     own = edge_roles(["source", "target", *_columns(graph, "edge", edges)], values_of(edges))
-    taken = (SOURCE, TARGET, SOURCE_NAME, TARGET_NAME, SOURCE_TYPE, TARGET_TYPE, ID)
+    taken = (
+        Role.SOURCE,
+        Role.TARGET,
+        Role.SOURCE_NAME,
+        Role.TARGET_NAME,
+        Role.SOURCE_TYPE,
+        Role.TARGET_TYPE,
+        Role.ID,
+    )
     return roles, {
-        column: DETAIL if role in taken else role
+        column: Role.DETAIL if role in taken else role
         for column, role in own.items()
         if column not in ("source", "target")
     }
@@ -114,11 +109,11 @@ def from_xml(
         found, rest = split_roles(record, node_roles)
         rows.entity(
             clean(id),
-            clean(found.get(NAME, "")),
-            _label(clean(found.get(TYPE, ""))),
-            described(found.get(DESCRIPTION, ""), clean),
-            split(found.get(ALIASES, "")),
-            split(found.get(CHUNKS, "")),
+            clean(found.get(Role.NAME, "")),
+            _label(clean(found.get(Role.TYPE, ""))),
+            described(found.get(Role.DESCRIPTION, ""), clean),
+            split(found.get(Role.ALIASES, "")),
+            split(found.get(Role.CHUNKS, "")),
             unfolded(rest),
         )
     for id, source, target, record in graph.edges:
@@ -126,10 +121,10 @@ def from_xml(
         rows.relation(
             clean(source),
             clean(target),
-            clean(found.get(TYPE, "")),
-            described(found.get(DESCRIPTION, ""), clean),
-            found.get(WEIGHT),
-            split(found.get(CHUNKS, "")),
+            clean(found.get(Role.TYPE, "")),
+            described(found.get(Role.DESCRIPTION, ""), clean),
+            found.get(Role.WEIGHT),
+            split(found.get(Role.CHUNKS, "")),
             unfolded(rest),
             id,
         )

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import GraphError, json_kind
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format, json_of
-from tiny_graph_rag.formats.graphs.rows import CHUNKS, DESCRIPTION, NAME, TYPE, UNUSED, Rows
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format, json_of
+from tiny_graph_rag.formats.graphs.rows import Rows
+from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
@@ -21,10 +23,10 @@ WANTED = "wanted {'docs': [{'passage', 'extracted_triples'}]}"
 BROKEN = "triples that are not three texts (left out)"
 UNTOLD = "named entities without a triple"
 ROLES = {
-    "docs[].extracted_triples": f"{NAME} of both ends, {TYPE} of the relation",
-    "docs[].passage": f"{DESCRIPTION} of the entity that is its title",
-    "docs[].idx": CHUNKS,
-    "docs[].extracted_entities": UNUSED,
+    "docs[].extracted_triples": f"{Role.NAME} of both ends, {Role.TYPE} of the relation",
+    "docs[].passage": f"{Role.DESCRIPTION} of the entity that is its title",
+    "docs[].idx": Role.CHUNKS,
+    "docs[].extracted_entities": Role.UNUSED,
 }
 
 

@@ -7,19 +7,22 @@
 
 from __future__ import annotations
 
-import json
 import mmap
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tiny_graph_rag.documents import decoded_json
 from tiny_graph_rag.errors import GraphError, json_kind
-from tiny_graph_rag.files import decode_utf8, lines_of, mapped, read_bytes
-from tiny_graph_rag.formats.graphs.heads import BYTE_ORDER_MARK, Head, graph_format, json_of
+from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format, json_of
 from tiny_graph_rag.formats.graphs.keys import key_of
-from tiny_graph_rag.formats.graphs.listed import ENTITY_LISTS, RELATION_LISTS, Columns, fill, lists_of
+from tiny_graph_rag.formats.graphs.listed import Columns, fill, lists_of
 from tiny_graph_rag.formats.graphs.rows import Rows
+from tiny_graph_rag.formats.records import json_lines
+from tiny_graph_rag.formats.words import ENTITY_LISTS, RELATION_LISTS
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
@@ -33,7 +36,7 @@ WANTED = (
 
 
 def _is_lists(head: Head) -> bool:
-    text = head.text.lstrip()
+    text = head.text
     if text[:1] == "[":
         return text[1:].lstrip()[:1] in ("[", "{")
     signs = {key_of(key): sign for key, sign in head.keys.items() if sign in "[{"}
@@ -49,11 +52,11 @@ def _is_lines(head: Head) -> bool:
     """Whether there is an object a line."""
     if head.path.name.removesuffix(".gz").endswith(LINES):
         return True
-    text = head.raw.removeprefix(BYTE_ORDER_MARK).lstrip()
-    if head.is_cut and b"\n" not in text:  # of a long line the end is looked for
-        text = bytes(_around_line_end(mapped(head.path)))
-    line, _, rest = text.partition(b"\n")
-    return line.rstrip().endswith(b"}") and rest.lstrip()[:1] == b"{"
+    text = head.text
+    if head.is_cut and "\n" not in text:  # of a long line the end is looked for
+        text = bytes(_around_line_end(mapped(head.path))).decode("utf-8", "replace")
+    line, _, rest = text.partition("\n")
+    return line.rstrip().endswith("}") and rest.lstrip()[:1] == "{"
 
 
 def _around_line_end(buffer: bytes | mmap.mmap) -> bytes:
@@ -113,16 +116,7 @@ def json_records(path: Path) -> list[Any]:
 
 
 def _document(path: Path, rows: Rows) -> Any:
-    return _lines(path, rows) if _is_lines(Head((path,))) else json_of(path)
-
-
-def _lines(path: Path, rows: Rows) -> list[Any]:
-    values = []
+    if not _is_lines(Head.of(path)):
+        return json_of(path)
     text = decode_utf8(read_bytes(path), path)
-    for number, line in enumerate(lines_of(text), start=1):
-        if line.strip():
-            try:
-                values.append(json.loads(line))
-            except (ValueError, RecursionError) as error:
-                rows.problem(number, said("not JSON: {error}", error=error))
-    return values
+    return [record.row for record in json_lines(path, text, rows.problems, GraphError, decoded_json)]

@@ -14,149 +14,26 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
-from tiny_graph_rag.formats.graphs.rows import (
-    ALIASES,
-    CHUNKS,
-    DESCRIPTION,
-    DETAIL,
-    DIRECTED,
-    ID,
-    NAME,
-    SOURCE,
-    SOURCE_NAME,
-    SOURCE_TYPE,
-    TARGET,
-    TARGET_NAME,
-    TARGET_TYPE,
-    TYPE,
-    UNUSED,
-    WEIGHT,
-    text_of,
+from tiny_graph_rag.formats.graphs.rows import text_of
+from tiny_graph_rag.formats.words import (
+    CHUNK_KEYS,
+    COMMON_TYPES,
+    COUNTED,
+    COUNTED_STEMS,
+    DIRECTEDNESS,
+    EDGE_KEYS,
+    ID_WORDS,
+    LABEL_WORDS,
+    LETTERS,
+    NAME_WORDS,
+    NO_TYPES,
+    NODE_KEYS,
+    OTHER_WORDS,
+    PAIRS,
+    TYPE_WORDS,
+    Role,
 )
 
-# Of two columns of one role, the one that is named first here counts.
-NODE_KEYS: dict[str, tuple[str, ...]] = {
-    ID: (
-        "id", "entityid", "nodeid", "vertexid", "conceptid", "uid", "uuid", "guid", "identifier", "key",
-        "iri",
-        "uri", "nid", "eid", "식별자", "아이디", "编号", "標識",
-    ),
-    NAME: (
-        "name", "entityname", "nodename", "conceptname", "displayname", "preferredname", "preflabel",
-        "fullname",
-        "title", "entity", "names", "node", "vertex", "concept", "term", "이름", "명칭", "개체", "개체명",
-        "엔티티", "노드",
-        "名称", "名字", "名稱", "实体", "实体名", "實體", "名前",
-    ),
-    TYPE: (
-        "entitytype", "nodetype", "type", "types", "labels", "nodelabel", "nodelabels", "entitylabel",
-        "category",
-        "categories", "kind", "class", "entityclass", "semantictype", "group", "유형", "개체유형", "종류",
-        "타입",
-        "분류", "类型", "类别", "實體類型", "類型", "种类", "タイプ",
-    ),
-    DESCRIPTION: (
-        "description", "desc", "entitydescription", "summary", "definition", "observations", "설명",
-        "정의", "描述",
-        "说明", "简介", "描述", "説明",
-    ),
-    ALIASES: ("aliases", "alias", "altlabels", "altlabel", "synonyms", "alsoknownas", "별칭", "이명", "别名",
-    "別名"),
-}  # fmt: skip
-EDGE_KEYS: dict[str, tuple[str, ...]] = {
-    ID: ("id", "edgeid", "relationid", "relationshipid", "relid", "linkid", "tripleid"),
-    TYPE: (
-        "relationshiptype", "relationtype", "reltype", "edgetype", "linktype", "relation", "relationship",
-        "relations", "rel", "predicate", "pred", "edgelabel", "relationlabel", "relationshiplabel",
-        "relationname",
-        "relationshipname", "relname", "predicatelabel", "interaction", "interactiontype", "metaedge", "edge",
-        "type", "label", "labels", "property", "verb", "kind", "name", "title", "p", "r", "관계", "관계유형",
-        "관계명", "술어", "서술어", "유형", "关系", "关系类型", "关系名", "關係", "谓语", "谓词", "謂語",
-        "関係", "述語",
-    ),
-    DESCRIPTION: (
-        "description", "desc", "relationshipdescription", "relationdescription", "edgedescription",
-        "explanation",
-        "설명", "관계설명", "描述", "说明", "説明",
-    ),
-    WEIGHT: (
-        "weight", "edgeweight", "relationshipweight", "strength", "relationshipstrength", "score",
-        "weights", "value", "가중치", "权重",
-        "权重", "權重",
-    ),
-}  # fmt: skip
-CHUNK_KEYS = (
-    "sourceid", "sourceids", "sourcechunks", "sourcechunk", "sourcechunkid", "chunks", "chunkid", "chunkids",
-    "textunitids", "tripletsourceid", "sourcefile", "sourcedoc", "sourcedocument", "docid", "documentid",
-    "source",
-)  # fmt: skip
-# Words for both ends. Pairs are tried in this order, so a `source` next to `subject` and `object` is no end.
-PAIRS = (
-    ("subject", "object"), ("subj", "obj"), ("head", "tail"), ("source", "target"), ("src", "dst"),
-    ("src", "tgt"), ("source", "destination"), ("source", "dest"), ("src", "dest"), ("src", "target"),
-    ("from", "to"), ("start", "end"), ("origin", "destination"), ("주어", "목적어"), ("주체", "객체"),
-    ("출발점", "도착점"), ("출발", "도착"), ("시작", "끝"), ("머리", "꼬리"), ("원본", "대상"),
-    ("主语", "宾语"),
-    ("主語", "賓語"), ("主語", "目的語"), ("主体", "客体"), ("头", "尾"), ("頭", "尾"), ("源", "目标"),
-    ("源", "目標"), ("起点", "终点"), ("始点", "終点"),
-)  # fmt: skip
-LETTERS = (
-    ("s", "o"),
-    ("h", "t"),
-    ("u", "v"),
-    ("x", "y"),
-)  # these alone say too little, but for the first three
-COUNTED = (("1", "2"), ("a", "b"), ("i", "j"), ("一", "二"))  # entity_1 and entity_2, node_a and node_b
-ID_WORDS = frozenset(
-    {"id", "ids", "key", "uid", "uuid", "guid", "index", "idx", "iri", "uri", "code", "no", "编号"}
-)
-NAME_WORDS = frozenset(
-    {
-        "", "name", "entity", "ent", "node", "vertex", "concept", "term", "title", "text", "value", "이름",
-        "명",
-        "노드", "개체", "엔티티", "实体", "實體", "节点", "名称", "名",
-    }
-)  # fmt: skip
-LABEL_WORDS = frozenset({"label", "labels"})
-TYPE_WORDS = frozenset(
-    {"type", "types", "kind", "category", "class", "group", "유형", "종류", "类型", "類型"}
-)
-# What a pair of columns may be about that is no end: `start_date` and `end_date`.
-OTHER_WORDS = frozenset(
-    {
-        "date", "time", "datetime", "timestamp", "ts", "year", "month", "day", "at", "hour", "age", "page",
-        "line",
-        "char", "offset", "pos", "position", "span", "token", "column", "row", "lat", "lon", "lng",
-        "latitude",
-        "longitude", "degree", "weight", "score", "count", "description", "desc", "embedding",
-        "embeddings", "chunk",
-        "chunks", "doc", "document", "file", "port", "handle", "arrow", "color", "url", "properties",
-        "날짜", "일",
-        "sentence", "length", "size", "x", "y", "amount", "price",
-    }
-)  # fmt: skip
-COUNTED_STEMS = ID_WORDS | NAME_WORDS | {
-    "e", "n", "v", "item", "person", "gene", "protein", "drug", "interactor", "user", "character", "actor",
-    "author",
-    "word", "element", "member", "object", "subject", "entities", "nodes",
-}  # fmt: skip
-DIRECTEDNESS = frozenset({"directed", "undirected", "mixed", "mutual"})
-NO_TYPES = frozenset(
-    {"node", "nodes", "entity", "vertex", "edge", "link", "relationship", "relation", "default", "custom"}
-)
-# What a label says where a graph is too small for counting.
-COMMON_TYPES = frozenset(
-    {
-        "person", "people", "character", "location", "place", "city", "country", "organization",
-        "organisation", "org",
-        "company", "event", "product", "concept", "topic", "category", "date", "animal", "object", "movie",
-        "film",
-        "book", "author", "disease", "drug", "gene", "protein", "symptom", "technology", "skill", "group",
-        "인물",
-        "사람", "장소", "도시", "조직", "회사", "사건", "개념", "동물", "제품", "人物", "地点", "组织",
-        "公司", "事件",
-    }
-)  # fmt: skip
 LONGEST_NAME = 120
 SAMPLE = 10_000  # values of a column that are looked at
 
@@ -257,12 +134,12 @@ def _kind(rest: tuple[str, ...]) -> str | None:
     last = rest[-1] if rest else ""
     if last in OTHER_WORDS:
         return None
-    for kind, words in ((ID, ID_WORDS), (TYPE, TYPE_WORDS), ("label", LABEL_WORDS)):
+    for kind, words in ((Role.ID, ID_WORDS), (Role.TYPE, TYPE_WORDS), ("label", LABEL_WORDS)):
         if last in words or (
             len(rest) == 1 and last.endswith(tuple(words)) and last not in NAME_WORDS and len(last) > 4
         ):
             return kind
-    return NAME
+    return Role.NAME
 
 
 def edge_roles(
@@ -283,13 +160,13 @@ def edge_roles(
     left = [column for column in left if column not in roles]
     for column in left:
         if not column or column.startswith("Unnamed: "):  # pandas' row numbers
-            roles[column] = UNUSED
+            roles[column] = Role.UNUSED
         elif _is_directedness(column, values):
-            roles[column] = DIRECTED
+            roles[column] = Role.DIRECTED
         elif key_of(column) == "key" or _is_embedding(column):
-            roles[column] = UNUSED
-    _add_keys(roles, left, EDGE_KEYS, lambda role, column: role != WEIGHT or _is_weight(column, values))
-    _put_last(roles, TYPE, NO_TYPES, values, given)
+            roles[column] = Role.UNUSED
+    _add_keys(roles, left, EDGE_KEYS, lambda role, column: role != Role.WEIGHT or _is_weight(column, values))
+    _put_last(roles, Role.TYPE, NO_TYPES, values, given)
     return roles
 
 
@@ -304,19 +181,19 @@ def node_roles(
     left = [column for column in columns if column not in roles]
     for column in left:
         if _is_embedding(column):
-            roles[column] = UNUSED
+            roles[column] = Role.UNUSED
     _add_keys(
         roles, left, NODE_KEYS, lambda role, column: key_of(column) != "group" or _are_words(column, values)
     )
     for column in left:
         admin = admin_column(column)
         if admin is not None and admin.kind == "LABEL":
-            roles[column] = TYPE
+            roles[column] = Role.TYPE
         elif key_of(column) == "label":
             _add_label(roles, column, values)
-    if NAME not in roles.values() and ID in roles.values():
+    if Role.NAME not in roles.values() and Role.ID in roles.values():
         _add_name(roles, left, values)
-    _put_last(roles, TYPE, NO_TYPES, values, given)
+    _put_last(roles, Role.TYPE, NO_TYPES, values, given)
     return roles
 
 
@@ -330,7 +207,7 @@ def _add_keys(
 
     fits: whether a column may have a role.
     """
-    for role, keys in {**vocabulary, CHUNKS: CHUNK_KEYS}.items():
+    for role, keys in {**vocabulary, Role.CHUNKS: CHUNK_KEYS}.items():
         place = {key: number for number, key in enumerate(reversed(keys))}
         known = [column for column in columns if key_of(column) in place]
         for column in sorted(known, key=lambda name: -place[key_of(name)]):
@@ -340,26 +217,26 @@ def _add_keys(
 
 def _add_label(roles: dict[str, str], column: str, values: Values | None) -> None:
     """A column `label` among entities: a name, a type or a detail."""
-    typed = [other for other, role in roles.items() if role == TYPE]
-    id = next((other for other, role in roles.items() if role == ID), None)
+    typed = [other for other, role in roles.items() if role == Role.TYPE]
+    id = next((other for other, role in roles.items() if role == Role.ID), None)
     labels: Iterable[Any] = values(column) if values is not None else ()
     if values is not None and id is not None:  # an id may stand in several rows
         labels = {text_of(key): label for key, label in zip(values(id), labels, strict=True)}.values()
-    named = [other for other, role in roles.items() if role == NAME]
+    named = [other for other, role in roles.items() if role == Role.NAME]
     if not typed and are_types(labels):
-        roles[column] = TYPE
+        roles[column] = Role.TYPE
     elif any(key_of(other) != "title" for other in named):
-        roles[column] = DETAIL
+        roles[column] = Role.DETAIL
     else:  # a title next to a label is what a page shows of it
         for other in named:
-            roles[other] = DETAIL
-        roles[column] = NAME
+            roles[other] = Role.DETAIL
+        roles[column] = Role.NAME
 
 
 def _add_name(roles: dict[str, str], columns: Sequence[str], values: Values | None) -> None:
     """A name by its looks: `username`, `name_en`, `entity_text`; where ids are numbers, the first short texts
     of which few are equal."""
-    left = [column for column in columns if column not in roles or roles[column] == DETAIL]
+    left = [column for column in columns if column not in roles or roles[column] == Role.DETAIL]
     for column in left:
         words = words_of(column)
         if (
@@ -367,12 +244,12 @@ def _add_name(roles: dict[str, str], columns: Sequence[str], values: Values | No
             or words[-1:] in (("name",), ("names",))
             or (words and words[-1].endswith("name"))
         ):
-            roles[column] = NAME
+            roles[column] = Role.NAME
             return
         if len(words) == 2 and words[0] in ("entity", "node") and words[1] in ("text", "value", "word"):
-            roles[column] = NAME
+            roles[column] = Role.NAME
             return
-    id = next(column for column, role in roles.items() if role == ID)
+    id = next(column for column, role in roles.items() if role == Role.ID)
     if values is None or _are_words(id, values):
         return
     for column in left:
@@ -385,7 +262,7 @@ def _add_name(roles: dict[str, str], columns: Sequence[str], values: Values | No
             and not are_types(texts)
             and _are_words(column, values)
         ):
-            roles[column] = NAME
+            roles[column] = Role.NAME
             return
 
 
@@ -418,14 +295,14 @@ def _add_ends(roles: dict[str, str], columns: Sequence[str], values: Values | No
     complete.sort(
         key=lambda found: (found[0][2] not in NAME_WORDS | ID_WORDS, order.index((found[0][0], found[0][1])))
     )
-    if strict and not any(key_of(column) in EDGE_KEYS[TYPE] for column in columns):
+    if strict and not any(key_of(column) in EDGE_KEYS[Role.TYPE] for column in columns):
         known = COUNTED_STEMS | LABEL_WORDS | TYPE_WORDS
         complete = [
             found for found in complete if found[0][:2] in COUNTED or set(found[0][2].split()) <= known
         ]
-    given = {role for role in roles.values() if role in (SOURCE, TARGET)}
+    given = {role for role in roles.values() if role in (Role.SOURCE, Role.TARGET)}
     base: tuple[str, ...] | None = None
-    for kinds in ((ID, NAME), ("label",)):
+    for kinds in ((Role.ID, Role.NAME), ("label",)):
         for pair, (_, end), _ in complete:
             if end.kind in kinds and base is None and not given:
                 base = pair[:2]
@@ -433,25 +310,25 @@ def _add_ends(roles: dict[str, str], columns: Sequence[str], values: Values | No
             break
     if base is not None:
         own = [found for found in complete if found[0][:2] == base]
-        ids = [found for found in own if found[1][1].kind == ID]
-        names = [found for found in own if found[1][1].kind == NAME]
+        ids = [found for found in own if found[1][1].kind == Role.ID]
+        names = [found for found in own if found[1][1].kind == Role.NAME]
         labels = [found for found in own if found[1][1].kind == "label"]
         ends = (ids or names or labels)[0]
-        roles[ends[1][0]], roles[ends[2][0]] = SOURCE, TARGET
+        roles[ends[1][0]], roles[ends[2][0]] = Role.SOURCE, Role.TARGET
         rest = [*names, *labels] if ids else labels if names else []
         for number, (_, (source, end), (target, _)) in enumerate(rest):
             is_type = end.kind == "label" and (values is None or are_types(values(source)))
             if is_type:
-                roles[source], roles[target] = SOURCE_TYPE, TARGET_TYPE
+                roles[source], roles[target] = Role.SOURCE_TYPE, Role.TARGET_TYPE
             elif number == 0 and source not in roles and target not in roles:
-                roles[source], roles[target] = SOURCE_NAME, TARGET_NAME
+                roles[source], roles[target] = Role.SOURCE_NAME, Role.TARGET_NAME
     elif not given:
         _add_mixed(roles, columns)
-    if {SOURCE, TARGET} <= set(roles.values()):
+    if {Role.SOURCE, Role.TARGET} <= set(roles.values()):
         for sources, targets in sides.values():  # one end's type may be there alone
-            for role, ends_there in ((SOURCE_TYPE, sources), (TARGET_TYPE, targets)):
+            for role, ends_there in ((Role.SOURCE_TYPE, sources), (Role.TARGET_TYPE, targets)):
                 for column, end in ends_there.items():
-                    if end.kind == TYPE and column not in roles and role not in roles.values():
+                    if end.kind == Role.TYPE and column not in roles and role not in roles.values():
                         roles[column] = role
 
 
@@ -460,7 +337,7 @@ def _add_mixed(roles: dict[str, str], columns: Sequence[str]) -> None:
     pandas numbered."""
     plain = [column for column in columns if column and not column.startswith("Unnamed: ")]
     if plain == ["0", "1", "2"]:
-        roles.update(zip(plain, (SOURCE, TYPE, TARGET), strict=True))
+        roles.update(zip(plain, (Role.SOURCE, Role.TYPE, Role.TARGET), strict=True))
         return
     ends: list[str | None] = [None, None]
     for is_target in (False, True):
@@ -472,10 +349,10 @@ def _add_mixed(roles: dict[str, str], columns: Sequence[str]) -> None:
             fits = [
                 (end, column) for column in columns for end in end_of(column) if end.is_target == is_target
             ]
-            ends[is_target] = next((column for end, column in fits if end.kind in (ID, NAME)), None)
+            ends[is_target] = next((column for end, column in fits if end.kind in (Role.ID, Role.NAME)), None)
     source, target = ends
     if source is not None and target is not None and source != target:
-        roles[source], roles[target] = SOURCE, TARGET
+        roles[source], roles[target] = Role.SOURCE, Role.TARGET
 
 
 def _put_last(

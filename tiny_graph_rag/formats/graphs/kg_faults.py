@@ -11,8 +11,8 @@ from pathlib import Path
 import msgspec
 
 from tiny_graph_rag.errors import GraphError, InputError, json_kind
-from tiny_graph_rag.files import COPIED_BYTES, check_utf8
-from tiny_graph_rag.formats.graphs.kg_pieces import BYTE_ORDER_MARK, NotPlainError, forget
+from tiny_graph_rag.files import BYTE_ORDER_MARK, COPIED_BYTES, check_utf8
+from tiny_graph_rag.formats.graphs.kg_pieces import NotPlainError, forget
 from tiny_graph_rag.graph.records import SHAPE
 from tiny_graph_rag.messages import Said, said
 

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import GraphError, InputError, at, json_kind
 from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format, json_of
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format, json_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import KG_JSON
 from tiny_graph_rag.messages import Said, said
@@ -143,8 +144,7 @@ def _with_care(path: Path) -> GraphColumns:
     try:
         document = parse_json(text, twice=twice, halves=True)
     except NotJsonError as error:
-        place = f"{path}:{error.line}:{error.column}" if error.column else f"{path}"
-        raise GraphError(at(place, error.wrong)) from error
+        raise GraphError(error.at(path)) from error
     if not isinstance(document, dict):
         raise GraphError(
             said("{path}: {wanted}, got {got}", path=path, wanted=SHAPE, got=json_kind(document))

@@ -22,13 +22,13 @@ import numpy as np
 
 from tiny_graph_rag.columns.hashed import RepeatedIdError
 from tiny_graph_rag.documents import parse_json
+from tiny_graph_rag.files import BYTE_ORDER_MARK
 from tiny_graph_rag.graph.records import Entity, Extras, Relation, Row, made
 from tiny_graph_rag.messages import Said
 
 PIECE_BYTES = 1 << 18  # its records fit the processor's second cache: larger ones take twice the time
 BLANKED_BYTES = 1 << 20
 CUT_TRIES = 50  # wrong places in a row after which the file is no usual KG JSON
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 Buffer = bytes | bytearray | mmap.mmap
 WritableBuffer = bytearray | mmap.mmap

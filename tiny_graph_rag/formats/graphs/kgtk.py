@@ -13,18 +13,10 @@ from typing import Any
 
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format
-from tiny_graph_rag.formats.graphs.rows import (
-    ALIASES,
-    DESCRIPTION,
-    DETAIL,
-    ID,
-    NAME,
-    SOURCE,
-    TARGET,
-    TYPE,
-    Rows,
-)
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format
+from tiny_graph_rag.formats.graphs.rows import Rows
+from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
@@ -41,13 +33,13 @@ TYPES = ("P31", "isa", "instance_of", "rdf:type")
 _TEXT = re.compile(r"""'(?P<said>(?:[^'\\]|\\.)*)'@(?P<language>[\w-]+)|"(?P<text>(?:[^"\\]|\\.)*)\"""")
 _NO_NODE = re.compile(r"""["'^@!]|[+-]?[0-9.]+($|[^\w.])|True$|False$""")
 ROLES = {
-    "node1": SOURCE,
-    "node2": TARGET,
-    "label": TYPE,
-    "id": ID,
-    "label, alias, description (of texts)": f"{NAME}, {ALIASES}, {DESCRIPTION}",
-    "node1;label, node2;label": NAME,
-    "values that are no nodes": DETAIL,
+    "node1": Role.SOURCE,
+    "node2": Role.TARGET,
+    "label": Role.TYPE,
+    "id": Role.ID,
+    "label, alias, description (of texts)": f"{Role.NAME}, {Role.ALIASES}, {Role.DESCRIPTION}",
+    "node1;label, node2;label": Role.NAME,
+    "values that are no nodes": Role.DETAIL,
 }
 
 

@@ -14,11 +14,12 @@ from typing import Any
 
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.files import decode_utf8, read_bytes
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.listed import Columns
 from tiny_graph_rag.formats.graphs.pairs import Table, of_tables
 from tiny_graph_rag.formats.graphs.rows import Rows
-from tiny_graph_rag.formats.graphs.tables import ParquetTable, csv_rows
+from tiny_graph_rag.formats.graphs.tables import ParquetTable, csv_lists
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
@@ -214,7 +215,7 @@ def _read(path: Path, names: list[str]) -> list[dict[str, Any]]:
         columns = [table.values(name) for name in table.names]
         return [dict(zip(_distinct(own), row, strict=True)) for row in zip(*columns, strict=True)]
     named = [name or f"end {place}" for place, name in enumerate(names)]
-    return [dict(zip(named, row, strict=False)) for row in csv_rows(path)]
+    return [dict(zip(named, row, strict=False)) for row in csv_lists(path, ",")]
 
 
 def _distinct(names: Sequence[str]) -> list[str]:

@@ -9,36 +9,35 @@ and have no type: `keywords` are kept as a detail. Where a database holds the gr
 from __future__ import annotations
 
 import ast
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import decode_utf8, read_bytes
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.graphml import from_xml
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format
-from tiny_graph_rag.formats.graphs.rows import (
-    CHUNKS,
-    DESCRIPTION,
-    DETAIL,
-    NAME,
-    TYPE,
-    WEIGHT,
-    Rows,
-    column_roles,
-    split_roles,
-    text_of,
-)
-from tiny_graph_rag.formats.graphs.tables import LONGEST_FIELD
-from tiny_graph_rag.formats.graphs.xml_graphs import read_graphml
+from tiny_graph_rag.formats.graphs.rows import Rows, column_roles, split_roles, text_of
+from tiny_graph_rag.formats.graphs.xml_graphs import read_xml
+from tiny_graph_rag.formats.tables import csv_rows
+from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
 FILE = "graph_chunk_entity_relation.graphml"
-NODE_ROLES = {"entity_id": NAME, "entity_type": TYPE, "description": DESCRIPTION, "source_id": CHUNKS}
-EDGE_ROLES = {"description": DESCRIPTION, "weight": WEIGHT, "source_id": CHUNKS, "keywords": DETAIL}
+NODE_ROLES = {
+    "entity_id": Role.NAME,
+    "entity_type": Role.TYPE,
+    "description": Role.DESCRIPTION,
+    "source_id": Role.CHUNKS,
+}
+EDGE_ROLES = {
+    "description": Role.DESCRIPTION,
+    "weight": Role.WEIGHT,
+    "source_id": Role.CHUNKS,
+    "keywords": Role.DETAIL,
+}
 
 
 def _is_lightrag(head: Head) -> bool:
@@ -54,7 +53,7 @@ def _is_lightrag(head: Head) -> bool:
     besides=("kv_store_*.json", "vdb_*.json"),
 )
 def read_lightrag(paths: Sequence[Path]) -> KnowledgeGraph:
-    graph = read_graphml(paths[0])
+    graph = read_xml(paths[0], "graphml")
     is_nano = "keywords" not in graph.columns["edge"] and "entity_id" not in graph.columns["node"]
     writer = "nano-graphrag" if is_nano else "LightRAG"
     return from_xml(paths[0], writer, graph, NODE_ROLES, EDGE_ROLES, unquoted)
@@ -71,7 +70,7 @@ COPIES = {
 @graph_format(
     "LightRAG export",
     "the CSV of LightRAG's export_data, whatever database holds the graph",
-    lambda head: head.text.lstrip().startswith(EXPORT_MARK),
+    lambda head: head.text.startswith(EXPORT_MARK),
 )
 def read_export(paths: Sequence[Path]) -> KnowledgeGraph:
     rows = Rows(paths[0], "LightRAG export")
@@ -93,11 +92,11 @@ def read_export(paths: Sequence[Path]) -> KnowledgeGraph:
             continue
         seen[table].update(dict.fromkeys(map(str, properties)))
         found, rest = split_roles(properties, NODE_ROLES if table == "ENTITIES" else EDGE_ROLES)
-        type, description = text_of(found.get(TYPE)), text_of(found.get(DESCRIPTION))
-        chunks = [part for part in text_of(found.get(CHUNKS)).split(SEPARATOR) if part]
+        type, description = text_of(found.get(Role.TYPE)), text_of(found.get(Role.DESCRIPTION))
+        chunks = [part for part in text_of(found.get(Role.CHUNKS)).split(SEPARATOR) if part]
         description = description.replace(SEPARATOR, "\n")
         if table == "ENTITIES":
-            name = text_of(found.get(NAME)) or fields[0]
+            name = text_of(found.get(Role.NAME)) or fields[0]
             rows.entity(fields[0], name, type, description, chunks=chunks, details=rest)
         else:
             source, target = fields[:2]
@@ -105,7 +104,7 @@ def read_export(paths: Sequence[Path]) -> KnowledgeGraph:
                 rows.dropped("relations written from their other end too", f"{source} – {target}")
                 continue
             written.add((source, target, fields[-1]))
-            rows.relation(source, target, "", description, found.get(WEIGHT), chunks, rest)
+            rows.relation(source, target, "", description, found.get(Role.WEIGHT), chunks, rest)
     rows.took("entities", column_roles(seen["ENTITIES"], NODE_ROLES))
     rows.took("relations", column_roles(seen["RELATIONS"], EDGE_ROLES))
     return rows.graph()
@@ -125,21 +124,14 @@ def _properties(text: str) -> dict[str, Any] | None:
 
 def _exported(path: Path) -> Iterator[tuple[str, int, list[str]]]:
     """Table, line and fields of every row below a table's header."""
-    csv.field_size_limit(LONGEST_FIELD)
-    reader = csv.reader(io.StringIO(decode_utf8(read_bytes(path), path), newline=""))
     table, is_header = "", False
-    try:
-        for fields in reader:
-            if len(fields) == 1 and fields[0].startswith("# "):
-                table, is_header = fields[0][2:].strip(), True
-            elif fields and is_header:
-                is_header = False
-            elif fields:
-                yield table, reader.line_num, fields
-    except csv.Error as error:
-        raise GraphError(
-            said("{path}:{line_num}: not CSV: {error}", path=path, line_num=reader.line_num, error=error)
-        ) from error
+    for line, fields in csv_rows(path, decode_utf8(read_bytes(path), path), GraphError, ","):
+        if len(fields) == 1 and fields[0].startswith("# "):
+            table, is_header = fields[0][2:].strip(), True
+        elif is_header:
+            is_header = False
+        else:
+            yield table, line, fields
 
 
 def unquoted(text: str) -> str:

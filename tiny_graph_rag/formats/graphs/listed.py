@@ -14,32 +14,10 @@ from typing import Any
 
 from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import GraphError, UsageError, json_kind, unknown
-from tiny_graph_rag.formats.graphs.keys import (
-    NODE_KEYS,
-    Values,
-    admin_column,
-    are_types,
-    edge_roles,
-    key_of,
-    node_roles,
-)
+from tiny_graph_rag.formats.graphs.keys import Values, admin_column, are_types, edge_roles, key_of, node_roles
 from tiny_graph_rag.formats.graphs.property_graph import INNER, bare, labels_of
 from tiny_graph_rag.formats.graphs.rows import (
-    ALIASES,
-    CHUNKS,
-    DESCRIPTION,
-    DIRECTED,
-    ID,
-    NAME,
     SOME_UNDIRECTED,
-    SOURCE,
-    SOURCE_NAME,
-    SOURCE_TYPE,
-    TARGET,
-    TARGET_NAME,
-    TARGET_TYPE,
-    TYPE,
-    WEIGHT,
     Roles,
     Rows,
     column_roles,
@@ -48,17 +26,9 @@ from tiny_graph_rag.formats.graphs.rows import (
     text_of,
     unfolded,
 )
+from tiny_graph_rag.formats.words import ENTITY_LISTS, INNER_KEYS, NODE_KEYS, RELATION_LISTS, Role
 from tiny_graph_rag.messages import Said, said
 
-ENTITY_LISTS = (
-    "entities", "nodes", "vertices", "concepts", "개체", "엔티티", "노드", "实体", "节点",
-)  # fmt: skip
-RELATION_LISTS = (
-    "relationships", "relations", "triples", "edges", "links", "rels", "triplets", "arcs", "관계", "엣지",
-    "关系",
-    "三元组", "边",
-)  # fmt: skip
-INNER_KEYS = ("properties", "attributes", "data", "attrs", "props")
 TRIPLE = 3
 LEXICAL = frozenset({"document", "chunk"})
 TEXTS = ("page_content", "text")  # what a node of a text has, and no entity
@@ -66,19 +36,24 @@ UNDIRECTED_WORDS = frozenset({"undirected", "mutual", "false", "0"})
 
 # What `--columns ROLE=COLUMN` may name.
 NODE_NAMES = {
-    "id": ID,
-    "name": NAME,
-    "type": TYPE,
-    "description": DESCRIPTION,
-    "aliases": ALIASES,
-    "chunks": CHUNKS,
+    "id": Role.ID,
+    "name": Role.NAME,
+    "type": Role.TYPE,
+    "description": Role.DESCRIPTION,
+    "aliases": Role.ALIASES,
+    "chunks": Role.CHUNKS,
 }
 EDGE_NAMES = {
-    "source": SOURCE, "target": TARGET, "relation": TYPE, "weight": WEIGHT, "relation_description":
-    DESCRIPTION,
-    "source_name": SOURCE_NAME, "target_name": TARGET_NAME, "source_type": SOURCE_TYPE, "target_type":
-    TARGET_TYPE,
-}  # fmt: skip
+    "source": Role.SOURCE,
+    "target": Role.TARGET,
+    "relation": Role.TYPE,
+    "weight": Role.WEIGHT,
+    "relation_description": Role.DESCRIPTION,
+    "source_name": Role.SOURCE_NAME,
+    "target_name": Role.TARGET_NAME,
+    "source_type": Role.SOURCE_TYPE,
+    "target_type": Role.TARGET_TYPE,
+}
 TABLE_NAMES = ("nodes", "edges")
 
 
@@ -209,14 +184,14 @@ def fill_entities(
             )
             continue
         found, rest = split_roles(record, roles)
-        id = text_of(found.get(ID)).strip() or _name(found.get(NAME)).strip()
+        id = text_of(found.get(Role.ID)).strip() or _name(found.get(Role.NAME)).strip()
         if not id:
             rows.problem(
                 place.format(number),
                 said("wanted 'id' or 'name', got the keys {listed}", listed=_listed(record)),
             )
             continue
-        type, more = _type(found.get(TYPE), split=typed)
+        type, more = _type(found.get(Role.TYPE), split=typed)
         if len(type) < 16 and bare(type) in LEXICAL and any(record.get(key) for key in TEXTS):
             rows.dropped(f"{type} nodes (texts, no entities)", id)
             rows.texts.add(id)
@@ -225,11 +200,11 @@ def fill_entities(
             rest = {**(rest or {}), "labels": more}
         rows.entity(
             id,
-            _name(found.get(NAME)),
+            _name(found.get(Role.NAME)),
             type,
-            _lines(found.get(DESCRIPTION)),
-            strings_of(found.get(ALIASES)),
-            strings_of(found.get(CHUNKS)),
+            _lines(found.get(Role.DESCRIPTION)),
+            strings_of(found.get(Role.ALIASES)),
+            strings_of(found.get(Role.CHUNKS)),
             unfolded(rest),
         )
     rows.took("entities", column_roles(columns, roles))
@@ -241,14 +216,14 @@ def fill_relations(rows: Rows, lists: Lists, given: Columns, own: Roles | None =
     relations = flat(_of_lists(lists.relations, rows if lists.entities else None))
     columns = _columns(relations)
     roles = own or edge_roles(columns, _values(relations), given.of_edges(columns))
-    if columns and not {SOURCE, TARGET} <= set(roles.values()):
+    if columns and not {Role.SOURCE, Role.TARGET} <= set(roles.values()):
         raise GraphError(no_ends(rows.path, columns))
     alone = not lists.entities
     directed: dict[bool, int] = {True: 0, False: 0}
     texts = rows.texts
     for number, record in enumerate(relations):
         found, rest = split_roles(record, roles) if isinstance(record, dict) else ({}, None)
-        ends = (_end(found.get(SOURCE)), _end(found.get(TARGET)))
+        ends = (_end(found.get(Role.SOURCE)), _end(found.get(Role.TARGET)))
         if not (ends[0] and ends[1]) and not _has_ends(record, roles):
             got = (
                 f"the keys {_listed(record)}"
@@ -262,20 +237,20 @@ def fill_relations(rows: Rows, lists: Lists, given: Columns, own: Roles | None =
             continue
         if alone and ends[0] and ends[1]:
             for end, name, type in zip(
-                ends, (SOURCE_NAME, TARGET_NAME), (SOURCE_TYPE, TARGET_TYPE), strict=True
+                ends, (Role.SOURCE_NAME, Role.TARGET_NAME), (Role.SOURCE_TYPE, Role.TARGET_TYPE), strict=True
             ):
                 rows.end(end, text_of(found.get(name)), _type(found.get(type), split=False)[0])
-        if DIRECTED in found:
-            directed[text_of(found[DIRECTED]).strip().casefold() not in UNDIRECTED_WORDS] += 1
+        if Role.DIRECTED in found:
+            directed[text_of(found[Role.DIRECTED]).strip().casefold() not in UNDIRECTED_WORDS] += 1
         rows.relation(
             ends[0],
             ends[1],
-            _type(found.get(TYPE), split=False)[0],
-            _lines(found.get(DESCRIPTION)),
-            found.get(WEIGHT),
-            strings_of(found.get(CHUNKS)),
+            _type(found.get(Role.TYPE), split=False)[0],
+            _lines(found.get(Role.DESCRIPTION)),
+            found.get(Role.WEIGHT),
+            strings_of(found.get(Role.CHUNKS)),
             unfolded(rest),
-            text_of(found.get(ID)),
+            text_of(found.get(Role.ID)),
         )
     rows.took("relations", column_roles(columns, roles))
     if directed[False] and directed[True]:
@@ -357,7 +332,7 @@ def _of_list(values: list[Any]) -> Lists:
         return Lists(_once(entities) or None, relations)
     records = flat(values)
     roles = edge_roles(_columns(records), _values(records))
-    if {SOURCE, TARGET} <= set(roles.values()):
+    if {Role.SOURCE, Role.TARGET} <= set(roles.values()):
         both = [(record, _has_ends(record, roles)) for record in records]
         if not all(is_relation for _, is_relation in both):
             entities = [record for record, is_relation in both if not is_relation and _is_node(record)]
@@ -368,7 +343,7 @@ def _of_list(values: list[Any]) -> Lists:
 
 def _is_node(record: Any) -> bool:
     return isinstance(record, dict) and any(
-        key_of(key) in (*NODE_KEYS[ID], *NODE_KEYS[NAME]) for key in record
+        key_of(key) in (*NODE_KEYS[Role.ID], *NODE_KEYS[Role.NAME]) for key in record
     )
 
 
@@ -377,7 +352,7 @@ def _has_ends(record: Any, roles: Roles) -> bool:
     if not isinstance(record, dict):
         return False
     there = {roles[key] for key in record if key in roles}
-    return {SOURCE, TARGET} <= there
+    return {Role.SOURCE, Role.TARGET} <= there
 
 
 def _once(entities: list[Any]) -> list[Any]:
@@ -542,7 +517,11 @@ def _end(value: Any) -> str:
     if isinstance(value, dict):
         value = flat([value])[0]
         by_key = {key_of(key): key for key in reversed(value)}
-        keys = (by_key[key] for key in (*NODE_KEYS[ID], *NODE_KEYS[NAME], "label", "value") if key in by_key)
+        keys = (
+            by_key[key]
+            for key in (*NODE_KEYS[Role.ID], *NODE_KEYS[Role.NAME], "label", "value")
+            if key in by_key
+        )
         value = next((value[key] for key in keys if value[key] not in (None, "")), None)
     return "" if isinstance(value, list | dict) else text_of(value).strip()
 

@@ -17,58 +17,46 @@ from tiny_graph_rag.columns.hashed import IdTable, RepeatedIdError
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import GraphError, InputError
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.pairs import read_tables
-from tiny_graph_rag.formats.graphs.rows import (
-    ALIASES,
-    BAD_WEIGHTS,
-    CHUNKS,
-    DESCRIPTION,
-    ID,
-    NAME,
-    NAMELESS,
-    SOURCE,
-    TARGET,
-    TYPE,
-    UNUSED,
-    WEIGHT,
-    Rows,
-    column_roles,
-)
+from tiny_graph_rag.formats.graphs.rows import BAD_WEIGHTS, NAMELESS, Rows, column_roles
 from tiny_graph_rag.formats.graphs.tables import Table, read_columns
+from tiny_graph_rag.formats.tables import one_of
+from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT
 from tiny_graph_rag.messages import said
 
 SHARED = "titles that several rows have (relations go to the first of them)"
-FOLLOWS = f"{UNUSED}: follows from the graph or places it on paper"
+FOLLOWS = f"{Role.UNUSED}: follows from the graph or places it on paper"
 ENTITY_ROLES = {
-    "title": NAME,
-    "name": NAME,
-    "id": ID,
-    "type": TYPE,
-    "description": DESCRIPTION,
-    "aliases": ALIASES,
-    "text_unit_ids": CHUNKS,
+    "title": Role.NAME,
+    "name": Role.NAME,
+    "id": Role.ID,
+    "type": Role.TYPE,
+    "description": Role.DESCRIPTION,
+    "aliases": Role.ALIASES,
+    "text_unit_ids": Role.CHUNKS,
     **dict.fromkeys(("human_readable_id", "frequency", "degree", "x", "y"), FOLLOWS),
-    **dict.fromkeys(("description_embedding", "name_embedding", "graph_embedding"), UNUSED),
+    **dict.fromkeys(("description_embedding", "name_embedding", "graph_embedding"), Role.UNUSED),
 }
 RELATION_ROLES = {
-    "source": SOURCE,
-    "target": TARGET,
-    "id": ID,
-    "relationship_type": TYPE,
-    "type": TYPE,
-    "description": DESCRIPTION,
-    "weight": WEIGHT,
-    "text_unit_ids": CHUNKS,
-    "source_id": f"{SOURCE}, by its id",
-    "target_id": f"{TARGET}, by its id",
+    "source": Role.SOURCE,
+    "target": Role.TARGET,
+    "id": Role.ID,
+    "relationship_type": Role.TYPE,
+    "type": Role.TYPE,
+    "description": Role.DESCRIPTION,
+    "weight": Role.WEIGHT,
+    "text_unit_ids": Role.CHUNKS,
+    "source_id": f"{Role.SOURCE}, by its id",
+    "target_id": f"{Role.TARGET}, by its id",
     **dict.fromkeys(
         ("human_readable_id", "combined_degree", "source_degree", "target_degree", "rank"), FOLLOWS
     ),
-    "description_embedding": UNUSED,
+    "description_embedding": Role.UNUSED,
 }
 SETTINGS = ("settings.yaml", "settings.yml")
 CSV_MARKS = ("title", "human_readable_id")
@@ -121,15 +109,7 @@ def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     is_own = bool({"title", "human_readable_id", "text_unit_ids"} & set(table.names))
     if not is_own or not {"source", "target"} <= set(read_columns(relations).names):
         return read_tables(paths)  # of somebody who calls tables as GraphRAG does
-    name = next((text for text in ("title", "name") if text in table.names), None)
-    if name is None:
-        raise GraphError(
-            said(
-                "{entities}: no column 'title' or 'name'; it has: {names}",
-                entities=entities,
-                names=", ".join(table.names),
-            )
-        )
+    name = one_of(("title", "name"), table.names, entities, GraphError)
     rows.took("entities", column_roles(table.names, ENTITY_ROLES))
     titles = table.strings(name)
     ids = table.strings("id") if "id" in table.names else titles
@@ -172,16 +152,8 @@ def _add_relations(
     row_of_title: _Keys,
     row_of_id: _Keys,
 ) -> None:
-    missing = [name for name in ("source", "target") if name not in table.names]
-    if missing:
-        raise GraphError(
-            said(
-                "{path}: no column {missing}; it has: {names}",
-                path=path,
-                missing=repr(missing[0]),
-                names=", ".join(table.names),
-            )
-        )
+    for end in ("source", "target"):
+        one_of((end,), table.names, path, GraphError)
     rows.took("relations", column_roles(table.names, RELATION_ROLES))
     type = next((text for text in ("relationship_type", "type") if text in table.names), "relationship_type")
     weights = table.numbers("weight")

@@ -7,18 +7,20 @@ dropped and counted, as is every node that lacks `__Entity__` where others have 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
+from tiny_graph_rag.documents import decoded_json
 from tiny_graph_rag.errors import GraphError, json_kind
-from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format
+from tiny_graph_rag.files import decode_utf8, read_bytes
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format, json_of
 from tiny_graph_rag.formats.graphs.property_graph import Edge, Node, from_property_graph, labels_of, object_of
 from tiny_graph_rag.formats.graphs.rows import Rows, text_of
 from tiny_graph_rag.formats.graphs.tables import ParquetTable
+from tiny_graph_rag.formats.records import Record, json_lines
+from tiny_graph_rag.formats.tables import one_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
@@ -61,25 +63,18 @@ def read_apoc(paths: Sequence[Path]) -> KnowledgeGraph:
 
 def _lines(path: Path, rows: Rows) -> Iterator[tuple[int, dict[str, Any]]]:
     text = decode_utf8(read_bytes(path), path)
-    whole = _WHOLE.match(text)
-    if whole is not None:  # jsonFormat ARRAY_JSON: a list; JSON: an object of two lists
-        kind: Any = list[dict[str, Any]]
-        try:
-            found = msgspec.json.decode(text, type=kind if whole[0][-1] == "[" else dict[str, kind])
-        except (msgspec.DecodeError, RecursionError) as error:
-            raise GraphError(said("{path}: not JSON: {error}", path=path, error=error)) from error
-        parts = [*found.get("nodes", []), *found.get("rels", [])] if isinstance(found, dict) else found
-        yield from enumerate(parts, start=1)
-        return
-    decoder = msgspec.json.Decoder(dict[str, Any])
-    for number, line in enumerate(lines_of(text), start=1):
-        if not line.strip():
-            continue
-        try:
-            yield number, decoder.decode(line)
-        except (msgspec.DecodeError, RecursionError) as error:
-            cut = said("; the file seems cut off") if number == text.count("\n") + 1 else ""
-            rows.problem(number, said("not a JSON object: {error}{cut}", error=error, cut=cut))
+    if _WHOLE.match(text):  # jsonFormat ARRAY_JSON: a list; JSON: an object of two lists
+        found = json_of(path)
+        lists = [found] if isinstance(found, list) else [found.get(key) for key in ("nodes", "rels")]
+        parts = [part for values in lists if isinstance(values, list) for part in values]
+        lines: Iterable[Record] = (Record(number, "", part) for number, part in enumerate(parts, start=1))
+    else:
+        lines = json_lines(path, text, rows.problems, GraphError, decoded_json)
+    for line in lines:
+        if isinstance(line.row, dict):
+            yield line.number, line.row
+        else:
+            rows.problem(line.number, said("wanted an object, got {got}", got=json_kind(line.row)))
 
 
 def _is_parquet_folder(head: Head) -> bool:
@@ -103,16 +98,8 @@ def read_neo4j_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     for path in paths:
         table = ParquetTable(path)
         wanted = ("__id__",) if path.parent.name == "nodes" else ("from", "to", "type")
-        missing = [name for name in wanted if name not in table.names]
-        if missing:
-            raise GraphError(
-                said(
-                    "{path}: no column {missing}; it has: {names}",
-                    path=path,
-                    missing=repr(missing[0]),
-                    names=", ".join(table.names),
-                )
-            )
+        for column in wanted:
+            one_of((column,), table.names, path, GraphError)
         if path.parent.name == "nodes":
             for row in table.records():
                 labels = labels_of(row.pop("labels", None) or [path.stem])

@@ -13,43 +13,32 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import GraphError, json_kind
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format, json_of
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format, json_of
 from tiny_graph_rag.formats.graphs.listed import Columns, Lists, fill, lists_of
-from tiny_graph_rag.formats.graphs.rows import (
-    CHUNKS,
-    DESCRIPTION,
-    DETAIL,
-    ID,
-    NAME,
-    SOURCE,
-    TARGET,
-    TYPE,
-    UNUSED,
-    WEIGHT,
-    Rows,
-    text_of,
-)
+from tiny_graph_rag.formats.graphs.rows import Rows, text_of
+from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
 GRAPHIFY_NODES = {
-    "id": ID,
-    "label": NAME,
-    "file_type": TYPE,
-    "description": DESCRIPTION,
-    "source_file": CHUNKS,
-    "norm_label": UNUSED,
+    "id": Role.ID,
+    "label": Role.NAME,
+    "file_type": Role.TYPE,
+    "description": Role.DESCRIPTION,
+    "source_file": Role.CHUNKS,
+    "norm_label": Role.UNUSED,
 }
 GRAPHIFY_EDGES = {
-    "_src": SOURCE,
-    "_tgt": TARGET,
-    "source": SOURCE,
-    "target": TARGET,
-    "relation": TYPE,
-    "description": DESCRIPTION,
-    "weight": WEIGHT,
-    "source_file": CHUNKS,
-    "confidence": DETAIL,
+    "_src": Role.SOURCE,
+    "_tgt": Role.TARGET,
+    "source": Role.SOURCE,
+    "target": Role.TARGET,
+    "relation": Role.TYPE,
+    "description": Role.DESCRIPTION,
+    "weight": Role.WEIGHT,
+    "source_file": Role.CHUNKS,
+    "confidence": Role.DETAIL,
 }
 
 

@@ -16,33 +16,20 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import GraphError, InputError
-from tiny_graph_rag.files import read_start
-from tiny_graph_rag.formats.graphs.heads import BYTE_ORDER_MARK, graph_format
+from tiny_graph_rag.files import BYTE_ORDER_MARK, PARQUET_MAGIC, read_start
+from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.json_lists import json_records
 from tiny_graph_rag.formats.graphs.keys import admin_column, edge_roles, node_roles, words_of
 from tiny_graph_rag.formats.graphs.listed import Columns, Lists, fill_entities, fill_relations, flat
-from tiny_graph_rag.formats.graphs.rows import ID, NAME, SOURCE, TARGET, Rows
-from tiny_graph_rag.formats.graphs.tables import ParquetTable, csv_rows
-from tiny_graph_rag.formats.tables import PARQUET_MAGIC, delimiter_of, unguarded
+from tiny_graph_rag.formats.graphs.rows import Rows
+from tiny_graph_rag.formats.graphs.tables import ParquetTable, csv_lists
+from tiny_graph_rag.formats.tables import delimiter_of, unguarded
+from tiny_graph_rag.formats.words import EDGE_WORDS, NODE_WORDS, Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
 JSON_ENDINGS = ENDINGS[3:]
-NODE_WORDS = frozenset(
-    {
-        "node", "nodes", "entity", "entities", "vertex", "vertices", "concepts", "노드", "개체", "엔티티",
-        "实体", "节点",
-        "nodelist",
-    }
-)  # fmt: skip
-EDGE_WORDS = frozenset(
-    {
-        "edge", "edges", "relation", "relations", "relationship", "relationships", "link", "links", "rel",
-        "rels",
-        "arcs", "관계", "엣지", "关系", "边", "edgelist",
-    }
-)  # fmt: skip
 LONGER = "rows with more fields than the header (the last column takes the rest)"
 HEADER_BYTES = 1 << 16
 
@@ -87,7 +74,7 @@ def _groups(files: Sequence[Path]) -> list[tuple[Path, ...]]:
 def _holds_entities(file: Path) -> bool:
     """Whether a table's header, where it has one, names entities."""
     header = _header(file)
-    return not header or bool({ID, NAME} & set(node_roles(header).values()))
+    return not header or bool({Role.ID, Role.NAME} & set(node_roles(header).values()))
 
 
 def _is_table(file: Path) -> bool:
@@ -163,7 +150,7 @@ def _header(file: Path) -> list[str]:
     tables=tables_beside,
 )
 def read_tables(paths: Sequence[Path], columns: Columns | None = None) -> KnowledgeGraph:
-    heads = [path for path in paths if _base(path) and len(csv_rows(path, _delimiter(path))) == 1]
+    heads = [path for path in paths if _base(path) and len(csv_lists(path)) == 1]
     tables = []
     for path in paths:
         head = next(
@@ -198,7 +185,7 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns | None = None)
             table.is_edges = "START_ID" in admin
         elif table.is_edges is None:
             own = given.of_edges(table.columns)
-            table.is_edges = {SOURCE, TARGET} <= set(edge_roles(table.columns, given=own).values())
+            table.is_edges = {Role.SOURCE, Role.TARGET} <= set(edge_roles(table.columns, given=own).values())
         if table.longer:
             rows.flaw(LONGER, table.name, table.longer)
     nodes = [table for table in tables if table.is_edges is False]
@@ -211,7 +198,9 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns | None = None)
         _fill_labels(
             table.records, table.columns, table.label if len(edges) > 1 else "", ("type", "relation")
         )
-        if len(table.columns) == 2 and not {SOURCE, TARGET} <= set(edge_roles(table.columns).values()):
+        if len(table.columns) == 2 and not {Role.SOURCE, Role.TARGET} <= set(
+            edge_roles(table.columns).values()
+        ):
             table = Table(
                 table.name,
                 ["source", "target"],
@@ -271,17 +260,8 @@ def _table(path: Path, head: Path | None = None) -> Table:
             is_edges,
             " ".join(rest),
         )
-    lines = csv_rows(path, _delimiter(path))
-    if head is not None:
-        lines = [*csv_rows(head, _delimiter(head)), *lines]
-    names, records, longer = _records(lines)
+    names, records, longer = _records([*(csv_lists(head) if head is not None else ()), *csv_lists(path)])
     return Table(path.name, names, records, is_edges, " ".join(rest), longer)
-
-
-def _delimiter(path: Path) -> str:
-    return delimiter_of(
-        read_start(path, HEADER_BYTES).decode("utf-8-sig", "replace").lstrip().partition("\n")[0]
-    )
 
 
 def _records(lines: list[list[str]]) -> tuple[list[str], list[dict[str, Any]], int]:

@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tiny_graph_rag.files import lines_of, read_bytes
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format
-from tiny_graph_rag.formats.graphs.rows import NAME, SOME_UNDIRECTED, TYPE, WEIGHT, Rows
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format
+from tiny_graph_rag.formats.graphs.rows import SOME_UNDIRECTED, Rows
+from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
@@ -68,8 +70,8 @@ def read_pajek(paths: Sequence[Path]) -> KnowledgeGraph:
             for target in targets:
                 rows.relation(fields[0], target, own, weight=weight, id=f"line {number}")
                 undirected += section.startswith("edges")
-    rows.took("entities", {"number": "id", "label": NAME})
-    rows.took("relations", {"value": WEIGHT, "l": TYPE})
+    rows.took("entities", {"number": "id", "label": Role.NAME})
+    rows.took("relations", {"value": Role.WEIGHT, "l": Role.TYPE})
     if undirected and undirected == len(rows.ends):
         rows.undirected("relations", "*Edges")
     elif undirected:

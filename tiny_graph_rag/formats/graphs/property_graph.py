@@ -13,20 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.formats.graphs.rows import (
-    ALIASES,
-    CHUNKS,
-    DESCRIPTION,
-    NAME,
-    TYPE,
-    UNUSED,
-    WEIGHT,
-    Rows,
-    column_roles,
-    split_roles,
-    strings_of,
-    text_of,
-)
+from tiny_graph_rag.formats.graphs.rows import Rows, column_roles, split_roles, strings_of, text_of
+from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 LEXICAL = frozenset(
@@ -36,23 +24,23 @@ INNER = frozenset({"__Entity__", "__KGBuilder__", "__Node__", "__tempEntity__", 
 ENTITY_MARK = "__Entity__"
 EMBEDDINGS = ("embedding", "embeddings", "embedding_vector", "vector")
 NODE_ROLES = {
-    "name": NAME,
-    "title": NAME,
-    "label": NAME,
-    "id": NAME,
-    "description": DESCRIPTION,
-    "entity_description": DESCRIPTION,
-    "summary": DESCRIPTION,
-    "aliases": ALIASES,
-    "triplet_source_id": CHUNKS,
-    **dict.fromkeys(EMBEDDINGS, UNUSED),
+    "name": Role.NAME,
+    "title": Role.NAME,
+    "label": Role.NAME,
+    "id": Role.NAME,
+    "description": Role.DESCRIPTION,
+    "entity_description": Role.DESCRIPTION,
+    "summary": Role.DESCRIPTION,
+    "aliases": Role.ALIASES,
+    "triplet_source_id": Role.CHUNKS,
+    **dict.fromkeys(EMBEDDINGS, Role.UNUSED),
 }
 EDGE_ROLES = {
-    "description": DESCRIPTION,
-    "relationship_description": DESCRIPTION,
-    "weight": WEIGHT,
-    "triplet_source_id": CHUNKS,
-    **dict.fromkeys(EMBEDDINGS, UNUSED),
+    "description": Role.DESCRIPTION,
+    "relationship_description": Role.DESCRIPTION,
+    "weight": Role.WEIGHT,
+    "triplet_source_id": Role.CHUNKS,
+    **dict.fromkeys(EMBEDDINGS, Role.UNUSED),
 }
 
 
@@ -116,14 +104,14 @@ def from_property_graph(
             rest = {**(rest or {}), "labels": list(node.labels)}
         rows.entity(
             node.id,
-            text_of(found.get(NAME)),
+            text_of(found.get(Role.NAME)),
             node.type or next(iter(own), ""),
-            text_of(found.get(DESCRIPTION)),
-            strings_of(found.get(ALIASES)),
-            list(dict.fromkeys([*strings_of(found.get(CHUNKS)), *chunks.get(node.id, ())])),
+            text_of(found.get(Role.DESCRIPTION)),
+            strings_of(found.get(Role.ALIASES)),
+            list(dict.fromkeys([*strings_of(found.get(Role.CHUNKS)), *chunks.get(node.id, ())])),
             rest,
         )
-    rows.took("entities", {"labels": TYPE, **column_roles(seen, NODE_ROLES)})
+    rows.took("entities", {"labels": Role.TYPE, **column_roles(seen, NODE_ROLES)})
     seen = {}
     for edge in edges:
         if edge.source in left_out or edge.target in left_out:
@@ -137,13 +125,13 @@ def from_property_graph(
             edge.source,
             edge.target,
             edge.type,
-            text_of(found.get(DESCRIPTION)),
-            found.get(WEIGHT),
-            strings_of(found.get(CHUNKS)),
+            text_of(found.get(Role.DESCRIPTION)),
+            found.get(Role.WEIGHT),
+            strings_of(found.get(Role.CHUNKS)),
             rest,
             edge.id,
         )
-    rows.took("relations", {"type": TYPE, **column_roles(seen, EDGE_ROLES)})
+    rows.took("relations", {"type": Role.TYPE, **column_roles(seen, EDGE_ROLES)})
     return rows.graph()
 
 

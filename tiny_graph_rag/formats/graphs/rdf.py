@@ -13,9 +13,11 @@ from urllib.parse import unquote
 
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.files import mapped
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format
-from tiny_graph_rag.formats.graphs.rows import ALIASES, DESCRIPTION, DETAIL, NAME, TYPE, Rows
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format
+from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.xml_graphs import DOCTYPE_REFUSED
+from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
@@ -31,11 +33,11 @@ DESCRIPTIONS = (
 )
 RDF_TYPE = f"{RDF}type"
 ROLES = {
-    "rdfs:label, skos:prefLabel, foaf:name, schema:name": f"{NAME}, in further languages {ALIASES}",
-    "skos:altLabel, skos:hiddenLabel, schema:alternateName": ALIASES,
-    "rdf:type": TYPE,
-    "rdfs:comment, skos:definition, dc:description, schema:description": DESCRIPTION,
-    "other literals": DETAIL,
+    "rdfs:label, skos:prefLabel, foaf:name, schema:name": f"{Role.NAME}, in further languages {Role.ALIASES}",
+    "skos:altLabel, skos:hiddenLabel, schema:alternateName": Role.ALIASES,
+    "rdf:type": Role.TYPE,
+    "rdfs:comment, skos:definition, dc:description, schema:description": Role.DESCRIPTION,
+    "other literals": Role.DETAIL,
 }
 # By the file's ending; without one it is Turtle or N-Triples.
 FORMS = {
@@ -54,7 +56,7 @@ TURTLE_MARKS = ("@prefix", "@base", "PREFIX ", "BASE ", "prefix ", "base ")
 def _is_rdf(head: Head) -> bool:
     if "<rdf:RDF" in head.text or {"@context", "@graph"} & head.keys.keys():
         return True
-    if head.text.lstrip()[:1] == "[":
+    if head.text[:1] == "[":
         return '"@id"' in head.text
     lines = (line.strip() for line in head.text.split("\n")[:50])
     first = next((line for line in lines if line and not line.startswith("#")), "")

@@ -17,18 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT, UNDIRECTED, Dropped, Origin
 from tiny_graph_rag.messages import Said, said
-
-NAME, TYPE, DESCRIPTION, ALIASES = "name", "type", "description", "aliases"
-CHUNKS, WEIGHT, ID, SOURCE, TARGET = "source chunks", "weight", "id", "source", "target"
-SOURCE_NAME, TARGET_NAME = "name of the source", "name of the target"
-SOURCE_TYPE, TARGET_TYPE = "type of the source", "type of the target"
-DIRECTED = "whether it is directed"
-DETAIL = "kept as a detail"
-UNUSED = "not used"
 
 TWICE = "entities that stand in the file more than once (taken as one)"
 NAMELESS = "entities without a name (named by their id)"
@@ -276,9 +269,9 @@ def split_roles(row: Mapping[str, Any], roles: Roles) -> tuple[dict[str, Any], d
     rest: dict[str, Any] = {}
     for column, role in roles.items():
         value = row.get(column)
-        if value is None or value == "" or role == UNUSED:
+        if value is None or value == "" or role == Role.UNUSED:
             continue
-        if role in found or role == DETAIL:
+        if role in found or role == Role.DETAIL:
             rest[column] = value
         else:
             found[role] = value
@@ -308,6 +301,6 @@ def strings_of(value: Any) -> list[str]:
     return [text_of(value)]
 
 
-def column_roles(seen: Iterable[str], roles: Roles, *, rest: str = DETAIL) -> dict[str, str]:
+def column_roles(seen: Iterable[str], roles: Roles, *, rest: str = Role.DETAIL) -> dict[str, str]:
     """What becomes of each column that was seen."""
     return {column: roles.get(column, rest) for column in seen}

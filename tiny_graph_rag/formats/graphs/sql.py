@@ -14,11 +14,12 @@ from typing import Any
 from urllib.parse import quote
 
 from tiny_graph_rag.errors import GraphError, MissingExtraError
-from tiny_graph_rag.formats.graphs.heads import graph_format
+from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.keys import edge_roles, node_roles, words_of
 from tiny_graph_rag.formats.graphs.listed import Columns
-from tiny_graph_rag.formats.graphs.pairs import EDGE_WORDS, NODE_WORDS, Table, of_tables
-from tiny_graph_rag.formats.graphs.rows import ID, NAME, SOURCE, TARGET, Rows
+from tiny_graph_rag.formats.graphs.pairs import Table, of_tables
+from tiny_graph_rag.formats.graphs.rows import Rows
+from tiny_graph_rag.formats.words import EDGE_WORDS, NODE_WORDS, Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
@@ -160,11 +161,11 @@ def _chosen(
 
 
 def _has_ends(columns: list[str], given: Columns) -> bool:
-    return {SOURCE, TARGET} <= set(edge_roles(columns, given=given.of_edges(columns)).values())
+    return {Role.SOURCE, Role.TARGET} <= set(edge_roles(columns, given=given.of_edges(columns)).values())
 
 
 def _has_names(columns: list[str], given: Columns) -> bool:
-    return bool({ID, NAME} & set(node_roles(columns, given=given.of_nodes(columns)).values()))
+    return bool({Role.ID, Role.NAME} & set(node_roles(columns, given=given.of_nodes(columns)).values()))
 
 
 def _header(cursor: Any) -> list[str]:

@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.errors import GraphError, MissingExtraError
-from tiny_graph_rag.formats.graphs.heads import Head, graph_format
+from tiny_graph_rag.files import GZIP_MAGIC, PARQUET_MAGIC
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.keys import edge_roles
 from tiny_graph_rag.formats.graphs.listed import Columns, no_ends
-from tiny_graph_rag.formats.graphs.rows import SOURCE, TARGET, TYPE, UNUSED, Rows
+from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.tables import ParquetTable
 from tiny_graph_rag.formats.graphs.triples import ArrowCells, graph_columns
-from tiny_graph_rag.formats.tables import check_parquet
+from tiny_graph_rag.formats.tables import check_parquet, reading_parquet
+from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.building import GraphColumns
 from tiny_graph_rag.graph.large import Triples
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -25,14 +28,13 @@ from tiny_graph_rag.messages import said
 if TYPE_CHECKING:
     import pyarrow
 
-PARQUET_MAGIC = b"PAR1"
 BATCH_ROWS = 1 << 17
 BLOCK_BYTES = 1 << 24
-ENDS = {"source": SOURCE, "relation": TYPE, "target": TARGET}
+ENDS = {"source": Role.SOURCE, "relation": Role.TYPE, "target": Role.TARGET}
 
 
 def _is_parquet(head: Head) -> bool:
-    if not head.raw.startswith(PARQUET_MAGIC):
+    if not head.is_parquet:
         return False
     try:
         return are_triples(ParquetTable(head.path).names)
@@ -56,7 +58,7 @@ def read_parquet_triples(paths: Sequence[Path], given: Columns | None = None) ->
     columns = {name: table.column(name) for name in table.names}
     kinds = {name: column.type for name, column in columns.items()}
     opaque = {
-        name: f"{UNUSED}: {kind}"
+        name: f"{Role.UNUSED}: {kind}"
         for name, kind in kinds.items()
         if is_nested(kind) or is_binary(kind) or is_large_binary(kind)
     }
@@ -74,7 +76,7 @@ def read_parquet_triples(paths: Sequence[Path], given: Columns | None = None) ->
 def are_triples(names: Sequence[str], given: Columns | None = None) -> bool:
     """Whether columns of these names hold relations."""
     roles = edge_roles(names, given=given.of_edges(names) if given is not None else None)
-    return {SOURCE, TARGET} <= set(roles.values())
+    return {Role.SOURCE, Role.TARGET} <= set(roles.values())
 
 
 def triples_of(path: Path) -> Triples | None:
@@ -85,7 +87,7 @@ def triples_of(path: Path) -> Triples | None:
         return _parquet(path)
     line, _, rest = start.partition(b"\n")
     fields = line.decode("utf-8", "replace").rstrip("\r").split("\t")
-    if len(fields) < 3 or b'"' in start or start[:2] == b"\x1f\x8b" or not rest:
+    if len(fields) < 3 or b'"' in start or start[:2] == GZIP_MAGIC or not rest:
         return None
     columns_of = _end_columns(fields, strict=True)
     places = {end: fields.index(column) for end, column in columns_of.items()}
@@ -103,20 +105,10 @@ def triples_of(path: Path) -> Triples | None:
 
 
 def _parquet(path: Path) -> Triples | None:
-    try:
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
-    except ImportError as error:
-        raise MissingExtraError(said("reading Parquet"), "pyarrow", "parquet") from error
-    try:
-        with ParquetFile(path) as file:
-            check_parquet(file, path)
-            names = list(file.schema_arrow.names)
-            rows = file.metadata.num_rows
-    except (OSError, ArrowException, UnicodeDecodeError) as error:
-        raise GraphError(
-            said("{path}: can't be read as Parquet: {why}", path=path, why=str(error).splitlines()[0])
-        ) from error
+    with reading_parquet(path, GraphError) as parquet, parquet.ParquetFile(path) as file:
+        check_parquet(file, path)
+        names = list(file.schema_arrow.names)
+        rows = file.metadata.num_rows
     columns = _end_columns(names)
     if len(columns) < len(ENDS):
         return None
@@ -136,17 +128,9 @@ def _end_columns(names: Sequence[str], *, strict: bool = False) -> dict[str, str
 
 
 def _parquet_column(path: Path, name: str) -> Iterator[pyarrow.Array]:
-    from pyarrow import ArrowException
-    from pyarrow.parquet import ParquetFile
-
-    try:
-        with ParquetFile(path) as file:
-            for batch in file.iter_batches(BATCH_ROWS, columns=[name]):
-                yield batch.column(0)
-    except (OSError, ArrowException) as error:
-        raise GraphError(
-            said("{path}: can't be read as Parquet: {why}", path=path, why=str(error).splitlines()[0])
-        ) from error
+    with reading_parquet(path, GraphError) as parquet, parquet.ParquetFile(path) as file:
+        for batch in file.iter_batches(BATCH_ROWS, columns=[name]):
+            yield batch.column(0)
 
 
 def _tsv_column(path: Path, names: Sequence[str], name: str, *, has_header: bool) -> Iterator[pyarrow.Array]:

@@ -6,8 +6,6 @@ Parquet columns become the graph's own string columns without a Python object a 
 from __future__ import annotations
 
 import ast
-import csv
-import io
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -18,17 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
-from tiny_graph_rag.errors import GraphError, MissingExtraError
-from tiny_graph_rag.files import decode_utf8, read_bytes
+from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.files import PARQUET_MAGIC, decode_utf8, read_bytes
 from tiny_graph_rag.formats.graphs.rows import detail_text, strings_of, text_of, unfolded
-from tiny_graph_rag.formats.tables import check_parquet, check_width, listed
+from tiny_graph_rag.formats.tables import check_parquet, csv_rows, listed, reading_parquet
 from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
     import pyarrow
 
 Number = TypeVar("Number", np.int32, np.int64, np.float64)
-LONGEST_FIELD = 1 << 24  # characters; no description is longer
 
 
 class Table(ABC):
@@ -88,7 +85,7 @@ class Table(ABC):
 def read_columns(path: Path) -> Table:
     """Parquet or CSV, by content. Raises GraphError, MissingExtraError without pyarrow."""
     with path.open("rb") as stream:
-        is_parquet = stream.read(4) == b"PAR1" or path.suffix == ".parquet"
+        is_parquet = stream.read(4) == PARQUET_MAGIC or path.suffix == ".parquet"
     return ParquetTable(path) if is_parquet else CsvTable(path)
 
 
@@ -96,27 +93,14 @@ class ParquetTable(Table):
     """Columns are read when they are asked for."""
 
     def __init__(self, path: Path) -> None:
-        try:
-            from pyarrow import ArrowException
-            from pyarrow.parquet import ParquetFile
-        except ImportError as error:
-            raise MissingExtraError(said("reading Parquet"), "pyarrow", "parquet") from error
-        try:
-            self._file = ParquetFile(path)
-        except (OSError, ArrowException, UnicodeDecodeError) as error:
-            raise self._unreadable(path, error) from error
+        with reading_parquet(path, GraphError) as parquet:
+            self._file = parquet.ParquetFile(path)
         check_parquet(self._file, path)
         self.path = path
         self.names = list(self._file.schema_arrow.names)
         for name, count in Counter(self.names).items():
             if count > 1:
                 raise GraphError(said("{path}: several columns are named {name}", path=path, name=repr(name)))
-
-    @staticmethod
-    def _unreadable(path: Path, error: Exception) -> GraphError:
-        return GraphError(
-            said("{path}: can't be read as Parquet: {why}", path=path, why=str(error).splitlines()[0])
-        )
 
     def __len__(self) -> int:
         return int(self._file.metadata.num_rows)
@@ -125,17 +109,12 @@ class ParquetTable(Table):
         """coded: texts that the file holds as a dictionary stay one: each is looked at once, however many
         rows have it. Raises GraphError, also for texts that are no UTF-8.
         """
-        from pyarrow import ArrowException
-        from pyarrow.parquet import ParquetFile
-
-        try:
-            file = ParquetFile(self.path, read_dictionary=[name]) if coded else self._file
+        with reading_parquet(self.path, GraphError) as parquet:
+            file = parquet.ParquetFile(self.path, read_dictionary=[name]) if coded else self._file
             column = file.read(columns=[name]).column(name)
             column.validate(full=True)
             if len(column) != len(self):
                 raise OSError(f"column {name!r} has {len(column):,} rows, the file says {len(self):,}")
-        except (OSError, ArrowException, UnicodeDecodeError) as error:
-            raise self._unreadable(self.path, error) from error
         return column
 
     def strings(self, name: str) -> Strings:
@@ -296,8 +275,8 @@ def strings_of_arrow(column: Any, path: Path, name: str) -> Strings:
 class CsvTable(Table):
     """A row of another length than the header is refused."""
 
-    def __init__(self, path: Path, delimiter: str = ",") -> None:
-        header, *rows = csv_rows(path, delimiter) or [[]]
+    def __init__(self, path: Path) -> None:
+        header, *rows = csv_lists(path, ",") or [[]]
         self.path = path
         self.names = [name.strip() for name in header]
         wrong = [
@@ -333,15 +312,10 @@ class CsvTable(Table):
         return self._columns.get(name) or [""] * self._rows
 
 
-def csv_rows(path: Path, delimiter: str = ",") -> list[list[str]]:
-    """Raises GraphError for what is no CSV. Empty lines are left out."""
+def csv_lists(path: Path, delimiter: str | None = None) -> list[list[str]]:
+    """All rows. Raises GraphError for what is no CSV. delimiter: None for what the first line says."""
     text = decode_utf8(read_bytes(path), path)
-    check_width(text, delimiter, path)
-    csv.field_size_limit(LONGEST_FIELD)
-    try:
-        return [row for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter) if row]
-    except csv.Error as error:
-        raise GraphError(said("{path}: not CSV: {error}", path=path, error=error)) from error
+    return [row for _, row in csv_rows(path, text, GraphError, delimiter)]
 
 
 def list_of_text(value: str) -> list[str]:

@@ -18,50 +18,23 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError
-from tiny_graph_rag.files import decode_utf8, read_bytes
-from tiny_graph_rag.formats.graphs.heads import BYTE_ORDER_MARK, Head, graph_format
-from tiny_graph_rag.formats.graphs.keys import (
-    EDGE_KEYS,
-    NODE_KEYS,
-    are_numbers,
-    edge_roles,
-    key_of,
-    node_roles,
-    words_of,
-)
+from tiny_graph_rag.files import BYTE_ORDER_MARK, decode_utf8, read_bytes
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format
+from tiny_graph_rag.formats.graphs.keys import are_numbers, edge_roles, key_of, node_roles, words_of
 from tiny_graph_rag.formats.graphs.listed import UNDIRECTED_WORDS, Columns
-from tiny_graph_rag.formats.graphs.rows import (
-    BAD_WEIGHTS,
-    CHUNKS,
-    DESCRIPTION,
-    DETAIL,
-    DIRECTED,
-    ID,
-    NAME,
-    SOME_UNDIRECTED,
-    SOURCE,
-    SOURCE_NAME,
-    SOURCE_TYPE,
-    TARGET,
-    TARGET_NAME,
-    TARGET_TYPE,
-    TYPE,
-    UNUSED,
-    WEIGHT,
-    Rows,
-    detail_text,
-    unfolded,
-)
+from tiny_graph_rag.formats.graphs.rows import BAD_WEIGHTS, SOME_UNDIRECTED, Rows, detail_text, unfolded
 from tiny_graph_rag.formats.graphs.tables import (
     arrow_of_strings,
     coded_of_arrow,
-    csv_rows,
+    csv_lists,
     is_texts,
     numbers_of_arrow,
     strings_as_written,
     strings_of_arrow,
 )
 from tiny_graph_rag.formats.tables import check_width, delimiter_of, unguarded
+from tiny_graph_rag.formats.words import EDGE_KEYS, HEADER_WORDS, NODE_KEYS, Role
 from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT
@@ -70,14 +43,6 @@ from tiny_graph_rag.messages import said
 if TYPE_CHECKING:
     import pyarrow
 
-HEADER_WORDS = frozenset(
-    {
-        "entity", "node", "subject", "object", "head", "tail", "source", "target", "from", "to", "start",
-        "end",
-        "relation", "relationship", "predicate", "rel", "type", "label", "edge", "src", "dst", "tgt",
-        "subj", "obj",
-    }
-)  # fmt: skip
 QUICK_BLOCK = 1 << 24  # bytes that are parsed at once
 _GUARDED = re.compile(rb"(?m)(?:^|[,;\"])\s*'+[=+\-@]")
 SAMPLED = 1000  # cells of a column that tell what it holds
@@ -125,7 +90,7 @@ def read_triples(paths: Sequence[Path], columns: Columns | None = None) -> Knowl
 
 def _check_headless(path: Path, first: list[str], cells: list[list[str]]) -> None:
     """Raises GraphError where the first line is a header that nobody knows, or no triple."""
-    if len({ID, NAME, TYPE} & set(node_roles(first).values())) > 1:
+    if len({Role.ID, Role.NAME, Role.TYPE} & set(node_roles(first).values())) > 1:
         raise GraphError(
             said(
                 "{path}: the table holds entities ({names}), no relations; name the table of relations with "
@@ -293,36 +258,38 @@ def graph_columns(
     roles = edge_roles(names, sample, own) if names else {}
     places: dict[str, int] = {}
     for name, role in roles.items():
-        if role not in (ID, UNUSED):  # an id of a line is no more than its number
+        if role not in (Role.ID, Role.UNUSED):  # an id of a line is no more than its number
             places.setdefault(role, names.index(name))
-    places = places or {SOURCE: 0, TYPE: 1, TARGET: 2}
+    places = places or {Role.SOURCE: 0, Role.TYPE: 1, Role.TARGET: 2}
     count, first = cells.rows, 1 + (bool(names) and numbered == "line ")
-    row_of, texts = cells.ends(places[SOURCE], places[TARGET])
+    row_of, texts = cells.ends(places[Role.SOURCE], places[Role.TARGET])
     nameless = np.flatnonzero(np.diff(texts.offsets) == 0)
     if len(nameless):  # an empty end is nobody's
         row_of = np.where(row_of == nameless[0], -1, row_of - (row_of > nameless[0])).astype(np.int32)
         texts = Strings(texts.data, np.delete(texts.offsets, nameless[0]))
     if not len(texts):
         return None
-    by_end = {SOURCE: row_of[:count], TARGET: row_of[count:]}
+    by_end = {Role.SOURCE: row_of[:count], Role.TARGET: row_of[count:]}
 
     def told(start: Categories, roles: tuple[str, str]) -> Categories:
-        for end, role in zip((SOURCE, TARGET), roles, strict=True):
+        for end, role in zip((Role.SOURCE, Role.TARGET), roles, strict=True):
             if role in places:
                 codes, kinds = cells.coded(places[role])
                 start = _told(start, by_end[end], Categories(codes, tuple(kinds)))
         return start
 
-    types = told(Categories(np.zeros(len(texts), np.int32), (UNKNOWN_TYPE,)), (SOURCE_TYPE, TARGET_TYPE))
+    types = told(
+        Categories(np.zeros(len(texts), np.int32), (UNKNOWN_TYPE,)), (Role.SOURCE_TYPE, Role.TARGET_TYPE)
+    )
     entity_names: Sequence[str] = texts
-    if SOURCE_NAME in places:
-        called = told(Categories(np.zeros(len(texts), np.int32), ("",)), (SOURCE_NAME, TARGET_NAME))
+    if Role.SOURCE_NAME in places:
+        called = told(Categories(np.zeros(len(texts), np.int32), ("",)), (Role.SOURCE_NAME, Role.TARGET_NAME))
         entity_names = [name or id for name, id in zip(called, texts, strict=True)]
     relations: Sequence[str] = Categories(np.zeros(count, np.int32), (UNKNOWN_RELATION,))
-    if TYPE in places:
-        codes, kinds = cells.coded(places[TYPE])
+    if Role.TYPE in places:
+        codes, kinds = cells.coded(places[Role.TYPE])
         relations = Categories(codes, tuple(kind or UNKNOWN_RELATION for kind in kinds))
-    unused = {name for name, role in roles.items() if role == UNUSED}
+    unused = {name for name, role in roles.items() if role == Role.UNUSED}
     rest = {
         name: place for place, name in enumerate(names) if place not in places.values() and name not in unused
     }
@@ -335,24 +302,24 @@ def graph_columns(
         )
         details = [detail_text(unfolded(line)) for line in held]
     chunks = StringLists.blank(count)
-    if CHUNKS in places:
-        chunks = StringLists.of([[text] if text else [] for text in cells.texts(places[CHUNKS])])
+    if Role.CHUNKS in places:
+        chunks = StringLists.of([[text] if text else [] for text in cells.texts(places[Role.CHUNKS])])
     columns = GraphColumns()
     blank, none = Strings.blank(len(texts)), StringLists.blank(len(texts))
     columns.add_entity_columns(texts, entity_names, types, blank, none, none, blank)
     columns.add_relation_columns(
         Strings.numbered(numbered, range(first, count + first)),
-        by_end[SOURCE],
-        by_end[TARGET],
+        by_end[Role.SOURCE],
+        by_end[Role.TARGET],
         relations,
-        cells.texts(places[DESCRIPTION]) if DESCRIPTION in places else Strings.blank(count),
-        cells.weights(places[WEIGHT], rows) if WEIGHT in places else np.full(count, DEFAULT_WEIGHT),
+        cells.texts(places[Role.DESCRIPTION]) if Role.DESCRIPTION in places else Strings.blank(count),
+        cells.weights(places[Role.WEIGHT], rows) if Role.WEIGHT in places else np.full(count, DEFAULT_WEIGHT),
         chunks,
         details,
     )
     _took(rows, places, names, rest, unused)
-    if DIRECTED in places:
-        _note_direction(rows, cells, places[DIRECTED], names[places[DIRECTED]])
+    if Role.DIRECTED in places:
+        _note_direction(rows, cells, places[Role.DIRECTED], names[places[Role.DIRECTED]])
     return columns
 
 
@@ -369,15 +336,15 @@ def _took(
     rows: Rows, places: dict[str, int], names: Sequence[str], rest: Iterable[str], unused: Iterable[str]
 ) -> None:
     """Note what became of each column."""
-    roles = {SOURCE: f"{NAME} of an entity", TARGET: f"{NAME} of an entity"}
-    if SOURCE_NAME in places:
-        roles = {SOURCE: f"{ID} of an entity", TARGET: f"{ID} of an entity"}
+    roles = {Role.SOURCE: f"{Role.NAME} of an entity", Role.TARGET: f"{Role.NAME} of an entity"}
+    if Role.SOURCE_NAME in places:
+        roles = {Role.SOURCE: f"{Role.ID} of an entity", Role.TARGET: f"{Role.ID} of an entity"}
     by_place = {place: roles.get(role, role) for role, place in places.items()}
     rows.took(
         "file", {names[place] if names else f"field {place + 1}": role for place, role in by_place.items()}
     )
-    rows.took("file", dict.fromkeys(rest, DETAIL))
-    rows.took("file", dict.fromkeys(unused, UNUSED))
+    rows.took("file", dict.fromkeys(rest, Role.DETAIL))
+    rows.took("file", dict.fromkeys(unused, Role.UNUSED))
 
 
 def _quick(path: Path, rows: Rows, given: Columns | None = None) -> GraphColumns | None:
@@ -502,7 +469,7 @@ def _columns(path: Path, rows: Rows) -> tuple[list[str], list[list[str]]]:
         tabbed = _tabbed(text)
         if tabbed is not None:
             return [column[0] for column in tabbed], tabbed
-    fields = csv_rows(path, delimiter)
+    fields = csv_lists(path, delimiter)
     width = len(fields[0])
     broken = [row for row in fields if len(row) != width]
     if broken:  # a quote that is never closed takes lines into its cell: each of them is lost
@@ -535,4 +502,4 @@ def is_header(fields: Sequence[str], given: Columns | None = None) -> bool:
     """Whether the first line names the ends of relations; otherwise it is a triple already."""
     names = [field.strip() for field in fields]
     roles = edge_roles(names, given=given.of_edges(names) if given is not None else None, strict=True)
-    return {SOURCE, TARGET} <= set(roles.values())
+    return {Role.SOURCE, Role.TARGET} <= set(roles.values())

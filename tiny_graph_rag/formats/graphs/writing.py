@@ -12,18 +12,19 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from tiny_graph_rag.errors import MissingExtraError, UsageError, nearest
 from tiny_graph_rag.files import write_atomically
 from tiny_graph_rag.formats.graphs.graphml import SEPARATOR
 from tiny_graph_rag.formats.tables import TableWriter, guarded
+from tiny_graph_rag.formats.writing import GRAPH_WRITERS, graph_writer, parquet_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.messages import said
 
 ROWS_AT_ONCE = 1 << 14
 NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -31,66 +32,30 @@ NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 Record = dict[str, Any]
 
 
-def form_of(target: Path, given: str | None) -> str:
-    """The form to write: `given`, else by the target's suffix; a folder takes a Parquet pair."""
-    if given is not None:
-        if given not in FORMS:
-            raise UsageError(
-                said(
-                    "unknown form {given}{near} Choices: {names}",
-                    given=repr(given),
-                    near=nearest(given, list(FORMS)) or ".",
-                    names=", ".join(FORMS),
-                )
-            )
-        return given
-    name = target.name.lower()
-    if name.endswith("node-link.json"):
-        return "node-link"
-    found = SUFFIXES.get(target.suffix.lower())
-    if found is None:
-        wanted = ", ".join([*(suffix for suffix in SUFFIXES if suffix), "a folder (Parquet)"])
-        raise UsageError(
-            said(
-                "{target}: which form? Name it with --to, or by suffix: {wanted}",
-                target=target,
-                wanted=wanted,
-            )
-        )
-    return found
-
-
-def files_of(target: Path, form: str) -> list[Path]:
-    """What `write_graph` writes."""
-    if form != "parquet":
-        return [target]
-    folder = target if target.suffix != ".parquet" else target.parent
-    return [folder / f"{name}.parquet" for name in ("entities", "relationships")]
-
-
 def write_graph(graph: KnowledgeGraph, target: Path, form: str) -> list[str]:
     """Write it, whole or not at all; a Parquet pair into the folder `target`.
 
     Returns what the form can't hold, in words.
     """
-    if form == "parquet":
-        tables = (_entity_table(graph), _relation_table(graph))
-        for path, parts in zip(files_of(target, form), tables, strict=True):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, parts)
-        return []
-    writer, losses = FORMS[form]
-    write_atomically(target, _gathered(writer(graph, target)))
-    return losses(graph)
+    writer = GRAPH_WRITERS[form]
+    for path in writer.files(target):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, writer.write(graph, path))
+    return writer.losses(graph)
 
 
-def check_form(form: str) -> None:
-    """Raises MissingExtraError before any work."""
-    if form == "parquet":
-        try:
-            import pyarrow.parquet  # noqa: F401
-        except ImportError as error:
-            raise MissingExtraError(said("writing Parquet"), "pyarrow", "parquet") from error
+def encoded_pieces(
+    writer: Callable[[KnowledgeGraph, Path], Iterator[str]],
+) -> Callable[[KnowledgeGraph, Path], Iterator[bytes]]:
+    """Of a writer of many short texts one of bytes in larger pieces."""
+
+    @wraps(writer)
+    def encoded(graph: KnowledgeGraph, path: Path) -> Iterator[bytes]:
+        texts = writer(graph, path)
+        while piece := "".join(islice(texts, ROWS_AT_ONCE)):
+            yield piece.encode("utf-8", "replace")
+
+    return encoded
 
 
 def entities(graph: KnowledgeGraph) -> Iterator[tuple[str, Record]]:
@@ -132,7 +97,9 @@ def _details(text: str) -> Record:
     return found
 
 
-def _kg_json(graph: KnowledgeGraph, target: Path) -> Iterator[str]:
+@graph_writer("kg-json", "KG JSON, the format of this project", suffixes=(".json",))
+@encoded_pieces
+def kg_json(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
     yield '{"entities": {\n'
     yield from _joined(f"{_json(id)}: {_json(record)}" for id, record in entities(graph))
     yield '\n}, "relationships": [\n'
@@ -140,7 +107,9 @@ def _kg_json(graph: KnowledgeGraph, target: Path) -> Iterator[str]:
     yield "\n]}\n"
 
 
-def _node_link(graph: KnowledgeGraph, target: Path) -> Iterator[str]:
+@graph_writer("node-link", "node-link JSON, as networkx reads it", suffixes=("node-link.json",))
+@encoded_pieces
+def node_link(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
     yield '{"directed": true, "multigraph": true, "graph": {}, "nodes": [\n'
     yield from _joined(_json({"id": id, **record}) for id, record in entities(graph))
     yield '\n], "links": [\n'
@@ -156,7 +125,22 @@ def _node_link(graph: KnowledgeGraph, target: Path) -> Iterator[str]:
     yield "\n]}\n"
 
 
-def _graphml(graph: KnowledgeGraph, target: Path) -> Iterator[str]:
+def _unwritable_in_xml(graph: KnowledgeGraph) -> list[str]:
+    columns = (
+        graph.entities.ids,
+        graph.entities.names,
+        graph.entities.descriptions,
+        graph.relations.descriptions,
+    )
+    texts = sum(bool(NO_XML.search(text)) for column in columns for text in column)
+    return (
+        [f"{texts:,} texts hold control characters that XML lacks; � stands in their place"] if texts else []
+    )
+
+
+@graph_writer("graphml", "GraphML, for Gephi and yEd", suffixes=(".graphml",), losses=_unwritable_in_xml)
+@encoded_pieces
+def graphml(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
     columns = ("name", "entity_type", "description", "aliases", "source_chunks", "details")
     edge_columns = ("relationship_type", "description", "weight", "source_chunks", "details")
     yield '<?xml version="1.0" encoding="utf-8"?>\n<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
@@ -198,21 +182,27 @@ def _attribute(text: str) -> str:
     return quoteattr(NO_XML.sub("\ufffd", text), {"\n": "&#10;", "\t": "&#9;", "\r": "&#13;"})
 
 
-def _unwritable_in_xml(graph: KnowledgeGraph) -> list[str]:
-    columns = (
-        graph.entities.ids,
-        graph.entities.names,
-        graph.entities.descriptions,
-        graph.relations.descriptions,
-    )
-    texts = sum(bool(NO_XML.search(text)) for column in columns for text in column)
-    return (
-        [f"{texts:,} texts hold control characters that XML lacks; � stands in their place"] if texts else []
-    )
+def _lost_in_triples(graph: KnowledgeGraph) -> list[str]:
+    lone = int((np.diff(graph.adjacency.indptr) == 0).sum())
+    shared = len(graph) - len(set(graph.entities.names))
+    held = {
+        "descriptions of entities": sum(map(bool, graph.entities.descriptions)),
+        "aliases": len(graph.entities.aliases.items),
+        "source chunks": len(graph.entities.source_chunks.items) + len(graph.relations.source_chunks.items),
+        "details": sum(map(bool, graph.entities.details)) + sum(map(bool, graph.relations.details)),
+        "entities without a relation": lone,
+        "entities that share a name with another (they become one)": shared,
+    }
+    lost = [f"{count:,} {what}" for what, count in held.items() if count]
+    return [f"triples can't hold: {', '.join(lost)}"] if lost else []
 
 
-def _triples(graph: KnowledgeGraph, target: Path) -> Iterator[str]:
-    is_csv = target.suffix.lower() == ".csv"
+@graph_writer(
+    "triples", "source, relation, target: TSV or CSV", suffixes=(".tsv", ".csv"), losses=_lost_in_triples
+)
+@encoded_pieces
+def triples(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
+    is_csv = path.suffix.lower() == ".csv"
     delimiter = "," if is_csv else "\t"
     plain = guarded if is_csv else str  # a spreadsheet opens CSV, and may run what stands in a cell
     names, types = list(graph.entities.names), list(graph.entities.types)
@@ -239,24 +229,25 @@ def _triples(graph: KnowledgeGraph, target: Path) -> Iterator[str]:
     yield stream.getvalue()
 
 
-def _lost_in_triples(graph: KnowledgeGraph) -> list[str]:
-    lone = int((np.diff(graph.adjacency.indptr) == 0).sum())
-    shared = len(graph) - len(set(graph.entities.names))
-    held = {
-        "descriptions of entities": sum(map(bool, graph.entities.descriptions)),
-        "aliases": len(graph.entities.aliases.items),
-        "source chunks": len(graph.entities.source_chunks.items) + len(graph.relations.source_chunks.items),
-        "details": sum(map(bool, graph.entities.details)) + sum(map(bool, graph.relations.details)),
-        "entities without a relation": lone,
-        "entities that share a name with another (they become one)": shared,
-    }
-    lost = [f"{count:,} {what}" for what, count in held.items() if count]
-    return [f"triples can't hold: {', '.join(lost)}"] if lost else []
+def _pair(target: Path) -> list[Path]:
+    folder = target if target.suffix != ".parquet" else target.parent
+    return [folder / f"{name}.parquet" for name in ("entities", "relationships")]
 
 
-def _entity_table(graph: KnowledgeGraph) -> Iterator[bytes]:
+@graph_writer(
+    "parquet",
+    "entities and relationships, into a folder",
+    suffixes=("", ".parquet"),
+    needs="parquet",
+    files=_pair,
+)
+def parquet(graph: KnowledgeGraph, path: Path) -> Iterator[bytes]:
+    yield _entity_table(graph) if path.stem == "entities" else _relation_table(graph)
+
+
+def _entity_table(graph: KnowledgeGraph) -> bytes:
     columns = graph.entities
-    return _parquet(
+    return parquet_of(
         {
             "id": list(columns.ids),
             "title": list(columns.names),
@@ -270,10 +261,10 @@ def _entity_table(graph: KnowledgeGraph) -> Iterator[bytes]:
     )
 
 
-def _relation_table(graph: KnowledgeGraph) -> Iterator[bytes]:
+def _relation_table(graph: KnowledgeGraph) -> bytes:
     columns, ids, names = graph.relations, list(graph.entities.ids), list(graph.entities.names)
     sources, targets = columns.sources.tolist(), columns.targets.tolist()
-    return _parquet(
+    return parquet_of(
         {
             "id": list(columns.ids),
             "source": [names[row] for row in sources],
@@ -287,45 +278,8 @@ def _relation_table(graph: KnowledgeGraph) -> Iterator[bytes]:
             "details": list(columns.details),
         },
         lists=("text_unit_ids",),
+        numbers=("weight",),
     )
-
-
-def _parquet(columns: dict[str, Any], lists: tuple[str, ...]) -> Iterator[bytes]:
-    import pyarrow
-    import pyarrow.parquet
-
-    kinds = {name: pyarrow.list_(pyarrow.string()) if name in lists else None for name in columns}
-    arrays = {
-        name: pyarrow.array(
-            column, kinds[name] or (pyarrow.float64() if name == "weight" else pyarrow.string())
-        )
-        for name, column in columns.items()
-    }
-    sink = pyarrow.BufferOutputStream()
-    pyarrow.parquet.write_table(pyarrow.table(arrays), sink)
-    yield bytes(sink.getvalue())
-
-
-def _nothing(graph: KnowledgeGraph) -> list[str]:
-    return []
-
-
-Writer = Callable[[KnowledgeGraph, Path], Iterator[str]]
-FORMS: dict[str, tuple[Writer, Callable[[KnowledgeGraph], list[str]]]] = {
-    "kg-json": (_kg_json, _nothing),
-    "graphml": (_graphml, _unwritable_in_xml),
-    "node-link": (_node_link, _nothing),
-    "triples": (_triples, _lost_in_triples),
-    "parquet": (_kg_json, _nothing),  # by `write_graph` itself
-}
-SUFFIXES = {
-    ".json": "kg-json",
-    ".graphml": "graphml",
-    ".tsv": "triples",
-    ".csv": "triples",
-    ".parquet": "parquet",
-    "": "parquet",
-}
 
 
 def _json(value: Any) -> str:
@@ -335,13 +289,3 @@ def _json(value: Any) -> str:
 def _joined(items: Iterable[str]) -> Iterator[str]:
     for number, item in enumerate(items):
         yield f",\n{item}" if number else item
-
-
-def _gathered(texts: Iterable[str]) -> Iterator[bytes]:
-    waiting: list[str] = []
-    for text in texts:
-        waiting.append(text)
-        if len(waiting) >= ROWS_AT_ONCE:
-            yield "".join(waiting).encode("utf-8", "replace")
-            waiting.clear()
-    yield "".join(waiting).encode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""GraphML and GEXF as records: what both dialects' readers share.
+"""GraphML and GEXF as records.
 
 Read by expat, which comes with Python, a piece at a time: no tree is built. A document type declaration is
 refused whatever it holds, and so no entity is ever expanded; so is a value beyond LONGEST_VALUE.
@@ -47,114 +47,79 @@ class XmlGraph:
         return undirected if self.directed else len(self.edges) - directed
 
 
-def read_graphml(path: Path) -> XmlGraph:
-    """Nodes and edges with their data under the columns' names; hyperedges and ports are counted only."""
+# Attributes of nodes and edges that are columns, and what says of an edge whether it has a direction.
+OWN_COLUMNS: dict[str, dict[str, tuple[str, ...]]] = {
+    "graphml": {"node": ("labels",), "edge": ("label",)},  # as Neo4j exports them
+    "gexf": {"node": ("label", "weight", "kind", "type"), "edge": ("label", "weight", "kind")},
+}
+DIRECTION = {
+    "graphml": ("edgedefault", "directed", "directed"),
+    "gexf": ("defaultedgetype", "undirected", "type"),
+}
+
+
+def read_xml(path: Path, root: str) -> XmlGraph:
+    """Nodes and edges with their data under the columns' names; hyperedges and ports are counted only.
+
+    root: graphml or gexf, whose elements differ but for nodes and edges.
+    """
     graph = XmlGraph()
     names: dict[tuple[str, str], str] = {}
     defaults: dict[str, Record] = {"node": {}, "edge": {}}
     open_records: list[tuple[str, Record]] = []
-    column = ""
-    default_of = ("", "")
     texts: list[str] = []
+    about, key = "", ""  # what GEXF declares columns of; the column of an open <data>
+    declared: tuple[tuple[str, ...], str] = ((), "")
+    of_all, usual, of_one = DIRECTION[root]
+
+    def put(column: str, value: str) -> None:
+        if open_records:
+            kind, record = open_records[-1]
+            record[names.get((kind, column), column)] = value
 
     def start(tag: str, attributes: Attributes) -> None:
-        nonlocal column, default_of
-        if tag == "data":
-            texts.clear()
-            about = open_records[-1][0] if open_records else ""
-            key = attributes.get("key", "")
-            column = names.get((about, key), key) if about else ""
-        elif tag == "node" or tag == "edge":
-            record: Record = dict(defaults[tag])
+        nonlocal about, key, declared
+        if tag == "node" or tag == "edge":
+            own = {name: attributes[name] for name in OWN_COLUMNS[root][tag] if name in attributes}
+            record: Record = {**defaults[tag], **own}
             open_records.append((tag, record))
             if tag == "node":
-                if "labels" in attributes:  # Neo4j's export
-                    record["labels"] = attributes["labels"]
                 graph.nodes.append((_needed(attributes, "id", tag), record))
-            else:
-                ends = _needed(attributes, "source", tag), _needed(attributes, "target", tag)
-                if "label" in attributes:
-                    record["label"] = attributes["label"]
-                if "directed" in attributes:
-                    graph.own_direction[attributes["directed"] == "true"] += 1
-                graph.edges.append((attributes.get("id", ""), *ends, record))
-        elif tag == "key":
-            key, name = _needed(attributes, "id", tag), attributes.get("attr.name", attributes.get("id", ""))
-            for about in ("node", "edge"):
-                if attributes.get("for", "all") in (about, "all"):
-                    names[about, key] = name
-                    graph.columns[about].append(name)
-            default_of = (attributes.get("for", "all"), name)
-        elif tag == "default":
+                return
+            ends = _needed(attributes, "source", tag), _needed(attributes, "target", tag)
+            graph.edges.append((attributes.get("id", ""), *ends, record))
+            if of_one in attributes:
+                graph.own_direction[attributes[of_one] in ("true", "directed")] += 1
+        elif tag == "data" or tag == "default":
             texts.clear()
+            key = attributes.get("key", "")
+        elif tag == "attvalue":
+            put(attributes.get("for", attributes.get("id", "")), attributes.get("value", ""))
+        elif tag == "attributes":
+            about = attributes.get("class", "node")
+        elif tag == "key" or tag == "attribute":
+            id = _needed(attributes, "id", tag)
+            name = attributes.get("attr.name", attributes.get("title", id))
+            kind = about if tag == "attribute" else attributes.get("for", "all")
+            declared = tuple(other for other in ("node", "edge") if kind in (other, "all")), name
+            for kind in declared[0]:
+                names[kind, id] = name
+                graph.columns[kind].append(name)
         elif tag == "graph" and not graph.nodes:
-            graph.directed = attributes.get("edgedefault", "directed") != "undirected"
+            graph.directed = attributes.get(of_all, usual) == "directed"
         elif tag in ("hyperedge", "port"):
             graph.left_out[tag] = graph.left_out.get(tag, 0) + 1
 
     def end(tag: str) -> None:
-        nonlocal column
-        if tag == "data" and column:
-            open_records[-1][1][column] = "".join(texts)
-            column = ""
-        elif tag == "node" or tag == "edge":
-            open_records.pop()
-        elif tag == "default":
-            for about in ("node", "edge"):
-                if default_of[0] in (about, "all"):
-                    defaults[about][default_of[1]] = "".join(texts)
-
-    _parse(path, "graphml", start, end, texts)
-    return graph
-
-
-def read_gexf(path: Path) -> XmlGraph:
-    """The same of GEXF; `label`, `weight` and an edge's `kind` stand under these names."""
-    graph = XmlGraph()
-    names: dict[tuple[str, str], str] = {}
-    defaults: dict[str, Record] = {"node": {}, "edge": {}}
-    open_records: list[tuple[str, Record]] = []
-    about, declared = "", ""
-    texts: list[str] = []
-
-    def start(tag: str, attributes: Attributes) -> None:
-        nonlocal about, declared
-        if tag == "node" or tag == "edge":
-            record: Record = dict(defaults[tag])
-            open_records.append((tag, record))
-            for name in ("label", "weight", "kind", "type"):
-                if name in attributes and (name != "type" or tag == "node"):
-                    record[name] = attributes[name]
-            if tag == "edge" and "type" in attributes:
-                graph.own_direction[attributes["type"] == "directed"] += 1
-            if tag == "node":
-                graph.nodes.append((_needed(attributes, "id", tag), record))
-            else:
-                ends = _needed(attributes, "source", tag), _needed(attributes, "target", tag)
-                graph.edges.append((attributes.get("id", ""), *ends, record))
-        elif tag == "attvalue" and open_records:
-            kind, record = open_records[-1]
-            key = attributes.get("for", attributes.get("id", ""))
-            record[names.get((kind, key), key)] = attributes.get("value", "")
-        elif tag == "attributes":
-            about = attributes.get("class", "node")
-        elif tag == "attribute":
-            declared = attributes.get("title", attributes.get("id", ""))
-            names[about, attributes.get("id", "")] = declared
-            if about in graph.columns:
-                graph.columns[about].append(declared)
-        elif tag == "default":
-            texts.clear()
-        elif tag == "graph":
-            graph.directed = attributes.get("defaultedgetype", "undirected") == "directed"
-
-    def end(tag: str) -> None:
         if tag == "node" or tag == "edge":
             open_records.pop()
-        elif tag == "default" and about in defaults:
-            defaults[about][declared] = "".join(texts)
+        elif tag == "data":
+            put(key, "".join(texts))
+        elif tag == "default":
+            for kind in declared[0]:
+                defaults[kind][declared[1]] = "".join(texts)
 
-    _parse(path, "gexf", start, end, texts)
+    _parse(path, root, start, end, texts)
     return graph
 
 

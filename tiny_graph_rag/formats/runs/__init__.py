@@ -8,7 +8,8 @@ from pathlib import Path
 
 from tiny_graph_rag.errors import RunError
 from tiny_graph_rag.files import decode_utf8, read_bytes
-from tiny_graph_rag.formats.detection import Head, best_fit
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.detection import detected as recognised
 from tiny_graph_rag.formats.runs.base import RUN_FORMATS, Retrieved, RunFormat, WrittenRun, run_format
 from tiny_graph_rag.messages import said
 
@@ -73,7 +74,7 @@ def in_order(places: list[Retrieved], what: str, ties: str = "list") -> list[Ret
 def detected(path: Path) -> str:
     """The format that the content looks like. Raises RunError where it is none."""
     head = Head.of(path)
-    found = best_fit(RUN_FORMATS, head, "--run-format")
+    found = recognised(RUN_FORMATS, head, "--run-format")
     if found is None:
         if isinstance(head.first, dict) and "reference_entities" in head.first:
             raise RunError(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from tiny_graph_rag.formats.detection import Fit, Head
+from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.registry import Registry
 from tiny_graph_rag.run import Passage, Relation
 
@@ -98,13 +98,13 @@ RunReader = Callable[[Path], WrittenRun]
 
 @dataclass(frozen=True, slots=True)
 class RunFormat:
-    """example: a sound file, small. fit: how well the head of a file fits. read: raises RunError with every
-    problem: file, line, what was wanted, what came.
+    """example: a sound file, small. recognises: whether a file is of the format, by its head. read: raises
+    RunError with every problem: file, line, what was wanted, what came.
     """
 
     name: str
     example: str
-    fit: Callable[[Head], Fit]
+    recognises: Callable[[Head], bool]
     read: RunReader
 
 
@@ -112,15 +112,22 @@ RUN_FORMATS: Registry[RunFormat] = Registry("run format", "tiny_graph_rag.format
 
 
 def run_format(
-    name: str, line: str, fit: Callable[[Head], Fit], *, example: str
+    name: str,
+    line: str,
+    recognises: Callable[[Head], bool],
+    *,
+    example: str,
+    suffixes: tuple[str, ...] = (),
+    general: bool = False,
 ) -> Callable[[RunReader], RunReader]:
     """Register the reader below. line: what such a file holds, for `--help` and the docs.
 
     example: a small file with a line or more; the contract tests read it, and what is left when it is cut.
+    suffixes: that such files have. general: whether nothing but its shape tells such a file.
     """
 
     def register(reader: RunReader) -> RunReader:
-        RUN_FORMATS.add(name, RunFormat(name, example, fit, reader), reader)
+        RUN_FORMATS.add(name, RunFormat(name, example, recognises, reader), reader)
         return reader
 
     return register

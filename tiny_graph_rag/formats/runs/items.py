@@ -12,24 +12,20 @@ from typing import Any
 
 from tiny_graph_rag.errors import json_kind
 from tiny_graph_rag.formats.runs.base import Retrieved
+from tiny_graph_rag.formats.words import (
+    ENTITY_NAMES,
+    PASSAGE_IDS,
+    PASSAGE_SOURCES,
+    PASSAGE_TEXTS,
+    RELATION_TYPES,
+    SOURCE_END,
+    TARGET_END,
+)
 from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.run import Passage, Relation
 
 LONGEST_TEXT = 1_000_000  # characters of a name, a passage, an answer
 LONGEST_ID = 256  # a returned string without white space that is no longer may be a passage's id
-SOURCE_END = (
-    *("source", "src_id", "source_entity_id", "source_id", "source_node_id", "head", "subject"),
-    *("start", "src", "from", "entity1"),
-)
-TARGET_END = (
-    *("target", "tgt_id", "target_entity_id", "target_id", "target_node_id", "tail", "object"),
-    *("end", "tgt", "to", "entity2"),
-)
-TYPES = ("type", "relationship_type", "relation_type", "relation", "relationship", "predicate", "label")
-ENTITY_NAMES = ("name", "entity_name", "entity", "title")
-TEXTS = ("page_content", "text", "content", "chunk", "body")
-IDS = ("id", "chunk_id", "node_id", "id_", "doc_id", "_id")
-SOURCES = ("source", "file_path", "file_name", "title")
 _ARROW = re.compile(r"(.{1,500}?)\s*(?:-\[|—|->|-)\s*(.{1,200}?)\s*(?:\]->|→|->)\s*(.{1,500})")
 
 
@@ -126,7 +122,7 @@ def relation_of(item: Any) -> Relation:
         )
     else:
         source, target = attribute(item, SOURCE_END), attribute(item, TARGET_END)
-        type = attribute(item, TYPES)
+        type = attribute(item, RELATION_TYPES)
         id = _name_of(attribute(item, ("id", "relation_id", "relationship_id")))
         score = score_of(attribute(item, ("score",))) if score is None else score
     found = Relation(_name_of(source), _name_of(target), _name_of(type), id, finite(score))
@@ -164,9 +160,9 @@ def passage_of(item: Any) -> Passage:
     item = item if node is None else node
     about = attribute(item, ("metadata",))
     about = about if isinstance(about, Mapping) else {}
-    id, source = attribute(item, IDS), attribute(item, SOURCES)
-    id = attribute(about, IDS) if id is None else id
-    source = attribute(about, SOURCES) if source is None else source
+    id, source = attribute(item, PASSAGE_IDS), attribute(item, PASSAGE_SOURCES)
+    id = attribute(about, PASSAGE_IDS) if id is None else id
+    source = attribute(about, PASSAGE_SOURCES) if source is None else source
     found = Passage(
         text_of(scalar(id), "a passage's id") or "",
         text_of(_body(item), "a passage") or "",
@@ -184,7 +180,7 @@ def _body(item: Any) -> str | None:
     """The text of a chunk, document or node."""
     node = attribute(item, ("node",))
     item = item if node is None else node
-    text = attribute(item, TEXTS)
+    text = attribute(item, PASSAGE_TEXTS)
     if text is None and hasattr(item, "get_content"):
         text = item.get_content()
     return text if isinstance(text, str) else None

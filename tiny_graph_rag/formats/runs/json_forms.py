@@ -2,48 +2,53 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import RunError, check_few, json_kind
-from tiny_graph_rag.files import decode_utf8, lines_of, read_bytes
-from tiny_graph_rag.formats.detection import Fit, Head
+from tiny_graph_rag.files import decode_utf8, read_bytes
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.records import Record, Records, json_lines, json_records
 from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, failure_of, run_format
 from tiny_graph_rag.formats.runs.items import entity_of, is_score, passage_of, relation_of
 from tiny_graph_rag.formats.tables import json_document
+from tiny_graph_rag.formats.words import (
+    ASKED_KEYS,
+    ID_KEYS,
+    PASSAGES_KEYS,
+    RELATIONS_KEYS,
+    RETRIEVED_KEYS,
+    RUN_LISTS,
+)
 from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.run import Passage, Relation
 
 Item = TypeVar("Item")
-KEYS = ("id", "eval_id", "query_id", "question_id", "example_id", "qid")
-QUERY_KEYS = ("query", "question")
-LISTS = ("entities", "retrieved", "retrieved_entities", "contexts", "evidence")  # the first of them counts
-RELATIONS = ("relations", "relationships", "triples")
-PASSAGES = ("passages", "chunks", "contexts")
-ROWS = ("results", "questions", "predictions", "data")
+RESULTS = {"schema_version", "package_version", "kind"}  # first keys of a results file
 
 
 def lists_of(row: Mapping[str, Any]) -> str | None:
     """Under which key an object of a run has what was retrieved."""
-    return next((name for name in LISTS if isinstance(row.get(name), list)), None)
+    return next((name for name in RETRIEVED_KEYS if isinstance(row.get(name), list)), None)
 
 
 def _kinds_of(row: Mapping[str, Any]) -> list[str]:
     """The keys under which an object of a run has relations and passages."""
-    return [name for name in (*RELATIONS, *PASSAGES) if isinstance(row.get(name), list)]
+    return [name for name in (*RELATIONS_KEYS, *PASSAGES_KEYS) if isinstance(row.get(name), list)]
 
 
 def rows_within(document: Mapping[str, Any]) -> list[Any] | None:
     """The questions of a file that is one object, such as `{"summary": …, "results": [{…}]}`."""
-    return next((document[name] for name in ROWS if isinstance(document.get(name), list)), None)
+    return next((document[name] for name in RUN_LISTS if isinstance(document.get(name), list)), None)
 
 
-FIRST_OF = f"one of {', '.join(map(repr, KEYS))} or the question's text ({', '.join(map(repr, QUERY_KEYS))})"
-WANTED = f"wanted {FIRST_OF}, and what was retrieved under one of {', '.join(map(repr, LISTS))}"
+WANTED = (
+    f"wanted one of {', '.join(map(repr, ID_KEYS[:6]))} or the question's text "
+    f"({', '.join(map(repr, ASKED_KEYS[:2]))}), and what was retrieved under one of "
+    f"{', '.join(map(repr, RETRIEVED_KEYS))}"
+)
 
 
 def _form(head: Head) -> str:
@@ -60,21 +65,18 @@ def _form(head: Head) -> str:
     if "reference_entities" in first:
         return ""  # a gold set
     # One question, but nothing retrieved, is a mistake in a JSONL.
-    return "jsonl" if any(key in first for key in (*KEYS, *QUERY_KEYS)) else "json"
+    return "jsonl" if any(key in first for key in (*ID_KEYS, *ASKED_KEYS)) else "json"
 
 
-def _fits(form: str) -> Callable[[Head], Fit]:
-    return lambda head: Fit.SURE if _form(head) == form else Fit.NO
-
-
-def _fits_json(head: Head) -> Fit:
-    return Fit.SHAPE if _form(head) == "json" else Fit.NO
+def _is(form: str) -> Callable[[Head], bool]:
+    return lambda head: _form(head) == form
 
 
 @run_format(
     "jsonl",
     "one object per question with what was retrieved",
-    _fits("jsonl"),
+    _is("jsonl"),
+    suffixes=(".jsonl", ".json"),
     example='{"id": "Q1", "entities": [{"name": "Bob", "score": 0.5}, {"name": "Cy", "score": 0.4}]}\n',
 )
 def read_jsonl(path: Path) -> WrittenRun:
@@ -92,10 +94,11 @@ def read_jsonl(path: Path) -> WrittenRun:
     failures: dict[str, str] = {}
     lists_entities = False
     problems: list[Said] = []
-    for place, row in _rows(path, problems):
+    found = _records(path)
+    for place, row in _objects(found, problems):
         retrieved = lists_of(row)
-        query = next((row[name] for name in QUERY_KEYS if isinstance(row.get(name), str)), "")
-        key = next((str(row[name]) for name in KEYS if _is_id(row.get(name))), query)
+        query = next((row[name] for name in ASKED_KEYS if isinstance(row.get(name), str)), "")
+        key = next((str(row[name]) for name in ID_KEYS if _is_id(row.get(name))), query)
         error = failure_of(row.get("error"))
         if not key or (retrieved is None and not _kinds_of(row) and error is None):
             problems.append(
@@ -119,8 +122,8 @@ def read_jsonl(path: Path) -> WrittenRun:
         else:
             rankings[key] = [] if retrieved is None else places_of(row[retrieved], place, problems)
         lists_entities |= retrieved is not None
-        _read_kind(row, RELATIONS, relation_of, relations, key, place, problems)
-        _read_kind(row, PASSAGES, passage_of, passages, key, place, problems)
+        _read_kind(row, RELATIONS_KEYS, relation_of, relations, key, place, problems)
+        _read_kind(row, PASSAGES_KEYS, passage_of, passages, key, place, problems)
         for name, unit in (("latency_ms", 1000), ("latency_seconds", 1)):
             waited = row.get(name)
             if waited is not None and not (is_score(waited) and 0 <= waited < math.inf):
@@ -137,8 +140,8 @@ def read_jsonl(path: Path) -> WrittenRun:
         for name in ("usage", "token_usage"):
             if isinstance(row.get(name), dict):
                 usage[key] = row[name]
-    if problems:
-        raise RunError(*problems)
+    if found.problems or problems:
+        raise RunError(*found.problems, *problems)
     return WrittenRun(
         rankings,
         latency_seconds=latency,
@@ -183,7 +186,7 @@ def places_of(values: Iterable[Any], place: str, problems: list[Said]) -> list[R
 @run_format(
     "contest",
     "JSONL: one object per line with eval_id and topk",
-    _fits("contest"),
+    _is("contest"),
     example='{"eval_id": "Q1", "topk": ["d1", "d2"]}\n',
 )
 def read_contest(path: Path) -> WrittenRun:
@@ -191,7 +194,8 @@ def read_contest(path: Path) -> WrittenRun:
     rankings: dict[str, list[Retrieved]] = {}
     failures: dict[str, str] = {}
     problems: list[Said] = []
-    for place, row in _lines(path, problems):
+    text = decode_utf8(read_bytes(path), path)
+    for place, row in _objects(json_lines(path, text, problems, RunError), problems):
         ids, error = row.get("topk"), failure_of(row.get("error"))
         if error is not None and not ids and _is_id(row.get("eval_id")):
             failures[str(row["eval_id"])] = error
@@ -221,7 +225,8 @@ def read_contest(path: Path) -> WrittenRun:
 @run_format(
     "json",
     "one JSON object: question to [[document, score], …]",
-    _fits_json,
+    _is("json"),
+    general=True,
     example='{"Q1": [["d1", 0.5], ["d2", 0.4]]}\n',
 )
 def read_json(path: Path) -> WrittenRun:
@@ -265,59 +270,38 @@ def _pair(value: Any) -> Retrieved | None:
     return Retrieved(name="", id=str(value[0]), score=float(value[1]))
 
 
-def _rows(path: Path, problems: list[Said]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The file's objects with their places, however they are wrapped."""
-    text = decode_utf8(read_bytes(path), path).lstrip()
-    document: Any = None
-    if text[:1] == "[":
-        document = json_document(path, RunError)
-    elif text[:1] == "{":
-        with contextlib.suppress(NotJsonError):
-            document = parse_json(text)
-        if isinstance(document, dict):
-            if {"schema_version", "package_version", "kind"} <= document.keys():
-                raise RunError(
-                    said(
-                        "{path}: a results file, which keeps only the first ranks of each question; "
-                        "`eval --save-run FILE` writes the whole run, `report` and `compare` read results",
-                        path=path.name,
-                    )
-                )
-            document = rows_within(document) or ([document] if "\n" in text.strip() else None)
-    if not isinstance(document, list):
-        yield from _lines(path, problems)
-        return
-    for number, row in enumerate(document, start=1):
-        if isinstance(row, dict):
-            yield f"{path.name}: question {number}", row
-        else:
-            problems.append(
+def _records(path: Path) -> Records:
+    """The file's questions, however they are wrapped."""
+
+    def rows_in(document: Any) -> tuple[list[Any], str]:
+        if isinstance(document, dict) and document.keys() >= RESULTS:
+            raise RunError(
                 said(
-                    "{name}: question {number}: wanted an object, got {got}",
-                    name=path.name,
-                    number=number,
-                    got=json_kind(row),
+                    "{path}: a results file, which keeps only the first ranks of each question; "
+                    "`eval --save-run FILE` writes the whole run, `report` and `compare` read results",
+                    path=path.name,
                 )
             )
+        within = rows_within(document) if isinstance(document, dict) else None
+        return within or (document if isinstance(document, list) else [document]), ""
+
+    return json_records(path, decode_utf8(read_bytes(path), path), RunError, _is_question, rows_in)
 
 
-def _lines(path: Path, problems: list[Said]) -> Iterator[tuple[str, dict[str, Any]]]:
-    text = decode_utf8(read_bytes(path), path)
-    for number, line in enumerate(lines_of(text), start=1):
-        if not line.strip():
-            continue
+def _is_question(row: dict[str, Any]) -> bool:
+    return not row.keys() >= RESULTS and rows_within(row) is None
+
+
+def _objects(found: Iterable[Record], problems: list[Said]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The records that are objects, with their places; others are problems."""
+    for record in found:
         check_few(problems, RunError)
-        place = f"{path.name}:{number}"
-        try:
-            row = parse_json(line)
-        except NotJsonError as error:
-            cut = said("; the file seems cut off") if error.column and number == text.count("\n") + 1 else ""
-            problems.append(said("{at}{cut}", at=error.at(path, number), cut=cut))
-            continue
-        if isinstance(row, dict):
-            yield place, row
+        if isinstance(record.row, dict):
+            yield record.place, record.row
         else:
-            problems.append(said("{place}: wanted an object, got {got}", place=place, got=json_kind(row)))
+            problems.append(
+                said("{place}: wanted an object, got {got}", place=record.place, got=json_kind(record.row))
+            )
 
 
 def _is_id(value: Any) -> bool:

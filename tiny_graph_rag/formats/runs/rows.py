@@ -5,34 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from tiny_graph_rag.errors import RunError, check_few
-from tiny_graph_rag.formats.detection import Fit, Head
 from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, failure_of, run_format
-from tiny_graph_rag.formats.tables import (
-    DOCUMENT_NAMES,
-    QUESTION_NAMES,
-    decoded,
-    is_trec,
-    one_of,
-    read_table,
-    trec_lines,
-)
+from tiny_graph_rag.formats.tables import decoded, one_of, read_table, trec_lines
+from tiny_graph_rag.formats.words import DOCUMENT_NAMES, QUESTION_NAMES, SCORE_NAMES
 from tiny_graph_rag.messages import Said, said
-
-SCORE_NAMES = ("score", "similarity")
-
-
-def _fits_trec(head: Head) -> Fit:
-    return Fit.SURE if is_trec(head.line, 6) and not head.is_parquet and not head.is_json else Fit.NO
-
-
-def _fits_table(head: Head) -> Fit:
-    return Fit.SURE if head.is_parquet else Fit.SHAPE if head.has_columns else Fit.NO
 
 
 @run_format(
     "trec",
     "TREC: question, Q0, document, rank, score, tag",
-    _fits_trec,
+    lambda head: head.is_trec(6),
+    suffixes=(".trec", ".run", ".txt"),
     example="Q1 Q0 d1 1 0.5 x\nQ1 Q0 d2 2 0.4 x\n",
 )
 def read_trec(path: Path) -> WrittenRun:
@@ -76,7 +59,9 @@ def read_trec(path: Path) -> WrittenRun:
 @run_format(
     "table",
     "CSV, TSV or Parquet: query_id, doc_id, score",
-    _fits_table,
+    lambda head: head.has_columns,
+    suffixes=(".csv", ".tsv", ".parquet"),
+    general=True,
     example="query_id,doc_id,score\nQ1,d1,0.5\nQ1,d2,0.4\n",
 )
 def read_table_run(path: Path) -> WrittenRun:

@@ -4,38 +4,18 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.errors import MissingExtraError, unknown
 from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.formats.writing import RUN_WRITERS, Ranked, parquet_of, run_writer
 from tiny_graph_rag.run import Run
 
-FORMS = ("trec", "jsonl", "csv", "parquet", "contest")
 TREC_TAG = "tiny-graph-rag"
-
-
-def form_of(path: Path, given: str | None, *, option: str = "--save-run") -> str:
-    """The form of a run: `given`, else by suffix. option: that names the file, for the message.
-
-    Raises UsageError.
-    """
-    form = given or path.suffix.removeprefix(".").lower()
-    if form not in FORMS:
-        naming = "--format" if option == "-o" else f"{option}-format"
-        option = naming if given else f"{option} (by suffix; or name it with {naming})"
-        raise unknown(said("form of {option}", option=option), form, FORMS)
-    if form == "parquet":
-        try:
-            import pyarrow.parquet  # noqa: F401 - asked for before the work, not after it
-        except ImportError as error:
-            raise MissingExtraError(said("writing Parquet"), "pyarrow", "parquet") from error
-    return form
+COLUMNS = ("query_id", "doc_id", "rank", "score", "name")
 
 
 def ordered_scores(run: Run) -> NDArray[np.float64]:
@@ -61,69 +41,78 @@ def run_parts(
 ) -> Iterator[bytes]:
     """The file, piece by piece. questions: their ids, which JSON holds with the type that they have. ids,
     names: of entities, by row. What is listed twice stays: the contest's rule counts each."""
+    return RUN_WRITERS[form].write(_ranked(run, questions, ids, names))
+
+
+def _ranked(
+    run: Run, questions: Sequence[str | int], ids: Sequence[str], names: Sequence[str]
+) -> Iterator[Ranked]:
     scores = ordered_scores(run)
-    if form == "parquet":
-        yield _parquet(run, list(map(str, questions)), ids, names, scores)
-        return
-    if form == "csv":
-        yield b"query_id,doc_id,rank,score,name\n"
     for row, question in enumerate(questions):
-        start, stop = int(run.offsets[row]), int(run.offsets[row + 1])
-        entities = run.entities[start:stop].tolist()
-        pairs = zip(entities, scores[start:stop].tolist(), strict=True)
-        if form == "trec":
-            lines = [
-                f"{encoded(str(question))} Q0 {encoded(ids[entity])} {rank} {score!r} {TREC_TAG}\n"
-                for rank, (entity, score) in enumerate(pairs, start=1)
+        part = slice(int(run.offsets[row]), int(run.offsets[row + 1]))
+        entities = run.entities[part].tolist()
+        yield Ranked(
+            question,
+            [ids[entity] for entity in entities],
+            [names[entity] for entity in entities],
+            scores[part].tolist(),
+            None if run.relations is None else run.relations[row],
+            None if run.passages is None else run.passages[row],
+            run.returns_entities,
+        )
+
+
+@run_writer("trec", "TREC: question, Q0, document, rank, score, tag", suffixes=(".trec",))
+def trec(ranked: Iterable[Ranked]) -> Iterator[bytes]:
+    for one in ranked:
+        lines = (
+            f"{encoded(str(one.question))} Q0 {encoded(id)} {rank} {score!r} {TREC_TAG}\n"
+            for rank, (id, score) in enumerate(zip(one.ids, one.scores, strict=True), start=1)
+        )
+        yield "".join(lines).encode()
+
+
+@run_writer("jsonl", "an object a question, with relations and passages", suffixes=(".jsonl",))
+def jsonl(ranked: Iterable[Ranked]) -> Iterator[bytes]:
+    for one in ranked:
+        line: dict[str, Any] = {"id": one.question}
+        if one.returns_entities:
+            line["entities"] = [
+                {"id": id, "name": name, "score": score}
+                for id, name, score in zip(one.ids, one.names, one.scores, strict=True)
             ]
-            yield "".join(lines).encode()
-        elif form == "jsonl":
-            line: dict[str, Any] = {"id": question}
-            if run.returns_entities:
-                line["entities"] = [
-                    {"id": ids[entity], "name": names[entity], "score": score} for entity, score in pairs
-                ]
-            if run.relations is not None:
-                line["relations"] = [relation._asdict() for relation in run.relations[row]]
-            if run.passages is not None:
-                line["passages"] = [passage._asdict() for passage in run.passages[row]]
-            yield json.dumps(line, ensure_ascii=False).encode() + b"\n"
-        elif form == "contest":
-            topk = [ids[entity] for entity in entities]
-            yield json.dumps({"eval_id": question, "topk": topk}, ensure_ascii=False).encode() + b"\n"
-        else:
-            text = io.StringIO()
-            TableWriter(text).writerows(
-                [guarded(str(question)), guarded(ids[entity]), rank, repr(score), guarded(names[entity])]
-                for rank, (entity, score) in enumerate(pairs, start=1)
-            )
-            yield text.getvalue().encode()
+        for kind, items in (("relations", one.relations), ("passages", one.passages)):
+            if items is not None:
+                line[kind] = [item._asdict() for item in items]
+        yield json.dumps(line, ensure_ascii=False).encode() + b"\n"
 
 
-def _parquet(
-    run: Run,
-    questions: Sequence[str],
-    ids: Sequence[str],
-    names: Sequence[str],
-    scores: NDArray[np.float64],
-) -> bytes:
-    import pyarrow
-    import pyarrow.parquet
+@run_writer("csv", "CSV: query_id, doc_id, rank, score, name", suffixes=(".csv",))
+def csv(ranked: Iterable[Ranked]) -> Iterator[bytes]:
+    yield f"{','.join(COLUMNS)}\n".encode()
+    for one in ranked:
+        text = io.StringIO()
+        TableWriter(text).writerows(
+            [guarded(question), guarded(id), rank, repr(score), guarded(name)]
+            for question, id, rank, score, name in _rows(one)
+        )
+        yield text.getvalue().encode()
 
-    lengths = np.diff(run.offsets)
-    rank = np.arange(len(run.entities)) - np.repeat(run.offsets[:-1], lengths) + 1
-    entities = run.entities.tolist()
-    table = pyarrow.table(
-        {
-            "query_id": [
-                question for question, n in zip(questions, lengths.tolist(), strict=True) for _ in range(n)
-            ],
-            "doc_id": pyarrow.array([ids[entity] for entity in entities], pyarrow.string()),
-            "rank": rank,
-            "score": scores,
-            "name": pyarrow.array([names[entity] for entity in entities], pyarrow.string()),
-        }
-    )
-    sink = pyarrow.BufferOutputStream()
-    pyarrow.parquet.write_table(table, sink)
-    return bytes(sink.getvalue())
+
+@run_writer("parquet", "the same columns in Parquet", suffixes=(".parquet",), needs="parquet")
+def parquet(ranked: Iterable[Ranked]) -> Iterator[bytes]:
+    rows = [row for one in ranked for row in _rows(one)]
+    columns = dict(zip(COLUMNS, zip(*rows, strict=True) if rows else [()] * len(COLUMNS), strict=True))
+    yield parquet_of(columns, numbers=("rank", "score"))
+
+
+@run_writer("contest", "JSONL: eval_id and topk, an object a line", suffixes=(".contest",))
+def contest(ranked: Iterable[Ranked]) -> Iterator[bytes]:
+    for one in ranked:
+        line = {"eval_id": one.question, "topk": one.ids}
+        yield json.dumps(line, ensure_ascii=False).encode() + b"\n"
+
+
+def _rows(one: Ranked) -> Iterator[tuple[str, str, int, float, str]]:
+    for rank, (id, score, name) in enumerate(zip(one.ids, one.scores, one.names, strict=True), start=1):
+        yield str(one.question), id, rank, score, name

@@ -26,6 +26,8 @@ async function openData() {
   return {
     peers, head: packed.head, others: packed.others, questions: packed.questions, results: packed.results, strings,
     entity, nameOf, question, field, entityRow, extra: packed,
+    // Made by another program, or by a function of the user's: none of our linking or walking is in it.
+    isExternal: packed.head.kind === "score" || (packed.head.config?.retrieval?.retriever ?? "").includes(":"),
     // The results document as it was read: tests hold it against the schema.
     document() {
       const results = Array.from({ length: packed.questions }, (_, row) => question(row));

@@ -19,7 +19,7 @@ function worstCard(question, measure, k, data, state) {
   const wanted = new Set(question.references.flatMap((reference) => reference.entity_ids));
   const open = () => state.set({ search: "", verdict: "", tag: "", score: "", flip: "", q: question.id }, true);
   return el("details", { class: "worst-card", open: true },
-    el("summary", {}, el("span", { class: "asked" }, queryMarked(question)),
+    el("summary", {}, el("span", { class: "asked" }, queryMarked(question, data)),
       el("span", { class: "value" }, `${measure} ${figure(question.metrics[measure])}`)),
     el("div", { class: "two" },
       el("div", {}, el("h3", {}, t("Expected")), el("ul", { class: "expected" }, question.references.map((reference) =>

@@ -5,7 +5,7 @@ const LABEL = 12, RELATION = 10;  // px
 function walkPicture(question, data, width) {
   const k = data.head.summary?.k ?? 10;
   const { nodes, edges, leftOut } = walkGraph(question, k);
-  if (!nodes.some((each) => each.hop < Infinity)) return null;  // nothing walked: a run from elsewhere, or no seed
+  if (!edges.length) return null;  // nothing walked: a run from elsewhere, or no seed
   const narrow = width < 560;
   for (const each of nodes) {
     each.name = data.entityRow.has(each.id) ? data.nameOf(each.id) : each.reference?.name ?? question.ranked.find((row) => row.id === each.id)?.name ?? each.id;
@@ -18,7 +18,8 @@ function walkPicture(question, data, width) {
   const order = [...nodes].sort((a, b) => Number(b.seed) - Number(a.seed) || (a.rank ?? 999) - (b.rank ?? 999));
   const tip = el("div", { class: "tip", hidden: true });
   const followed = el("p", { class: "followed", "aria-live": "polite" }, t("Choose an entity to follow its path."));
-  const paths = new Map(edges.map((each) => [each, edgeGroup(each, edges)]));
+  const written = [];
+  const paths = new Map(edges.map((each) => [each, edgeGroup(each, edges, written)]));
   const groups = new Map(order.map((each) => [each, nodeGroup(each)]));
   const picture = svg("svg", { class: "walk", viewBox: `0 0 ${width} ${height}`, width, height, role: "group", "aria-label": t("Paths through the graph: seeds in the middle, one ring per hop") },
     svg("defs", {}, ["walk", "path"].map((kind) =>
@@ -94,7 +95,8 @@ function nodeGroup(each) {
     svg("text", { class: "label", x, y, "text-anchor": anchor }, each.label));
 }
 
-function edgeGroup(each, edges) {
+// written: where relations stand already; one that finds no room along its line shows when it is pointed at.
+function edgeGroup(each, edges, written) {
   const { source, target } = each;
   const same = edges.filter((other) => (other.source === source && other.target === target) || (other.source === target && other.target === source));
   const place = same.indexOf(each);
@@ -106,12 +108,20 @@ function edgeGroup(each, edges) {
   const line = `M${x1} ${y1}Q${(x1 + x2) / 2 + nx * bend * 2} ${(y1 + y2) / 2 + ny * bend * 2} ${x2} ${y2}`;
   const room = long - 34;
   const fits = Math.max(0, Math.floor(room / (textWidth(each.relation, RELATION) / Math.max(1, each.relation.length))));
+  const words = cut(each.relation, fits), wide = textWidth(words, RELATION);
+  // Points along the words at a share of the line; the words stay between the two ends.
+  const along = (share) => [-0.5, -0.25, 0, 0.25, 0.5].map((part) => [mx + dx * (share - 0.5) + (dx / long) * part * wide, my + dy * (share - 0.5) + (dy / long) * part * wide]);
+  const reach = Math.max(0, (room - wide) / 2 / long);
+  const share = [0.5, 0.5 - reach / 2, 0.5 + reach / 2, 0.5 - reach, 0.5 + reach].find((at) => along(at).every(([px, py]) => written.every(([ox, oy]) => Math.hypot(px - ox, py - oy) > RELATION)));
+  const isWritten = fits >= 4 && share !== undefined;
+  if (isWritten) written.push(...along(share));
+  const [wx, wy] = isWritten ? along(share)[2] : [mx, my];
   let angle = (Math.atan2(dy, dx) * 180) / Math.PI;
   if (angle > 90 || angle < -90) angle += 180;
   return svg("g", { class: `edge ${each.kind}` },
     svg("path", { class: "reach", d: line }),
     svg("path", { class: "line", d: line, "marker-end": `url(#arrow-${each.kind})` }),
-    fits >= 4 && svg("text", { class: "relation", x: mx, y: my - 3, "text-anchor": "middle", transform: `rotate(${angle} ${mx} ${my})` }, cut(each.relation, fits)));
+    isWritten && svg("text", { class: "relation", x: wx, y: wy - 3, "text-anchor": "middle", transform: `rotate(${angle} ${wx} ${wy})` }, words));
 }
 
 const seedWords = (each) => each.seed && t(each.byText ? "seed by text" : "seed by name");

@@ -9,14 +9,14 @@ function questionView(data, row, back, other = null) {
   for (const each of question.references) for (const id of each.entity_ids) wanted.set(id, each);
   const view = el("article", { class: "question", "aria-labelledby": "query", tabindex: "-1" },
     el("button", { type: "button", class: "back quiet", onclick: back }, t("← all questions")),
-    el("h2", { id: "query", class: "query" }, queryMarked(question)),
+    el("h2", { id: "query", class: "query" }, queryMarked(question, data)),
     el("p", { class: "facts" }, el("span", {}, name(question.id)), question.tags.map((tag) => el("span", { class: "tag-word" }, name(tag, 40)))),
     el("dl", { class: "scores" }, Object.entries(question.metrics).map(([measure, value]) => el("div", {}, el("dt", {}, measure), el("dd", {}, figure(value), beside && el("span", { class: "other" }, ` → ${figure(beside.metrics[measure])}`))))),
     beside && besideView(question, beside, other, k),
     asked(question),
     el("div", { class: "walk-place" }),
     question.walks_cut && el("p", { class: "small" }, t("The search stopped after {hops} hops: the next hop would exceed {limit} ({most}).", { hops: count(question.walks_cut.hops), limit: `running.${question.walks_cut.limit}`, most: count(question.walks_cut.most) })),
-    linkedElsewhere(question, data.head.kind === "score"),
+    data.isExternal ? null : linkedElsewhere(question),
     rankingTable(question, data, wanted, k, (id) => picture?.choose(id)),
     referenceTable(question, data),
     answerView(question.answer, data));
@@ -53,9 +53,10 @@ function besideView(question, beside, other, k) {
       : el("p", { class: "small" }, t("Every reference has the same outcome in both.")));
 }
 
-function queryMarked(question) {
+// The entities that were linked are marked; another program's retriever did not link them.
+function queryMarked(question, data) {
   const query = question.query || question.id;
-  const places = question.linked.filter((each) => each.start !== null && each.end > each.start).sort((a, b) => a.start - b.start);
+  const places = (data.isExternal ? [] : question.linked).filter((each) => each.start !== null && each.end > each.start).sort((a, b) => a.start - b.start);
   // Offsets count characters as Python does (code points); JavaScript counts UTF-16 units.
   const signs = Array.from(query);
   const parts = [];
@@ -69,8 +70,7 @@ function queryMarked(question) {
   return el("bdi", {}, parts.filter((each) => each !== ""));
 }
 
-function linkedElsewhere(question, walkless) {
-  if (walkless) return null;
+function linkedElsewhere(question) {
   const byText = question.linked.filter((each) => each.rule === "text");
   const elsewhere = question.linked.filter((each) => each.start === null && each.rule !== "text");
   const list = (words, seeds, about) => seeds.length > 0 && el("p", { class: "small" }, words, " ", seeds.map((each, at) => [at ? ", " : "", name(each.name), ` (${about(each)})`]));
@@ -84,25 +84,28 @@ function linkedElsewhere(question, walkless) {
 function rankingTable(question, data, wanted, k, choose) {
   if (!question.ranked.length) return null;
   const costs = question.ranked.some((each) => each.cost);
+  const hops = question.ranked.some((each) => each.hop >= 0 && each.hop !== null);
+  const scores = question.ranked.some((each, at) => Math.abs(each.score - 1 / (at + 1)) > 1e-9);  // 1 / rank stands where a retriever gives none
   const rows = question.ranked.map((each, at) => {
     const hit = wanted.has(each.id);
-    const seed = seedOf(each, question.linked);
+    const seed = hops && seedOf(each, question.linked);
     return el("tr", { class: `${hit ? "hit" : ""} ${at === k ? "border" : ""}` },
       el("td", { class: "number" }, String(at + 1)),
       el("th", { scope: "row" },
         el("button", { type: "button", class: "link", onclick: () => choose(each.id) }, name(each.name)),
         hit && el("span", { class: "check" }, " ✓", el("span", { class: "hidden" }, " ", t("reference"))),
         el("span", { class: "small" }, cut(data.entity(each.id).type ?? "", 40))),
-      el("td", { class: "number" }, each.hop === null || each.hop < 0 ? "–" : String(each.hop)),
-      el("td", { class: "number" }, figure(each.score)),
+      hops && el("td", { class: "number" }, each.hop === null || each.hop < 0 ? "–" : String(each.hop)),
+      scores && el("td", { class: "number" }, figure(each.score)),
       costs && el("td", { class: "cost" }, each.cost && [costFigure(each.cost.total), el("span", { class: "small" }, costParts(each.cost))]),
-      el("td", { class: "seed-of" }, seed && [name(seed.name, 40), el("span", { class: `small ${seed.rule === "text" ? "by-text" : ""}` }, ruleWords(seed.rule))]),
-      el("td", { class: "way" }, walkWords(each.walk ?? [], data.nameOf)));
+      hops && el("td", { class: "seed-of" }, seed && [name(seed.name, 40), el("span", { class: `small ${seed.rule === "text" ? "by-text" : ""}` }, ruleWords(seed.rule))]),
+      hops && el("td", { class: "way" }, walkWords(each.walk ?? [], data.nameOf)));
   });
-  const head = ["rank", "entity", "hop", "score", ...(costs ? ["cost"] : []), "seed", "path"];
+  const absent = { hop: !hops, score: !scores, cost: !costs, seed: !hops, path: !hops };
+  const head = ["rank", "entity", "hop", "score", "cost", "seed", "path"];
   const kinds = { entity: "", cost: "cost", seed: "seed-of", path: "way" };
   return el("section", {}, el("h3", {}, t("Ranking")),
-    el("table", { class: "ranking" }, el("thead", {}, el("tr", {}, head.map((each) => el("th", { scope: "col", class: kinds[each] ?? "number" }, t(each))))), el("tbody", {}, rows)),
+    el("table", { class: "ranking" }, el("thead", {}, el("tr", {}, head.filter((each) => !absent[each]).map((each) => el("th", { scope: "col", class: kinds[each] ?? "number" }, t(each))))), el("tbody", {}, rows)),
     costs && el("p", { class: "small" }, t(COST_LEGEND)),
     question.ranked.length > k && el("p", { class: "small" }, t("The line marks the cutoff (k = {k}).", { k })));
 }

@@ -27,7 +27,7 @@ function sweepSection(sweep) {
     ].filter((line) => line.points.length);
     body.replaceChildren(...[
       lines.length ? lineChart(lines, t("hops")) : null,
-      best?.reason ? el("p", { class: "advice-line" }, Number.isInteger(best.hops) ? el("strong", {}, `${plural(best.hops, "hop")}: `) : null, adviceWords({ text: best.reason, said: best.said, values: best.values })) : null,
+      best?.reason ? el("p", { class: "advice-line" }, Number.isInteger(best.hops) ? el("strong", {}, systems.length > 1 && best.system ? `${cut(best.system, 40)}, ` : null, `${plural(best.hops, "hop")}: `) : null, adviceWords({ text: best.reason, said: best.said, values: best.values })) : null,
       el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": t("Settings") }, settingTable(rows, chosen.measure, best)),
       sweep.rule ? el("p", { class: "small note" }, adviceWords({ text: sweep.rule, ...sweep.rule_told })) : null,
     ].filter(Boolean));
@@ -56,20 +56,21 @@ function comparisonSection(comparison) {
   const tables = Object.entries(comparison.measures).map(([measure, rows]) => {
     const most = Math.max(0.02, ...rows.flatMap((each) => [each.low, each.high, each.difference]).map((value) => Math.abs(value ?? 0)));
     return el("table", { class: "by-tag compared" }, el("caption", {}, measure),
-      el("thead", {}, el("tr", {}, ["system", "mean", "difference", "", "p (Holm)", "won / tied / lost"].map((each, at) => el("th", { scope: "col", class: at ? "number" : "" }, each ? t(each) : el("span", { class: "hidden" }, t("interval")))))),
+      el("thead", {}, el("tr", {}, ["system", "mean", "difference", "", "p (Holm)", "won / tied / lost"].map((each, at) => el("th", { scope: "col", class: each ? (at ? "number" : "") : "bar" }, each ? t(each) : el("span", { class: "hidden" }, t("interval")))))),
       el("tbody", {}, rows.map((each) => el("tr", {},
         el("th", { scope: "row" }, name(each.system)), el("td", { class: "number" }, figure(each.mean), el("span", { class: "small" }, intervalWords({ low: each.mean_low, high: each.mean_high, n: each.n, reliable: each.mean_reliable }))),
-        el("td", { class: "number" }, each.difference === null || each.difference === undefined ? t("baseline") : `${each.difference > 0 ? "+" : ""}${figure(each.difference)}`, el("span", { class: "small" }, each.low === null || each.low === undefined ? "" : `${figure(each.low)} – ${figure(each.high)}${each.reliable === false ? " ?" : ""}`)),
-        el("td", {}, differenceBar(each, most)),
-        el("td", { class: "number" }, each.p_holm === null || each.p_holm === undefined ? "–" : each.p_holm < 0.001 ? "< 0.001" : figure(each.p_holm)),
+        el("td", { class: "number" }, each.difference === null || each.difference === undefined ? t("baseline") : `${each.difference > 0 ? "+" : ""}${figure(each.difference)}`, el("span", { class: "small" }, each.low === null || each.low === undefined ? "" : `${figure(each.low)} … ${figure(each.high)}${each.reliable === false ? " ?" : ""}`)),
+        el("td", { class: "bar" }, differenceBar(each, most)),
+        el("td", { class: "number" }, each.p_holm === null || each.p_holm === undefined ? "–" : each.p_holm < 0.001 ? "<.001" : figure(each.p_holm)),
         el("td", { class: "number" }, each.wins === null || each.wins === undefined ? "–" : `${each.wins} / ${each.ties} / ${each.losses}`)))));
   });
   return [el("section", { "aria-labelledby": "comparison" }, el("h2", { id: "comparison" }, t("Compared")),
     (comparison.verdicts ?? []).map((each, at) => el("p", { class: "advice-line" }, el("strong", {}, adviceWords({ text: each, ...comparison.told?.[at] })))),
     scrolling(t("settings that differ"), differing(comparison)),
-    scrolling(t("Speed"), speedTable(comparison.systems ?? [])),
     scrolling(t("Differences"), tables),
-    flipList(comparison.flips ?? []))];
+    el("p", { class: "small note" }, t("Differences to {baseline} with 95 % intervals, not corrected for the number of tests; p (Holm) is corrected.", { baseline: cut(comparison.systems?.[0]?.name ?? t("baseline"), 60) })),
+    scrolling(t("Speed"), speedTable(comparison.systems ?? [])),
+    flipList(comparison.flips ?? [], (comparison.systems ?? []).length > 2))];
 }
 
 // Tables that scroll sideways where they don't fit; nothing for none.
@@ -87,25 +88,28 @@ function differing({ differs, systems }) {
     el("tbody", {}, rows.map(([setting, values]) => el("tr", {}, el("th", { scope: "row" }, setting), values.map((value) => el("td", {}, el("bdi", {}, cut(said(value), 60))))))));
 }
 
+const SPEEDS = { "latency.mean": "seconds a question", "latency.p50": "p50", "latency.p95": "p95", throughput: "questions a second" };
+
 function speedTable(systems) {
-  const names = ["latency.mean", "latency.p50", "latency.p95", "throughput"].filter((each) => systems.some((system) => system.speed?.[each] !== undefined));
+  const names = Object.keys(SPEEDS).filter((each) => systems.some((system) => system.speed?.[each] !== undefined));
   if (!names.length) return null;
   return el("table", { class: "by-tag" },
-    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("system")), names.map((each) => el("th", { scope: "col", class: "number" }, each, el("span", { class: "small" }, each === "throughput" ? t("questions a second") : t("seconds")))))),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("system")), names.map((each) => el("th", { scope: "col", class: "number" }, t(SPEEDS[each]))))),
     el("tbody", {}, systems.map((system) => el("tr", {}, el("th", { scope: "row" }, name(system.name, 40)), names.map((each) => el("td", { class: "number" }, system.speed?.[each] === undefined ? "–" : String(Number(system.speed[each].toPrecision(3)))))))));
 }
 
 const FLIPS_SHOWN = 200;
 
-function flipList(flips) {
+// several: systems besides the baseline, so that each flip says whose it is.
+function flipList(flips, several) {
   if (!flips.length) return null;
   const rows = flips.slice(0, FLIPS_SHOWN).map((each) => el("tr", {},
-    el("td", { class: each.change === "lost" ? "lost" : "" }, t(each.change)), el("td", {}, name(each.system, 40)),
+    el("td", { class: each.change === "lost" ? "lost" : "" }, t(each.change)), several && el("td", {}, name(each.system, 40)),
     el("th", { scope: "row" }, name(each.query || each.id, 200), each.query && el("div", { class: "small" }, name(each.id, 60))),
     el("td", {}, each.references.map((one) => el("div", {}, name(one.name, 60), `: ${verdictWords(one.before)} → ${verdictWords(one.after)}`)))));
   return el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": t("Flips") },
     el("table", { class: "by-tag flips" }, el("caption", {}, t("{n} questions flipped", { n: count(flips.length) })),
-      el("thead", {}, el("tr", {}, ["change", "system", "question", "references"].map((each) => el("th", { scope: "col" }, t(each))))),
+      el("thead", {}, el("tr", {}, ["change", "system", "question", "references"].filter((each) => several || each !== "system").map((each) => el("th", { scope: "col" }, t(each))))),
       el("tbody", {}, rows)),
     flips.length > FLIPS_SHOWN && el("p", { class: "small" }, t("The first {n}; the file has them all.", { n: FLIPS_SHOWN })));
 }

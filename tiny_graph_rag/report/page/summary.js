@@ -134,7 +134,7 @@ function methodSection(data) {
     el("h2", { id: "methods" }, t("Method by method")),
     el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": t("Method by method") },
       el("table", { class: "by-tag" },
-        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("system")), methods.head.map((each) => el("th", { scope: "col", class: "number" }, each)))),
+        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("system")), methods.head.map((each) => el("th", { scope: "col", class: "number" }, t(SPEEDS[each] ?? each))))),
         el("tbody", {}, methods.rows.map(([system, ...cells], at) => el("tr", {}, el("th", { scope: "row" }, at ? name(system, 60) : t("this one")), cells.map((each) => el("td", { class: "number" }, each))))))),
     !data.extra.systems && el("p", { class: "small" }, t("These are means only; run `compare` to see which differences are significant.")));
 }

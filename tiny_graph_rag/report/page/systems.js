@@ -57,6 +57,7 @@ function differencePictures(found, measure) {
     return el("figure", { class: "small-picture" }, el("figcaption", {}, name(system, 30), el("span", { class: "small" }, words)),
       svg("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${cut(system, 30)}: ${words}` },
         svg("line", { class: "grid", x1: 0, x2: width, y1: height / 2, y2: height / 2 }),
+        svg("text", { class: "tick", x: 0, y: 12 }, `+${figure(most)}`), svg("text", { class: "tick", x: width, y: height - 4, "text-anchor": "end" }, figure(-most)),
         values.map((value, at) => value !== 0 && svg("rect", { class: value > 0 ? "up" : "down", x: at * wide, width: Math.max(0.6, wide - 0.4), y: Math.min(y(0), y(value)), height: Math.abs(y(value) - y(0)) }))));
   });
   if (!pictures.length) return null;

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.errors import MissingExtraError, UsageError
@@ -14,9 +13,8 @@ from tiny_graph_rag.report.reports import Files, report
 from tiny_graph_rag.report.systems import system_names
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from tiny_graph_rag.report.plots.picture import Picture
 
-DPI = 200
 # Light, quiet, and the same bytes every time: no date, ids from a fixed salt, text never read as formulas.
 STYLE: dict[str, Any] = {
     "axes.edgecolor": "#b8b4aa",
@@ -52,16 +50,16 @@ def picture_files(documents: Sequence[Document], form: str) -> Files:
     Raises MissingExtraError without matplotlib, UsageError where no font on this machine has the letters.
     """
     yield from (
-        (f"{name}.{form}", _drawn(figure, form)) for name, figure in _figures(documents, f"--report {form}")
+        (f"{name}.{form}", picture.drawn(form)) for name, picture in _figures(documents, f"--report {form}")
     )
 
 
-def drawn_figures(documents: Sequence[Document]) -> dict[str, Figure]:
+def drawn_figures(documents: Sequence[Document]) -> dict[str, Picture]:
     """Name → picture, for notebooks. Raises as `picture_files` does."""
     return dict(_figures(documents, "figures()"))
 
 
-def _figures(documents: Sequence[Document], purpose: str) -> Iterator[tuple[str, Figure]]:
+def _figures(documents: Sequence[Document], purpose: str) -> Iterator[tuple[str, Picture]]:
     """Each picture in its style and with fonts that have the letters. purpose: who needs matplotlib."""
     try:
         # It says on standard error when it looks for fonts for the first time: no news for anybody.
@@ -84,13 +82,6 @@ def _figures(documents: Sequence[Document], purpose: str) -> Iterator[tuple[str,
         with speaking(language):
             made = list(figures(documents))
         yield from made
-
-
-def _drawn(figure: Figure, form: str) -> bytes:
-    content = BytesIO()
-    metadata = {"Date": None} if form == "svg" else {"Software": None}
-    figure.savefig(content, format=form, dpi=DPI, metadata=metadata)
-    return content.getvalue()
 
 
 def _letters(documents: Sequence[Document]) -> set[str]:

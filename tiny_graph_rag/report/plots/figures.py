@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.plain import step_words, walked, waterfall_steps
 from tiny_graph_rag.report.plots.fonts import drawable
 from tiny_graph_rag.report.plots.palette import ACCENT, GRID, INK, LINES, LOST, SOFT
+from tiny_graph_rag.report.plots.picture import Picture
 from tiny_graph_rag.report.plots.systems import WORDS as SYSTEM_WORDS
 from tiny_graph_rag.report.plots.systems import first_hit_figure, system_figures
 from tiny_graph_rag.report.systems import Systems, system_names
@@ -36,7 +36,7 @@ WORDS = (
 LEAST_WIDTH = 0.02  # of a picture of differences: smaller ones shouldn't look large
 
 
-def figures(documents: Sequence[Document]) -> Iterator[tuple[str, Figure]]:
+def figures(documents: Sequence[Document]) -> Iterator[tuple[str, Picture]]:
     """(file name without ending, figure) of all that the documents have numbers for."""
     for document in documents:
         if document.has_questions:
@@ -88,7 +88,7 @@ def _counted(part: Json) -> str:
     return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]}–{counts[-1]}"
 
 
-def _tags(content: Json) -> Figure:
+def _tags(content: Json) -> Picture:
     """A panel a measure, a bar a tag, with intervals and values; tags without any value are left out."""
     summary = content["summary"]
     tags = sorted(summary.get("by_tag", {}).items(), key=lambda pair: (-pair[1]["questions"], pair[0]))
@@ -98,7 +98,7 @@ def _tags(content: Json) -> Figure:
     measures = [block for block, mean in summary["measures"].items() if mean["mean"] is not None]
     slices = [(t("all"), summary), *valued[:TAGS_SHOWN]] if measures else []
     across, down = min(ACROSS, max(1, len(measures))), max(1, math.ceil(len(measures) / ACROSS))
-    figure = Figure(figsize=(2 + 2.1 * across, 0.5 + down * (0.8 + 0.3 * max(1, len(slices)))))
+    figure = Picture(figsize=(2 + 2.1 * across, 0.5 + down * (0.8 + 0.3 * max(1, len(slices)))))
     figure.suptitle(_titled(content), x=0.01, ha="left", fontsize=11)
     panels = list(figure.subplots(down, across, sharey=True, squeeze=False).flat)
     places = range(len(slices))
@@ -123,9 +123,9 @@ def _tags(content: Json) -> Figure:
     return figure
 
 
-def _waterfall(content: Json) -> Figure:
+def _waterfall(content: Json) -> Picture:
     steps, cutoff = content["summary"]["waterfall"], content["summary"].get("k", "k")
-    figure = Figure(figsize=(7, 0.9 + 0.42 * len(steps)))
+    figure = Picture(figsize=(7, 0.9 + 0.42 * len(steps)))
     panel = figure.subplots()
     for place, step in enumerate(steps):
         panel.barh(place, step["recall"], color=ACCENT, height=0.6)
@@ -145,9 +145,9 @@ def _cutoffs(measures: Json) -> list[int]:
     return sorted(k for k in ks if f"recall@{k}" in measures)
 
 
-def _precision_recall(content: Json, cutoffs: list[int]) -> Figure:
+def _precision_recall(content: Json, cutoffs: list[int]) -> Picture:
     measures = content["summary"]["measures"]
-    figure = Figure(figsize=(4.6, 4))
+    figure = Picture(figsize=(4.6, 4))
     panel = figure.subplots()
     recall, precision = (
         [measures[f"{name}@{k}"]["mean"] or 0.0 for k in cutoffs] for name in ("recall", "precision")
@@ -221,7 +221,7 @@ def _oracle(panel: Axes, parts: Sequence[tuple[int, Json]]) -> None:
     )
 
 
-def _hops(content: Json, measure: str) -> Figure:
+def _hops(content: Json, measure: str) -> Picture:
     """A panel for all questions and each tag: a measure by hops, and what the hops could give. Tags for which
     nothing is defined have none."""
     settings = content["settings"]
@@ -244,7 +244,7 @@ def _hops(content: Json, measure: str) -> Figure:
     slices = ["", *tags[: CURVES_SHOWN - 1]]
     across = min(3, len(slices))
     down = math.ceil(len(slices) / across)
-    figure = Figure(figsize=(3.1 * across, 0.4 + 2.5 * down))
+    figure = Picture(figsize=(3.1 * across, 0.4 + 2.5 * down))
     heading = t("{measure} by hops", measure=measure)
     figure.suptitle(f"{heading} · {_titled(content)}".rstrip(" ·"), x=0.01, ha="left", fontsize=11)
     panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).flat
@@ -275,10 +275,10 @@ def _hops(content: Json, measure: str) -> Figure:
     return figure
 
 
-def _differences(content: Json) -> Figure:
+def _differences(content: Json) -> Picture:
     """A row a system and measure: the difference to the baseline with its interval."""
     rows = [(measure, row) for measure, part in content["measures"].items() for row in part[1:]]
-    figure = Figure(figsize=(7, 1 + 0.34 * max(1, len(rows))))
+    figure = Picture(figsize=(7, 1 + 0.34 * max(1, len(rows))))
     panel = figure.subplots()
     panel.axvline(0, color=SOFT, linewidth=0.8)
     for place, (_, row) in enumerate(rows):
@@ -314,9 +314,9 @@ def _differences(content: Json) -> Figure:
     return figure
 
 
-def _cost(documents: Sequence[Document]) -> Figure:
+def _cost(documents: Sequence[Document]) -> Picture:
     """A point a results file: what its answers cost, and how good its retrieval or its answers are."""
-    figure = Figure(figsize=(5.4, 4))
+    figure = Picture(figsize=(5.4, 4))
     panel = figure.subplots()
     scores = [
         (document.content["summary"].get("answers") or {}).get("scores") or {} for document in documents

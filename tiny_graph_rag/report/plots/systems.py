@@ -9,13 +9,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from tiny_graph_rag.messages import t
-from tiny_graph_rag.report.document import Document
+from tiny_graph_rag.report.document import Document, joint_name
 from tiny_graph_rag.report.plain import rises
 from tiny_graph_rag.report.plots.fonts import drawable
 from tiny_graph_rag.report.plots.palette import ACCENT, GRID, INK, LINES, LOST, SOFT
+from tiny_graph_rag.report.plots.picture import Picture
 from tiny_graph_rag.report.systems import Systems, curve, first_hit_names, first_hits
 from tiny_graph_rag.shown import three
 
@@ -32,9 +32,9 @@ WORDS = (
 )
 
 
-def system_figures(found: Systems) -> Iterator[tuple[str, Figure]]:
+def system_figures(found: Systems) -> Iterator[tuple[str, Picture]]:
     """(file name without ending, figure). found: two results or more of the same questions."""
-    name = f"{found.documents[0].name}-and-{len(found.documents) - 1}-more"
+    name = joint_name(found.documents)
     title = drawable((found.documents[0].content.get("dataset") or {}).get("name") or "", 60)
     yield f"{name}-systems", _side_by_side(found, title)
     heat = found.heat(found.measure)
@@ -45,7 +45,7 @@ def system_figures(found: Systems) -> Iterator[tuple[str, Figure]]:
     yield f"{name}-precision-recall", _precision_recall(found, title)
 
 
-def _headed(figure: Figure, heading: str, title: str) -> None:
+def _headed(figure: Picture, heading: str, title: str) -> None:
     figure.suptitle(" · ".join(part for part in (heading, title) if part), x=0.01, ha="left", fontsize=11)
 
 
@@ -53,12 +53,12 @@ def _labels(names: Sequence[str]) -> list[str]:
     return [drawable(name, 30) for name in names]
 
 
-def _side_by_side(found: Systems, title: str) -> Figure:
+def _side_by_side(found: Systems, title: str) -> Picture:
     """A panel a measure, a dot with its interval a system."""
     measures, names = found.measures, found.names
     across = min(ACROSS, len(measures))
     down = math.ceil(len(measures) / across)
-    figure = Figure(figsize=(1.8 + 2.6 * across, 0.6 + down * (0.7 + 0.32 * len(names))))
+    figure = Picture(figsize=(1.8 + 2.6 * across, 0.6 + down * (0.7 + 0.32 * len(names))))
     _headed(figure, t("Systems side by side"), title)
     panels = list(figure.subplots(down, across, sharey=True, squeeze=False).flat)
     for panel, measure in zip(panels, measures, strict=False):
@@ -94,10 +94,10 @@ def _beside(panel: Axes, row: float, text: str, weight: str = "normal") -> None:
     panel.text(1.03, row, text, transform=place, va="center", color=INK, size=8, weight=weight)
 
 
-def _heat(found: Systems, heat: dict[str, list[float | None]], title: str) -> Figure:
+def _heat(found: Systems, heat: dict[str, list[float | None]], title: str) -> Picture:
     """A cell a tag and system, darker where the mean is higher."""
     rows = dict(list(heat.items())[:TAGS_SHOWN])
-    figure = Figure(figsize=(2.4 + 1.05 * len(found.names), 1.3 + 0.34 * len(rows)))
+    figure = Picture(figsize=(2.4 + 1.05 * len(found.names), 1.3 + 0.34 * len(rows)))
     panel = figure.subplots()
     values = [[math.nan if mean is None else mean for mean in means] for means in rows.values()]
     known = [mean for means in values for mean in means if mean == mean]
@@ -123,12 +123,12 @@ def _heat(found: Systems, heat: dict[str, list[float | None]], title: str) -> Fi
     return figure
 
 
-def _question_differences(found: Systems, title: str) -> Figure:
+def _question_differences(found: Systems, title: str) -> Picture:
     """A panel a system against the first one: a bar a question, sorted."""
     rows = found.differences(found.measure)
     across = min(ACROSS, len(rows))
     down = math.ceil(len(rows) / across)
-    figure = Figure(figsize=(0.8 + 3.1 * across, 0.6 + 2.4 * down))
+    figure = Picture(figsize=(0.8 + 3.1 * across, 0.6 + 2.4 * down))
     panels = list(figure.subplots(down, across, sharey=True, squeeze=False).flat)
     sign = 1 if rises(found.measure) else -1
     for panel, (system, values) in zip(panels, rows.items(), strict=False):
@@ -159,10 +159,10 @@ def _question_differences(found: Systems, title: str) -> Figure:
     return figure
 
 
-def first_hit_figure(documents: Sequence[Document], names: Sequence[str], title: str) -> Figure:
+def first_hit_figure(documents: Sequence[Document], names: Sequence[str], title: str) -> Picture:
     """A bar a system: at which rank its questions have their first reference."""
     heads = [*first_hit_names(), t("later or never")]
-    figure = Figure(figsize=(7, 1.5 + 0.42 * len(names)))
+    figure = Picture(figsize=(7, 1.5 + 0.42 * len(names)))
     panel = figure.subplots()
     for row, document in enumerate(documents):
         counts, left = first_hits(document.content), 0.0
@@ -192,9 +192,9 @@ def first_hit_figure(documents: Sequence[Document], names: Sequence[str], title:
     return figure
 
 
-def _precision_recall(found: Systems, title: str) -> Figure:
+def _precision_recall(found: Systems, title: str) -> Picture:
     """A line a system: precision against recall at the ranks 1, 2, …"""
-    figure = Figure(figsize=(5.4, 4.4))
+    figure = Picture(figsize=(5.4, 4.4))
     panel = figure.subplots()
     for place, (name, document) in enumerate(zip(found.names, found.documents, strict=True)):
         line = curve(document.content)

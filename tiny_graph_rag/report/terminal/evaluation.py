@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tiny_graph_rag.gold.nearest import joined_names
 from tiny_graph_rag.measures.base import telling
 from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.report import tables
@@ -282,6 +283,8 @@ def end_words(reference: dict[str, Any], hops: int | None = None) -> str:
         return t("no entity of the question was recognised")
     if verdict == "not_in_graph":
         near = reference.get("nearest") or ()
+        if joined := joined_names(reference["name"], near):
+            return t("several names in one; put ';' between them: {names}", names="; ".join(joined))
         if near:
             return t("not in the graph; nearest names: {names}", names=", ".join(near[:3]))
     return t(END_WORDS.get(verdict, verdict.replace("_", " ")))

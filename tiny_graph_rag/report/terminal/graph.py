@@ -58,9 +58,9 @@ def print_statistics(name: str, found: GraphStatistics, console: Console) -> Non
 
 def _print_origin(origin: Origin, console: Console) -> None:
     """What became of every column of the file, and of what is no entity and no relation."""
-    rows = [(f"{place}: {column}", became) for place, column, became in origin.columns]
+    rows = [(f"{t(place)}: {column}", t(became)) for place, column, became in origin.columns]
     rows += [
-        (drop.what, t("dropped: {n}, such as {example}", n=f"{drop.count:,}", example=drop.examples[0]))
+        (t(drop.what), t("dropped: {n}, such as {example}", n=f"{drop.count:,}", example=drop.examples[0]))
         for drop in origin.dropped
     ]
     title = t("columns of the file ({writer})", writer=origin.writer)

@@ -1,6 +1,6 @@
-"""Whose file is this? Formats know theirs by a cheap look at its beginning.
+"""What a graph format is.
 
-A format is a reader registered with `@graph_format(name, line, recognises)`: `recognises` sees a Head and
+It is a reader registered with `@graph_format(name, line, recognises)`: `recognises` sees a Head and
 says whether the file is its own, `within` names the files that its writer leaves in a folder. To add one,
 write it in a module of this folder, or in another package with an entry point in the group
 `tiny_graph_rag.graph_formats`.
@@ -8,75 +8,20 @@ write it in a module of this folder, or in another package with an entry point i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.errors import GraphError, InputError
-from tiny_graph_rag.files import check_utf8, mapped
-from tiny_graph_rag.formats.detection import HEAD_BYTES, has_record, read_head
+from tiny_graph_rag.documents import NotJsonError, decoded_json
+from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.files import BYTE_ORDER_MARK, check_utf8, mapped
+from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Registry
 
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-
 GraphReader = Callable[..., KnowledgeGraph]  # of the files' paths
-
-
-@dataclass(frozen=True)
-class Head:
-    """The beginning of a file, unpacked where it is gzip. paths: all the files that are read together."""
-
-    paths: tuple[Path, ...]
-
-    @property
-    def path(self) -> Path:
-        return self.paths[0]
-
-    @cached_property
-    def raw(self) -> bytes:
-        """The first 64 KiB; of JSON as much more as its first record takes."""
-        try:
-            return read_head(self.path, has_record)
-        except (InputError, OSError):
-            return b""  # reading it says what is wrong
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether the file goes on."""
-        return len(self.raw) >= HEAD_BYTES
-
-    @cached_property
-    def text(self) -> str:
-        return self.raw.removeprefix(BYTE_ORDER_MARK).decode("utf-8", "replace")
-
-    @cached_property
-    def keys(self) -> dict[str, str]:
-        """Top-level keys of a JSON object → the first character of their values, as far as the head goes."""
-        found: dict[str, str] = {}
-        depth, key, before = 0, "", ""
-        for token in _TOKEN.finditer(self.text):
-            sign = token[0][0]
-            if depth == 1 and before == ":":
-                found.setdefault(key, sign)
-            if depth == 1 and sign == '"' and before != ":":
-                key = token[0][1:-1]
-            if sign in "{[":
-                depth += 1
-            elif sign in "}]":
-                depth -= 1
-            if depth == 1 and not found and before == "" and sign == "[":
-                return {}
-            before = sign
-        return found
-
-
-# A text that the head cuts off ends with it: looked for again from each of its quotes, it would take minutes.
-_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]:,]|[^\s{}\[\]:,"]+')
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,41 +98,16 @@ GRAPH_FORMATS: Registry[GraphFormat] = Registry(
 
 
 def graph_format(
-    name: str,
-    line: str,
-    recognises: Callable[[Head], bool],
-    *,
-    within: tuple[str | tuple[str, ...], ...] = (),
-    folders: tuple[str, ...] = ("",),
-    together: bool = False,
-    suffixes: tuple[str, ...] = (),
-    besides: tuple[str, ...] = (),
-    general: bool = False,
-    takes_columns: bool = False,
-    tables: Callable[[Path], list[tuple[Path, ...]]] | None = None,
-    elsewhere: Callable[[Path], list[str]] | None = None,
+    name: str, line: str, recognises: Callable[[Head], bool], *, general: bool = False, **fields: Any
 ) -> Callable[[GraphReader], GraphReader]:
     """Register the reader below under its format's name. line: what such a file is, for the docs.
 
-    suffixes: plain strings, for they are read without importing the module. general: whether it is a form of
-    files that programs with a format of their own use too; those are asked before.
+    general: whether it is a form of files that programs with a format of their own use too; those are asked
+    before. fields: of GraphFormat; suffixes as plain strings, for they are read without importing the module.
     """
 
     def register(reader: GraphReader) -> GraphReader:
-        made = GraphFormat(
-            name,
-            recognises,
-            reader,
-            within,
-            folders,
-            together,
-            suffixes,
-            besides,
-            takes_columns,
-            tables,
-            elsewhere,
-        )
-        GRAPH_FORMATS.add(name, made, reader)
+        GRAPH_FORMATS.add(name, GraphFormat(name, recognises, reader, **fields), reader)
         return reader
 
     return register
@@ -195,40 +115,14 @@ def graph_format(
 
 def json_of(path: Path) -> Any:
     """The document of a JSON file. Raises GraphError or InputError with the place."""
-    import msgspec  # a small graph in KG JSON, or one from the cache, needs no decoder
-
     buffer = mapped(path)
     text = memoryview(buffer)[3:] if buffer[:3] == BYTE_ORDER_MARK else buffer
     if not len(text):
         raise GraphError(said("{path}: the file is empty", path=path))
     try:
-        return msgspec.json.decode(text)
-    except msgspec.DecodeError as error:
-        import json
-
-        check_utf8(buffer, path)
-        try:  # NaN, which JSON lacks and Python writes; else its word has line and column
-            return json.loads(bytes(text))
-        except json.JSONDecodeError as wrong:
-            cut = said("; the file seems cut off") if wrong.pos >= len(text) - 1 else ""
-            raise GraphError(
-                said(
-                    "{path}:{lineno}:{colno}: not JSON: {msg}{cut}",
-                    path=path,
-                    lineno=wrong.lineno,
-                    colno=wrong.colno,
-                    msg=said(wrong.msg),
-                    cut=cut,
-                )
-            ) from error
-        except RecursionError:
-            raise GraphError(said("{path}: not a graph: nested too deeply", path=path)) from error
-        except ValueError:
-            raise GraphError(
-                said("{path}: not a graph: it holds a number of too many digits", path=path)
-            ) from error
+        return decoded_json(text)
     except UnicodeDecodeError:
         check_utf8(buffer, path)
         raise
-    except RecursionError as error:
-        raise GraphError(said("{path}: not a graph: nested too deeply", path=path)) from error
+    except NotJsonError as error:
+        raise GraphError(error.at(path)) from error

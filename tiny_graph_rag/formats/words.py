@@ -1,0 +1,256 @@
+"""What columns and keys are called: one vocabulary for every form of graphs, gold sets and runs.
+
+JSON, JSONL, CSV, Parquet and databases all name the same few things. Of several words for one thing the one
+that is named first here counts. Graphs' words are compared as `graphs.keys.key_of` spells them (without
+signs, in lower case), those of questions as `gold.keys.folded` does.
+"""
+
+from __future__ import annotations
+
+
+class Role:
+    """What a column of a graph is: what it says of an entity, of a relation or of its ends, or none of it."""
+
+    NAME, TYPE, DESCRIPTION, ALIASES = "name", "type", "description", "aliases"
+    CHUNKS, WEIGHT, ID, SOURCE, TARGET = "source chunks", "weight", "id", "source", "target"
+    SOURCE_NAME, TARGET_NAME = "name of the source", "name of the target"
+    SOURCE_TYPE, TARGET_TYPE = "type of the source", "type of the target"
+    DIRECTED = "whether it is directed"
+    DETAIL = "kept as a detail"
+    UNUSED = "not used"
+
+
+def _keys(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# --- graphs
+ENTITY_LISTS = _keys("entities nodes vertices concepts 개체 엔티티 노드 实体 节点")
+RELATION_LISTS = _keys(
+    """
+    relationships relations triples edges links rels triplets arcs 관계 엣지 关系 三元组 边
+    """
+)
+# What names of tables and files say that they hold.
+NODE_WORDS = _set(
+    """
+    node nodes entity entities vertex vertices concepts 노드 개체 엔티티 实体 节点 nodelist
+    """
+)
+EDGE_WORDS = _set(
+    """
+    edge edges relation relations relationship relationships link links rel rels arcs 관계 엣지 关系 边
+    edgelist
+    """
+)
+INNER_KEYS = _keys("properties attributes data attrs props")
+NODE_KEYS: dict[str, tuple[str, ...]] = {
+    Role.ID: _keys(
+        """
+        id entityid nodeid vertexid conceptid uid uuid guid identifier key iri uri nid eid 식별자 아이디 编号
+        標識
+        """
+    ),
+    Role.NAME: _keys(
+        """
+        name entityname nodename conceptname displayname preferredname preflabel fullname title entity
+        names node vertex concept term 이름 명칭 개체 개체명 엔티티 노드 名称 名字 名稱 实体 实体名 實體 名前
+        """
+    ),
+    Role.TYPE: _keys(
+        """
+        entitytype nodetype type types labels nodelabel nodelabels entitylabel category categories kind
+        class entityclass semantictype group 유형 개체유형 종류 타입 분류 类型 类别 實體類型 類型 种类 タイプ
+        """
+    ),
+    Role.DESCRIPTION: _keys(
+        """
+        description desc entitydescription summary definition observations 설명 정의 描述 说明 简介 説明
+        """
+    ),
+    Role.ALIASES: _keys("aliases alias altlabels altlabel synonyms alsoknownas 별칭 이명 别名 別名"),
+}
+EDGE_KEYS: dict[str, tuple[str, ...]] = {
+    Role.ID: _keys("id edgeid relationid relationshipid relid linkid tripleid"),
+    Role.TYPE: _keys(
+        """
+        relationshiptype relationtype reltype edgetype linktype relation relationship relations rel
+        predicate pred edgelabel relationlabel relationshiplabel relationname relationshipname relname
+        predicatelabel interaction interactiontype metaedge edge type label labels property verb kind
+        name title p r 관계 관계유형 관계명 술어 서술어 유형 关系 关系类型 关系名 關係 谓语 谓词 謂語 関係
+        述語
+        """
+    ),
+    Role.DESCRIPTION: _keys(
+        """
+        description desc relationshipdescription relationdescription edgedescription explanation 설명
+        관계설명 描述 说明 説明
+        """
+    ),
+    Role.WEIGHT: _keys(
+        """
+        weight edgeweight relationshipweight strength relationshipstrength score weights value 가중치 权重
+        權重
+        """
+    ),
+}
+CHUNK_KEYS = _keys(
+    """
+    sourceid sourceids sourcechunks sourcechunk sourcechunkid chunks chunkid chunkids textunitids
+    tripletsourceid sourcefile sourcedoc sourcedocument docid documentid source
+    """
+)
+
+
+def _pairs(text: str) -> tuple[tuple[str, str], ...]:
+    return tuple((source, target) for source, _, target in (pair.partition("/") for pair in text.split()))
+
+
+# Words for both ends. Tried in this order, so a `source` next to `subject` and `object` is no end.
+PAIRS = _pairs(
+    """
+    subject/object subj/obj head/tail source/target src/dst src/tgt source/destination source/dest
+    src/dest src/target from/to start/end origin/destination 주어/목적어 주체/객체 출발점/도착점 출발/도착
+    시작/끝 머리/꼬리 원본/대상 主语/宾语 主語/賓語 主語/目的語 主体/客体 头/尾 頭/尾 源/目标 源/目標
+    起点/终点 始点/終点
+    """
+)
+# These alone say too little, but for the first three.
+LETTERS = _pairs("s/o h/t u/v x/y")
+# entity_1 and entity_2, node_a and node_b
+COUNTED = _pairs("1/2 a/b i/j 一/二")
+ID_WORDS = _set("id ids key uid uuid guid index idx iri uri code no 编号")
+NAME_WORDS = {""} | _set(
+    """
+    name entity ent node vertex concept term title text value 이름 명 노드 개체 엔티티 实体 實體 节点 名称 名
+    """
+)
+LABEL_WORDS = _set("label labels")
+TYPE_WORDS = _set("type types kind category class group 유형 종류 类型 類型")
+# What a pair of columns may be about that is no end: `start_date` and `end_date`.
+OTHER_WORDS = _set(
+    """
+    date time datetime timestamp ts year month day at hour age page line char offset pos position span
+    token column row lat lon lng latitude longitude degree weight score count description desc embedding
+    embeddings chunk chunks doc document file port handle arrow color url properties 날짜 일 sentence
+    length size x y amount price
+    """
+)
+COUNTED_STEMS = (
+    ID_WORDS
+    | NAME_WORDS
+    | _set(
+        """
+    e n v item person gene protein drug interactor user character actor author word element member
+    object subject entities nodes
+    """
+    )
+)
+DIRECTEDNESS = _set("directed undirected mixed mutual")
+NO_TYPES = _set("node nodes entity vertex edge link relationship relation default custom")
+# What a label says where a graph is too small for counting.
+COMMON_TYPES = _set(
+    """
+    person people character location place city country organization organisation org company event
+    product concept topic category date animal object movie film book author disease drug gene protein
+    symptom technology skill group 인물 사람 장소 도시 조직 회사 사건 개념 동물 제품 人物 地点 组织 公司 事件
+    """
+)
+HEADER_WORDS = _set(
+    """
+    entity node subject object head tail source target from to start end relation relationship predicate
+    rel type label edge src dst tgt subj obj
+    """
+)
+
+# --- questions, and what was judged or retrieved
+QUERY_KEYS = _keys(
+    """
+    query question user_input input msg messages prompt prompts user_query user_question question_text
+    text 질문 질의 문항 사용자_질문
+    """
+)
+ID_KEYS = _keys("id query_id question_id qid eval_id example_id _id sample_id case_id test_id no 번호")
+ANSWER_KEYS = _keys(
+    """
+    ground_truth ground_truths reference_answer expected_output expected_answer expected_response
+    preferred_response gold_answer golden_answer ideal_answer ideal_response correct_answer answer
+    answers 답 답변 모범답안 모범_답안 기대_답변
+    """
+)
+# names of entities, or an answer in words: the values decide
+NAMES_OR_ANSWER = _keys("reference gold 정답")
+FIELDS: dict[str, tuple[str, ...]] = {
+    "id": ID_KEYS,
+    "query": QUERY_KEYS,
+    "reference_entities": _keys("reference_entities references"),
+    "highly_relevant_entities": _keys("highly_relevant_entities highly_relevant 핵심_정답"),
+    "irrelevant_entities": _keys("irrelevant_entities irrelevant 오답"),
+    "seed_entities": _keys("seed_entities seeds seed topic_entity topic_entities 출발_개체"),
+    "ground_truth": ANSWER_KEYS,
+    "tags": _keys("tags tag 태그"),
+    "context": _keys("context 앞_대화"),
+    "expected_types": _keys("expected_types"),
+    "reference_texts": _keys(
+        """
+        reference_texts reference_contexts evidence evidences evidence_list evidence_texts gold_contexts
+        gold_context ground_truth_contexts ground_truth_context source_context source_text context_texts
+        supporting_passages supporting_texts gold_passages gold_chunk_substring 근거 문맥 contexts context
+        paragraphs
+        """
+    ),
+    "reference_chunks": _keys(
+        """
+        reference_chunks reference_chunk_ids gold_chunk_ids golden_chunk_ids expected_chunk_ids
+        relevant_passage_ids relevant_passages relevant_doc_ids relevant_docs relevant_documents
+        gold_doc_ids expected_sources required_references reference_node_id supporting_facts 정답_문서
+        """
+    ),
+    "reference_relations": _keys(
+        "reference_relations reference_triples gold_triples evidence_triples evidences"
+    ),
+    "group": _keys("group 묶음"),
+}
+# what sorts questions: `category: x` is the tag `category:x`
+TYPE_KEYS = _keys(
+    """
+    category type difficulty question_type query_type level evolution_type synthesizer_name
+    compositionality_type 유형 질문_유형 질문유형 난이도 분류 카테고리
+    """
+)
+RESPONSE_KEYS = _keys("response actual_output generated_answer model_answer prediction")
+TEXT_KEYS = _keys("text page_content content fact paragraph_text passage body answer name")
+# keys of the list of questions in one object
+QUESTION_LISTS = _keys("results questions examples qa_pairs queries data items samples goldens")
+# Of a table: a column of its own before any `id`.
+QUESTION_NAMES = _keys("query_id question_id qid eval_id query-id id")
+DOCUMENT_NAMES = _keys("doc_id docid document_id corpus-id corpus_id entity_id name")
+GRADE_NAMES = _keys("score relevance grade rel label")
+SCORE_NAMES = _keys("score similarity")
+# Of a run, in which a text or a message is what was retrieved.
+ASKED_KEYS = tuple(key for key in QUERY_KEYS if key not in ("text", "input", "msg", "messages"))
+RUN_LISTS = _keys("results questions predictions data")
+# the first of them counts
+RETRIEVED_KEYS = _keys("entities retrieved retrieved_entities contexts evidence")
+RELATIONS_KEYS = _keys("relations relationships triples")
+PASSAGES_KEYS = _keys("passages chunks contexts")
+# of one relation, passage or entity that was retrieved
+SOURCE_END = _keys(
+    """
+    source src_id source_entity_id source_id source_node_id head subject start src from entity1
+    """
+)
+TARGET_END = _keys(
+    """
+    target tgt_id target_entity_id target_id target_node_id tail object end tgt to entity2
+    """
+)
+RELATION_TYPES = _keys("type relationship_type relation_type relation relationship predicate label")
+ENTITY_NAMES = _keys("name entity_name entity title")
+PASSAGE_TEXTS = _keys("page_content text content chunk body")
+PASSAGE_IDS = _keys("id chunk_id node_id id_ doc_id _id")
+PASSAGE_SOURCES = _keys("source file_path file_name title")

@@ -1,0 +1,152 @@
+"""What is written by name: a form of graphs, of gold sets or of runs, each registered next to its code.
+
+To add one, put a writer under `@graph_writer(…)`, `@gold_writer(…)` or `@run_writer(…)` into a module of that
+room, or into another package with an entry point in the group `tiny_graph_rag.graph_writers` and so on.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from tiny_graph_rag.errors import MissingExtraError, UsageError, unknown
+from tiny_graph_rag.gold.examples import EvalSet, Example
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import said
+from tiny_graph_rag.registry import Registry
+from tiny_graph_rag.run import Passage, Relation
+
+
+class Ranked(NamedTuple):
+    """One question of a run. question: its id, with the type that it has in its file. ids, names, scores: of
+    its entities, best first; scores fall strictly. relations, passages: None where the run has none."""
+
+    question: str | int
+    ids: Sequence[str]
+    names: Sequence[str]
+    scores: Sequence[float]
+    relations: Sequence[Relation] | None
+    passages: Sequence[Passage] | None
+    returns_entities: bool
+
+
+GraphWriter = Callable[[KnowledgeGraph, Path], Iterable[bytes]]  # (graph, one of the files) → its content
+# (questions, the file, for its suffix alone; the set that they come from) → the file's content
+GoldWriter = Callable[[Sequence[Example], Path, EvalSet | None], Iterable[bytes]]
+RunWriter = Callable[[Iterable[Ranked]], Iterator[bytes]]
+W = TypeVar("W")
+
+
+@dataclass(frozen=True, slots=True)
+class Form(Generic[W]):
+    """files: what is written for a target, of graphs. losses: what a graph has that the form can't hold, in
+    words. holds: the fields of a question that it can hold, None for all of them."""
+
+    name: str
+    write: W
+    files: Callable[[Path], list[Path]] = lambda target: [target]
+    losses: Callable[[KnowledgeGraph], list[str]] = lambda graph: []
+    holds: Collection[str] | None = None
+
+
+GRAPH_WRITERS: Registry[Form[GraphWriter]] = Registry("graph writer", "tiny_graph_rag.formats.graphs")
+GOLD_WRITERS: Registry[Form[GoldWriter]] = Registry("gold writer", "tiny_graph_rag.formats.gold")
+RUN_WRITERS: Registry[Form[RunWriter]] = Registry("run writer", "tiny_graph_rag.formats.runs")
+
+
+def graph_writer(
+    name: str, line: str, *, suffixes: tuple[str, ...] = (), needs: str = "", **fields: Any
+) -> Callable[[GraphWriter], GraphWriter]:
+    """Register the writer below. line: what is written. suffixes: that choose the form, plain strings; "" for
+    a folder. needs: the extra without which it can't be written. fields: of Form."""
+    return _register(GRAPH_WRITERS, name, fields)
+
+
+def gold_writer(
+    name: str, line: str, *, suffixes: tuple[str, ...] = (), ending: str = "", needs: str = "", **fields: Any
+) -> Callable[[GoldWriter], GoldWriter]:
+    """The same for gold sets. ending: of a derived name, where no suffix chooses the form."""
+    return _register(GOLD_WRITERS, name, fields)
+
+
+def run_writer(
+    name: str, line: str, *, suffixes: tuple[str, ...] = (), needs: str = "", **fields: Any
+) -> Callable[[RunWriter], RunWriter]:
+    """The same for runs."""
+    return _register(RUN_WRITERS, name, fields)
+
+
+def _register(registry: Registry[Form[W]], name: str, fields: Mapping[str, Any]) -> Callable[[W], W]:
+    def register(writer: W) -> W:
+        registry.add(name, Form(name, writer, **fields), writer)
+        return writer
+
+    return register
+
+
+def form_of(registry: Registry[Form[W]], path: Path, given: str | None, option: str) -> str:
+    """The form to write: `given`, else by the end of the file's name. option: that names it, for messages.
+
+    Raises UsageError, and MissingExtraError before any work.
+    """
+    if given is not None and given not in registry:
+        raise unknown(said("form of {option}", option=option), given, list(registry))
+    form = given or _by_suffix(registry, path)
+    if form is None:
+        suffixes = [suffix or said("a folder") for suffix in suffixes_of(registry)]
+        raise UsageError(
+            said(
+                "{name}: which form? Name it with {option} ({forms}), or end the file's name in one of: "
+                "{suffixes}",
+                name=path.name,
+                option=option,
+                forms=", ".join(registry),
+                suffixes=", ".join(suffixes),
+            )
+        )
+    if registry.choice(form).settings.get("needs") == "parquet":
+        _pyarrow()
+    return form
+
+
+def suffixes_of(registry: Registry[Form[W]]) -> dict[str, str]:
+    """Suffix → the form that it chooses."""
+    return {
+        suffix: name
+        for name, choice in registry.choices().items()
+        for suffix in choice.settings.get("suffixes", ())
+    }
+
+
+def _by_suffix(registry: Registry[Form[W]], path: Path) -> str | None:
+    suffixes, name = suffixes_of(registry), path.name.lower()
+    longest_first = sorted(filter(None, suffixes), key=len, reverse=True)
+    ending = next((suffix for suffix in longest_first if name.endswith(suffix)), path.suffix)
+    return suffixes.get(ending)
+
+
+def parquet_of(
+    columns: Mapping[str, Any], *, lists: Collection[str] = (), numbers: Collection[str] = ()
+) -> bytes:
+    """A Parquet file of columns of texts, but for those that are named as lists of texts or as numbers."""
+    pyarrow = _pyarrow()
+    kinds = {
+        **dict.fromkeys(columns, pyarrow.string()),
+        **dict.fromkeys(lists, pyarrow.list_(pyarrow.string())),
+        **dict.fromkeys(numbers),
+    }
+    arrays = {name: pyarrow.array(column, kinds[name]) for name, column in columns.items()}
+    sink = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table(arrays), sink)
+    return sink.getvalue()
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingExtraError(said("writing Parquet"), "pyarrow", "parquet") from error
+    return pyarrow
