@@ -16,7 +16,7 @@ import ast
 import importlib.util
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec, PathFinder
 from pkgutil import iter_modules
@@ -26,6 +26,7 @@ from tiny_graph_rag.errors import RegistrationError, TinyGraphRagError, UsageErr
 from tiny_graph_rag.messages import said
 
 T = TypeVar("T")
+C = TypeVar("C")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,15 @@ class Registry(Generic[T]):
         if taken != place:
             raise self._twice(name, taken, place)
         self._things[name] = (thing, place)
+
+    def register(self, name: str, made: Callable[[C], T]) -> Callable[[C], C]:
+        """A decorator that adds what `made` makes of the function or class below it."""
+
+        def decorate(code: C) -> C:
+            self.add(name, made(code), code)
+            return code
+
+        return decorate
 
     def __getitem__(self, name: str) -> T:
         """The thing. Raises UsageError for an unknown name, with the nearest and all choices."""

@@ -143,7 +143,7 @@ def test_selections_are_recorded_in_the_results(files: Path, run_cli) -> None:
         (["--dataset", "story-eval.jsonl", "--tags", "easi"], "did you mean 'easy'"),
         (["--dataset", "story-eval.jsonl", "--linker", "nams"], "did you mean 'names'"),
         (["--dataset", "story-eval.jsonl", "--retriever", "dfs"], "did you mean 'bfs'"),
-        (["--dataset", "story-eval.jsonl", "--config", "no.yaml"], "no such configuration file"),
+        (["--dataset", "story-eval.jsonl", "--config", "no.yaml"], "this settings file doesn't exist"),
     ],
 )
 def test_wrong_input_is_one_line_exit_2_and_nothing_written(
@@ -243,7 +243,7 @@ def test_the_speed_of_a_run_can_be_a_gate(files, run_cli) -> None:
     assert run_cli(*options, "--fail-under", "latency.p95<100,throughput>0.001").exit_code == 0
     done = run_cli(*options, "--fail-under", "latency.p95<0")
     assert done.exit_code == 1
-    assert "gate latency.p95<0: seconds a question" in done.stderr
+    assert "gate latency.p95<0: seconds per question" in done.stderr
     # Nothing timed is no speed, and no gate passes on it.
     done = run_cli(*options, "--latency-sample", "0", "--fail-under", "latency.p95<100")
     assert "undefined, FAILED" in done.stderr

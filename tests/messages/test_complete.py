@@ -21,7 +21,7 @@ from tiny_graph_rag.cli import help as help_
 from tiny_graph_rag.cli.command import _CLOSED, _FULL, _NO_PLACE
 from tiny_graph_rag.config import all_settings, section_comment, section_names
 from tiny_graph_rag.fixing import fixes, proof
-from tiny_graph_rag.formats.graphs import rows
+from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.gold import ambiguous, checks, curation, fields
 from tiny_graph_rag.graph import building
 from tiny_graph_rag.graph.tables import UNDIRECTED, LoadNotes
@@ -189,10 +189,9 @@ def in_graph_notes() -> Iterator[str]:
 
 def in_graph_columns() -> Iterator[str]:
     """How the columns of a graph's file were read, and what was left out of it."""
-    yield from (rows.NAME, rows.TYPE, rows.DESCRIPTION, rows.ALIASES, rows.CHUNKS, rows.WEIGHT, rows.ID)
-    yield from (rows.SOURCE, rows.TARGET, rows.SOURCE_NAME, rows.TARGET_NAME, rows.SOURCE_TYPE)
-    yield from (rows.TARGET_TYPE, rows.DIRECTED, rows.DETAIL, rows.UNUSED, UNDIRECTED)
-    yield from ("file", f"{rows.NAME} of an entity", f"{rows.ID} of an entity")
+    yield from (role for name, role in vars(Role).items() if name.isupper())
+    yield UNDIRECTED
+    yield from ("file", f"{Role.NAME} of an entity", f"{Role.ID} of an entity")
     for path in (PACKAGE / "formats" / "graphs").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "dropped":

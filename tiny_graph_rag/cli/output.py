@@ -145,6 +145,20 @@ class DocumentOutput:
         self.output.tell(self.session, json=self.path)
 
 
+def warn_unlisted(session: Session, form: str, empty: int) -> None:
+    """Of a run that was written in this form: what becomes of its questions that retrieved nothing."""
+    from tiny_graph_rag.formats.runs.writing import LISTS_EMPTY
+
+    if empty and form not in LISTS_EMPTY:
+        session.warn(
+            t(
+                "a {form} run has no line for a question that retrieved nothing, so `score` will count it as "
+                "missing; a .jsonl run keeps it",
+                form=form,
+            )
+        )
+
+
 def keep_earlier(session: Session, path: Path) -> None:
     """Copy the results at `path`, if any, to `history/` in the same folder, before they are replaced.
 

@@ -62,29 +62,21 @@ def graph_writer(
 ) -> Callable[[GraphWriter], GraphWriter]:
     """Register the writer below. line: what is written. suffixes: that choose the form, plain strings; "" for
     a folder. needs: the extra without which it can't be written. fields: of Form."""
-    return _register(GRAPH_WRITERS, name, fields)
+    return GRAPH_WRITERS.register(name, lambda write: Form(name, write, **fields))
 
 
 def gold_writer(
     name: str, line: str, *, suffixes: tuple[str, ...] = (), ending: str = "", needs: str = "", **fields: Any
 ) -> Callable[[GoldWriter], GoldWriter]:
     """The same for gold sets. ending: of a derived name, where no suffix chooses the form."""
-    return _register(GOLD_WRITERS, name, fields)
+    return GOLD_WRITERS.register(name, lambda write: Form(name, write, **fields))
 
 
 def run_writer(
     name: str, line: str, *, suffixes: tuple[str, ...] = (), needs: str = "", **fields: Any
 ) -> Callable[[RunWriter], RunWriter]:
     """The same for runs."""
-    return _register(RUN_WRITERS, name, fields)
-
-
-def _register(registry: Registry[Form[W]], name: str, fields: Mapping[str, Any]) -> Callable[[W], W]:
-    def register(writer: W) -> W:
-        registry.add(name, Form(name, writer, **fields), writer)
-        return writer
-
-    return register
+    return RUN_WRITERS.register(name, lambda write: Form(name, write, **fields))
 
 
 def form_of(registry: Registry[Form[W]], path: Path, given: str | None, option: str) -> str:

@@ -229,5 +229,7 @@ class EvalSet(Sequence[Example]):
             and (not selection.ids or example.id in selection.ids)
         ][: selection.limit]
         if not kept:
-            raise UsageError(said("no question has one of these tags and one of these ids"))
+            raise UsageError(
+                said("no question has one of these tags and one of these ids; change --tags or --ids")
+            )
         return replace(self, examples=tuple(kept), selection=selection)

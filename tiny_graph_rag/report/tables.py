@@ -25,10 +25,10 @@ from tiny_graph_rag.shown import p_value, signed, three
 Json = Mapping[str, Any]
 
 SPEED_WORDS = {
-    "latency.mean": "seconds a question",
+    "latency.mean": "seconds per question",
     "latency.p50": "p50",
     "latency.p95": "p95",
-    "throughput": "questions a second",
+    "throughput": "questions per second",
 }
 
 

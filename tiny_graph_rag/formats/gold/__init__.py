@@ -8,10 +8,16 @@ from tiny_graph_rag.errors import DatasetError, UsageError
 from tiny_graph_rag.files import bare_name, read_bytes, sha256_of
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.detection import detected as recognised
-from tiny_graph_rag.formats.gold.base import GOLD_FORMATS, GoldFormat, gold_format, graded, looks_like_a_run
+from tiny_graph_rag.formats.gold.base import (
+    GOLD_FORMATS,
+    GoldFormat,
+    Sound,
+    gold_format,
+    graded,
+    looks_like_a_run,
+)
 from tiny_graph_rag.formats.gold.head import head_beside
-from tiny_graph_rag.formats.gold.questions import Sound, duplicate_ids, sound_questions
-from tiny_graph_rag.formats.gold.rag import sound_rag
+from tiny_graph_rag.formats.gold.questions import duplicate_ids
 from tiny_graph_rag.formats.tables import encoding_of, text_of
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.messages import Said, said
@@ -40,15 +46,10 @@ def read_sound(
     reader = GOLD_FORMATS[format]
     if split is not None and not reader.has_splits:
         raise UsageError(
-            said("{name}: only tables (CSV, TSV, Parquet) have splits; leave --split out", name=path.name)
+            said("{name}: only tables (CSV, TSV, Parquet) have splits; leave out --split", name=path.name)
         )
-    if format in ("jsonl", "sheet"):
-        found = sound_questions(path, format, drafts=drafts)
-    elif format == "rag":
-        found = sound_rag(path)
-    else:
-        examples = tuple(reader.read(path, split))
-        found = Sound(examples, tuple(duplicate_ids(examples, path)))
+    read = reader.read(path, split, drafts=drafts) if reader.has_drafts else reader.read(path, split)
+    found = read if isinstance(read, Sound) else Sound(tuple(read), tuple(duplicate_ids(read, path)))
     head = dict(found.head) or head_beside(path)
     gold = EvalSet(
         found.examples,
@@ -68,18 +69,14 @@ def _said_encoding(path: Path) -> list[str]:
     encoding = encoding_of(raw) if text_of(path, others=True) is not None else "utf-8"
     if encoding == "utf-8":
         return []
-    return [
-        said(
-            "read as {encoding}, since it is no UTF-8; save it as UTF-8 to be sure", encoding=encoding.upper()
-        )
-    ]
+    return [said("not UTF-8; read as {encoding}. Save it as UTF-8 to be sure", encoding=encoding.upper())]
 
 
 def detected(path: Path) -> str:
     """The format that the content looks like. Raises DatasetError where it is none."""
     head = Head.of(path)
     if head.text.strip() in ("[]", "{}"):
-        in_list = said("a question in the list")
+        in_list = said("at least one question in the list")
         raise DatasetError(
             said("{name}: the gold set is empty; wanted {wanted}", name=path.name, wanted=in_list)
         )
@@ -94,15 +91,15 @@ def detected(path: Path) -> str:
         text = text_of(path, others=True)
         if text is not None and not text.strip():
             if path.name.removesuffix(".gz").endswith(".jsonl"):
-                a_line = said("one JSON object a line")
+                a_line = said("one JSON object per line")
                 raise DatasetError(
                     said("{name}: the gold set is empty; wanted {wanted}", name=path.name, wanted=a_line)
                 )
             raise DatasetError(said("{name}: the file is empty", name=path.name))
         raise DatasetError(
             said(
-                "{name}:1: no known gold format; wanted JSONL, JSON, TREC qrels (4 fields) or a "
-                "table with a header, got {line}. Name it with --gold-format: {names}",
+                "{name}:1: unknown gold format; wanted JSONL, JSON, TREC qrels (4 fields) or a table with "
+                "a header, got {line}. Set it with --gold-format: {names}",
                 name=path.name,
                 line=repr(head.line[:60]),
                 names=", ".join(GOLD_FORMATS),

@@ -6,13 +6,13 @@ entry point in the group `tiny_graph_rag.gold_formats`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.gold.examples import HIGHEST, Example, Source
+from tiny_graph_rag.messages import Said
 from tiny_graph_rag.registry import Registry
 
 
@@ -34,14 +34,27 @@ def graded(
     )
 
 
-GoldReader = Callable[[Path, str | None], list[Example]]
+@dataclass(frozen=True, slots=True)
+class Sound:
+    """What can be used of a file, and what is wrong with the rest (file, line, field, what came). head: what
+    it says of all questions; list_key: under which key of it they stand."""
+
+    examples: tuple[Example, ...]
+    problems: tuple[Said, ...] = ()
+    head: Mapping[str, Any] = field(default_factory=dict)
+    list_key: str = ""
+    notes: tuple[str, ...] = ()
+
+
+GoldReader = Callable[..., Sequence[Example] | Sound]
 
 
 @dataclass(frozen=True, slots=True)
 class GoldFormat:
     """example: a sound file, small. recognises: whether a file is of the format, by its head. read: (path,
-    split or None) → questions; raises DatasetError with every problem: file, line, what was wanted, what
-    came. has_splits: whether `--split` chooses a part.
+    split or None) → questions, or `Sound` with the problems of some; raises DatasetError with every problem:
+    file, line, what was wanted, what came. has_splits: whether `--split` chooses a part. has_drafts: whether
+    `read` takes `drafts`, which has questions that are marked so pass.
     """
 
     name: str
@@ -49,6 +62,7 @@ class GoldFormat:
     recognises: Callable[[Head], bool]
     read: GoldReader
     has_splits: bool = False
+    has_drafts: bool = False
 
 
 GOLD_FORMATS: Registry[GoldFormat] = Registry(
@@ -65,18 +79,16 @@ def gold_format(
     suffixes: tuple[str, ...] = (),
     general: bool = False,
     has_splits: bool = False,
+    has_drafts: bool = False,
 ) -> Callable[[GoldReader], GoldReader]:
     """Register the reader below. line: what such a file holds, for `--help` and the docs.
 
     example: a small file with a line or more; the contract tests read it, and what is left when it is cut.
     suffixes: that such files have. general: whether nothing but its shape tells such a file.
     """
-
-    def register(reader: GoldReader) -> GoldReader:
-        GOLD_FORMATS.add(name, GoldFormat(name, example, recognises, reader, has_splits), reader)
-        return reader
-
-    return register
+    return GOLD_FORMATS.register(
+        name, lambda read: GoldFormat(name, example, recognises, read, has_splits, has_drafts)
+    )
 
 
 def looks_like_a_run(value: Any) -> bool:

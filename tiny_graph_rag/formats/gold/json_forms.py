@@ -10,9 +10,9 @@ from typing import Any
 from tiny_graph_rag.errors import DatasetError, json_kind
 from tiny_graph_rag.files import lines_of
 from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.gold.base import gold_format, graded, looks_like_a_run
+from tiny_graph_rag.formats.gold.base import Sound, gold_format, graded, looks_like_a_run
 from tiny_graph_rag.formats.gold.keys import folded
-from tiny_graph_rag.formats.gold.questions import Sound, sound_questions
+from tiny_graph_rag.formats.gold.questions import sound_questions
 from tiny_graph_rag.formats.gold.rag import sound_rag
 from tiny_graph_rag.formats.gold.records import records, rows_of
 from tiny_graph_rag.formats.gold.sheet import is_sheet
@@ -58,22 +58,17 @@ def _is(form: str) -> Callable[[Head], bool]:
     return lambda head: _form(head) == form
 
 
-def _raised(found: Sound) -> list[Example]:
-    if found.problems:
-        raise DatasetError(*found.problems)
-    return list(found.examples)
-
-
 @gold_format(
     "jsonl",
     "questions in JSON: one per line, a list, or columns",
     _is("jsonl"),
     suffixes=(".jsonl", ".json"),
+    has_drafts=True,
     example='{"id": "Q1", "query": "Whom does Ann know?", "reference_entities": ["Bob"]}\n',
 )
-def read_jsonl(path: Path, split: str | None) -> list[Example]:
+def read_jsonl(path: Path, split: str | None, *, drafts: bool = False) -> Sound:
     """Questions as JSON, with what is relevant or with answers and evidence, under whatever names."""
-    return _raised(sound_questions(path, "jsonl"))
+    return sound_questions(path, "jsonl", drafts=drafts)
 
 
 @gold_format(
@@ -81,11 +76,12 @@ def read_jsonl(path: Path, split: str | None) -> list[Example]:
     "a table with one question per row; references split by ;",
     is_sheet,
     suffixes=(".csv", ".tsv", ".xlsx", ".parquet"),
+    has_drafts=True,
     example="id,query,references\nQ1,Whom does Ann know?,Bob; Cid\n",
 )
-def read_sheet(path: Path, split: str | None) -> list[Example]:
+def read_sheet(path: Path, split: str | None, *, drafts: bool = False) -> Sound:
     """The same in a spreadsheet."""
-    return _raised(sound_questions(path, "sheet"))
+    return sound_questions(path, "sheet", drafts=drafts)
 
 
 @gold_format(
@@ -94,9 +90,9 @@ def read_sheet(path: Path, split: str | None) -> list[Example]:
     _is("rag"),
     example='[{"query_id": "Q1", "query": "Who?", "relevant_chunk_ids": ["d1", "d2"]}]\n',
 )
-def read_rag(path: Path, split: str | None) -> list[Example]:
+def read_rag(path: Path, split: str | None) -> Sound:
     """The RAG gold JSON: a list of questions (or an object that holds one, or one object a line)."""
-    return _raised(sound_rag(path))
+    return sound_rag(path)
 
 
 @gold_format(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import DatasetError, at, check_few, json_kind
+from tiny_graph_rag.formats.gold.base import Sound
 from tiny_graph_rag.formats.gold.keys import folded, holds_names, is_ours, ours
 from tiny_graph_rag.formats.gold.records import records
 from tiny_graph_rag.formats.records import Records
@@ -27,7 +28,7 @@ STRING_LISTS = (
     "seed_entities",
     "context",
 )
-DRAFT = "this is a draft, which nobody has judged; `curate` makes it a gold set"
+DRAFT = "this is a draft that needs review; `curate` turns it into a gold set"
 _KNOWN = {
     "id",
     "query",
@@ -40,17 +41,6 @@ _KNOWN = {
 }
 NAMED_COLUMNS = 12  # columns without a meaning that a note names
 _KINDS_OF_REFERENCE = ("reference_entities", "highly_relevant_entities")
-
-
-@dataclass(frozen=True, slots=True)
-class Sound:
-    """What can be used of a file, and what is wrong with the rest (file, line, field, what came)."""
-
-    examples: tuple[Example, ...]
-    problems: tuple[Said, ...]
-    head: Mapping[str, Any] = field(default_factory=dict)
-    list_key: str = ""
-    notes: tuple[str, ...] = ()
 
 
 def sound_questions(path: Path, format: str, *, drafts: bool = False) -> Sound:
@@ -190,8 +180,11 @@ def _said_again(again: Sequence[str]) -> list[str]:
 
 def _wanted(found: Records) -> str:
     """What an empty file should hold."""
-    kinds = {"table": said("a question a row below the header"), "list": said("a question in the list")}
-    return kinds.get(found.kind) or said("one JSON object a line")
+    kinds = {
+        "table": said("one question per row below the header"),
+        "list": said("at least one question in the list"),
+    }
+    return kinds.get(found.kind) or said("one JSON object per line")
 
 
 def eval_set_of(given: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet:
@@ -270,7 +263,7 @@ def _wrong_fields(row: object, *, drafts: bool = False) -> list[Said]:
         if not isinstance(value, str | int | None) or isinstance(value, bool):
             wrong.append(said("{field} must be a string, got {got}", field=repr(name), got=json_kind(value)))
     if row.get("group") == "":
-        wrong.append(said("'group' must not be empty; leave it out where a question stands for itself"))
+        wrong.append(said("'group' must not be empty; leave it out if the question belongs to no group"))
     if row.get("id") == "":
         wrong.append(said("'id' must not be empty; leave it out to get line-<n>"))
     for name in ("reference_entities", *STRING_LISTS):
@@ -282,7 +275,7 @@ def _wrong_fields(row: object, *, drafts: bool = False) -> list[Said]:
                 else ""
             )
             if isinstance(value, str) and "," in value and name != "reference_texts":
-                example = said("; several names stand in a list: {value}", value=_as_list(value))
+                example = said("; write several names as a list: {value}", value=_as_list(value))
             wrong.append(
                 said(
                     "{field} must be a list of strings, got {got}{example}",

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import at, json_kind
-from tiny_graph_rag.formats.gold.base import graded
-from tiny_graph_rag.formats.gold.questions import Sound, duplicate_ids
+from tiny_graph_rag.formats.gold.base import Sound, graded
+from tiny_graph_rag.formats.gold.questions import duplicate_ids
 from tiny_graph_rag.formats.gold.records import records
 from tiny_graph_rag.gold.examples import Example, Source
 from tiny_graph_rag.messages import Said, said

@@ -8,7 +8,7 @@ write it in a module of this folder, or in another package with an entry point i
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -105,12 +105,7 @@ def graph_format(
     general: whether it is a form of files that programs with a format of their own use too; those are asked
     before. fields: of GraphFormat; suffixes as plain strings, for they are read without importing the module.
     """
-
-    def register(reader: GraphReader) -> GraphReader:
-        GRAPH_FORMATS.add(name, GraphFormat(name, recognises, reader, **fields), reader)
-        return reader
-
-    return register
+    return GRAPH_FORMATS.register(name, lambda read: GraphFormat(name, recognises, read, **fields))
 
 
 def json_of(path: Path) -> Any:
@@ -126,3 +121,20 @@ def json_of(path: Path) -> Any:
         raise
     except NotJsonError as error:
         raise GraphError(error.at(path)) from error
+
+
+def check_parts(path: Path, keys: Sequence[str]) -> None:
+    """Raises GraphError where one of KG JSON's two parts is not among an object's keys."""
+    from tiny_graph_rag.graph.records import SHAPE
+
+    missing = [key for key in ("entities", "relationships") if key not in keys]
+    if missing:
+        raise GraphError(
+            said(
+                "{path}: {wanted}; missing: {names} (it has {keys})",
+                path=path,
+                wanted=SHAPE,
+                names=" and ".join(map(repr, missing)),
+                keys=", ".join(map(repr, keys[:5])) or "no keys",
+            )
+        )

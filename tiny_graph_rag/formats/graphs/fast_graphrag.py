@@ -13,6 +13,7 @@ from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.graphml import from_xml
+from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.xml_graphs import read_xml
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -35,7 +36,7 @@ def _is_fast_graphrag(head: Head) -> bool:
     within=("*.graphml", "*.graphml.gz"),
 )
 def read_fast_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
-    return from_xml(paths[0], "fast-graphrag", read_xml(paths[0], "graphml"), NODE_ROLES, EDGE_ROLES)
+    return from_xml(Rows(paths[0], "fast-graphrag"), read_xml(paths[0], "graphml"), NODE_ROLES, EDGE_ROLES)
 
 
 def _is_pickle(head: Head) -> bool:
@@ -55,8 +56,8 @@ def refuse_pickle(paths: Sequence[Path]) -> KnowledgeGraph:
         how = "fast-graphrag: GraphRAG(…).save_graphml('graph.graphml')"
     raise GraphError(
         said(
-            "{paths}: a pickle runs whatever code it holds when it is opened, so none is read. Export the "
-            "graph with {how}",
+            "{paths}: pickle files are not read, because opening one can run code. Export the graph with "
+            "{how}",
             paths=paths[0],
             how=how,
         )

@@ -36,7 +36,7 @@ SAMPLED = 1000  # records that are looked at for columns that a file does not de
 def read_any_graphml(paths: Sequence[Path]) -> KnowledgeGraph:
     """`<node>` and `<edge>`, of whatever columns."""
     graph = read_xml(paths[0], "graphml")
-    return from_xml(paths[0], "GraphML", graph, *_roles(graph))
+    return from_xml(Rows(paths[0], "GraphML"), graph, *_roles(graph))
 
 
 @graph_format("GEXF", "Gephi's format", lambda head: "<gexf" in head.text, suffixes=(".gexf",))
@@ -48,8 +48,7 @@ def read_any_gexf(paths: Sequence[Path]) -> KnowledgeGraph:
         column: role for column, role in GEXF_NODES.items() if column in nodes or column == "label"
     }
     return from_xml(
-        paths[0],
-        "GEXF",
+        Rows(paths[0], "GEXF"),
         graph,
         {**first_nodes, **{column: role for column, role in nodes.items() if column not in first_nodes}},
         {**GEXF_EDGES, **{column: role for column, role in edges.items() if column not in GEXF_EDGES}},
@@ -71,17 +70,9 @@ def _roles(graph: XmlGraph) -> tuple[Roles, Roles]:
     }  # a node's id is its own
     # The ends are XML's own: whatever a column is called, it is none.
     own = edge_roles(["source", "target", *_columns(graph, "edge", edges)], values_of(edges))
-    taken = (
-        Role.SOURCE,
-        Role.TARGET,
-        Role.SOURCE_NAME,
-        Role.TARGET_NAME,
-        Role.SOURCE_TYPE,
-        Role.TARGET_TYPE,
-        Role.ID,
-    )
+    taken = {Role.SOURCE, Role.SOURCE_NAME, Role.SOURCE_TYPE, Role.TARGET, Role.TARGET_NAME, Role.TARGET_TYPE}
     return roles, {
-        column: Role.DETAIL if role in taken else role
+        column: Role.DETAIL if role in {*taken, Role.ID} else role
         for column, role in own.items()
         if column not in ("source", "target")
     }
@@ -94,15 +85,13 @@ def _columns(graph: XmlGraph, about: str, records: Sequence[Record]) -> list[str
 
 
 def from_xml(
-    path: Path,
-    writer: str,
+    rows: Rows,
     graph: XmlGraph,
     node_roles: Roles,
     edge_roles: Roles,
     clean: Callable[[str], str] = str,
 ) -> KnowledgeGraph:
     """clean: what is done to ids, names and types."""
-    rows = Rows(path, writer)
     rows.took("entities", {"id": "id", **column_roles(graph.columns["node"], node_roles)})
     rows.took("relations", column_roles(graph.columns["edge"], edge_roles))
     for id, record in graph.nodes:

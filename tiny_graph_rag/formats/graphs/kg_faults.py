@@ -12,6 +12,7 @@ import msgspec
 
 from tiny_graph_rag.errors import GraphError, InputError, json_kind
 from tiny_graph_rag.files import BYTE_ORDER_MARK, COPIED_BYTES, check_utf8
+from tiny_graph_rag.formats.graphs.base import check_parts
 from tiny_graph_rag.formats.graphs.kg_pieces import NotPlainError, forget
 from tiny_graph_rag.graph.records import SHAPE
 from tiny_graph_rag.messages import Said, said
@@ -39,18 +40,7 @@ def refused(path: Path, buffer: mmap.mmap, error: NotPlainError) -> InputError:
         return _not_json(path, buffer, mark, str(found))
     except RecursionError:
         return GraphError(said("{path}: not a knowledge graph: nested too deeply", path=path))
-    missing = [key for key in PARTS if key not in parts]
-    if missing:
-        keys = ", ".join(map(repr, list(parts)[:5])) or "no keys"
-        return GraphError(
-            said(
-                "{path}: {shape}; missing: {names} (it has {keys})",
-                path=path,
-                shape=SHAPE,
-                names=" and ".join(map(repr, missing)),
-                keys=keys,
-            )
-        )
+    check_parts(path, list(parts))
     starts = {key: bytes(memoryview(parts[key])[:COPIED_BYTES]) for key in PARTS}
     problems = [
         said(

@@ -19,7 +19,7 @@ from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import GraphError, InputError, at, json_kind
 from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
 from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.graphs.base import graph_format, json_of
+from tiny_graph_rag.formats.graphs.base import check_parts, graph_format, json_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import KG_JSON
 from tiny_graph_rag.messages import Said, said
@@ -92,7 +92,6 @@ def _size(path: Path) -> int:
 
 def _in_pieces(path: Path) -> GraphColumns | None:
     """None where the file has to be read as a whole. Raises GraphError."""
-    from tiny_graph_rag.columns.hashed import RepeatedIdError
     from tiny_graph_rag.formats.graphs import kg_faults
     from tiny_graph_rag.formats.graphs.kg_pieces import (
         NotPlainError,
@@ -100,7 +99,7 @@ def _in_pieces(path: Path) -> GraphColumns | None:
         parts_beside_non_finite,
         parts_of,
     )
-    from tiny_graph_rag.graph.building import GraphColumns
+    from tiny_graph_rag.graph.building import GraphColumns, RepeatedIdError
 
     columns = GraphColumns()
     buffer = mapped(path)
@@ -149,18 +148,7 @@ def _with_care(path: Path) -> GraphColumns:
         raise GraphError(
             said("{path}: {wanted}, got {got}", path=path, wanted=SHAPE, got=json_kind(document))
         )
-    missing = [key for key in ("entities", "relationships") if key not in document]
-    if missing:
-        keys = ", ".join(map(repr, list(document)[:5])) or "no keys"
-        raise GraphError(
-            said(
-                "{path}: {wanted}; missing: {names} (it has {keys})",
-                path=path,
-                wanted=SHAPE,
-                names=" and ".join(map(repr, missing)),
-                keys=keys,
-            )
-        )
+    check_parts(path, list(document))
     entities, relationships = document["entities"], document["relationships"]
     problems: list[Said] = []
     if not isinstance(entities, dict):

@@ -18,8 +18,8 @@ from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.graphml import from_xml
-from tiny_graph_rag.formats.graphs.rows import Rows, column_roles, split_roles, text_of
-from tiny_graph_rag.formats.graphs.xml_graphs import read_xml
+from tiny_graph_rag.formats.graphs.rows import Roles, Rows, text_of
+from tiny_graph_rag.formats.graphs.xml_graphs import XmlGraph, read_xml
 from tiny_graph_rag.formats.tables import csv_rows
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -56,15 +56,12 @@ def read_lightrag(paths: Sequence[Path]) -> KnowledgeGraph:
     graph = read_xml(paths[0], "graphml")
     is_nano = "keywords" not in graph.columns["edge"] and "entity_id" not in graph.columns["node"]
     writer = "nano-graphrag" if is_nano else "LightRAG"
-    return from_xml(paths[0], writer, graph, NODE_ROLES, EDGE_ROLES, unquoted)
+    return from_xml(Rows(paths[0], writer), graph, NODE_ROLES, EDGE_ROLES, unquoted)
 
 
 EXPORT_MARK = "# ENTITIES"
-SEPARATOR = "<SEP>"
-COPIES = {
-    "ENTITIES": 2,
-    "RELATIONS": 3,
-}  # the first fields of a table's rows repeat what its dictionary holds
+# Table → how many first fields of a row repeat what its dictionary holds; what it is about; its columns.
+COPIES = {"ENTITIES": (2, "node", NODE_ROLES), "RELATIONS": (3, "edge", EDGE_ROLES)}
 
 
 @graph_format(
@@ -73,53 +70,44 @@ COPIES = {
     lambda head: head.text.startswith(EXPORT_MARK),
 )
 def read_export(paths: Sequence[Path]) -> KnowledgeGraph:
-    rows = Rows(paths[0], "LightRAG export")
-    seen: dict[str, dict[str, None]] = {table: {} for table in COPIES}
+    rows, graph = Rows(paths[0], "LightRAG export"), XmlGraph()
     written: set[tuple[str, str, str]] = set()
     for table, line, fields in _exported(paths[0]):
         if table not in COPIES:  # the vectors' copies of both
             continue
-        properties = _properties(fields[-1])
-        if len(fields) != COPIES[table] + 1 or properties is None:
-            rows.problem(
-                line,
-                said(
-                    "wanted {copies} fields and a dictionary, got {n} fields",
-                    copies=COPIES[table],
-                    n=len(fields),
-                ),
+        copies, about, roles = COPIES[table]
+        properties = _properties(fields[-1], roles)
+        if len(fields) != copies + 1 or properties is None:
+            wanted = said(
+                "wanted {copies} fields and a dictionary, got {n} fields", copies=copies, n=len(fields)
             )
+            rows.problem(line, wanted)
             continue
-        seen[table].update(dict.fromkeys(map(str, properties)))
-        found, rest = split_roles(properties, NODE_ROLES if table == "ENTITIES" else EDGE_ROLES)
-        type, description = text_of(found.get(Role.TYPE)), text_of(found.get(Role.DESCRIPTION))
-        chunks = [part for part in text_of(found.get(Role.CHUNKS)).split(SEPARATOR) if part]
-        description = description.replace(SEPARATOR, "\n")
-        if table == "ENTITIES":
-            name = text_of(found.get(Role.NAME)) or fields[0]
-            rows.entity(fields[0], name, type, description, chunks=chunks, details=rest)
-        else:
-            source, target = fields[:2]
-            if (target, source, fields[-1]) in written:  # an edge is written from both of its ends
-                rows.dropped("relations written from their other end too", f"{source} – {target}")
-                continue
-            written.add((source, target, fields[-1]))
-            rows.relation(source, target, "", description, found.get(Role.WEIGHT), chunks, rest)
-    rows.took("entities", column_roles(seen["ENTITIES"], NODE_ROLES))
-    rows.took("relations", column_roles(seen["RELATIONS"], EDGE_ROLES))
-    return rows.graph()
+        graph.columns[about] = list(dict.fromkeys([*graph.columns[about], *properties]))
+        if about == "node":
+            graph.nodes.append((fields[0], properties))
+            continue
+        source, target = fields[:2]
+        if (target, source, fields[-1]) in written:  # an edge is written from both of its ends
+            rows.dropped("relations written from their other end too", f"{source} – {target}")
+            continue
+        written.add((source, target, fields[-1]))
+        graph.edges.append(("", source, target, properties))
+    return from_xml(rows, graph, NODE_ROLES, EDGE_ROLES)
 
 
-def _properties(text: str) -> dict[str, Any] | None:
-    """A dictionary's values as texts and numbers; None for what is none."""
+def _properties(text: str, roles: Roles) -> dict[str, Any] | None:
+    """A dictionary's values as texts, those without a role as numbers too; None for what is none."""
     try:
         found: Any = ast.literal_eval(text)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         return None
     if not isinstance(found, dict):
         return None
-    plain = str | int | float | None
-    return {str(key): value if isinstance(value, plain) else str(value) for key, value in found.items()}
+    return {
+        str(key): value if key not in roles and isinstance(value, int | float) else text_of(value)
+        for key, value in found.items()
+    }
 
 
 def _exported(path: Path) -> Iterator[tuple[str, int, list[str]]]:

@@ -134,6 +134,12 @@ class Columns:
                 )
 
 
+def names_ends(columns: Sequence[str], given: Columns | None = None, *, strict: bool = False) -> bool:
+    """Whether columns of these names hold relations. strict: as `edge_roles` has it."""
+    own = given.of_edges(columns) if given is not None else None
+    return {Role.SOURCE, Role.TARGET} <= set(edge_roles(columns, given=own, strict=strict).values())
+
+
 @dataclass(slots=True)
 class Lists:
     """entities: None where none are listed. is_directed: what the file says of its relations."""
@@ -261,7 +267,7 @@ def fill_relations(rows: Rows, lists: Lists, given: Columns, own: Roles | None =
 
 def no_ends(path: object, columns: Iterable[str]) -> Said:
     return said(
-        "{path}: no columns that name a relation's source and target; it has: {columns}. Say which they are: "
+        "{path}: no columns for a relation's source and target; the file has: {columns}. Set them: "
         "--columns source=COLUMN,target=COLUMN,relation=COLUMN",
         path=path,
         columns=_listed(columns),

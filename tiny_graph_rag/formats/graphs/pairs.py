@@ -19,8 +19,15 @@ from tiny_graph_rag.errors import GraphError, InputError
 from tiny_graph_rag.files import BYTE_ORDER_MARK, PARQUET_MAGIC, read_start
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.json_lists import json_records
-from tiny_graph_rag.formats.graphs.keys import admin_column, edge_roles, node_roles, words_of
-from tiny_graph_rag.formats.graphs.listed import Columns, Lists, fill_entities, fill_relations, flat
+from tiny_graph_rag.formats.graphs.keys import admin_column, node_roles, words_of
+from tiny_graph_rag.formats.graphs.listed import (
+    Columns,
+    Lists,
+    fill_entities,
+    fill_relations,
+    flat,
+    names_ends,
+)
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.tables import ParquetTable, csv_lists
 from tiny_graph_rag.formats.tables import delimiter_of, unguarded
@@ -184,8 +191,7 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns | None = None)
         if "START_ID" in admin or ("ID" in admin and table.is_edges is None):
             table.is_edges = "START_ID" in admin
         elif table.is_edges is None:
-            own = given.of_edges(table.columns)
-            table.is_edges = {Role.SOURCE, Role.TARGET} <= set(edge_roles(table.columns, given=own).values())
+            table.is_edges = names_ends(table.columns, given)
         if table.longer:
             rows.flaw(LONGER, table.name, table.longer)
     nodes = [table for table in tables if table.is_edges is False]
@@ -198,9 +204,7 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns | None = None)
         _fill_labels(
             table.records, table.columns, table.label if len(edges) > 1 else "", ("type", "relation")
         )
-        if len(table.columns) == 2 and not {Role.SOURCE, Role.TARGET} <= set(
-            edge_roles(table.columns).values()
-        ):
+        if len(table.columns) == 2 and not names_ends(table.columns):
             table = Table(
                 table.name,
                 ["source", "target"],

@@ -15,8 +15,8 @@ from urllib.parse import quote
 
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.formats.graphs.base import graph_format
-from tiny_graph_rag.formats.graphs.keys import edge_roles, node_roles, words_of
-from tiny_graph_rag.formats.graphs.listed import Columns
+from tiny_graph_rag.formats.graphs.keys import node_roles, words_of
+from tiny_graph_rag.formats.graphs.listed import Columns, names_ends
 from tiny_graph_rag.formats.graphs.pairs import Table, of_tables
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.words import EDGE_WORDS, NODE_WORDS, Role
@@ -139,12 +139,12 @@ def _chosen(
     def says(table: str, words: frozenset[str]) -> bool:
         return bool(words & set(words_of(table)))
 
-    ends = [name for name, columns in headers.items() if _has_ends(columns, given)]
+    ends = [name for name, columns in headers.items() if names_ends(columns, given)]
     edges = named.get("edges") or [name for name in ends if says(name, EDGE_TABLES)] or ends
     if not edges:
         raise GraphError(
             said(
-                "{path}: no table of relations among {tables}. Say which it is: --columns "
+                "{path}: no table of relations among {tables}. Set it: --columns "
                 "edges=TABLE,source=COLUMN,target=COLUMN,nodes=TABLE",
                 path=path,
                 tables=_listed(headers),
@@ -160,10 +160,6 @@ def _chosen(
     return nodes, edges
 
 
-def _has_ends(columns: list[str], given: Columns) -> bool:
-    return {Role.SOURCE, Role.TARGET} <= set(edge_roles(columns, given=given.of_edges(columns)).values())
-
-
 def _has_names(columns: list[str], given: Columns) -> bool:
     return bool({Role.ID, Role.NAME} & set(node_roles(columns, given=given.of_nodes(columns)).values()))
 
@@ -175,7 +171,7 @@ def _header(cursor: Any) -> list[str]:
 def _fetched(connection: Any, table: str) -> list[dict[str, Any]]:
     """The records of a table, without what is no text and no number."""
     cursor = connection.execute(f"SELECT * FROM {_quoted(table)}")
-    names = [column[0] for column in cursor.description]
+    names = _header(cursor)
     records = []
     while rows := cursor.fetchmany(10_000):
         records += [

@@ -14,7 +14,7 @@ from tiny_graph_rag.files import GZIP_MAGIC, PARQUET_MAGIC
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.keys import edge_roles
-from tiny_graph_rag.formats.graphs.listed import Columns, no_ends
+from tiny_graph_rag.formats.graphs.listed import Columns, names_ends, no_ends
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.tables import ParquetTable
 from tiny_graph_rag.formats.graphs.triples import ArrowCells, graph_columns
@@ -37,7 +37,7 @@ def _is_parquet(head: Head) -> bool:
     if not head.is_parquet:
         return False
     try:
-        return are_triples(ParquetTable(head.path).names)
+        return names_ends(ParquetTable(head.path).names)
     except MissingExtraError:
         return True  # reading it says what is missing
 
@@ -65,18 +65,12 @@ def read_parquet_triples(paths: Sequence[Path], given: Columns | None = None) ->
     names = [name for name in columns if name not in opaque]
     if given is not None:
         given.check(table.names, paths[0])
-    if not are_triples(names, given):
+    if not names_ends(names, given):
         raise GraphError(no_ends(paths[0], table.names))
     cells = ArrowCells(paths[0], [columns[name] for name in names])
     found = graph_columns(paths[0], rows, cells, names, given, numbered="row ")
     rows.took("file", opaque)
     return rows.finished(found or GraphColumns())
-
-
-def are_triples(names: Sequence[str], given: Columns | None = None) -> bool:
-    """Whether columns of these names hold relations."""
-    roles = edge_roles(names, given=given.of_edges(names) if given is not None else None)
-    return {Role.SOURCE, Role.TARGET} <= set(roles.values())
 
 
 def triples_of(path: Path) -> Triples | None:

@@ -22,7 +22,7 @@ from tiny_graph_rag.files import BYTE_ORDER_MARK, decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.keys import are_numbers, edge_roles, key_of, node_roles, words_of
-from tiny_graph_rag.formats.graphs.listed import UNDIRECTED_WORDS, Columns
+from tiny_graph_rag.formats.graphs.listed import UNDIRECTED_WORDS, Columns, names_ends
 from tiny_graph_rag.formats.graphs.rows import BAD_WEIGHTS, SOME_UNDIRECTED, Rows, detail_text, unfolded
 from tiny_graph_rag.formats.graphs.tables import (
     arrow_of_strings,
@@ -93,8 +93,8 @@ def _check_headless(path: Path, first: list[str], cells: list[list[str]]) -> Non
     if len({Role.ID, Role.NAME, Role.TYPE} & set(node_roles(first).values())) > 1:
         raise GraphError(
             said(
-                "{path}: the table holds entities ({names}), no relations; name the table of relations with "
-                "it: -g {file},RELATIONS",
+                "{path}: the table has entities ({names}) and no relations; add the table of relations: -g "
+                "{file},RELATIONS",
                 path=path,
                 names=", ".join(first)[:80],
                 file=path.name,
@@ -103,8 +103,8 @@ def _check_headless(path: Path, first: list[str], cells: list[list[str]]) -> Non
     if len(first) != 3:
         raise GraphError(
             said(
-                "{path}: wanted three fields a line (source, relation, target) or a header that names them, "
-                "got {got}: {names}. Say which columns they are: --columns "
+                "{path}: wanted three fields per line (source, relation, target) or a header that names "
+                "them, got {got}: {names}. Set the columns: --columns "
                 "source=COLUMN,target=COLUMN,relation=COLUMN",
                 path=path,
                 got=len(first),
@@ -116,8 +116,8 @@ def _check_headless(path: Path, first: list[str], cells: list[list[str]]) -> Non
     if not again and len(cells[0]) > 1 and (numbers or sum(map(_says_column, first)) > 1):
         raise GraphError(
             said(
-                "{path}: the first line looks like a header, but its columns are not known: {names}. Say "
-                "which they are: --columns source={source},relation={relation},target={target}",
+                "{path}: the first line looks like a header with unknown columns: {names}. Set them: "
+                "--columns source={source},relation={relation},target={target}",
                 path=path,
                 names=", ".join(first),
                 source=first[0],
@@ -500,6 +500,4 @@ def _plain(cell: str) -> str:
 
 def is_header(fields: Sequence[str], given: Columns | None = None) -> bool:
     """Whether the first line names the ends of relations; otherwise it is a triple already."""
-    names = [field.strip() for field in fields]
-    roles = edge_roles(names, given=given.of_edges(names) if given is not None else None, strict=True)
-    return {Role.SOURCE, Role.TARGET} <= set(roles.values())
+    return names_ends([field.strip() for field in fields], given, strict=True)

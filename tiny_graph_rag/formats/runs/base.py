@@ -125,9 +125,4 @@ def run_format(
     example: a small file with a line or more; the contract tests read it, and what is left when it is cut.
     suffixes: that such files have. general: whether nothing but its shape tells such a file.
     """
-
-    def register(reader: RunReader) -> RunReader:
-        RUN_FORMATS.add(name, RunFormat(name, example, recognises, reader), reader)
-        return reader
-
-    return register
+    return RUN_FORMATS.register(name, lambda read: RunFormat(name, example, recognises, read))
