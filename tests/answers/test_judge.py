@@ -10,9 +10,9 @@ import pytest
 
 from tests.conftest import write_gold, write_kg
 from tests.tools.chat_server import Action, ChatServer, Request, answer
-from tiny_graph_rag.answers.judge import kappa
 from tiny_graph_rag.answers.rubrics import JUDGES, QUALITIES, parse_judges
 from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.gold.agreement import agreement
 
 
 def value(judge: str, reply: dict) -> dict[str, float]:
@@ -25,11 +25,12 @@ def test_kappa_is_cohens() -> None:
 
     Observed 35/50 = .7; yes by 25/50 and 30/50, by chance .5·.6 + .5·.4 = .5; κ = (.7 − .5)/(1 − .5) = .4.
     """
-    pairs = [(True, True)] * 20 + [(True, False)] * 5 + [(False, True)] * 10 + [(False, False)] * 15
-    assert kappa(pairs) == pytest.approx(0.4)
-    assert kappa([(True, True), (False, False)]) == 1.0
-    assert math.isnan(kappa([]))
-    assert math.isnan(kappa([(True, True)]))
+    one = [True] * 25 + [False] * 25
+    other = [True] * 20 + [False] * 5 + [True] * 10 + [False] * 15
+    assert agreement(one, other).kappa == pytest.approx(0.4)
+    assert agreement([True, False], [True, False]).kappa == 1.0
+    assert math.isnan(agreement([], []).kappa)
+    assert math.isnan(agreement([True], [True]).kappa)
 
 
 def test_factuality_is_f1_of_statements_and_coverage_the_share_of_the_truth() -> None:

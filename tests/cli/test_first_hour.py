@@ -14,7 +14,7 @@ from tests.conftest import HANGS, ROOT, write_gold, write_kg
 from tiny_graph_rag.files import output_path
 from tiny_graph_rag.fixing import trials
 from tiny_graph_rag.messages import LANGUAGES
-from tiny_graph_rag.report.terminal import cell_width
+from tiny_graph_rag.report.plain import cell_width
 
 
 @pytest.fixture

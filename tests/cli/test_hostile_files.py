@@ -318,15 +318,13 @@ def test_nothing_that_a_terminal_would_obey_reaches_one() -> None:
     """A title set (OSC), the cursor moved (CSI), C1, a direction turned: the letters stay, no more."""
     import io
 
-    from tiny_graph_rag.report.terminal import Table, escape, screen
+    from tiny_graph_rag.report.blocks import View
+    from tiny_graph_rag.report.terminal import escape, screen
 
     name = "An\x1b]0;owned\x07na\x1b[2J \x9b31m Ben\u202e nib"
     stream = io.StringIO()
     console = screen(stream, quiet=False)
-    table = Table(name)
-    table.add_column(escape(name))
-    table.add_row(escape(name))
-    console.print(table)
+    console.print(View((name,), ((name,),), title=name))
     console.print(escape(name))
     assert "An]0;ownedna[2J 31m Ben nib" in stream.getvalue()
     assert not set("\x1b\x07\x9b\u202e") & set(stream.getvalue())

@@ -99,6 +99,20 @@ def test_without_a_graph_a_pattern_is_refused(own_folder: Path, run_cli: Callabl
     assert (done.exit_code, "add -g" in done.stderr) == (2, True)
 
 
+def test_score_computes_references_of_patterns_on_its_graph(
+    own_folder: Path, run_cli: Callable[..., Result]
+) -> None:
+    """Anna knows Ben and Cleo, as `validate --refresh` says above; the run holds one of the two."""
+    write_gold(own_folder / "p.jsonl", {"id": "q", "query": "Who?", "asks": "(Anna)-[:KNOWS]->(?)"})
+    (own_folder / "run.jsonl").write_text('{"id": "q", "entities": ["Ben"]}\n')
+    write_kg(own_folder / "t-KG.json", NAMES, RELATIONS)
+    done = run_cli("score", "--run", "run.jsonl", "--gold", "p.jsonl", "-g", "./t-KG.json", "-o", "./o.json")
+    assert done.exit_code == 0, done.output
+    found = json.loads((own_folder / "o.json").read_text())
+    assert [reference["name"] for reference in found["results"][0]["references"]] == ["Ben", "Cleo"]
+    assert found["summary"]["measures"]["recall@5"]["mean"] == 0.5
+
+
 @pytest.mark.slow
 def test_the_patterns_of_a_generated_set_give_its_references_again(
     own_folder: Path, run_cli: Callable[..., Result]

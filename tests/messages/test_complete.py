@@ -28,8 +28,8 @@ from tiny_graph_rag.graph.tables import UNDIRECTED, LoadNotes
 from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
 from tiny_graph_rag.measures.reference import KINDS
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
-from tiny_graph_rag.report import fix_words
-from tiny_graph_rag.report.terminal import comparison, graph, sweep
+from tiny_graph_rag.report import fix_words, tables
+from tiny_graph_rag.report.terminal import graph, sweep
 from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING, MEANING_OF_KINDS
 from tiny_graph_rag.retrieval import explain
 from tiny_graph_rag.scoring import stretches
@@ -100,7 +100,7 @@ BY_NAME = {
     *(*files.KINDS, *files.MADE_BY.values()),
     *usage._KINDS.values(),
     *registry_kinds(),
-    *(word for word in comparison.SPEED_WORDS.values() if " " in word),
+    *(word for word in tables.SPEED_WORDS.values() if " " in word),
     *(
         "linking",
         "rewriting",

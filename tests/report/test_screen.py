@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,37 +15,37 @@ from rich.markup import escape as rich_escape
 from rich.text import Text
 
 from tests.conftest import ROOT
-from tiny_graph_rag.report.terminal import PlainConsole, Table, cell_width, escape, without_markup
+from tiny_graph_rag.measures.statistics import Mean
+from tiny_graph_rag.report.blocks import View
+from tiny_graph_rag.report.plain import cell_width
+from tiny_graph_rag.report.terminal import Drawn, PlainConsole, escape, plain_lines, without_markup
+
+ROWS = (
+    ("1", "점순네 수탉", Mean(0.908, 0.7, 0.95, 9), "A —OWNS→ [bold]B"),
+    ("12", "cafe\u0301 é", Mean(1.0, 0.8, 1.0, 40), ""),
+    ("", "together", "0.5", "漢字 ok"),
+)
 
 
-def made(**options: object) -> Table:
-    table = Table(**options)  # type: ignore[arg-type]
-    table.add_column("rank", justify="right", style="bold")
-    table.add_column("이름", min_width=20)
-    table.add_column("score", justify="right")
-    table.add_column("walk", no_wrap=True)
-    table.add_row("1", "점순네 수탉", "0.908 [dim]?[/dim]", escape("A —OWNS→ [bold]B"))
-    table.add_row("12", "cafe\u0301 é", "1.000", "", style="green", end_section=True)
-    table.add_row("", "together", "0.5", "漢字 ok", style="bold", end_section=True)
-    return table
+def made(title: str = "", head: tuple[str, ...] = ("rank", "이름", "score", "walk")) -> View:
+    return View(head, ROWS, (1, 3), title, whole=(3,), styles={1: "green", 2: "bold"}, parted=(1, 2))
 
 
-def printed(table: Table, width: int = 200) -> list[str]:
+def printed(table: View, width: int = 200) -> list[str]:
     stream = io.StringIO()
-    RichConsole(file=stream, width=width).print(table)
+    RichConsole(file=stream, width=width).print(Drawn(table))
     return [line.rstrip() for line in stream.getvalue().splitlines()]
 
 
-@pytest.mark.parametrize("options", [{}, {"title": escape("제목 [b]x")}, {"show_header": False}])
-def test_a_plain_table_is_the_one_that_rich_draws(options: dict[str, object]) -> None:
+@pytest.mark.parametrize("options", [{}, {"title": "제목 [b]x"}, {"head": ("", "", "", "")}])
+def test_a_plain_table_is_the_one_that_rich_draws(options: dict[str, Any]) -> None:
     table = made(**options)
-    assert table.plain_lines() == printed(table)
+    assert plain_lines(table) == printed(table)
 
 
 def test_a_table_without_rows_is_drawn_too() -> None:
-    table = Table()
-    table.add_column("measure")
-    assert table.plain_lines() == printed(table)
+    table = View(("measure",), ())
+    assert plain_lines(table) == printed(table)
 
 
 def test_a_narrow_terminal_still_wraps() -> None:
@@ -69,10 +70,7 @@ def test_what_comes_from_a_graph_can_not_command_a_terminal_or_break_a_table() -
     stream = io.StringIO()
     console = PlainConsole(stream)
     console.print("a\x1b[31mb")
-    table = Table()
-    table.add_column("x")
-    table.add_row("d\ne\x07")
-    console.print(table)
+    console.print(View(("x",), (("d\ne\x07",),)))
     assert stream.getvalue() == "a[31mb\n\n x\n ───\n d e\n\n"
 
 
@@ -106,12 +104,8 @@ def test_a_piped_command_loads_no_rich_and_a_small_graph_no_decoder(command: str
 def test_a_narrow_terminal_leaves_spare_columns_out_and_cuts_no_figure() -> None:
     """Three between columns, one at either end: 5 + 13 + 5 + 7 + 9 + 2 = 41. Without `more`
     5 + 13 + 7 + 6 + 2 = 33, without the interval too 5 + 7 + 3 + 2 = 17."""
-    table = Table()
-    table.add_column("names")
-    table.add_column("interval", no_wrap=True, spare=1)
-    table.add_column("more", justify="right", spare=2)
-    table.add_column("last")
-    table.add_row("점순", "0.100 … 0.200", "0.333", "0.55555")
+    row = ("점순", "0.100 … 0.200", "0.333", "0.55555")
+    table = View(("names", "interval", "more", "last"), (row,), (0, 1, 3), spare={1: 1, 2: 2}, whole=(1,))
     kept = {}
     for width in (41, 40, 33, 32, 17):
         lines = printed(table, width)

@@ -7,13 +7,14 @@ import re
 from pathlib import Path
 
 from rich.cells import cell_len
-from rich.console import Console
 
 from tests.conftest import write_gold, write_kg
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.gold.jsonl import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.measures import default_measures
+from tiny_graph_rag.report.json.results import summary
+from tiny_graph_rag.report.terminal import screen
 from tiny_graph_rag.report.terminal.evaluation import print_evaluation
 from tiny_graph_rag.study.evaluate import evaluate
 
@@ -98,7 +99,9 @@ def printed_in(folder: Path, width: int) -> str:
     config = Config().override(hops=2, top_k=2, retriever="bfs-plain", latency_sample=0)
     graph = read_graph(folder / "data/kg/tale-KG.json")
     examples = read_eval_set(folder / "data/eval/tale-eval.jsonl")
-    console = Console(file=io.StringIO(), width=width)
-    print_evaluation(evaluate(graph, examples, config, default_measures(2)), console)
-    assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue()
+    stream = io.StringIO()
+    console = screen(stream, quiet=False)
+    console.width = width  # type: ignore[misc]
+    evaluation = evaluate(graph, examples, config, default_measures(2))
+    print_evaluation(evaluation, summary(evaluation), console)
+    return stream.getvalue()

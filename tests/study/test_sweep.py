@@ -79,6 +79,10 @@ def test_reach_and_flips_by_hand(run_cli, tmp_path) -> None:
     table = list(csv.DictReader(io.StringIO((tmp_path / "s.csv").read_text(encoding="utf-8-sig"))))
     assert len(table) == 4 * 2 * 4  # hops x slices x measures
     assert (table[0]["hops"], table[0]["slice"], table[0]["reached_mean"]) == ("0", "all", "1.0")
+    before = (tmp_path / "s.csv").read_bytes()
+    assert run_cli("report", "./s.json", "--report", "csv").exit_code == 0
+    assert (tmp_path / "s.csv").read_bytes() == before  # the report is the same table under the same name
+    assert not (tmp_path / "s-slices.csv").exists()
 
 
 def columns(*losses: float, questions: int = 200, spread: float = 0.0) -> list[np.ndarray]:

@@ -12,6 +12,7 @@ from tiny_graph_rag.answers.prompt import question_text
 from tiny_graph_rag.answers.records import Answer, Answers, JudgeAgreement
 from tiny_graph_rag.answers.rubrics import Rubric, entity_grades
 from tiny_graph_rag.answers.scores import has_answer
+from tiny_graph_rag.gold.agreement import agreement
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Json, Outcome
 from tiny_graph_rag.llm.chat import Chat
 from tiny_graph_rag.llm.cost import Spent
@@ -119,7 +120,7 @@ def judge_all(
         answers,
         rows=tuple(rows),
         complete=answers.complete and all(outcome.error != NOT_ASKED for outcome in outcomes),
-        agreement=JudgeAgreement(kappa(pairs), len(pairs)) if "judged_precision" in names else None,
+        agreement=_agreement(pairs) if "judged_precision" in names else None,
     )
 
 
@@ -163,15 +164,6 @@ def _zeros(judging: Judging, row: int) -> dict[str, float]:
     }
 
 
-def kappa(pairs: Sequence[tuple[bool, bool]]) -> float:
-    """Cohen's κ of two raters' yes or no; NaN without pairs or where chance alone would agree always.
-
-    Source: Cohen, A Coefficient of Agreement for Nominal Scales (1960).
-    """
-    n = len(pairs)
-    if not n:
-        return math.nan
-    observed = sum(one == other for one, other in pairs) / n
-    first, second = sum(one for one, _ in pairs) / n, sum(other for _, other in pairs) / n
-    chance = first * second + (1 - first) * (1 - second)
-    return (observed - chance) / (1 - chance) if chance < 1 else math.nan
+def _agreement(pairs: Sequence[tuple[bool, bool]]) -> JudgeAgreement:
+    """pairs: what the judge and the gold set say of each entity."""
+    return JudgeAgreement(agreement(*([pair[side] for pair in pairs] for side in (0, 1))).kappa, len(pairs))

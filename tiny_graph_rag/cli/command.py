@@ -20,6 +20,7 @@ from typing import Annotated, Any, NoReturn, get_args, get_origin, get_type_hint
 import typer
 
 from tiny_graph_rag.cli.help import Command
+from tiny_graph_rag.cli.options import Settings
 from tiny_graph_rag.errors import TinyGraphRagError, UnknownNameError, UsageError, at
 from tiny_graph_rag.messages import said, shown, t
 
@@ -46,13 +47,20 @@ def command(
         hints = get_type_hints(function, include_extras=True)
         parameters: dict[str, inspect.Parameter] = {}
         groups: dict[str, type] = {}
+        settings: dict[str, list[str]] = {}
         left_out: dict[str, tuple[str, ...]] = {}
         for parameter in inspect.signature(function).parameters.values():
             hint = hints[parameter.name]
             if get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], Without):
                 left_out[parameter.name] = hint.__metadata__[0].names
                 hint = get_args(hint)[0]
-            if is_dataclass(hint) and isinstance(hint, type):
+            if get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], Settings):
+                settings[parameter.name] = list(hint.__metadata__[0].options)
+                parameters |= {
+                    name: inspect.Parameter(name, parameter.KEYWORD_ONLY, default=None, annotation=option)
+                    for name, option in hint.__metadata__[0].options.items()
+                }
+            elif is_dataclass(hint) and isinstance(hint, type):
                 groups[parameter.name] = hint
                 field_hints = get_type_hints(hint, include_extras=True)
                 for field in fields(hint):
@@ -82,6 +90,8 @@ def command(
                 for name, group in groups.items()
             }
             debug = any(getattr(group, "debug", False) for group in given.values())
+            for name, flags in settings.items():
+                values[name] = {flag: values.pop(flag) for flag in flags}
             _reported(functools.partial(function, **given, **values), debug)
 
         del run.__wrapped__

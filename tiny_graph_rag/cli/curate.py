@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +16,10 @@ from tiny_graph_rag.cli.options import Common, Folders, Graph
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, UsageError, amount
 from tiny_graph_rag.messages import counted, said, t
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.gold.curation import Curation
+    from tiny_graph_rag.report.curation import CurationServer
 
 FEW_IDS = 10
 EMPTY = (
@@ -115,51 +119,61 @@ def curate_command(
                     path=path,
                 )
             )
-        if curation.lost:
-            session.warn(
-                said(
-                    "the journal judges {questions} that {name} lacks ({ids}); the judgments stay in "
-                    "{journal}",
-                    questions=amount(len(curation.lost), "question"),
-                    name=source.name,
-                    ids=", ".join(curation.lost[:5]),
-                    journal=journal_file.name,
-                )
-            )
-        if curation.reworded:
-            session.warn(
-                said(
-                    "the journal judges other words of {questions} than {name} has now ({ids}); these "
-                    "judgments don't count, they stay in {journal}",
-                    questions=amount(len(curation.reworded), "question"),
-                    name=source.name,
-                    ids=", ".join(list(curation.reworded)[:5]),
-                    journal=journal_file.name,
-                )
-            )
+        _warn_of_strays(session, curation, source.name, journal_file.name)
         if not export:
-            listening = server.listen(port)
-
-            def started() -> None:
-                session.say(
-                    t(
-                        "{n} questions, {decisions} decisions so far",
-                        n=len(drafts),
-                        decisions=len(journal.events),
-                    )
-                )
-                session.say(t("open {address}", address=server.address))
-                session.say(t("Ctrl-C ends and writes the gold set"))
-                sys.stdout.flush()  # who reads a pipe waits for the address
-                if browser:
-                    import webbrowser
-
-                    webbrowser.open(server.address)
-
-            server.serve(listening, started)
+            _serve(session, server, port, len(drafts), len(journal.events), browser=browser)
         found = server.export()
     finally:
         journal.close()
+    _tell(session, found)
+
+
+def _warn_of_strays(session: Session, curation: Curation, name: str, journal: str) -> None:
+    """What the journal judges and the draft doesn't hold, or in other words. name, journal: of the files."""
+    if curation.lost:
+        session.warn(
+            said(
+                "the journal judges {questions} that {name} lacks ({ids}); the judgments stay in {journal}",
+                questions=amount(len(curation.lost), "question"),
+                name=name,
+                ids=", ".join(curation.lost[:5]),
+                journal=journal,
+            )
+        )
+    if curation.reworded:
+        session.warn(
+            said(
+                "the journal judges other words of {questions} than {name} has now ({ids}); these "
+                "judgments don't count, they stay in {journal}",
+                questions=amount(len(curation.reworded), "question"),
+                name=name,
+                ids=", ".join(list(curation.reworded)[:5]),
+                journal=journal,
+            )
+        )
+
+
+def _serve(
+    session: Session, server: CurationServer, port: int | None, drafts: int, decisions: int, *, browser: bool
+) -> None:
+    """Until somebody ends it. drafts, decisions: how many there are."""
+    listening = server.listen(port)
+
+    def started() -> None:
+        session.say(t("{n} questions, {decisions} decisions so far", n=drafts, decisions=decisions))
+        session.say(t("open {address}", address=server.address))
+        session.say(t("Ctrl-C ends and writes the gold set"))
+        sys.stdout.flush()  # who reads a pipe waits for the address
+        if browser:
+            import webbrowser
+
+            webbrowser.open(server.address)
+
+    server.serve(listening, started)
+
+
+def _tell(session: Session, found: dict[str, Any]) -> None:
+    """What was written. found: of `CurationServer.export`."""
     judged = t("{n} questions judged, {left} left", n=f"{found['questions']:,}", left=f"{found['left']:,}")
     differing = t("{n} judgments on which annotators differ", n=f"{found['unsettled']:,}")
     session.say(f"{judged}, {differing}" if found["unsettled"] else judged)

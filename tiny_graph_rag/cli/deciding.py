@@ -35,6 +35,7 @@ from tiny_graph_rag.measures.paired import EQUAL
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.fix_words import KIND_WORDS, entry_words
 from tiny_graph_rag.report.plain import one_line
+from tiny_graph_rag.shown import three
 
 SHOWN_QUESTIONS = 6  # of an entry, before and after
 SHOWN_EVIDENCE = 4
@@ -107,7 +108,7 @@ def before_and_after(questions: GoldQuestions, patch: Patch, place: str, entry: 
     for spot in order[:SHOWN_QUESTIONS].tolist():
         change = after[0][spot] - before[0][spot]
         query = one_line(questions.examples.examples[rows[spot]].query, 70)
-        values = f"{before[0][spot]:.3f} → {after[0][spot]:.3f}"
+        values = f"{three(before[0][spot])} → {three(after[0][spot])}"
         yield f"{ids[rows[spot]]}  {query}  {values}"
         if abs(change) > EQUAL or before[1][spot] != after[1][spot]:
             was, now = (one_line(" · ".join(names[spot]), 90) for names in (before[1], after[1]))

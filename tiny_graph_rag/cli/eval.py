@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
 
@@ -15,26 +15,25 @@ from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Floors, Gates, end_with
 from tiny_graph_rag.cli.help import DETAIL, MEASURE, MEASURES, OUTPUT
-from tiny_graph_rag.cli.keeping import keep_earlier
 from tiny_graph_rag.cli.options import (
-    GENERATION_SETTINGS,
+    ANSWERING,
+    RETRIEVING,
+    SCORING,
     Chosen,
     Cluster,
     Common,
     Dataset,
     Folders,
     Generating,
+    Given,
     Graph,
     Label,
     Measured,
     PatchFile,
     Reporting,
-    Retrieving,
     comma_list,
-    flags,
-    from_config,
 )
-from tiny_graph_rag.cli.output import Output, warn_unlisted
+from tiny_graph_rag.cli.output import Output, keep_earlier, warn_unlisted
 from tiny_graph_rag.cli.session import (
     NOT_ON_CLUSTER,
     PROGRESS_FROM,
@@ -63,12 +62,14 @@ def evaluate_command(
     dataset: Dataset,
     graph: Graph,
     folders: Folders,
-    retrieving: Retrieving,
+    retrieving: Annotated[Given, RETRIEVING],
     generating: Generating,
+    answers: Annotated[Given, ANSWERING],
     chosen: Chosen,
     reporting: Reporting,
     common: Common,
     floors: Floors,
+    scoring: Annotated[Given, SCORING],
     output: Annotated[
         str | None,  # not a Path: that would lose a leading "./"
         typer.Option(
@@ -88,18 +89,9 @@ def evaluate_command(
             rich_help_panel=OUTPUT,
         ),
     ] = False,
-    top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
     measures: Measured = None,
-    match: Annotated[str | None, from_config("--match")] = None,
-    rouge_threshold: Annotated[float | None, from_config("--rouge-threshold")] = None,
-    relation_match: Annotated[str | None, from_config("--relation-match")] = None,
-    source_chunks: Annotated[str | None, from_config("--source-chunks")] = None,
-    ambiguous: Annotated[str | None, from_config("--ambiguous")] = None,
     patch: PatchFile = None,
     label: Label = None,
-    latency_sample: Annotated[int | None, from_config("--latency-sample")] = None,
-    save_reasons: Annotated[bool | None, from_config("--save-reasons")] = None,
-    results: Annotated[str | None, from_config("--results")] = None,
     cluster_address: Cluster = None,
     perturb: Annotated[
         str | None,
@@ -139,7 +131,7 @@ def evaluate_command(
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
     from tiny_graph_rag.cli.answering import prepare, priced, problems
     from tiny_graph_rag.fixing.trials import trials
-    from tiny_graph_rag.report.json.results import document_parts
+    from tiny_graph_rag.report.json.results import document_parts, summary
     from tiny_graph_rag.study.evaluate import evaluate
 
     out = Output.of(output, reporting)
@@ -148,17 +140,9 @@ def evaluate_command(
         folders,
         to_stdout=out.to_stdout,
         patch=patch,
-        **flags(retrieving),
-        top_k=top_k,
-        match=match,
-        rouge_threshold=rouge_threshold,
-        relation_match=relation_match,
-        source_chunks=source_chunks,
-        ambiguous=ambiguous,
-        save_reasons=save_reasons,
-        results=results,
-        latency_sample=latency_sample,
-        **{name: getattr(generating, name) for name in GENERATION_SETTINGS},
+        **retrieving,
+        **scoring,
+        **answers,
     )
     session = priced(session, generating)
     config = session.config
@@ -210,9 +194,10 @@ def evaluate_command(
 
     evaluation = replace(evaluation, trials=trials(evaluation))
     shows = shell_command(
-        "query", dataset=dataset, graph=graph.graph, patch=patch, **flags(retrieving), top_k=top_k
+        "query", dataset=dataset, graph=graph.graph, patch=patch, **retrieving, top_k=scoring["top_k"]
     )
-    _show(session, evaluation, shows)
+    found = summary(evaluation)
+    _show(session, evaluation, found, shows)
     if altered:
         evaluation = _asked_altered(session, evaluation, altered)
     if answering is not None:
@@ -222,7 +207,7 @@ def evaluate_command(
         evaluation = answering.answered(evaluation)
     if not out.to_stdout:
         keep_earlier(session, target)
-    out.write(session, target, document_parts(evaluation, session.made(label)))
+    out.write(session, target, document_parts(evaluation, session.made(label), found))
     out.tell(session, results=target)
     _conclude(
         session,
@@ -310,12 +295,15 @@ def _run_again(session: Session, target: Path, examples: EvalSet, graph: Graph) 
     watch(session, target, examples.path, session.graph_path(graph, examples))
 
 
-def _show(session: Session, evaluation: Evaluation, shows: str) -> None:
-    """The terminal's report. shows: the command that shows one question of it, but for its id."""
+def _show(session: Session, evaluation: Evaluation, found: dict[str, Any], shows: str) -> None:
+    """The terminal's report. found: the results file's `summary`. shows: the command that shows one question,
+    but for its id."""
     from tiny_graph_rag.gold.examples import groups_offered
     from tiny_graph_rag.report.terminal.evaluation import print_evaluation
 
-    print_evaluation(evaluation, session.console, lambda question: f"{shows} --id {shlex.quote(question)}")
+    print_evaluation(
+        evaluation, found, session.console, lambda question: f"{shows} --id {shlex.quote(question)}"
+    )
     if not any(row_question.group for row_question in evaluation.examples):
         offered = groups_offered(
             [(row_question.id, row_question.reference_entities) for row_question in evaluation.examples]

@@ -11,15 +11,15 @@ from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import DETAIL, INPUT, MEASURE, MEASURES, OUTPUT
 from tiny_graph_rag.cli.options import (
+    RETRIEVING,
     Chosen,
     Common,
     Dataset,
     Folders,
+    Given,
     Graph,
     Reporting,
-    Retrieving,
     comma_list,
-    flags,
     from_config,
 )
 from tiny_graph_rag.cli.output import Output
@@ -38,7 +38,7 @@ def fix_command(
     dataset: Dataset,
     graph: Graph,
     folders: Folders,
-    retrieving: Retrieving,
+    retrieving: Annotated[Given, RETRIEVING],
     chosen: Chosen,
     reporting: Reporting,
     common: Common,
@@ -106,7 +106,7 @@ def fix_command(
 
     out = Output.of(output, reporting)
     session = Session.open(
-        common, folders, to_stdout=out.to_stdout, **flags(retrieving), top_k=top_k, latency_sample=0
+        common, folders, to_stdout=out.to_stdout, **retrieving, top_k=top_k, latency_sample=0
     )
     config = session.config
     check_retrieval(config)

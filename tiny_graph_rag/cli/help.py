@@ -15,12 +15,11 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from tiny_graph_rag.cli.arguments import current, refuse_repeats
-from tiny_graph_rag.cli.usage import ParserError, asked_language, say_misuse
+from tiny_graph_rag.cli.usage import ParserError, asked_language, current, refuse_repeats, say_misuse
 from tiny_graph_rag.errors import RegistrationError
 from tiny_graph_rag.messages import shown, speak, t
 from tiny_graph_rag.registry import Registry
-from tiny_graph_rag.report.terminal import cell_width
+from tiny_graph_rag.report.plain import cell_width
 
 INPUT, RETRIEVAL, MEASURES, OUTPUT, ANSWERS, GATES, OPTIONS = (
     "Input",

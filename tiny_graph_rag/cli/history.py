@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +17,9 @@ from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import InputError, UsageError, nearest
 from tiny_graph_rag.messages import said, t
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.report.history import Past
 
 
 @command(app, "history", MEASURE)
@@ -73,6 +77,26 @@ def history_command(
     out = DocumentOutput.of(session, output, is_own=True)
     if page is not None:
         session.outputs.claim(page)
+    wanted = comma_list(measures)
+    past = _chosen(past, place, dataset, wanted, tag)
+    named = groups(past)
+    print_history(named, wanted, tag or "", session.console)
+    document = history_document(named)
+    out.write("history", **document)
+    if page is not None:
+        from tiny_graph_rag.report.html import history_page
+
+        session.outputs.write(page, [history_page(place.name, document).encode("utf-8", "replace")])
+        session.say(t("report: {path}", path=page))
+
+
+def _chosen(
+    past: list[Past], place: Path, dataset: str | None, wanted: Sequence[str], tag: str | None
+) -> list[Past]:
+    """The results on one gold set, with the measures wanted. place: the folder, for errors.
+
+    Raises UsageError for a gold set, measure or tag that no result has.
+    """
     if dataset is not None:
         name = Path(dataset).name.removesuffix(".jsonl")
         known = tuple(dict.fromkeys(entry.dataset for entry in past))
@@ -88,7 +112,6 @@ def history_command(
         past = [entry for entry in past if entry.dataset == name]
     if not past:
         raise InputError(said("{place}: no results of eval or score here; run `eval` first", place=place))
-    wanted = comma_list(measures)
     known = tuple(dict.fromkeys(name for entry in past for name in entry.measures))
     for entry in wanted:
         if entry not in known:
@@ -110,12 +133,4 @@ def history_command(
             )
             for entry in past
         ]
-    named = groups(past)
-    print_history(named, wanted, tag or "", session.console)
-    document = history_document(named)
-    out.write("history", **document)
-    if page is not None:
-        from tiny_graph_rag.report.html import history_page
-
-        session.outputs.write(page, [history_page(place.name, document).encode("utf-8", "replace")])
-        session.say(t("report: {path}", path=page))
+    return past

@@ -31,12 +31,7 @@ def measures(common: Common, output: Written = None) -> None:
         for name, its_span, definition, source in rows:
             session.say(f"{name:{widths[0]}}  {its_span:{widths[1]}}  {definition} [{source}]")
         return
-    from tiny_graph_rag.report.terminal import Table, escape
+    from tiny_graph_rag.report.blocks import View
 
-    table = Table()
-    for column, unbroken in ((t("measure"), True), (t("range"), True), (t("definition"), False)):
-        table.add_column(column, no_wrap=unbroken)
-    table.add_column(t("cited from"))
-    for row in rows:
-        table.add_row(*map(escape, row))
-    session.console.print(table)
+    heads = (t("measure"), t("range"), t("definition"), t("cited from"))
+    session.console.print(View(heads, tuple(rows), (0, 1, 2, 3), whole=(0, 1)))

@@ -6,7 +6,7 @@ A command names the groups it takes, so every option has one name, one help text
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -18,6 +18,7 @@ from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.messages import LANGUAGES, said
 
 RETRIEVER_HELP = "how entities are found and ranked; file.py:function for your own function"
+Given = dict[str, Any]  # settings by name, None where not given
 NO_DEFAULT = (None, "", False)  # said by the option's own words, or plain from its being a flag
 
 
@@ -37,6 +38,29 @@ def from_config(flag: str, *more: str, help: str = "", panel: str | None = None)
         rich_help_panel=panel,
         hidden=panel is None,
     )
+
+
+class Settings:
+    """Flags that are settings of the same name: a rare one alone, another with its group in `--help` and,
+    where the setting's comment is too long, what it is for.
+
+    `retrieving: Annotated[Given, RETRIEVING]` gives a command what was said of each, None where nothing was.
+    """
+
+    def __init__(self, *options: str | tuple[str, ...]) -> None:
+        self.options: dict[str, Any] = {}
+        for option in options:
+            flag, panel, help_ = (*((option,) if isinstance(option, str) else option), "", "")[:3]
+            setting = find_setting(flag.partition("/")[0].lstrip("-"))
+            self.options[setting.name] = Annotated[
+                setting.type | None, from_config(flag, help=help_, panel=panel or None)
+            ]
+
+    def without(self, *names: str) -> Settings:
+        """The same less settings that a command has in its own form."""
+        other = Settings()
+        other.options = {name: option for name, option in self.options.items() if name not in names}
+        return other
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,35 +193,26 @@ class Chosen:
     ids: Annotated[str | None, typer.Option("--ids", help="Only these questions (Q1,Q2).")] = None
 
 
-@dataclass(frozen=True, slots=True)
-class Retrieving:
-    """Linking and retrieval."""
-
-    PANEL: ClassVar[str] = RETRIEVAL + DETAIL
-
-    hops: Annotated[int | None, from_config("--hops", panel=RETRIEVAL)] = None
-    retriever: Annotated[
-        str | None,
-        from_config("--retriever", panel=RETRIEVAL, help=RETRIEVER_HELP),
-    ] = None
-    linker: Annotated[
-        str | None,
-        from_config("--linker", panel=RETRIEVAL, help="how a question's entities (seeds) are found"),
-    ] = None
-    fuzzy: Annotated[float | None, from_config("--fuzzy", panel=RETRIEVAL)] = None
-    exclude_seeds: Annotated[bool | None, from_config("--exclude-seeds", panel=RETRIEVAL)] = None
-    depth: Annotated[int | None, from_config("--depth")] = None
-    direction: Annotated[str | None, from_config("--direction")] = None
-    relations: Annotated[str | None, from_config("--relations")] = None
-    not_relations: Annotated[str | None, from_config("--not-relations")] = None
-    types: Annotated[str | None, from_config("--types")] = None
-    min_weight: Annotated[float | None, from_config("--min-weight")] = None
-    max_degree: Annotated[int | None, from_config("--max-degree")] = None
-    min_score: Annotated[float | None, from_config("--min-score")] = None
-    vocabulary: Annotated[str | None, from_config("--vocabulary")] = None
-    relation_similarity: Annotated[str | None, from_config("--relation-similarity")] = None
-    text_similarity: Annotated[str | None, from_config("--text-similarity")] = None
-    threads: Annotated[int | None, from_config("--threads")] = None
+RETRIEVING = Settings(
+    ("--hops", RETRIEVAL),
+    ("--retriever", RETRIEVAL, RETRIEVER_HELP),
+    ("--linker", RETRIEVAL, "how a question's entities (seeds) are found"),
+    ("--fuzzy", RETRIEVAL),
+    ("--exclude-seeds", RETRIEVAL),
+    *("--depth", "--direction", "--relations", "--not-relations", "--types", "--min-weight", "--max-degree"),
+    *("--min-score", "--vocabulary", "--relation-similarity", "--text-similarity", "--threads"),
+)
+SCORING = Settings(
+    ("--top-k", MEASURES),
+    *("--match", "--rouge-threshold", "--relation-match", "--source-chunks", "--ambiguous"),
+    *("--latency-sample", "--save-reasons", "--results"),
+)
+ANSWERING = Settings(
+    ("--model", ANSWERS, "model that answers"),
+    *("--prompt", "--context-tokens", "--concurrency", "--timeout"),
+    ("--judge", ANSWERS + DETAIL, "what a model judges (a,b)"),
+    *("--accuracy-model", "--bleu/--no-bleu", "--fail-on-error", "--answer-cache/--no-answer-cache"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,11 +227,6 @@ class Generating:
     generate: Annotated[
         bool, typer.Option("--generate", help="Require answers: fail if there is no key.")
     ] = False
-    model: Annotated[str | None, from_config("--model", panel=ANSWERS, help="model that answers")] = None
-    prompt: Annotated[str | None, from_config("--prompt")] = None
-    context_tokens: Annotated[int | None, from_config("--context-tokens")] = None
-    concurrency: Annotated[int | None, from_config("--concurrency")] = None
-    timeout: Annotated[float | None, from_config("--timeout")] = None
     dry_run: Annotated[
         bool,
         typer.Option(
@@ -247,32 +257,6 @@ class Generating:
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Continue from the journal and repeat failed calls.")
     ] = False
-    judge: Annotated[
-        str | None, from_config("--judge", panel=ANSWERS + DETAIL, help="what a model judges (a,b)")
-    ] = None
-    accuracy_model: Annotated[str | None, from_config("--accuracy-model")] = None
-    bleu: Annotated[bool | None, from_config("--bleu/--no-bleu")] = None
-    fail_on_error: Annotated[float | None, from_config("--fail-on-error")] = None
-    answer_cache: Annotated[bool | None, from_config("--answer-cache/--no-answer-cache")] = None
-
-
-GENERATION_SETTINGS = (
-    "model",
-    "prompt",
-    "context_tokens",
-    "concurrency",
-    "timeout",
-    "judge",
-    "accuracy_model",
-    "bleu",
-    "fail_on_error",
-    "answer_cache",
-)
-
-
-def flags(group: Any) -> dict[str, Any]:
-    """The settings that a group of options gives, for Session.open."""
-    return {field.name: getattr(group, field.name) for field in fields(group)}
 
 
 Measured = Annotated[

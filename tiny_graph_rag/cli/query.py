@@ -12,7 +12,7 @@ from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import end_with
 from tiny_graph_rag.cli.help import ANSWERS, INPUT, LOOK, MEASURES, OUTPUT
 from tiny_graph_rag.cli.linking import Linking, say_paid
-from tiny_graph_rag.cli.options import Common, Folders, Graph, PatchFile, Retrieving, flags, from_config
+from tiny_graph_rag.cli.options import RETRIEVING, Common, Folders, Given, Graph, PatchFile, from_config
 from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, ServiceError, TinyGraphRagError, UsageError
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def query(
     graph: Graph,
     folders: Folders,
-    retrieving: Retrieving,
+    retrieving: Annotated[Given, RETRIEVING],
     common: Common,
     question: Annotated[str | None, typer.Argument(help="Question.", show_default=False)] = None,
     dataset: Annotated[
@@ -65,7 +65,7 @@ def query(
         folders,
         to_stdout=output == STDOUT,
         patch=patch,
-        **flags(retrieving),
+        **retrieving,
         top_k=top_k,
         model=model,
         save_reasons=explain or None,

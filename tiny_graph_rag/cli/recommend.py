@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tiny_graph_rag.cli import app, shell_command
-from tiny_graph_rag.cli.command import Without, command
+from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.linking import Linking
-from tiny_graph_rag.cli.options import Common, Folders, Graph, Retrieving, comma_list, flags
+from tiny_graph_rag.cli.options import RETRIEVING, Common, Folders, Given, Graph, comma_list
 from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, amount
@@ -54,7 +54,7 @@ def recommend_command(
     ],
     graph: Graph,
     folders: Folders,
-    retrieving: Annotated[Retrieving, Without(("retriever", "depth"))],
+    retrieving: Annotated[Given, RETRIEVING.without("retriever", "depth")],
     common: Common,
     retrievers: Annotated[
         str | None,
@@ -80,9 +80,7 @@ def recommend_command(
     from tiny_graph_rag.formats.gold.drafts import read_questions
     from tiny_graph_rag.study.recommend import recommend
 
-    session = Session.open(
-        common, folders, to_stdout=output == STDOUT, **flags_of(retrieving), depth=max(pool, 10)
-    )
+    session = Session.open(common, folders, to_stdout=output == STDOUT, **retrieving, depth=max(pool, 10))
     chosen = comma_list(retrievers) or DEFAULT
     for item in chosen:
         check_retrieval(session.config.override(retriever=item))
@@ -182,7 +180,3 @@ class DraftOutput:
 
 def _listed(ids: Sequence[str], most: int = 5) -> str:
     return ", ".join(ids[:most]) + (" …" if len(ids) > most else "")
-
-
-def flags_of(retrieving: Retrieving) -> dict[str, Any]:
-    return {name: value for name, value in flags(retrieving).items() if name != "depth"}

@@ -12,7 +12,7 @@ from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import MEASURE, OUTPUT
 from tiny_graph_rag.cli.linking import Linking
-from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, Retrieving, flags
+from tiny_graph_rag.cli.options import RETRIEVING, Chosen, Common, Folders, Given, Graph
 from tiny_graph_rag.cli.output import Output, warn_unlisted
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import ServiceError, amount, at
@@ -29,7 +29,7 @@ def retrieve_command(
     graph: Graph,
     folders: Folders,
     chosen: Chosen,
-    retrieving: Retrieving,
+    retrieving: Annotated[Given, RETRIEVING],
     common: Common,
     output: Annotated[
         str | None,
@@ -63,7 +63,7 @@ def retrieve_command(
     from tiny_graph_rag.study.evaluate import evaluate
 
     out = Output(output)
-    session = Session.open(common, folders, to_stdout=out.to_stdout, **flags(retrieving), latency_sample=0)
+    session = Session.open(common, folders, to_stdout=out.to_stdout, **retrieving, latency_sample=0)
     config = session.config
     check_retrieval(config)
     source = find_input(questions, Path(config.storage.dataset_dir), "questions")

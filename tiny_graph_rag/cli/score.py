@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -16,7 +15,6 @@ from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Drops, Floors, Gates, end_with
 from tiny_graph_rag.cli.help import DETAIL, INPUT, MEASURE, MEASURES, OUTPUT
-from tiny_graph_rag.cli.keeping import keep_earlier
 from tiny_graph_rag.cli.options import (
     Chosen,
     Cluster,
@@ -29,7 +27,7 @@ from tiny_graph_rag.cli.options import (
     comma_list,
     from_config,
 )
-from tiny_graph_rag.cli.output import STDOUT, Output
+from tiny_graph_rag.cli.output import STDOUT, Output, keep_earlier
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError, at
 from tiny_graph_rag.messages import said, t
@@ -368,14 +366,16 @@ def _show(
     on_graph: bool,
 ) -> None:
     """What the terminal shows: means, and where recall is lost as far as a run tells."""
+    from tiny_graph_rag.report.json.score import summary
+    from tiny_graph_rag.report.plain import waterfall_steps
     from tiny_graph_rag.report.terminal.summary import print_summary
 
-    print_summary(collected.found(), session.console)
-    steps, _ = listed.waterfalls(collected.tags)
-    if steps and not math.isnan(steps[0].recall):
-        from tiny_graph_rag.report.terminal.evaluation import waterfall_table
+    found = summary(collected, listed, wish.cutoff, opened.usage)
+    print_summary(found, session.console)
+    if waterfall_steps(found):
+        from tiny_graph_rag.report.terminal.evaluation import print_waterfall
 
-        session.console.print(waterfall_table(steps, wish.cutoff))
+        print_waterfall(found, wish.cutoff, session.console)
     elif not on_graph and wish.match is None and opened.gold_format in NAMED:
         session.say(
             t("names were compared as they are written; with a graph (-g), an alias counts as its entity")

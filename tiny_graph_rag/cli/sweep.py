@@ -16,19 +16,19 @@ from tiny_graph_rag.cli.gating import append_step_summary, end_with
 from tiny_graph_rag.cli.help import DETAIL, MEASURE, MEASURES, OUTPUT, RETRIEVAL
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import (
+    RETRIEVING,
     Chosen,
     Cluster,
     Common,
     Dataset,
     Folders,
+    Given,
     Graph,
     Label,
     Measured,
     PatchFile,
     Reporting,
-    Retrieving,
     comma_list,
-    flags,
 )
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import (
@@ -84,7 +84,7 @@ def sweep_command(
     dataset: Dataset,
     graph: Graph,
     folders: Folders,
-    retrieving: Annotated[Retrieving, Without(("hops", "retriever", "linker", "fuzzy"))],
+    retrieving: Annotated[Given, RETRIEVING.without("hops", "retriever", "linker", "fuzzy")],
     chosen: Chosen,
     reporting: Reporting,
     common: Annotated[Common, Without(("set_",))],
@@ -165,7 +165,8 @@ def sweep_command(
     ] = None,
 ) -> None:
     """Try hop limits, cutoffs, retrievers or any setting on a gold set and recommend one."""
-    from tiny_graph_rag.report.json.studies import sweep_csv, sweep_parts
+    from tiny_graph_rag.report.csv_files import sweep_table
+    from tiny_graph_rag.report.json.studies import sweep_document, sweep_parts
     from tiny_graph_rag.report.terminal.sweep import print_sweep
     from tiny_graph_rag.study.sweep import sweep
 
@@ -181,7 +182,7 @@ def sweep_command(
         to_stdout=out.to_stdout,
         patch=patch,
         **{
-            **flags(retrieving),
+            **retrieving,
             "hops": max(limits),
             "latency_sample": 0,
             "linker": next(asking, None),  # it needs a model to ask
@@ -221,9 +222,10 @@ def sweep_command(
             found = sweep(knowledge, examples, config, plan, told, linking.maker, retrievers)
     linking.say_spent()
     print_sweep(found, session.console)
-    out.write(session, target, sweep_parts(found, session.made(label)))
+    document = sweep_document(found, session.made(label))
+    out.write(session, target, sweep_parts(document))
     if not out.to_stdout:
-        session.outputs.write(table, [sweep_csv(found)])
+        session.outputs.write(table, [sweep_table(document)])
     out.tell(session, sweep=target, table=table)
     append_step_summary(session, None if out.to_stdout else target)
     end_with(session.failures)

@@ -67,7 +67,7 @@ def validate_command(
     from tiny_graph_rag.formats.gold.exchange import as_lines
     from tiny_graph_rag.gold.nearest import proposed_lines
     from tiny_graph_rag.gold.patterns import with_patterns
-    from tiny_graph_rag.gold.pin import pin_path, read_drift, write_pin
+    from tiny_graph_rag.gold.pin import read_drift
     from tiny_graph_rag.gold.validate import validate
     from tiny_graph_rag.graph.names import NameIndex
     from tiny_graph_rag.report.json.results import dataset_json
@@ -122,19 +122,26 @@ def validate_command(
     errors = found.count("error") + len(broken)
     lost = len(drift.lost) if drift and not pin else 0
     if pin:
-        if errors:
-            raise FoundProblems(
-                said(
-                    "not pinned: {errors}; fix them before you pin the gold set to the graph",
-                    errors=amount(errors, "error"),
-                )
-            )
-        session.outputs.claim(pin_path(examples), is_own=True)
-        session.say(t("pinned: {path}", path=write_pin(knowledge, examples, found.judgments)))
+        _pin(session, knowledge, examples, found, errors)
     warnings = amount(found.count("warning"), "warning")
     if errors or lost:
         raise FoundProblems(said("{errors}, {warnings}", errors=amount(errors, "error"), warnings=warnings))
     session.say(counted(found.count("warning"), "no errors, {n} warning", "no errors, {n} warnings"))
+
+
+def _pin(session: Session, graph: KnowledgeGraph, examples: EvalSet, found: Validation, errors: int) -> None:
+    """Record which graph the gold set fits. Raises FoundProblems where it has errors."""
+    from tiny_graph_rag.gold.pin import pin_path, write_pin
+
+    if errors:
+        raise FoundProblems(
+            said(
+                "not pinned: {errors}; fix them before you pin the gold set to the graph",
+                errors=amount(errors, "error"),
+            )
+        )
+    session.outputs.claim(pin_path(examples), is_own=True)
+    session.say(t("pinned: {path}", path=write_pin(graph, examples, found.judgments)))
 
 
 def _graph(session: Session, graph: Graph, examples: EvalSet, *, is_needed: bool) -> KnowledgeGraph | None:

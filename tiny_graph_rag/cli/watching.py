@@ -19,6 +19,7 @@ from tiny_graph_rag.config import CONFIG_FILE
 from tiny_graph_rag.formats.vocabulary import ENDING
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.plain import worst_by
+from tiny_graph_rag.shown import signed, three
 
 LOOK_EVERY = 0.3  # seconds between two looks at the files
 SETTLED = 0.2  # seconds without a change after which an editor is done writing
@@ -110,7 +111,7 @@ def moved(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
         if mean is None or was is None or abs(mean - was) < MOVED:
             continue
         still = False
-        yield f"  {name} {was:.3f} → {mean:.3f} ({mean - was:+.3f})"
+        yield f"  {name} {three(was)} → {three(mean)} ({signed(mean - was)})"
     measure = worst_by(list(after["means"])) or next(iter(after["means"]))
     rose: list[str] = []
     fell: list[str] = []

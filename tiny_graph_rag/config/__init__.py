@@ -22,7 +22,7 @@ from tiny_graph_rag.config.settings import (
     section_names,
     settings_of,
 )
-from tiny_graph_rag.config.trust import require_trust, untrusted_settings
+from tiny_graph_rag.config.trust import FOLDER_NAME, require_trust, untrusted_settings, user_folder
 from tiny_graph_rag.errors import ConfigError
 from tiny_graph_rag.files import is_own_folder
 from tiny_graph_rag.messages import of_locale, said
@@ -30,8 +30,7 @@ from tiny_graph_rag.secret import Secret
 
 CONFIG_FILE = "config.yaml"
 DOTENV = ".env"
-CACHE_NAME = "tiny-graph-rag"
-NO_CACHE = Path(os.devnull, CACHE_NAME)  # holds nothing and takes nothing
+NO_CACHE = Path(os.devnull, FOLDER_NAME)  # holds nothing and takes nothing
 
 __all__ = [
     "Config",
@@ -127,15 +126,10 @@ def tokenizer_folder(environment: Mapping[str, str] | None = None) -> str:
 
 
 def cache_folder(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
-    """Where caches lie: under XDG_CACHE_HOME, else the platform's own folder for caches. It may not exist.
+    """Where caches lie. It may not exist.
 
     NO_CACHE where it is another user's: what lies there could be made to mislead.
     """
     environment = os.environ if environment is None else environment
-    base = environment.get("XDG_CACHE_HOME", "")
-    if not Path(base).is_absolute():  # the XDG specification: a relative path is to be ignored
-        base = environment.get("LOCALAPPDATA", "") if platform == "win32" else ""
-    if not base:
-        base = "~/Library/Caches" if platform == "darwin" else "~/.cache"
-    folder = Path(base).expanduser() / CACHE_NAME
+    folder = user_folder(environment, platform, "XDG_CACHE_HOME", "~/Library/Caches", "~/.cache")
     return folder if is_own_folder(folder) else NO_CACHE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import Field, dataclass, field
+from functools import partial
 from typing import Any
 
 from tiny_graph_rag.errors import ConfigError, nearest
@@ -145,6 +146,10 @@ class Retrieval:
         return "embeddings" in (self.relation_similarity, self.text_similarity)
 
 
+_cost = partial(setting, low=0, high=10)
+_weight = partial(setting, low=0, high=1)
+
+
 @dataclass(frozen=True, slots=True)
 class RankingPrices:
     """Costs in the ranking of `bfs`: an entity has the cost of its cheapest path (docs/retrieval.md)."""
@@ -152,87 +157,55 @@ class RankingPrices:
     step: float = setting(
         0.1, "cost of each hop, so that the shorter of two equal explanations wins", low=0.001, high=10
     )
-    against: float = setting(0.1, "added for a hop against the direction that its words name", low=0, high=10)
-    unexplained: float = setting(1.0, "added for a hop that no word of the question explains", low=0, high=10)
-    unexplained_least: float = setting(
-        0.2, "lowest value of `unexplained` in a long question", low=0, high=10
-    )
+    against: float = _cost(0.1, "added for a hop against the direction that its words name")
+    unexplained: float = _cost(1.0, "added for a hop that no word of the question explains")
+    unexplained_least: float = _cost(0.2, "lowest value of `unexplained` in a long question")
     short_question: int = setting(3, "content words in a question that asks about one hop", low=0)
-    long_question: float = setting(
-        0.2, "subtracted from `unexplained` for each content word beyond `short_question`", low=0, high=10
+    long_question: float = _cost(
+        0.2, "subtracted from `unexplained` for each content word beyond `short_question`"
     )
-    again: float = setting(0.6, "added for a hop whose words already explain another hop", low=0, high=10)
-    early: float = setting(0.3, "added for a hop that skips an earlier word of the question", low=0, high=10)
-    off_focus: float = setting(
-        1.0, "added where the last relation is not the one that the question asks for", low=0, high=10
+    again: float = _cost(0.6, "added for a hop whose words already explain another hop")
+    early: float = _cost(0.3, "added for a hop that skips an earlier word of the question")
+    off_focus: float = _cost(1.0, "added where the last relation is not the one that the question asks for")
+    referred: float = _cost(
+        2.0, "added for an entity that a pronoun refers to, because the question asks for another one"
     )
-    referred: float = setting(
-        2.0,
-        "added for an entity that a pronoun refers to, because the question asks for another one",
-        low=0,
-        high=10,
-    )
-    off_head: float = setting(
-        0.8, "added for an entity that is not of the kind that the question asks for", low=0, high=10
-    )
-    other_seed: float = setting(
-        1.2, "added for each mention in the question that the explanation leaves out", low=0, high=10
-    )
-    same_stem: float = setting(
-        0.9, "weight of a word that has the same lemma or stem as a relation type", low=0, high=1
-    )
-    related_word: float = setting(
-        0.8, "weight of a word that shares a part with a relation type", low=0, high=1
-    )
-    vocabulary_word: float = setting(0.7, "weight of a word from the vocabulary file", low=0, high=1)
-    similar_word: float = setting(
-        0.7,
-        "weight of a word whose embedding equals the relation type's; scaled by the cosine",
-        low=0,
-        high=1,
+    off_head: float = _cost(0.8, "added for an entity that is not of the kind that the question asks for")
+    other_seed: float = _cost(1.2, "added for each mention in the question that the explanation leaves out")
+    same_stem: float = _weight(0.9, "weight of a word that has the same lemma or stem as a relation type")
+    related_word: float = _weight(0.8, "weight of a word that shares a part with a relation type")
+    vocabulary_word: float = _weight(0.7, "weight of a word from the vocabulary file")
+    similar_word: float = _weight(
+        0.7, "weight of a word whose embedding equals the relation type's; scaled by the cosine"
     )
     similar_from: float = setting(0.5, "lowest cosine at which a word counts as similar", low=0.001, high=1)
-    description_word: float = setting(0.6, "weight of a word in a relation's description", low=0, high=1)
-    entity_word: float = setting(0.5, "weight of a word in an entity's description or type", low=0, high=1)
-    rarest: float = setting(0.06, "words of descriptions with a lower weight are ignored", low=0, high=1)
-    there_and_back: float = setting(
-        0.5,
-        "weight of words that ask for a path there and back: also, same, together, 같은, 함께",
-        low=0,
-        high=1,
+    description_word: float = _weight(0.6, "weight of a word in a relation's description")
+    entity_word: float = _weight(0.5, "weight of a word in an entity's description or type")
+    rarest: float = _weight(0.06, "words of descriptions with a lower weight are ignored")
+    there_and_back: float = _weight(
+        0.5, "weight of words that ask for a path there and back: also, same, together, 같은, 함께"
     )
-    repeated: float = setting(
-        0.15,
-        "weight of a second word for the same relation; small, so that it never makes a path longer",
-        low=0,
-        high=1,
+    repeated: float = _weight(
+        0.15, "weight of a second word for the same relation; small, so that it never makes a path longer"
     )
     text_seeds: int = setting(5, "most seeds that a question gets by text", low=0, high=100)
-    text_seed: float = setting(
-        1.5, "added for a path from a seed found by text instead of by name", low=0, high=10
-    )
-    text_bit: float = setting(
+    text_seed: float = _cost(1.5, "added for a path from a seed found by text instead of by name")
+    text_bit: float = _cost(
         0.05,
         "added for each bit that the text score is below the best, times what the best path leaves "
         "unexplained",
-        low=0,
-        high=10,
     )
-    explained: float = setting(
-        0.1, "texts change no rank while the best path leaves at most this much unexplained", low=0, high=10
+    explained: float = _cost(
+        0.1, "texts change no rank while the best path leaves at most this much unexplained"
     )
-    told_least: float = setting(
+    told_least: float = _weight(
         0.26,
         "if a question names no entity: lowest share of its words' weight that the texts of an entity "
         "must match",
-        low=0,
-        high=1,
     )
-    untyped_hop: float = setting(
-        0.1, "`step` in a graph whose relation types carry no meaning", low=0, high=10
-    )
-    untyped_text_seed: float = setting(0.2, "`text_seed` in such a graph", low=0, high=10)
-    untyped_text_bit: float = setting(0.04, "`text_bit` in such a graph", low=0, high=10)
+    untyped_hop: float = _cost(0.1, "`step` in a graph whose relation types carry no meaning")
+    untyped_text_seed: float = _cost(0.2, "`text_seed` in such a graph")
+    untyped_text_bit: float = _cost(0.04, "`text_bit` in such a graph")
     slots: int = setting(
         6, "most words and mentions of a question that an explanation takes into account", low=1, high=8
     )

@@ -122,8 +122,13 @@ class Setting:
         return str(self.field.metadata["env"])
 
     @property
+    def type(self) -> Any:
+        """As it is annotated: `int`, `float | None`."""
+        return _hints(self.owner)[self.name]
+
+    @property
     def _options(self) -> tuple[Any, ...]:
-        hint = _hints(self.owner)[self.name]
+        hint = self.type
         return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
 
     @property

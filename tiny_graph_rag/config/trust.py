@@ -77,12 +77,19 @@ def require_trust(config: Config, name: str) -> None:
 
 
 def data_folder(environment: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """Where this user's records lie: under XDG_DATA_HOME, else the platform's folder. It may not exist."""
-    base = environment.get("XDG_DATA_HOME", "")
-    if not Path(base).is_absolute():
+    """Where this user's records lie. It may not exist."""
+    return user_folder(
+        environment, platform, "XDG_DATA_HOME", "~/Library/Application Support", "~/.local/share"
+    )
+
+
+def user_folder(environment: Mapping[str, str], platform: str, xdg: str, mac: str, other: str) -> Path:
+    """This program's folder under the one that the variable `xdg` names, else under the platform's own."""
+    base = environment.get(xdg, "")
+    if not Path(base).is_absolute():  # the XDG specification: a relative path is to be ignored
         base = environment.get("LOCALAPPDATA", "") if platform == "win32" else ""
     if not base:
-        base = "~/Library/Application Support" if platform == "darwin" else "~/.local/share"
+        base = mac if platform == "darwin" else other
     return Path(base).expanduser() / FOLDER_NAME
 
 

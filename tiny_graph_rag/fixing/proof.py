@@ -24,7 +24,6 @@ from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import EQUAL, interval
 from tiny_graph_rag.measures.statistics import RELIABLE_FROM, Groups
-from tiny_graph_rag.study.recommend import likenesses
 
 FOLDS, REPEATS = 5, 4  # every question is held out REPEATS times
 LEARNED_FROM = 35  # groups: what 50 questions hold; fewer teach words that do not hold
@@ -60,6 +59,8 @@ class Proof:
 def question_groups(examples: Sequence[Example], judgments: Judgments) -> Groups:
     """(questions,) numbers of groups: the gold set's own, the same references, or nearly the same words and a
     reference in common: questions from one template ask different things."""
+    from tiny_graph_rag.study.recommend import likenesses  # of gold sets: nothing that `eval` needs
+
     parent = list(range(len(examples)))
 
     def root(row: int) -> int:

@@ -24,14 +24,14 @@ class AnnotatorAgreement:
 
 
 def agreement(one: Sequence[int], other: Sequence[int]) -> AnnotatorAgreement:
-    """one, other: grades 0 to 2 of the same entities in the same order.
+    """one, other: grades 0 to 2, or no and yes, of the same entities in the same order.
 
     κ = 1 - Σ w·observed / Σ w·expected, with w = 1 off the diagonal for κ and the squared distance of the
     grades for the weighted one. Sources: Cohen (1960), Cohen (1968).
     """
     observed = np.zeros((len(GRADES), len(GRADES)))
     for mine, yours in zip(one, other, strict=True):
-        observed[mine, yours] += 1
+        observed[int(mine), int(yours)] += 1  # a truth value alone would be a mask
     judged = int(observed.sum())
     same = int(np.trace(observed))
     if not judged:

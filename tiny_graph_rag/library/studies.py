@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
+    from tiny_graph_rag.report.blocks import PaperTable
     from tiny_graph_rag.report.document import Document
     from tiny_graph_rag.report.systems import Systems
-    from tiny_graph_rag.report.views import PaperTable
     from tiny_graph_rag.scoring.frames import Scored
     from tiny_graph_rag.study.compare import Compared
     from tiny_graph_rag.study.sweep import Sweep
@@ -209,17 +209,19 @@ class SweepResult:
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the file that `sweep` writes, for `report`; whole or not at all."""
         from tiny_graph_rag.files import check_writable, write_atomically
-        from tiny_graph_rag.report.json.studies import sweep_parts
+        from tiny_graph_rag.report.json.studies import sweep_document, sweep_parts
 
         target = Path(path)
         check_writable(target)
-        write_atomically(target, sweep_parts(self.sweep))
+        write_atomically(target, sweep_parts(sweep_document(self.sweep)))
         return target
 
     def _document(self) -> Document:
-        from tiny_graph_rag.report.json.studies import sweep_parts
+        from tiny_graph_rag.report.json.studies import sweep_document, sweep_parts
 
-        return _in_memory(sweep_parts(self.sweep), f"{self.sweep.examples.name or 'questions'}-sweep")
+        return _in_memory(
+            sweep_parts(sweep_document(self.sweep)), f"{self.sweep.examples.name or 'questions'}-sweep"
+        )
 
     def _paper_table(self) -> PaperTable:
         from tiny_graph_rag.report.paper import sweep_table

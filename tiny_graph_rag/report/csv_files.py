@@ -16,7 +16,8 @@ Row = dict[str, Any]
 
 QUESTION = ("id", "query", "tags", "linked", "retrieved", "references")
 SLICE = ("slice", "questions", "measure", "mean", "low", "high", "n", "reliable")
-SETTING = ("system", "retriever", "hops", "top_k", "oracle_recall", "oracle_all", *SLICE)
+REACH = ("oracle_recall", "oracle_all", "reached_mean", "reached_p95", "seconds")
+SETTING = ("system", "retriever", "hops", "top_k", *SLICE, *REACH)
 COMPARED = (
     "slice",
     "measure",
@@ -47,7 +48,7 @@ def csv_files(document: Document) -> Files:
         yield f"{document.name}-questions.csv", _written(*_questions(content))
         yield f"{document.name}-slices.csv", _written(SLICE, _slices(content["summary"]))
     elif document.kind == "sweep":
-        yield f"{document.name}-slices.csv", _written(SETTING, _settings(content))
+        yield f"{document.name}.csv", sweep_table(content)
     elif document.kind == "comparison":
         yield f"{document.name}-slices.csv", _written(COMPARED, _compared(content))
 
@@ -87,13 +88,20 @@ def _slices(summary: Json) -> Iterator[Row]:
         yield {"slice": "all", "questions": summary["questions"], "measure": "oracle_recall", **reachable}
 
 
+def sweep_table(content: Json) -> bytes:
+    """One row a setting, slice and measure of a sweep."""
+    return _written(SETTING, _settings(content))
+
+
 def _settings(content: Json) -> Iterator[Row]:
     for setting in content["settings"]:
         fixed = {key: setting.get(key) for key in ("system", "retriever", "hops", "top_k")}
-        for name, part in (("all", setting), *(setting.get("by_tag") or {}).items()):
-            reached = {key: part.get(key) for key in ("oracle_recall", "oracle_all", "questions")}
+        sizes = {f"reached_{name}": value for name, value in (setting.get("subgraph") or {}).items()}
+        whole = {**setting, **sizes}  # what was reached and took how long is of all questions
+        for name, part in (("all", whole), *(setting.get("by_tag") or {}).items()):
+            row = {**fixed, "slice": name, **{key: part.get(key) for key in ("questions", *REACH)}}
             for measure, mean in part.get("measures", {}).items():
-                yield {**fixed, **reached, "slice": name, "measure": measure, **mean}
+                yield {**row, "measure": measure, **mean}
 
 
 def _compared(content: Json) -> Iterator[Row]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tiny_graph_rag.messages import counted, t
+from tiny_graph_rag.shown import signed, three
 
 Json = Mapping[str, Any]
 
@@ -46,7 +47,7 @@ def summary_line(content: Json) -> str:
     return t(
         "{measure} {today} now, over {questions} in {groups}; measured with {evaluations}",
         measure=content["measure"],
-        today="–" if today is None else f"{today:.3f}",
+        today=three(today),
         questions=counted(content["questions"], "{n} question", "{n} questions"),
         groups=counted(content["groups"], "{n} group", "{n} groups"),
         evaluations=counted(round(content["evaluations"]), "{n} evaluation", "{n} evaluations"),
@@ -161,7 +162,7 @@ def not_kept(content: Json) -> Iterator[Row]:
     for entry in content["patch"].get("not_kept", ()):
         kind = t(KIND_WORDS.get(entry["kind"], entry["kind"]))
         in_sample = entry.get("in_sample")
-        chosen = "" if in_sample is None else t("{gain} where it was chosen", gain=f"{in_sample:+.3f}")
+        chosen = "" if in_sample is None else t("{gain} where it was chosen", gain=signed(in_sample))
         yield Row(
             entry["kind"],
             f"{kind}: {entry['what']}",
@@ -175,13 +176,13 @@ def gain(entry: Json) -> str:
     """`+0.041 [0.010, 0.083], n 52`; "" where it was not measured."""
     if entry.get("gain") is None:
         return ""
-    return f"{entry['gain']:+.3f} [{entry['low']:.3f}, {entry['high']:.3f}], n {entry['n']:,}"
+    return f"{signed(entry['gain'])} [{three(entry['low'])}, {three(entry['high'])}], n {entry['n']:,}"
 
 
 def control(entry: Json) -> str:
     if entry.get("control") is None:
         return ""
-    return t("at random {gain}", gain=f"{entry['control']:+.3f}")
+    return t("at random {gain}", gain=signed(entry["control"]))
 
 
 def setting_words(values: Json) -> str:

@@ -5,23 +5,16 @@ They want booktabs and adjustbox; names in Hangul want XeLaTeX or LuaLaTeX with 
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 
+from tiny_graph_rag.report import blocks as of
 from tiny_graph_rag.report.document import Document, joint_name
 from tiny_graph_rag.report.plain import one_line
 from tiny_graph_rag.report.reports import Files, report
-from tiny_graph_rag.report.views import (
-    LONGEST,
-    Block,
-    Figure,
-    Heading,
-    NumberedList,
-    PaperTable,
-    Paragraph,
-    View,
-    blocks,
-)
+from tiny_graph_rag.report.views import LONGEST, blocks
+from tiny_graph_rag.shown import three
 
 SECTIONS = ("section", "subsection", "subsubsection")
 PREAMBLE = r"% In the preamble: \usepackage{booktabs,adjustbox}"
@@ -30,7 +23,6 @@ PAPER_PREAMBLE = r"% In the preamble: \usepackage{booktabs}"
 PAPER_HANGUL = r"% In the preamble: \usepackage{booktabs,kotex}, for names in Hangul: XeLaTeX or LuaLaTeX"
 WIDE = 7  # columns from which a paper's table is set smaller
 _HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]")
-_MEAN = re.compile(r"(?P<mean>[\d.−]+) \((?P<ends>[^()]+)\)(?P<mark> \?)?")  # its interval goes below it
 _SPECIAL = str.maketrans(
     {text: f"\\{text}" for text in "&%$#_{}"}
     | {
@@ -66,7 +58,7 @@ def latex(documents: Sequence[Document]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def paper_table(table: PaperTable) -> str:
+def paper_table(table: of.PaperTable) -> str:
     """A `table` with caption and label, for \\input. It needs booktabs.
 
     Figures stand to the left, for they are equally wide and letters follow them.
@@ -91,7 +83,7 @@ def paper_table(table: PaperTable) -> str:
     return "\n".join([preamble, *lines]) + "\n"
 
 
-def _figure(cell: Figure) -> str:
+def _figure(cell: of.Figure) -> str:
     text = f"\\textbf{{{_text(cell.text)}}}" if cell.best else _text(cell.text)
     if not cell.marks:
         return text
@@ -99,18 +91,18 @@ def _figure(cell: Figure) -> str:
     return f"{text}$^{{\\mathrm{{{marks}}}}}$"
 
 
-def _lines(block: Block) -> Iterator[str]:
+def _lines(block: of.Block) -> Iterator[str]:
     match block:
-        case Heading(text, level):
+        case of.Heading(text, level):
             yield f"\\{SECTIONS[level - 1]}*{{{_text(text)}}}"
-        case Paragraph(text, strong):
+        case of.Paragraph(text, strong):
             yield f"\\noindent\\textbf{{{_text(text)}}}" if strong else f"\\noindent {_text(text)}"
-        case NumberedList(items):
+        case of.NumberedList(items):
             yield r"\begin{enumerate}"
             for item in items:
                 yield f"  \\item {_text(item)}"
             yield r"\end{enumerate}"
-        case View(head, rows, words):
+        case of.View(head, rows, words):
             columns = "".join("l" if at in words else "r" for at in range(len(head)))
             yield r"\begin{center}\begin{adjustbox}{max width=\textwidth}"
             yield f"\\begin{{tabular}}{{{columns}}}"
@@ -124,12 +116,11 @@ def _lines(block: Block) -> Iterator[str]:
             yield r"\end{adjustbox}\end{center}"
 
 
-def _cell(text: str) -> str:
-    found = _MEAN.fullmatch(text)
-    if found is None:
-        return _text(text)
-    mean, ends = _text(found["mean"]), _text(found["ends"] + (found["mark"] or ""))
-    return f"\\shortstack[r]{{{mean}\\\\{{\\scriptsize {ends}}}}}"
+def _cell(cell: of.Cell) -> str:
+    """A mean has its interval below it."""
+    if isinstance(cell, str) or math.isnan(cell.low):
+        return _text(of.in_full(cell))
+    return f"\\shortstack[r]{{{_text(three(cell.mean))}\\\\{{\\scriptsize {_text(of.ends(cell))}}}}}"
 
 
 def _text(text: str) -> str:

@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from tiny_graph_rag.report import blocks as of
 from tiny_graph_rag.report.document import Document, joint_name
 from tiny_graph_rag.report.plain import markdown_text
 from tiny_graph_rag.report.reports import Files, report
-from tiny_graph_rag.report.views import (
-    LONGEST,
-    Block,
-    Figure,
-    Heading,
-    NumberedList,
-    PaperTable,
-    Paragraph,
-    View,
-    blocks,
-    summary_blocks,
-)
+from tiny_graph_rag.report.views import LONGEST, blocks, summary_blocks
 from tiny_graph_rag.study.gates import GateOutcome
 
 
@@ -28,21 +18,23 @@ def markdown_file(documents: Sequence[Document]) -> Files:
 
 
 def markdown(documents: Sequence[Document]) -> str:
-    lines = [line for block in blocks(documents) for line in (*_lines(block), "")]
-    return "\n".join(lines).rstrip() + "\n"
+    return _rendered(blocks(documents))
+
+
+def _rendered(parts: Iterable[of.Block]) -> str:
+    return "\n".join(line for block in parts for line in (*_lines(block), "")).rstrip() + "\n"
 
 
 def job_summary(document: Document, outcomes: Sequence[GateOutcome]) -> str:
     """The summary of a run for the page of a CI job, with what became of the gates."""
     gates = [("passed" if outcome.passed else "FAILED", str(outcome.message)) for outcome in outcomes]
-    parts: list[Block] = list(summary_blocks(document))
+    parts = summary_blocks(document)
     if gates:
-        parts.insert(1, View(("outcome", "gate"), tuple(gates), (0, 1)))
-    lines = [line for block in parts for line in (*_lines(block), "")]
-    return "\n".join(lines).rstrip() + "\n\n"
+        parts.insert(1, of.View(("outcome", "gate"), tuple(gates), (0, 1)))
+    return _rendered(parts) + "\n"
 
 
-def paper_table(table: PaperTable) -> str:
+def paper_table(table: of.PaperTable) -> str:
     """The table with its caption below it."""
     lines = [
         f"| {' | '.join(map(_text, table.head))} |",
@@ -52,25 +44,25 @@ def paper_table(table: PaperTable) -> str:
     return "\n".join([*lines, "", _text(table.caption)]) + "\n"
 
 
-def _figure(cell: Figure) -> str:
+def _figure(cell: of.Figure) -> str:
     text = f"**{_text(cell.text)}**" if cell.best else _text(cell.text)
     return f"{text}<sup>{''.join(cell.marks)}</sup>" if cell.marks else text
 
 
-def _lines(block: Block) -> Iterator[str]:
+def _lines(block: of.Block) -> Iterator[str]:
     match block:
-        case Heading(text, level):
+        case of.Heading(text, level):
             yield f"{'#' * level} {_text(text)}"
-        case Paragraph(text, strong):
+        case of.Paragraph(text, strong):
             yield f"**{_text(text)}**" if strong else _text(text)
-        case NumberedList(items):
+        case of.NumberedList(items):
             for place, item in enumerate(items, start=1):
                 yield f"{place}. {_text(item)}"
-        case View(head, rows, words):
+        case of.View(head, rows, words):
             yield f"| {' | '.join(map(_text, head))} |"
             yield "|" + "|".join(" --- " if at in words else " ---: " for at in range(len(head))) + "|"
             for row in rows:
-                yield f"| {' | '.join(map(_text, row))} |"
+                yield f"| {' | '.join(_text(of.in_full(cell)) for cell in row)} |"
 
 
 def _text(text: str) -> str:

@@ -14,9 +14,11 @@ from typing import Any
 
 from tiny_graph_rag.answers.rubrics import QUALITIES
 from tiny_graph_rag.config import changed_settings
+from tiny_graph_rag.report.blocks import in_full
 from tiny_graph_rag.report.headline import headline
 from tiny_graph_rag.report.plain import walked
-from tiny_graph_rag.report.views import gold_steps, hops_of, methods
+from tiny_graph_rag.report.tables import gold_steps
+from tiny_graph_rag.report.views import hops_of, methods
 from tiny_graph_rag.report.worst import worst_questions
 
 Json = dict[str, Any]
@@ -66,7 +68,7 @@ def _methods(document: Json, peers: Mapping[str, Json]) -> Json | None:
     if not peers:
         return None
     shown = methods({"": document["summary"], **{name: part["summary"] for name, part in peers.items()}})
-    return {"head": shown.head[1:], "rows": shown.rows}
+    return {"head": shown.head[1:], "rows": [list(map(in_full, row)) for row in shown.rows]}
 
 
 def _peer(name: str, document: Json, packer: Packer) -> Json:

@@ -9,7 +9,6 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tiny_graph_rag.errors import amount
 from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.shown import three as three
 
@@ -56,6 +55,31 @@ def one_line(text: str, most: int = 200) -> str:
     return f"{shown[: most - 1]}…" if len(shown) > most or len(text) > most * 2 else shown
 
 
+def cut(text: str, width: int) -> str:
+    """`text` in `width` columns of a terminal at most; what is longer ends in an ellipsis."""
+    if cell_width(text) <= width:
+        return text
+    kept, used = [], 1
+    for sign in text:
+        used += cell_width(sign)
+        if used > width:
+            break
+        kept.append(sign)
+    return "".join(kept).rstrip() + "…"
+
+
+def cell_width(text: str) -> int:
+    """How many columns of a terminal a line takes: two for a wide sign (Hangul, Han), none for a mark."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0
+        if unicodedata.combining(sign) or unicodedata.category(sign) in ("Mn", "Me", "Cf")
+        else 1 + (unicodedata.east_asian_width(sign) in "WF")
+        for sign in text
+    )
+
+
 def markdown_text(text: str, most: int = 200) -> str:
     """`text` as plain words of a Markdown line or table cell."""
     return _MARKDOWN.sub(r"\\\1", one_line(text, most))
@@ -69,6 +93,13 @@ def points_lost(loss: float) -> str:
 def speed_figure(value: float | None) -> str:
     """Seconds in three digits, or questions a second, whole from 100 on; – where nobody measured."""
     return "–" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def size_figure(value: float | None) -> str:
+    """How many entities, on average: one digit below a hundred; – where undefined."""
+    if value is None:
+        return "–"
+    return f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
 
 
 def cost_figure(cost: float) -> str:
@@ -89,17 +120,11 @@ def walked(summary: Mapping[str, Any]) -> bool:
     return not steps or any(step["step"] in OF_HOPS for step in steps)
 
 
-def step_words(step: str, cutoff: object, hops: int | None, *, spoken: bool = True) -> str:
-    """A step of the waterfall with the k and the hops of its run.
-
-    hops: None where they are not known. spoken: in the reader's language; files that others read are in
-    English.
-    """
+def step_words(step: str, cutoff: object, hops: int | None) -> str:
+    """A step of the waterfall with the k and the hops of its run, None where they are not known."""
     if step == OF_HOPS[0] and hops is not None:
-        if not spoken:
-            return f"reachable within {amount(hops, 'hop')}"
         return t("reachable within {hops}", hops=counted(hops, "{n} hop", "{n} hops"))
-    return re.sub(r"(?<![a-z])k(?![a-z])", str(cutoff), t(step) if spoken else step)
+    return re.sub(r"(?<![a-z])k(?![a-z])", str(cutoff), t(step))
 
 
 def waterfall_steps(summary: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:

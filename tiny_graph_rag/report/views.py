@@ -1,37 +1,34 @@
 """What reports say, before anybody renders it: documents become headings, paragraphs and tables once.
 
-Cells and paragraphs are words as a reader sees them, rounded but not escaped. Markdown and LaTeX render all,
-the page the table of systems; the terminal, which shows a run before it is a document, shares `plain`.
+Markdown and LaTeX render all of it, the page the table of systems; the terminal shares `tables`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tiny_graph_rag.config.settings import changed_settings
 from tiny_graph_rag.errors import amount
-from tiny_graph_rag.linking.base import TEXT
-from tiny_graph_rag.messages import t
+from tiny_graph_rag.messages import ENGLISH, speaking, t
+from tiny_graph_rag.report import tables
+from tiny_graph_rag.report.blocks import Block, Cell, Heading, NumberedList, Paragraph, View, ends, mean_of
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.fix_words import KIND_WORDS, blocks_of, setting_words, summary_line
 from tiny_graph_rag.report.headline import changes_since, headline
-from tiny_graph_rag.report.json.paths import seed_of, walk_in_words
+from tiny_graph_rag.report.json.paths import rule_words, seed_of, walk_in_words
 from tiny_graph_rag.report.plain import (
     cost_figure,
-    gold_beside,
     one_line,
-    points_lost,
     rises,
     speed_figure,
-    step_words,
     verdict_word,
     verdict_words,
     walked,
     waterfall_steps,
 )
 from tiny_graph_rag.report.systems import Systems
+from tiny_graph_rag.report.tables import mean_cells
 from tiny_graph_rag.report.worst import worst_questions
 from tiny_graph_rag.shown import p_value, signed, three
 from tiny_graph_rag.study.gates import SPEEDS, speeds
@@ -50,74 +47,21 @@ COSTS = {
     "pagerank": "PageRank",
 }
 SLICE_TITLES = {"query_type": "By question type", "difficulty": "By difficulty", "category": "By category"}
-COMPARED = (
-    "system",
-    "mean (95 % interval)",
-    "difference",
-    "95 % interval",
-    "p (Holm)",
-    "won / tied / lost",
-    "n",
-)
 LONGEST = 900  # characters of a paragraph
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """level: 1 for the title of a report."""
-
-    text: str
-    level: int
-
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    text: str
-    strong: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class NumberedList:
-    """Paragraphs with numbers before them."""
-
-    items: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """A table. rows: a cell a column of `head`. words: the columns that hold words and stand to the left;
-    figures stand to the right."""
-
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    words: tuple[int, ...] = (0,)
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A cell of a paper's table. best: bold. marks: letters or daggers that stand above the line."""
-
-    text: str
-    best: bool = False
-    marks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PaperTable:
-    """A table for a paper. rows: a name, and a figure for each column of `head` after the first."""
-
-    caption: str
-    label: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Figure, ...]], ...]
-
-
-Block = Heading | Paragraph | NumberedList | View
-
-
-def blocks(documents: Sequence[Document]) -> Iterator[Block]:
+def blocks(documents: Sequence[Document]) -> list[Block]:
     """One report of all documents: results method by method where there are several, each of them, then the
-    sweeps and comparisons."""
+    sweeps and comparisons. In English, as files are; only what `fix` found is in the language spoken."""
+    with speaking(ENGLISH):
+        made = list(_measured(documents))
+    return [
+        *made,
+        *(block for document in documents if document.kind == "fixes" for block in _fixes(document.content)),
+    ]
+
+
+def _measured(documents: Sequence[Document]) -> Iterator[Block]:
     results = [document for document in documents if document.has_questions]
     if len(results) > 1:
         yield from _methods(results)
@@ -128,24 +72,23 @@ def blocks(documents: Sequence[Document]) -> Iterator[Block]:
             yield from _sweep(document.content)
         if document.kind == "comparison":
             yield from _comparison(document.content)
-        if document.kind == "fixes":
-            yield from _fixes(document.content)
 
 
-def summary_blocks(document: Document) -> Iterator[Block]:
+def summary_blocks(document: Document) -> list[Block]:
     """The short form, for the page of a CI job: the first sentences, means, tags, the worst questions."""
     if not document.has_questions:
-        yield from blocks([document])
-        return
+        return blocks([document])
+    with speaking(ENGLISH):
+        return list(_summarised(document))
+
+
+def _summarised(document: Document) -> Iterator[Block]:
     content, summary = document.content, document.content["summary"]
     yield Heading(_title(document, one_line(content["dataset"]["name"])), 2)
     yield Paragraph(_facts(content))
     for sentence in (*headline(content), *changes_since(document)):
         yield Paragraph(str(sentence), strong=True)
-    parts = [("all", summary), *(row for rows in _slices(summary.get("by_tag", {})).values() for row in rows)]
-    measures = list(summary["measures"])
-    rows = [(label, str(part["questions"]), *_cells(part, measures)) for label, part in parts]
-    yield View(("questions", "n", *measures), tuple(rows))
+    yield tables.means(summary)
     yield from _worst(content, 3, rankings=0)
 
 
@@ -201,9 +144,13 @@ def methods(summaries: Mapping[str, Json]) -> View:
         speeds(summary.get("latency") or {}, summary.get("questions_per_second"))
         for summary in summaries.values()
     ]
-    names = _known_speeds(took)
-    rows = [
-        (one_line(name), *_cells(summary, measures), *(speed_figure(mine.get(name)) for name in names))
+    names = [name for name in SPEEDS if any(name in mine for mine in took)]
+    rows: list[tuple[Cell, ...]] = [
+        (
+            one_line(name),
+            *mean_cells(summary["measures"], measures),
+            *(speed_figure(mine.get(name)) for name in names),
+        )
         for (name, summary), mine in zip(summaries.items(), took, strict=True)
     ]
     return View(("results", *measures, *names), tuple(rows))
@@ -237,25 +184,10 @@ def _best(names: Sequence[str], parts: Sequence[Json | None], measure: str) -> s
     return f"{named} {three(top)}"
 
 
-def _known_speeds(took: Iterable[Mapping[str, float]]) -> list[str]:
-    took = list(took)
-    return [name for name in SPEEDS if any(name in entry for entry in took)]
-
-
-def _mean_cells(mean: Json) -> tuple[str, str, str]:
+def _mean_cells(found: Json) -> tuple[str, str, str]:
     """Mean, interval and n; a ? where the interval is unreliable."""
-    low, high = mean.get("low"), mean.get("high")
-    unsure = " ?" if mean.get("reliable") is False and mean["n"] else ""
-    interval = "–" if low is None else f"{three(low)} – {three(high)}{unsure}"
-    return three(mean["mean"]), interval, f"{mean['n']:,}"
-
-
-def _cells(part: Json, measures: Iterable[str]) -> Iterator[str]:
-    """Of each measure the mean with its interval, in one cell."""
-    for measure in measures:
-        value, interval, _ = _mean_cells(part["measures"].get(measure) or {"mean": None, "n": 0})
-        unsure = " ?" if interval.endswith(" ?") else ""
-        yield value if interval == "–" else f"{value} ({interval.removesuffix(' ?')}){unsure}"
+    mean = mean_of(found)
+    return three(mean.mean), ends(mean), f"{mean.n:,}"
 
 
 def _result(document: Document, level: int) -> Iterator[Block]:
@@ -267,17 +199,24 @@ def _result(document: Document, level: int) -> Iterator[Block]:
     for sentence in (*headline(content), *changes_since(document)):
         yield Paragraph(str(sentence), strong=True)
     yield from _made(content)
-    rows = [(measure, *_mean_cells(mean)) for measure, mean in summary["measures"].items()]
-    yield View(("measure", "mean", "95 % interval", "n"), tuple(rows))
+    yield View(
+        ("measure", "mean", "95 % interval", "n"),
+        tuple((measure, *_mean_cells(mean)) for measure, mean in summary["measures"].items()),
+    )
     yield from _counts(summary)
     yield from _answers(summary, level + 1)
     for title, tags in _slices(summary.get("by_tag", {})).items():
         yield Heading(title, level + 1)
-        slices = [(label, str(part["questions"]), *_cells(part, measures)) for label, part in tags]
+        slices: list[tuple[Cell, ...]] = [
+            (label, str(part["questions"]), *mean_cells(part["measures"], measures)) for label, part in tags
+        ]
         yield View((title.removeprefix("By "), "questions", *measures), tuple(slices))
     yield from _waterfall(content, level + 1)
     yield from _verdicts(summary, level + 1)
-    yield from _no_answer(summary, level + 1)
+    thresholds = tables.no_answer(summary)
+    if thresholds is not None:
+        yield Heading("No-answer questions: what --min-score would change", level + 1)
+        yield thresholds
     advice = summary.get("recommendations") or []
     if advice:
         yield Heading("Recommendations", level + 1)
@@ -323,12 +262,7 @@ def _answers(summary: Json, level: int) -> Iterator[Block]:
     scores = (summary.get("answers") or {}).get("scores") or {}
     if scores:
         yield Heading("Answers", level)
-        rows = [
-            (name.replace("_", " "), *_mean_cells(mean), f"{mean['failed']:,}" if mean.get("failed") else "")
-            for name, mean in scores.items()
-        ]
-        head = ("score", "mean", "95 % interval", "n", "failed verdicts (worst value)")
-        yield View(head, tuple(rows))
+        yield tables.answer_scores(scores)
 
 
 def _without_gold(summary: Json) -> str:
@@ -379,84 +313,18 @@ def hops_of(content: Json) -> int | None:
     return hops if isinstance(hops, int) and walked(content["summary"]) else None
 
 
-def gold_steps(summary: Json) -> list[Json]:
-    """The waterfall from the gold set's own seeds, where it may stand next to all questions."""
-    named = (summary.get("linking") or {}).get("questions", 0)
-    steps: list[Json] = summary.get("waterfall_gold_seeds") or []
-    return steps if gold_beside(named, summary["scored"]) else []
-
-
 def _waterfall(content: Json, level: int) -> Iterator[Block]:
     """Where recall of entities is lost, then that of relations and of passages, where they are judged."""
     summary, hops = content["summary"], hops_of(content)
     steps = waterfall_steps(summary)
     if steps:
-        others = list[tuple[str, Sequence[Json]]]()
-        for head, column in (
-            ("by names alone", summary.get("waterfall_names") or ()),
-            (
-                f"from gold seeds (n {(summary.get('linking') or {}).get('questions', 0):,})",
-                gold_steps(summary),
-            ),
-        ):
-            if column:
-                others.append((head, column))
         yield Heading("Where recall is lost", level)
-        yield _steps_view(steps, summary["k"], hops, others)
+        yield tables.waterfall(steps, summary["k"], hops, tables.other_seeds(summary))
     for kind, found in (summary.get("kinds") or {}).items():
         steps = waterfall_steps(found)
         if steps:
             yield Heading(f"Where recall of {kind} is lost", level)
-            yield _steps_view(steps, summary["k"], hops)
-
-
-def _steps_view(
-    steps: Sequence[Mapping[str, Any]],
-    cutoff: int,
-    hops: int | None,
-    others: Sequence[tuple[str, Sequence[Json]]] = (),
-) -> View:
-    """others: the same from other seeds, by the head of their column."""
-    recalls = [{step["step"]: step["recall"] for step in column} for _, column in others]
-    rows = [
-        (
-            step_words(step["step"], cutoff, hops, spoken=False),
-            three(step["recall"]),
-            points_lost(step["loss"]),
-            f"{step['references']:,}" if "references" in step else "–",
-            *(three(column.get(step["step"])) for column in recalls),
-        )
-        for step in steps
-    ]
-    as_run = "as run" if others else "recall"
-    return View(
-        ("step", as_run, "points lost", "references lost", *(head for head, _ in others)), tuple(rows)
-    )
-
-
-def _no_answer(summary: Json, level: int) -> Iterator[Block]:
-    """What a least score would change for questions without an answer."""
-    found = summary.get("no_answer") or {"thresholds": ()}
-    if len(found["thresholds"]) < 2:
-        return
-    yield Heading("No-answer questions: what --min-score would change", level)
-    recall = f"recall@{summary['k']}"
-    rows = [
-        (
-            f"{row['min_score']:g}",
-            f"{row['left_empty']:,}",
-            three(row[recall]),
-            f"{row['emptied_with_reference']:,}",
-        )
-        for row in found["thresholds"]
-    ]
-    head = (
-        "--min-score",
-        "no-answer questions that return nothing",
-        recall,
-        "questions with a reference that return nothing",
-    )
-    yield View(head, tuple(rows), ())
+            yield tables.waterfall(steps, summary["k"], hops)
 
 
 def _verdicts(summary: Json, level: int) -> Iterator[Block]:
@@ -517,28 +385,14 @@ def _ranking(content: Json, question: Json) -> Iterator[Block]:
     yield View(head, tuple(rows), (1, 3, 4))
 
 
-def rule_words(rule: str) -> str:
-    return "by text" if rule == TEXT else f"by name: {rule}"
-
-
 def _sweep(content: Json) -> Iterator[Block]:
     settings = content["settings"]
     measures = list(dict.fromkeys(measure for setting in settings for measure in setting["measures"]))
-    rows = [
-        (
-            str(setting["system"]),
-            "–" if setting["hops"] is None else str(setting["hops"]),
-            str(setting["top_k"]),
-            *_cells(setting, measures),
-            three(setting.get("oracle_recall")),
-        )
-        for setting in settings
-    ]
     yield Heading("By hops", 2)
     overall = (content.get("recommended") or {}).get("overall")
     if overall and overall.get("reason"):
         yield Paragraph(_recommended(content, overall), strong=True)
-    yield View(("system", "hops", "k", *measures, "reachable within h hops"), tuple(rows))
+    yield tables.sweep(settings, measures)
     by_tag = (content.get("recommended") or {}).get("by_tag") or {}
     tags = [
         (
@@ -605,7 +459,7 @@ def _fixes(content: Json) -> Iterator[Block]:
     tried = [
         (
             setting_words(one["values"]),
-            f"{one['gain']:+.3f}",
+            signed(one["gain"]),
             f"{one['won']} / {one['lost']}",
             f"{one['seconds']:.2g}",
         )
@@ -644,34 +498,9 @@ def _comparison(content: Json) -> Iterator[Block]:
     ]
     if differs:
         yield View(("differs", *(one_line(system["name"]) for system in systems)), tuple(differs))
-    yield from _speeds({system["name"]: system.get("speed") or {} for system in systems})
+    took = tables.speeds({system["name"]: system.get("speed") or {} for system in systems})
+    if took is not None:
+        yield took
     for measure, rows in content["measures"].items():
         yield Paragraph(measure, strong=True)
-        yield View(COMPARED, tuple(map(_compared, rows)))
-
-
-def _speeds(took: Mapping[str, Mapping[str, float]]) -> Iterator[View]:
-    """took: name of a system → its figures of SPEEDS, as far as it has them."""
-    names = _known_speeds(took.values())
-    rows = [
-        (one_line(system), *(speed_figure(mine.get(name)) for name in names)) for system, mine in took.items()
-    ]
-    if names:
-        yield View(("system", *names), tuple(rows))
-
-
-def _compared(row: Json) -> tuple[str, ...]:
-    mean = f"{three(row['mean'])} ({three(row['mean_low'])} – {three(row['mean_high'])})"
-    system, n = one_line(row["system"]), f"{row['n']:,}"
-    if row.get("wins") is None:
-        return (system, mean, "baseline", "", "", "", n)
-    unsure = " ?" if row.get("reliable") is False else ""
-    return (
-        system,
-        mean,
-        signed(row["difference"]),
-        f"{signed(row['low'])} … {signed(row['high'])}{unsure}",
-        p_value(row.get("p_holm")),
-        f"{row['wins']} / {row['ties']} / {row['losses']}",
-        n,
-    )
+        yield View(tables.compared_head(), tuple(map(tables.compared, rows)))

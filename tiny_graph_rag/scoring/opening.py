@@ -137,8 +137,12 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
     from tiny_graph_rag.scoring.judging import notes, stretches
 
     gold = read_gold(request.gold, request.gold_format, request.split)
+    by_text = match is not None and match.by_text
+    if not by_text:
+        with_references(gold, request.gold)
+        gold = with_patterns(graph, gold)
     questions, selection = _selected(gold, request)
-    if match is not None and match.by_text and not any(question.reference_texts for question in questions):
+    if match is not None and by_text and not any(question.reference_texts for question in questions):
         raise DatasetError(
             said(
                 "{name}: --match {kind} compares texts, and no question has 'reference_texts'",
@@ -146,9 +150,6 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
                 kind=match.kind,
             )
         )
-    if match is None or not match.by_text:
-        with_references(gold, request.gold)
-        gold = with_patterns(graph, gold)
     run = read_run(request.run, request.run_format, ties=request.ties)
     run = run.keyed_by({question.id: question.query for question in gold.questions})
     return Opened(

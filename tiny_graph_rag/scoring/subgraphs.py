@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
-from tiny_graph_rag.answers.context import Context, ContextMaker
 from tiny_graph_rag.config import Config, tokenizer_folder
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.llm.cost import TokenCounter
 from tiny_graph_rag.measures.facts import RelationReference, Subgraph
-from tiny_graph_rag.retrieval.filters import Filters
 from tiny_graph_rag.run import Relation, Run
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.answers.context import Context, ContextMaker
 
 
 class SentContexts:
@@ -31,7 +32,11 @@ class SentContexts:
 
     @cached_property
     def _maker(self) -> ContextMaker:
-        """Made when a context is asked for: measures of types need none."""
+        """Made, and its modules loaded, when a context is asked for: other measures need none."""
+        from tiny_graph_rag.answers.context import ContextMaker
+        from tiny_graph_rag.llm.cost import TokenCounter
+        from tiny_graph_rag.retrieval.filters import Filters
+
         try:
             counter = TokenCounter.for_model(self.config.openai.model, tokenizer_folder())
         except ImportError:  # without the extra tokens are estimated

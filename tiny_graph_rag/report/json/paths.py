@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tiny_graph_rag.linking.base import TEXT
+from tiny_graph_rag.messages import t
 
 
 def seed_of(ranked: Mapping[str, Any], linked: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
@@ -32,3 +33,8 @@ def walk_in_words(walk: Sequence[dict[str, Any]], names: Mapping[str, str]) -> s
         parts.append(f"—{step['relation']}→" if step["forward"] else f"←{step['relation']}—")
         parts.append(names[step["to"]])
     return " ".join(parts)
+
+
+def rule_words(rule: str) -> str:
+    """How a seed was linked: by its texts, or by a name and which rule found it."""
+    return t("by text") if rule == TEXT else t("by name: {rule}", rule=t(rule))

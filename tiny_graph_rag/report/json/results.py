@@ -55,13 +55,18 @@ QUESTIONS_AT_ONCE, ENTITIES_AT_ONCE = 1024, 8192
 T = TypeVar("T")
 
 
-def document_parts(evaluation: Evaluation, made: Made | None = None) -> Iterator[bytes]:
-    """The file, piece by piece, one question a line so that people can read and diff it."""
+def document_parts(
+    evaluation: Evaluation, made: Made | None = None, found: dict[str, Any] | None = None
+) -> Iterator[bytes]:
+    """The file, piece by piece, one question a line so that people can read and diff it.
+
+    found: its `summary`, where that has been made already.
+    """
     fields = {
         "graph": {"name": evaluation.graph.name, "sha256": evaluation.graph.sha256},
         "dataset": dataset_json(evaluation.examples),
         "config": evaluation.config.as_dict(),
-        "summary": _with_answers(summary(evaluation), evaluation),
+        "summary": _with_answers(found or summary(evaluation), evaluation),
     }
     yield opened(head("eval", made, **fields))
     spelled = Spelled(evaluation.graph)

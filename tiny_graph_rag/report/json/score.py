@@ -19,7 +19,6 @@ from msgspec import UNSET
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
-from tiny_graph_rag.measures.summary import Summary
 from tiny_graph_rag.report.json.numbers import (
     headline,
     latency_document,
@@ -75,7 +74,7 @@ def document_parts(
         known = entities(graph, [row for row, id_ in enumerate(graph.entities.ids) if id_ in mentioned])
     found = {
         **sources(),
-        "summary": summary(collected, collected.found(), cutoff, usage) | _why(collected, listed),
+        "summary": summary(collected, listed, cutoff, usage),
         "entities": known,
     }
     yield b"\n],\n" + packed(found).removeprefix(b"{") + b"\n"
@@ -132,8 +131,9 @@ def written_on(
     return written(judged(questions, run, graph, wish.match, wish.matching, wish.ambiguous), wish)
 
 
-def summary(collected: Collected, found: Summary, cutoff: int, usage: dict[str, int]) -> dict[str, Any]:
-    took = collected.latencies
+def summary(collected: Collected, listed: Listed, cutoff: int, usage: dict[str, int]) -> dict[str, Any]:
+    """`summary` of the file, when all has passed by."""
+    found, took = collected.found(), collected.latencies
     return {
         "k": cutoff,
         **headline(found.overall.measures, cutoff, collected.mean),
@@ -143,6 +143,7 @@ def summary(collected: Collected, found: Summary, cutoff: int, usage: dict[str, 
         "by_tag": {tag: slice_document(slice_) for tag, slice_ in found.by_tag.items()},
         "latency": latency_document(np.array(collected.latencies, dtype=np.float64)),
         **({"questions_per_second": len(took) / sum(took)} if sum(took) > 0 else {}),
+        **_why(collected, listed),
     }
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.formats.tables import TableWriter, guarded
 from tiny_graph_rag.gold.pin import Drift
 from tiny_graph_rag.gold.validate import Validation
 from tiny_graph_rag.report.json.numbers import Made, closed_with_rows, head, mean_fields, number, opened
@@ -117,26 +115,8 @@ def _flip(flip: Flip) -> dict[str, Any]:
     }
 
 
-WHOLE = "all"  # how CSV calls the slice of all questions
-_CSV = (
-    "system",
-    "retriever",
-    "hops",
-    "top_k",
-    "slice",
-    "questions",
-    "measure",
-    "mean",
-    "low",
-    "high",
-    "n",
-    "reliable",
-)
-_CSV_REACH = ("oracle_recall", "oracle_all", "reached_mean", "reached_p95", "seconds")
-
-
-def sweep_parts(found: Sweep, made: Made | None = None) -> Iterator[bytes]:
-    """The file, piece by piece, one setting a line."""
+def sweep_document(found: Sweep, made: Made | None = None) -> dict[str, Any]:
+    """The content of the file."""
     plan = found.plan
     told = rule_values(str(plan.decide_by), plan.tolerance)
     fields = {
@@ -165,11 +145,16 @@ def sweep_parts(found: Sweep, made: Made | None = None) -> Iterator[bytes]:
         ],
     }
     fields["seeds"] = {system: asdict(share) for system, share in found.seeds.items()}
-    yield opened(head("sweep", made, **fields))
-    yield from closed_with_rows("settings", map(_setting, found.settings))
+    return head("sweep", made, **fields, settings=list(map(setting_json, found.settings)))
 
 
-def _setting(setting: Setting) -> dict[str, Any]:
+def sweep_parts(document: dict[str, Any]) -> Iterator[bytes]:
+    """The file, piece by piece, one setting a line."""
+    yield opened({name: part for name, part in document.items() if name != "settings"})
+    yield from closed_with_rows("settings", document["settings"])
+
+
+def setting_json(setting: Setting) -> dict[str, Any]:
     return {
         "system": setting.system,
         "retriever": setting.retriever,
@@ -211,45 +196,3 @@ def _recommended(found: Sweep, recommendation: Recommendation) -> dict[str, Any]
         "said": recommendation.said,
         "values": recommendation.values,
     }
-
-
-def sweep_csv(found: Sweep) -> bytes:
-    """One row a setting, slice and measure; with a byte order mark, which spreadsheets want for Korean."""
-    text = io.StringIO()
-    writer = TableWriter(text)
-    writer.writerow([*_CSV, *_CSV_REACH])
-    for setting in found.settings:
-        for tag, part in ((WHOLE, setting.overall), *setting.by_tag.items()):
-            whole = tag == WHOLE and part is setting.overall
-            for measure, mean in part.measures.items():
-                sizes = (
-                    (setting.reached_mean, setting.reached_p95, setting.seconds)
-                    if whole
-                    else (None, None, None)
-                )
-                what = (
-                    guarded(setting.system),
-                    guarded(setting.retriever),
-                    setting.hops,
-                    setting.top_k,
-                    guarded(tag),
-                )
-                figures = (mean.mean, mean.low, mean.high)
-                oracle = (part.reach.oracle_recall, part.reach.oracle_all)
-                writer.writerow(
-                    [
-                        *what,
-                        part.questions,
-                        str(measure),
-                        *map(_cell, figures),
-                        mean.n,
-                        mean.reliable,
-                        *map(_cell, oracle),
-                        *map(_cell, sizes),
-                    ]
-                )
-    return text.getvalue().encode("utf-8-sig", "replace")
-
-
-def _cell(value: float | None) -> float | str:
-    return "" if value is None or value != value else value

@@ -18,6 +18,7 @@ from tiny_graph_rag.report.plots.systems import WORDS as SYSTEM_WORDS
 from tiny_graph_rag.report.plots.systems import first_hit_figure, system_figures
 from tiny_graph_rag.report.systems import Systems, system_names
 from tiny_graph_rag.report.views import hops_of
+from tiny_graph_rag.shown import signed, three
 
 Json = dict[str, Any]
 
@@ -110,7 +111,7 @@ def _tags(content: Json) -> Picture:
             panel.barh(place, mean["mean"], color=ACCENT, alpha=0.9 if place == 0 else 0.6, height=0.62)
             if mean.get("low") is not None:
                 panel.plot([mean["low"], mean["high"]], [place, place], color=INK, linewidth=1.2)
-            panel.text(1.02, place, f"{mean['mean']:.3f}", color=INK, va="center", size=8)
+            panel.text(1.02, place, three(mean["mean"]), color=INK, va="center", size=8)
         panel.set(title=measure, xlim=(0, 1))
         panel.grid(axis="x", color=GRID, linewidth=0.6)
         panel.set_axisbelow(True)
@@ -130,7 +131,7 @@ def _waterfall(content: Json) -> Picture:
         panel.barh(place, step["recall"], color=ACCENT, height=0.6)
         panel.barh(place, step["loss"], left=step["recall"], color=LOST, height=0.6)
         lost = f"  −{100 * step['loss']:.1f}" if step["loss"] else ""
-        panel.text(1.02, place, f"{step['recall']:.3f}{lost}", va="center", color=INK)
+        panel.text(1.02, place, f"{three(step['recall'])}{lost}", va="center", color=INK)
     names = [step_words(step["step"], cutoff, hops_of(content)) for step in steps]
     panel.set_yticks(range(len(steps)), names)
     panel.set(xlim=(0, 1), title=f"{t('Where recall is lost')}: {_titled(content)}")
@@ -193,7 +194,7 @@ def _curve(panel: Axes, means: Sequence[tuple[int | None, Json]], colour: str, l
         return
     at, top = max(zip(hops, values, strict=True), key=lambda pair: pair[1])
     panel.annotate(
-        f"{top:.3f}",
+        three(top),
         (at, top),
         xytext=(0, 5 if top < NEAR_THE_TITLE else -11),
         textcoords="offset points",
@@ -296,7 +297,7 @@ def _differences(content: Json) -> Picture:
         panel.text(
             1.02,
             place,
-            f"{row['difference']:+.3f}".replace("-", "−"),
+            signed(row["difference"]).replace("-", "−"),
             va="center",
             transform=panel.get_yaxis_transform(),
         )

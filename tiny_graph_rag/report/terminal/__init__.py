@@ -6,16 +6,18 @@ but for colours and for width: a line or cell in a pipe is as long as it comes.
 
 from __future__ import annotations
 
+import math
 import re
-import unicodedata
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TextIO
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from tiny_graph_rag.messages import t
-from tiny_graph_rag.report.plain import one_line, without_controls
+from tiny_graph_rag.report.blocks import Cell, View
+from tiny_graph_rag.report.plain import cell_width, one_line, without_controls
+from tiny_graph_rag.shown import UNDEFINED, three
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rich.console import Console as RichConsole
     from rich.console import ConsoleOptions
@@ -27,22 +29,25 @@ _TAG = re.compile(r"(?<!\\)(\\*+)\[([a-z#/@][^\[]*?)\]")  # what rich takes for 
 
 
 class Console(Protocol):
-    """rich's, or PlainConsole."""
+    """rich's, or PlainConsole; both print lines of markup and tables."""
 
     @property
     def width(self) -> int: ...
 
     def print(self, shown: Any, /, *, soft_wrap: bool = ...) -> None:
-        """A line of markup, or a Table."""
+        """A line of markup, or a table (View)."""
 
 
 def screen(stream: TextIO, quiet: bool) -> Console:
     """rich's console, where every text of a line or cell loses what a terminal would obey: names can't move
     the cursor or turn the reading direction. What rich itself writes comes after this."""
-    from rich.console import Console as Drawn
+    from rich.console import Console as RichConsole
     from rich.text import Text
 
-    class Clean(Drawn):
+    class Clean(RichConsole):
+        def print(self, *shown: Any, **more: Any) -> None:
+            super().print(*(Drawn(part) if isinstance(part, View) else part for part in shown), **more)
+
         def render_str(self, text: str, **more: Any) -> Text:
             return super().render_str(without_controls(text), **more)
 
@@ -65,144 +70,133 @@ def without_markup(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class TableColumn:
-    """What rich's columns are given; a pipe heeds `justify` and `min_width`.
+class Drawn:
+    """A table as rich draws it in a terminal: what has no room is left out and named below.
 
-    spare: where a terminal is too narrow, the column with the highest is left out first; 0 stays.
-    width: exactly so many columns of the terminal, where that was worked out.
+    widths: of the columns, where they were worked out.
     """
 
-    header: str = ""
-    justify: Literal["left", "right"] = "left"
-    style: str = ""
-    no_wrap: bool = False
-    ratio: int | None = None
-    min_width: int | None = None
-    spare: int = 0
-    width: int | None = None
-
-
-@dataclass(slots=True)
-class Table:
-    """Cells and title are markup: `escape` what comes from outside. Printed by either console."""
-
-    title: str = ""
-    show_header: bool = True
-    columns: list[TableColumn] = field(default_factory=list)
-    rows: list[tuple[tuple[str, ...], str, bool]] = field(default_factory=list)
-
-    def add_column(self, header: str = "", **more: Any) -> None:
-        self.columns.append(TableColumn(header, **more))
-
-    def add_row(self, *cells: str, style: str = "", end_section: bool = False) -> None:
-        """end_section: leave room below."""
-        self.rows.append((cells, style, end_section))
+    view: View
 
     def __rich_console__(self, console: RichConsole, options: ConsoleOptions) -> Iterator[RichTable | str]:
-        fitted, left_out = self.fitted(options.max_width)
-        yield fitted.drawn()
-        if any(left_out):
-            yield t("not shown in this narrow terminal: {columns}", columns=", ".join(left_out))
+        left, widths = _fitted(self.view, options.max_width)
+        yield _rich_table(self.view, left, widths)
+        gone = [head for column, head in enumerate(self.view.head) if column not in left and head]
+        if gone:
+            yield t("not shown in this narrow terminal: {columns}", columns=", ".join(gone))
 
-    def fitted(self, width: int) -> tuple[Table, list[str]]:
-        """The table without the spare columns that `width` has no room for, and their headers.
 
-        What stays has room for its longest words, more where there is more. Tables without spare columns are
-        left to rich.
-        """
-        if not any(table_column.spare for table_column in self.columns):
-            return self, []
-        cells = [
-            [_plain(table_column.header), *(_plain(row[0][place]) for row in self.rows)]
-            for place, table_column in enumerate(self.columns)
-        ]
-        widths = [
-            max(_room(cell, column.no_wrap) for cell in mine)
-            for mine, column in zip(cells, self.columns, strict=True)
-        ]
-        kept = list(range(len(self.columns)))
-        while sum(widths[place] + 3 for place in kept) - 1 > width:
-            sparest = max(kept, key=lambda place: self.columns[place].spare)
-            if not self.columns[sparest].spare:
-                return self, []  # names too long for any terminal
-            kept.remove(sparest)
-        left = width + 1 - sum(widths[place] + 3 for place in kept)
-        for place in kept:
-            more = max(map(cell_width, cells[place])) - widths[place]
-            if more <= left:
-                widths[place] += more
-                left -= more
-        table = Table(
-            self.title,
-            self.show_header,
-            [replace(self.columns[place], width=widths[place]) for place in kept],
-            [(tuple(row[place] for place in kept), style, ends) for row, style, ends in self.rows],
+def markup(cell: Cell) -> str:
+    """A cell as markup: text as it stands, a mean with its 95 % interval: `0.750 .68–.81`, and a ? where that
+    is unreliable."""
+    if isinstance(cell, str):
+        return escape(cell)
+    if math.isnan(cell.mean):
+        return UNDEFINED
+    if math.isnan(cell.low):  # one value tells nothing of the others
+        return f"{three(cell.mean)} [dim]?[/dim]"
+    ends = "–".join(f"{end:.2f}".removeprefix("0") for end in (cell.low, cell.high))
+    return f"{three(cell.mean)} [dim]{ends}{' ' if cell.reliable else '?'}[/dim]"
+
+
+def without_intervals(view: View) -> View:
+    """Means alone, and a ? where too few questions stand behind one."""
+
+    def alone(cell: Cell) -> Cell:
+        if isinstance(cell, str):
+            return cell
+        return three(cell.mean) + ("" if cell.reliable or math.isnan(cell.mean) else "?")
+
+    return replace(view, rows=tuple(tuple(map(alone, row)) for row in view.rows))
+
+
+def fits(view: View, width: int) -> bool:
+    """Whether every cell has its room in `width` columns of a terminal."""
+    return sum(_widths(view)) + 3 * len(view.head) - 1 <= width
+
+
+def _columns(view: View) -> list[tuple[str, ...]]:
+    """The texts of each column, its head first."""
+    return list(zip(view.head, *(map(_plain, map(markup, row)) for row in view.rows), strict=True))
+
+
+def _widths(view: View) -> list[int]:
+    return [max(map(cell_width, column)) for column in _columns(view)]
+
+
+def _fitted(view: View, width: int) -> tuple[list[int], dict[int, int]]:
+    """The columns that `width` has room for, and how wide each is.
+
+    What stays has room for its longest words, more where there is more. Tables without spare columns are left
+    to rich.
+    """
+    every = list(range(len(view.head)))
+    if not view.spare:
+        return every, {}
+    columns, left = _columns(view), every[:]
+    widths = {
+        column: max(_room(cell, column in view.whole) for cell in cells)
+        for column, cells in enumerate(columns)
+    }
+    while sum(widths[column] + 3 for column in left) - 1 > width:
+        sparest = max(left, key=lambda column: view.spare.get(column, 0))
+        if not view.spare.get(sparest):
+            return every, {}  # names too long for any terminal
+        left.remove(sparest)
+    room = width + 1 - sum(widths[column] + 3 for column in left)
+    for column in left:
+        more = min(room, max(map(cell_width, columns[column])) - widths[column])
+        widths[column] += more
+        room -= more
+    return left, widths
+
+
+def _rich_table(view: View, columns: Sequence[int], widths: Mapping[int, int]) -> RichTable:
+    from rich import box
+    from rich.table import Table
+
+    headless = not any(view.head)
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        show_header=not headless,
+        title=escape(view.title) or None,
+        title_justify="left",
+    )
+    for column in columns:
+        table.add_column(
+            escape(view.head[column]),
+            justify="left" if column in view.words else "right",
+            style="bold" if headless and column == 0 else "",
+            no_wrap=column in view.whole,
+            width=widths.get(column),
         )
-        gone = [
-            table_column.header
-            for place, table_column in enumerate(self.columns)
-            if place not in kept and table_column.header
-        ]
-        return table, gone
+    for place, row in enumerate(view.rows):
+        cells = [markup(row[column]) for column in columns]
+        table.add_row(*cells, style=view.styles.get(place, ""), end_section=place in view.parted)
+    return table
 
-    def fits(self, width: int) -> bool:
-        """Whether every cell has its room in `width` columns."""
-        widths = [
-            max(cell_width(_plain(text)) for text in (column.header, *(row[0][place] for row in self.rows)))
-            for place, column in enumerate(self.columns)
-        ]
-        return sum(widths) + 3 * len(widths) - 1 <= width
 
-    def drawn(self) -> RichTable:
-        from rich import box
-        from rich.table import Table as Drawn
+def plain_lines(view: View) -> list[str]:
+    """As rich draws it where there is room enough, without spaces at the ends of lines."""
+    widths, columns = _widths(view), _columns(view)
 
-        drawn = Drawn(
-            box=box.SIMPLE_HEAD,
-            pad_edge=False,
-            show_header=self.show_header,
-            title=self.title or None,
-            title_justify="left",
-        )
-        for column in self.columns:
-            drawn.add_column(
-                column.header,
-                justify=column.justify,
-                style=column.style,
-                no_wrap=column.no_wrap,
-                ratio=column.ratio,
-                min_width=column.min_width,
-                width=column.width,
-            )
-        for cells, style, end_section in self.rows:
-            drawn.add_row(*cells, style=style, end_section=end_section)
-        return drawn
+    def line(cells: Sequence[str]) -> str:
+        padded = []
+        for column, (cell, width) in enumerate(zip(cells, widths, strict=True)):
+            room = " " * (width - cell_width(cell))
+            padded.append(cell + room if column in view.words else room + cell)
+        return f" {'   '.join(padded)}".rstrip()
 
-    def plain_lines(self) -> list[str]:
-        """As rich draws it where there is room enough, without spaces at the ends of lines."""
-        header = [_plain(table_column.header) if self.show_header else "" for table_column in self.columns]
-        shown = [[_plain(cell) for cell in cells] for cells, _, _ in self.rows]
-        widths = [
-            max([cell_width(cells[place]) for cells in (header, *shown)] + [column.min_width or 0])
-            for place, column in enumerate(self.columns)
-        ]
-
-        def line(cells: list[str]) -> str:
-            padded = []
-            for cell, width, column in zip(cells, widths, self.columns, strict=True):
-                room = " " * (width - cell_width(cell))
-                padded.append(room + cell if column.justify == "right" else cell + room)
-            return f" {'   '.join(padded)}".rstrip()
-
-        lines = [_plain(self.title)] if self.title else []
-        lines.append("")
-        if self.show_header:
-            lines += [line(header), " " + "─" * (sum(widths) + 3 * len(widths) - 3)]
-        for place, (cells, (_, _, end_section)) in enumerate(zip(shown, self.rows, strict=True), start=1):
-            lines.append(line(cells))
-            if end_section and place < len(shown):
-                lines.append("")
-        return [*lines, ""]
+    head, *rows = zip(*columns, strict=True)
+    lines = [one_line(view.title, LONGEST), ""] if view.title else [""]
+    if any(view.head):
+        lines += [line(head), " " + "─" * (sum(widths) + 3 * len(widths) - 3)]
+    for place, cells in enumerate(rows):
+        lines.append(line(cells))
+        if place in view.parted and place + 1 < len(rows):
+            lines.append("")
+    return [*lines, ""]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,21 +210,8 @@ class PlainConsole:
     def print(self, shown: Any, /, *, soft_wrap: bool = True) -> None:
         if self.quiet:
             return
-        lines = shown.plain_lines() if isinstance(shown, Table) else map(_plain, str(shown).split("\n"))
+        lines = plain_lines(shown) if isinstance(shown, View) else map(_plain, str(shown).split("\n"))
         self.stream.write("".join(f"{line}\n" for line in lines))
-
-
-def cut(text: str, width: int) -> str:
-    """`text` in `width` columns of a terminal at most; what is longer ends in an ellipsis."""
-    if cell_width(text) <= width:
-        return text
-    kept, used = [], 1
-    for sign in text:
-        used += cell_width(sign)
-        if used > width:
-            break
-        kept.append(sign)
-    return "".join(kept).rstrip() + "…"
 
 
 def _room(text: str, whole: bool) -> int:
@@ -241,15 +222,3 @@ def _room(text: str, whole: bool) -> int:
 
 def _plain(markup: str) -> str:
     return one_line(without_markup(markup), LONGEST)
-
-
-def cell_width(text: str) -> int:
-    """How many columns of a terminal a line takes: two for a wide sign (Hangul, Han), none for a mark."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0
-        if unicodedata.combining(sign) or unicodedata.category(sign) in ("Mn", "Me", "Cf")
-        else 1 + (unicodedata.east_asian_width(sign) in "WF")
-        for sign in text
-    )

@@ -8,7 +8,11 @@ from tiny_graph_rag.answers.forecast import Forecast
 from tiny_graph_rag.answers.records import LEAST_KAPPA, Answers
 from tiny_graph_rag.llm.cost import total
 from tiny_graph_rag.messages import t
-from tiny_graph_rag.report.terminal import Console, Table, escape
+from tiny_graph_rag.report.blocks import View
+from tiny_graph_rag.report.json.answers import answer_slice
+from tiny_graph_rag.report.tables import answer_scores
+from tiny_graph_rag.report.terminal import Console, escape
+from tiny_graph_rag.shown import three
 from tiny_graph_rag.study.answer_scores import Answered, AnswerSlice
 
 
@@ -19,21 +23,15 @@ def money(usd: float | None, *, estimated: bool = False) -> str:
 
 def print_answers(answered: Answered, console: Console) -> None:
     """One row for all and one a tag: scores, answers, tokens, cost."""
-    from tiny_graph_rag.report.terminal.summary import shown
-
-    table = Table()
-    table.add_column(t("answers"))
-    for name in answered.overall.scores:
-        table.add_column(name.replace("_", " "), justify="right")
-    for name in (t("failed"), t("abstained"), t("tokens"), t("cost")):
-        table.add_column(name, justify="right")
     by_tag = sorted(answered.by_tag.items(), key=lambda item: (-len(item[1].rows), item[0]))
-    for label, part in ((t("all"), answered.overall), *((f"  {escape(tag)}", part) for tag, part in by_tag)):
-        scores = [shown(mean.mean) for mean in part.scores.values()]
-        style = "bold" if part is answered.overall else ""
-        table.add_row(label, *scores, *_spent(answered.answers, part), style=style)
-    console.print(table)
-    console.print(_judged(answered.overall))
+    rows = [
+        (label, *(three(mean.mean) for mean in part.scores.values()), *_spent(answered.answers, part))
+        for label, part in ((t("all"), answered.overall), *((f"  {tag}", part) for tag, part in by_tag))
+    ]
+    names = (name.replace("_", " ") for name in answered.overall.scores)
+    head = (t("answers"), *names, t("failed"), t("abstained"), t("tokens"), t("cost"))
+    console.print(View(head, tuple(rows), styles={0: "bold"}))
+    console.print(answer_scores(answer_slice(answered.answers, answered.overall)["scores"]))
     unjudged = answered.overall.unjudged
     if unjudged:
         worst = ", ".join(f"{escape(name)} {count:,}" for name, count in unjudged.items())
@@ -49,7 +47,7 @@ def print_answers(answered: Answered, console: Console) -> None:
             t(
                 "judge and gold set on {n} retrieved entities: Cohen's κ {kappa}",
                 n=f"{found.n:,}",
-                kappa=shown(found.kappa),
+                kappa=three(found.kappa),
             )
         )
         if found.is_weak:
@@ -60,19 +58,6 @@ def print_answers(answered: Answered, console: Console) -> None:
                     least=f"{LEAST_KAPPA:g}",
                 )
             )
-
-
-def _judged(part: AnswerSlice) -> Table:
-    """Every score with its interval, the answers behind it, and the verdicts that failed."""
-    from tiny_graph_rag.report.terminal.summary import interval
-
-    table = Table()
-    for place, name in enumerate((t("score"), t("mean"), "n", t("failed verdicts"))):
-        table.add_column(name, justify="right" if place else "left")
-    for name, mean in part.scores.items():
-        failed = part.unjudged.get(name, 0)
-        table.add_row(name.replace("_", " "), interval(mean), f"{mean.n:,}", f"{failed:,}" if failed else "")
-    return table
 
 
 def _spent(answers: Answers, part: AnswerSlice) -> tuple[str, ...]:

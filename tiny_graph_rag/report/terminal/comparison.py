@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-import math
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import amount
-from tiny_graph_rag.measures.statistics import Mean
 from tiny_graph_rag.messages import shown as in_words
 from tiny_graph_rag.messages import t
-from tiny_graph_rag.report.plain import speed_figure
-from tiny_graph_rag.report.terminal import Console, Table, cell_width, escape
-from tiny_graph_rag.report.terminal.summary import interval, shown, unreliable
+from tiny_graph_rag.report.blocks import Cell, View
+from tiny_graph_rag.report.plain import cell_width
+from tiny_graph_rag.report.tables import compared, compared_head, speeds
+from tiny_graph_rag.report.terminal import Console, escape
+from tiny_graph_rag.report.terminal.summary import unreliable
+from tiny_graph_rag.shown import p_value, three
+from tiny_graph_rag.study.compare import SURE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tiny_graph_rag.study.compare import Compared, Comparison, Rows
+    from tiny_graph_rag.study.compare import Comparison, Rows
 
-SURE = 0.05  # of a p
-SPEED_WORDS = {
-    "latency.mean": "seconds per question",
-    "latency.p50": "p50",
-    "latency.p95": "p95",
-    "throughput": "questions per second",
-}
 FLIPS_SHOWN = 10  # of each system; the file holds them all
 
 
@@ -55,8 +51,9 @@ def print_comparison(found: Comparison, console: Console, *, by_tag: bool = Fals
         )
     for line in _explained(found, by_tag):
         console.print(line, soft_wrap=True)
-    if any(system.speed for system in found.systems):
-        console.print(_speeds(found))
+    took = speeds({system.name: system.speed for system in found.systems})
+    if took is not None:
+        console.print(took)
     for system in found.systems[1:]:
         _print_flips(found, system.name, console)
 
@@ -94,62 +91,23 @@ def _explained(found: Comparison, by_tag: bool) -> Iterator[str]:
         )
 
 
-def _speeds(found: Comparison) -> Table:
-    """Seconds a question and questions a second, as each file says them."""
-    names = list(dict.fromkeys(name for system in found.systems for name in system.speed))
-    table = Table()
-    table.add_column(t("system"))
-    for name in names:
-        table.add_column(t(SPEED_WORDS.get(name, name)), justify="right")
-    for system in found.systems:
-        table.add_row(escape(system.name), *(speed_figure(system.speed.get(name)) for name in names))
-    return table
-
-
-def _table(title: str, rows: Rows) -> Table:
-    table = Table(title=escape(title))
-    table.add_column(t("measure"), no_wrap=True)
-    table.add_column(t("system"))
-    for column, whole, spare in (
-        (t("mean"), False, 0),
-        (t("difference"), False, 0),
-        (t("95 % interval"), True, 0),
-        ("p", False, 2),
-        ("p (t)", False, 3),
-        (t("p (Holm)"), False, 0),
-        (t("win/tie/loss"), True, 1),
-        ("n", False, 0),
-    ):
-        table.add_column(column, justify="right", no_wrap=whole, spare=spare)
-    for measure, part in rows.items():
+def _table(title: str, measures: Rows) -> View:
+    """All measures below one another, with the two p that are not corrected."""
+    rows: list[tuple[Cell, ...]] = []
+    for measure, part in measures.items():
         for place, row in enumerate(part):
-            table.add_row(measure if not place else "", escape(row.system), *_cells(row))
-    return table
-
-
-def _cells(row: Compared) -> tuple[str, ...]:
-    mean = interval(Mean(row.mean, row.mean_low, row.mean_high, row.n, reliable=row.mean_reliable))
-    if row.wins is None:
-        return (mean, "", "", "", "", "", "", f"{row.n:,}")
-    few = "" if row.reliable else "?"
-    return (
-        mean,
-        _signed(row.difference),
-        f"{_signed(row.low)} … {_signed(row.high)}{few}",
-        _p(row.p_randomisation),
-        _p(row.p_ttest),
-        _p(row.p_holm),
-        f"{row.wins}/{row.ties}/{row.losses}",
-        f"{row.n:,}",
+            *first, p_holm, won, n = compared(asdict(row))
+            others = ("", "") if row.wins is None else (p_value(row.p_randomisation), p_value(row.p_ttest))
+            rows.append(("" if place else measure, *first, *others, p_holm, won, n))
+    *heads, p_holm, won, n = compared_head()
+    return View(
+        (t("measure"), *heads, "p", "p (t)", p_holm, won, n),
+        tuple(rows),
+        (0, 1),
+        title,
+        spare={5: 2, 6: 3, 8: 1},
+        whole=(0, 4, 8),
     )
-
-
-def _signed(value: float) -> str:
-    return shown(value) if math.isnan(value) else f"{value:+.3f}"
-
-
-def _p(value: float) -> str:
-    return "–" if math.isnan(value) else "<.001" if value < 0.001 else f"{value:.3f}"
 
 
 def _print_flips(found: Comparison, system: str, console: Console) -> None:
@@ -173,7 +131,7 @@ def _print_flips(found: Comparison, system: str, console: Console) -> None:
         )
         if not verdicts:
             measure, (before, after) = next(iter(flip.values.items()))
-            verdicts = f"{measure} {shown(before)} → {shown(after)}"
+            verdicts = f"{measure} {three(before)} → {three(after)}"
         change = t(flip.change)
         room = " " * max(5 - cell_width(change), 0)
         console.print(escape(f"  {change}{room} {flip.id}: {verdicts}"), soft_wrap=True)

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.gold.nearest import joined_names
 from tiny_graph_rag.measures.base import telling
 from tiny_graph_rag.messages import counted, t
-from tiny_graph_rag.report.json.explained import walks_cut
+from tiny_graph_rag.report import tables
+from tiny_graph_rag.report.blocks import View
 from tiny_graph_rag.report.json.results import question
-from tiny_graph_rag.report.plain import (
-    TRIED_SHOWN,
-    gold_beside,
-    one_line,
-    points_lost,
-    step_words,
-    without_controls,
-)
-from tiny_graph_rag.report.terminal import Console, Table, cut, escape
-from tiny_graph_rag.report.terminal.summary import print_summary, shown
+from tiny_graph_rag.report.plain import TRIED_SHOWN, cut, one_line, waterfall_steps, without_controls
+from tiny_graph_rag.report.terminal import Console, escape
+from tiny_graph_rag.report.terminal.summary import print_summary
 from tiny_graph_rag.report.worst import worst_rows
+from tiny_graph_rag.shown import signed, three
 from tiny_graph_rag.study.advice import NOT_RECOGNISED, recommendations
 from tiny_graph_rag.study.gold_seeds import ASKED_AGAIN
 from tiny_graph_rag.study.waterfall import RETURNED, ROOM, WITHIN_HOPS, Verdict
@@ -35,9 +30,8 @@ if TYPE_CHECKING:
     from tiny_graph_rag.measures import Measure
     from tiny_graph_rag.study.advice import Advice
     from tiny_graph_rag.study.evaluate import Evaluation, Perturbed
-    from tiny_graph_rag.study.explanation import Explanation
-    from tiny_graph_rag.study.no_answer import NoAnswer
-    from tiny_graph_rag.study.waterfall import Step
+
+    Json = Mapping[str, Any]
 
 
 WORST_SHOWN = 5  # questions; the page lists them all
@@ -70,11 +64,15 @@ MEANING_OF_KINDS = {
 
 
 def print_evaluation(
-    evaluation: Evaluation, console: Console, command_for: Callable[[str], str] = lambda question: ""
+    evaluation: Evaluation,
+    found: Json,
+    console: Console,
+    command_for: Callable[[str], str] = lambda question: "",
 ) -> None:
-    """The summary, then what explains it. command_for: id of a question → the command that shows it."""
-    print_summary(evaluation.summary, console)
-    for limit, part in walks_cut(evaluation).get("walks_cut", {}).get("limits", {}).items():
+    """The summary, then what explains it. found: `summary` of its results file. command_for: id of a question
+    → the command that shows it."""
+    print_summary(found, console)
+    for limit, part in found.get("walks_cut", {}).get("limits", {}).items():
         console.print(
             t(
                 "the search stopped early in {n} questions, after {hops} hops: the next hop would exceed "
@@ -89,20 +87,19 @@ def print_evaluation(
     for advice in advised:
         if advice.rule == NOT_RECOGNISED:  # whatever is lost later may be lost by this
             console.print(f"\n{_spoken(advice)}\n")
-    for judged_kind in evaluation.kinds:
-        if not any(math.isnan(step.recall) for step in judged_kind.waterfall):
-            title = {
-                "relations": t("where recall of relations is lost"),
-                "passages": t("where recall of passages is lost"),
-            }[judged_kind.kind]
-            cutoff = evaluation.config.evaluation.top_k
-            console.print(
-                waterfall_table(judged_kind.waterfall, cutoff, title=title, meaning=MEANING_OF_KINDS)
-            )
+    for kind, part in found.get("kinds", {}).items():
+        title = {
+            "relations": t("where recall of relations is lost"),
+            "passages": t("where recall of passages is lost"),
+        }[kind]
+        print_waterfall(part, found["k"], console, title=title, meaning=MEANING_OF_KINDS)
     if evaluation.judged.of("") is None:  # no entities were returned at all: nothing of theirs was lost
         return
-    _print_explanation(evaluation.explanation, console)
-    _print_no_answer(evaluation.explanation.no_answer, console)
+    if waterfall_steps(found):
+        _print_explanation(evaluation, found, console)
+    thresholds = tables.no_answer(found)
+    if thresholds is not None:
+        console.print(replace(thresholds, title=t("no-answer questions: what --min-score would change")))
     _print_worst(evaluation, console, command_for)
     hops_tried = any(trial.flag.startswith("--hops") for trial in evaluation.trials)
     for advice in advised:
@@ -115,24 +112,11 @@ def _spoken(advice: Advice) -> str:
     return f"[bold]{t(advice.rule)}[/bold]: {escape(without_controls(advice.shown))}"
 
 
-def _print_explanation(found: Explanation, console: Console) -> None:
-    if any(math.isnan(step.recall) for step in found.waterfall):
-        return
-    gold = found.gold_seeds
-    scored = len(distinct(found.diagnosis.questions)[0])
-    beside = gold if gold and gold_beside(gold.questions, scored) else None
-    limits = found.diagnosis.limits
-    console.print(
-        waterfall_table(
-            found.waterfall,
-            found.diagnosis.cutoff,
-            hops=limits.hops if limits.walks else None,
-            names=found.waterfall_names,
-            gold=beside.waterfall if beside else (),
-            gold_questions=beside.questions if beside and beside.questions < scored else None,
-        )
-    )
-    if limits.walks and not found.waterfall_names:
+def _print_explanation(evaluation: Evaluation, found: Json, console: Console) -> None:
+    limits = evaluation.explanation.diagnosis.limits
+    others = tables.other_seeds(found)
+    print_waterfall(found, found["k"], console, hops=limits.hops if limits.walks else None, others=others)
+    if limits.walks and not found["waterfall_names"]:
         console.print(
             t(
                 "more than {n} questions: run `--linker names` and `--linker gold` to see the results "
@@ -140,40 +124,39 @@ def _print_explanation(found: Explanation, console: Console) -> None:
                 n=f"{ASKED_AGAIN:,}",
             )
         )
+    gold = found["linking"]
     if gold:
         linking = t(
             "linking by name: seed precision {precision}, recall {recall} ({n} questions with seed_entities)",
-            precision=shown(gold.precision),
-            recall=shown(gold.recall),
-            n=f"{gold.questions:,}",
+            precision=three(gold["seed_precision"]),
+            recall=three(gold["seed_recall"]),
+            n=f"{gold['questions']:,}",
         )
         gained = ""
-        if gold.waterfall:
-            gain = gold.waterfall[-1].recall - gold.linked_waterfall[-1].recall
-            gained = t("with the gold seeds recall@{k} {gain}", k=found.diagnosis.cutoff, gain=f"{gain:+.3f}")
+        if found["waterfall_gold_seeds"]:
+            gain = found["waterfall_gold_seeds"][-1]["recall"] - gold["waterfall"][-1]["recall"]
+            gained = t("with the gold seeds recall@{k} {gain}", k=found["k"], gain=signed(gain))
         console.print("; ".join(part for part in (linking, gained) if part))
-    for tag, slice_ in found.hop_tags.items():
-        if slice_.differ:
-            spread = ", ".join(f"{hops}: {count:,}" for hops, count in slice_.measured.items())
+    for tag, part in found["hop_tags"].items():
+        if part["differ"]:
+            spread = ", ".join(f"{hops}: {count:,}" for hops, count in part["measured"].items())
             console.print(
                 escape(
                     t(
                         "tag {tag} doesn't match the graph in {differ} of {n} questions (measured hops → "
                         "questions: {spread})",
                         tag=tag,
-                        differ=f"{slice_.differ:,}",
-                        n=f"{slice_.questions:,}",
+                        differ=f"{part['differ']:,}",
+                        n=f"{part['questions']:,}",
                         spread=spread,
                     )
                 )
             )
-    if found.ties.rate > FEW_TIES:
-        ranges = ", ".join(
-            f"{measure} {shown(worst)}–{shown(best)}"
-            for measure, (worst, best) in found.ties.measures.items()
-            if shown(worst) != shown(best)
-        )
-        values = {"k": found.ties.cutoff, "share": f"{found.ties.rate:.1%}", "ranges": ranges}
+    ties = found["ties"]
+    if ties["rate"] is not None and ties["rate"] > FEW_TIES:
+        spans = {name: (three(span["worst"]), three(span["best"])) for name, span in ties["measures"].items()}
+        ranges = ", ".join(f"{name} {worst}–{best}" for name, (worst, best) in spans.items() if worst != best)
+        values = {"k": ties["k"], "share": f"{ties['rate']:.1%}", "ranges": ranges}
         console.print(
             t(
                 "ties at rank {k}: {share} of the questions; another order of equal scores could give "
@@ -189,61 +172,41 @@ def _print_explanation(found: Explanation, console: Console) -> None:
         )
 
 
-def _print_no_answer(found: NoAnswer | None, console: Console) -> None:
-    """What a least score would change for questions without an answer; nothing where it would change none."""
-    if found is None or len(found.thresholds) < 2:
-        return
-    table = Table(title=t("no-answer questions: what --min-score would change"))
-    for name in ("--min-score", t("no-answer questions that return nothing"), f"recall@{found.cutoff}"):
-        table.add_column(name, justify="right")
-    table.add_column(t("questions with a reference that return nothing"), justify="right", spare=1)
-    for threshold in found.thresholds:
-        table.add_row(
-            f"{threshold.min_score:g}",
-            f"{threshold.left_empty:,} / {found.questions:,}",
-            shown(threshold.recall),
-            f"{threshold.emptied:,}",
-        )
-    console.print(table)
-
-
-def waterfall_table(
-    steps: Sequence[Step],
+def print_waterfall(
+    found: Json,
     cutoff: int,
+    console: Console,
     *,
     hops: int | None = None,
-    names: Sequence[Step] = (),
-    gold: Sequence[Step] = (),
-    gold_questions: int | None = None,
+    others: Sequence[tuple[str, Sequence[Json]]] = (),
     title: str = "",
     meaning: Mapping[str, str] = MEANING,
-) -> Table:
-    """names, gold: the same from other seeds. gold_questions: over how many `gold` speaks, where that is not
-    all. title, meaning: of what is lost, where that is not entities.
+) -> None:
+    """The table of reports, with a bar and what each step loses; nothing where no question has a reference.
 
-    Where there is little room the bar goes first: it says what the figure next to it says."""
-    table = Table(title=title or t("where recall is lost"))
-    table.add_column("", no_wrap=True)
-    table.add_column(t("points"), justify="right", no_wrap=True)
-    if names:
-        table.add_column(t("by names alone"), justify="right")
-    table.add_column(t("as run") if names or gold else t("left"), justify="right", no_wrap=True)
-    if gold:
-        n = "" if gold_questions is None else f" (n {gold_questions:,})"
-        table.add_column(t("gold seeds") + n, justify="right")
-    table.add_column("", no_wrap=True, min_width=BAR, spare=2)
-    table.add_column("", no_wrap=True, spare=1)
-    recalls = [{step.name: step.recall for step in column} for column in (names, gold)]
-    before = 1.0
-    for step in steps:
-        kept, gone = round(BAR * step.recall), round(BAR * (step.recall + step.loss))
-        bar = "█" * kept + "░" * (gone - kept)
-        by_names, from_gold = ([shown(column.get(step.name, before))] if column else [] for column in recalls)
-        name = step_words(step.name, cutoff, hops)
-        means = t(meaning[step.name])
-        table.add_row(name, points_lost(step.loss), *by_names, shown(step.recall), *from_gold, bar, means)
-        before = step.recall
-    return table
+    found: with `waterfall`. meaning: of what is lost, where that is not entities. Where there is little room
+    the bar goes first: it says what the figure next to it says.
+    """
+    steps = waterfall_steps(found)
+    if not steps:
+        return
+    view = tables.waterfall(steps, cutoff, hops, others)
+    head = (*view.head[:3], *view.head[4:])  # the bar says what the fourth column counts
+    last, rows = len(head), []
+    for step, line in zip(steps, view.rows, strict=True):
+        left, before = round(BAR * step["recall"]), round(BAR * (step["recall"] + step["loss"]))
+        cells = (*line[:3], *line[4:])
+        rows.append((*cells, ("█" * left + "░" * (before - left)).ljust(BAR), t(meaning[step["step"]])))
+    console.print(
+        View(
+            (*head, "", ""),
+            tuple(rows),
+            (0, last, last + 1),
+            title or t("where recall is lost"),
+            spare={last: 2, last + 1: 1},
+            whole=(0, last, last + 1),
+        )
+    )
 
 
 def _print_worst(evaluation: Evaluation, console: Console, command_for: Callable[[str], str]) -> None:
@@ -268,7 +231,7 @@ def _print_worst(evaluation: Evaluation, console: Console, command_for: Callable
     )
     for row in worst:
         found = question(evaluation, row)
-        head = f" {shown(float(values[row]))}  {one_line(found['id'], 60)}  "
+        head = f" {three(float(values[row]))}  {one_line(found['id'], 60)}  "
         console.print(f"{escape(head)}{escape(cut(one_line(found['query']), console.width - len(head)))}")
         for line in _ends(found, evaluation.explanation.diagnosis.limits.hops):
             console.print(f"        {escape(cut(line, console.width - 8))}")
@@ -345,18 +308,14 @@ BROKEN_SHOWN = 3  # questions of a kind; the results file has them all
 
 def print_perturbed(found: Sequence[Perturbed], console: Console) -> None:
     """What each kind of altered question cost, with the first questions that broke."""
-    table = Table()
-    for name in (t("questions changed by"), t("measure")):
-        table.add_column(name)
-    for name in (t("mean"), t("drop"), t("95 % interval"), "n"):
-        table.add_column(name, justify="right", no_wrap=True)
+    rows = []
     for perturbed in found:
         for place, (measure, drop) in enumerate(perturbed.measures.items()):
-            ends = "–" if math.isnan(drop.low) else f"{drop.low:+.3f} … {drop.high:+.3f}"
-            drops = "–" if math.isnan(drop.drop) else f"{drop.drop:+.3f}"
-            row = (str(measure), shown(drop.mean), drops, ends, f"{drop.n:,}")
-            table.add_row("" if place else perturbed.kind, *row)
-    console.print(table)
+            ends = "–" if math.isnan(drop.low) else f"{signed(drop.low)} … {signed(drop.high)}"
+            cells = (str(measure), three(drop.mean), signed(drop.drop), ends, f"{drop.n:,}")
+            rows.append(("" if place else perturbed.kind, *cells))
+    head = (t("questions changed by"), t("measure"), t("mean"), t("drop"), t("95 % interval"), "n")
+    console.print(View(head, tuple(rows), (0, 1), whole=(2, 3, 4, 5)))
     for perturbed in found:
         more = ", …" if len(perturbed.broken) > BROKEN_SHOWN else ""
         listed = ", ".join(question for question, _ in perturbed.broken[:BROKEN_SHOWN]) + more

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.messages import counted, shown, t
-from tiny_graph_rag.report.terminal import Console, Table, escape
+from tiny_graph_rag.report.blocks import View
+from tiny_graph_rag.report.terminal import Console, escape
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.generate import Generated
@@ -19,23 +20,20 @@ LONGEST_VALUE = 60
 
 def print_generated(found: Generated, wanted: int, graph: str, console: Console) -> None:
     made, whole = f"{len(found.questions):,}", f"{wanted:,}"
-    table = Table(
-        title=counted(
-            len(found.questions),
-            "{made} question of {whole} requested",
-            "{made} questions of {whole} requested",
-            made=made,
-            whole=whole,
-        )
+    title = counted(
+        len(found.questions),
+        "{made} question of {whole} requested",
+        "{made} questions of {whole} requested",
+        made=made,
+        whole=whole,
     )
-    table.add_column(t("shape"))
-    for header in (t("requested"), t("found")):
-        table.add_column(header, justify="right")
-    for shape, asked in found.asked.items():
-        there = found.found.get(shape, 0)
-        table.add_row(shape, f"{asked:,}", f"{there:,}", style="" if there >= asked else "yellow")
-    console.print(table)
-    lacking = [shape for shape, asked in found.asked.items() if found.found.get(shape, 0) < asked]
+    there = {shape: found.found.get(shape, 0) for shape in found.asked}
+    rows = tuple((shape, f"{asked:,}", f"{there[shape]:,}") for shape, asked in found.asked.items())
+    lacks = {
+        place: "yellow" for place, (shape, asked) in enumerate(found.asked.items()) if there[shape] < asked
+    }
+    console.print(View((t("shape"), t("requested"), t("found")), rows, title=title, styles=lacks))
+    lacking = [shape for shape, asked in found.asked.items() if there[shape] < asked]
     if lacking:
         console.print(t("the graph has no more questions of: {shapes}", shapes=", ".join(lacking)))
     if found.unsaid:
@@ -133,11 +131,7 @@ def print_contents(name: str, found: Contents, effect: float, console: Console) 
     for what, counts in found.counts.items():
         console.print(f"{t(what)}: " + ", ".join(f"{escape(key)} {count:,}" for key, count in counts.items()))
     quotas = any(slice_.quota is not None for slice_ in found.slices)
-    table = Table()
-    table.add_column(t("tag"))
-    heads = (t("questions"), t("groups"), t("share"), *([t("quota")] if quotas else []))
-    for header in (*heads, t("smallest difference shown")):
-        table.add_column(header, justify="right")
+    rows: list[tuple[str, ...]] = []
     for tag_share in (found.whole, *found.slices):
         quota = [] if not quotas else ["" if tag_share.quota is None else f"{tag_share.quota:.0%}"]
         seen = (
@@ -147,15 +141,10 @@ def print_contents(name: str, found: Contents, effect: float, console: Console) 
             if tag_share.seen < 0.995
             else t("never")
         )
-        table.add_row(
-            escape(tag_share.name),
-            f"{tag_share.questions:,}",
-            f"{tag_share.groups:,}",
-            f"{tag_share.share:.0%}",
-            *quota,
-            seen,
-        )
-    console.print(table)
+        sizes = (f"{tag_share.questions:,}", f"{tag_share.groups:,}", f"{tag_share.share:.0%}")
+        rows.append((tag_share.name, *sizes, *quota, seen))
+    heads = (t("tag"), t("questions"), t("groups"), t("share"), *([t("quota")] if quotas else []))
+    console.print(View((*heads, t("smallest difference shown")), tuple(rows)))
     for slice_ in found.slices:
         if slice_.off_quota:
             told = t(

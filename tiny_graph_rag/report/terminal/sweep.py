@@ -7,8 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.messages import t
-from tiny_graph_rag.report.terminal import Console, Table, escape
-from tiny_graph_rag.report.terminal.summary import interval, shown
+from tiny_graph_rag.report import tables
+from tiny_graph_rag.report.blocks import Cell, View
+from tiny_graph_rag.report.json.studies import setting_json
+from tiny_graph_rag.report.terminal import Console, escape, markup
+from tiny_graph_rag.shown import three
 from tiny_graph_rag.study.choosing import RULE, rule_values
 
 if TYPE_CHECKING:
@@ -38,7 +41,7 @@ MOSTLY_SEEDS = (
 )
 CURVES = 3  # systems whose curves stand side by side
 BAR = 10  # characters of a full bar
-_BAR_SPARE = 100  # the bar says what the figure next to it says
+BAR_SPARE = 100  # the bar says what the figure next to it says
 _EIGHTHS = "▁▂▃▄▅▆▇█"
 
 
@@ -84,7 +87,7 @@ def print_sweep(found: Sweep, console: Console) -> None:
             t(
                 "its {measure} on held-out questions: {mean}",
                 measure=found.plan.decide_by,
-                mean=interval(whole.held_out),
+                mean=markup(whole.held_out),
             )
         )
     elif whole.best is not None:
@@ -95,7 +98,7 @@ def print_sweep(found: Sweep, console: Console) -> None:
                 "best mean: {setting} with {measure} {mean} over {n} questions",
                 setting=escape(_named(found, best)),
                 measure=found.plan.decide_by,
-                mean=shown(mean.mean),
+                mean=three(mean.mean),
                 n=f"{mean.n:,}",
             )
         )
@@ -148,72 +151,42 @@ def _deciding_cutoff(found: Sweep) -> int:
     return cutoff if cutoff in found.plan.cutoffs else max(found.plan.cutoffs)
 
 
-def _settings(found: Sweep, rows: Sequence[Setting]) -> Table:
-    table = Table()
-    many = len(found.plan.variants) > 1
-    heads = ((t("system"), "left"),) if many else ()
-    for name, justify in (
-        *heads,
-        (t("hops"), "right"),
-        (str(found.plan.decide_by), "right"),
-        ("95 %", "left"),
-        ("", "left"),
-    ):
-        table.add_column(name, justify=justify, no_wrap=True, spare=0 if name else _BAR_SPARE)
-    measures = [other_row for other_row in rows[0].overall.measures if other_row != found.plan.decide_by]
-    for place, name in enumerate(map(str, measures), start=1):
-        table.add_column(name, justify="right", spare=place)
-    most = len(measures)
-    for name, spare in (
-        ("n", 0),
-        (t("reachable within h hops"), 0),
-        (t("all reachable"), 3),
-        (t("reached"), 1),
-        ("p95", 4),
-    ):
-        table.add_column(name, justify="right", spare=spare and most + spare)
-    table.add_column(t("seconds"), justify="right", spare=most + 5)
+def _settings(found: Sweep, rows: Sequence[Setting]) -> View:
+    """The table of reports, the deciding measure first with a bar behind it, and what each setting took."""
+    deciding = str(found.plan.decide_by)
+    measures = dict.fromkeys([deciding, *map(str, rows[0].overall.measures)])
+    view = tables.sweep([setting_json(row) for row in rows], list(measures))
     chosen = found.recommended[""].setting
     picked = found.settings[chosen] if chosen is not None else None
-    for row in rows:
-        mean = row.overall.measures[found.plan.decide_by]
-        bar = "" if math.isnan(mean.mean) else "█" * round(BAR * mean.mean)
-        is_picked = picked and (row.system, row.hops) == (picked.system, picked.hops)
-        table.add_row(
-            *([escape(row.system)] if many else []),
-            "–" if row.hops is None else f"{row.hops}{' ◀' if is_picked else '  '}",
-            shown(mean.mean),
-            f"{shown(mean.low)}–{shown(mean.high)}{'' if mean.reliable else '?'}",
-            bar,
-            *(interval(row.overall.measures[measure]) for measure in measures),
-            f"{mean.n:,}",
-            shown(row.overall.reach.oracle_recall),
-            shown(row.overall.reach.oracle_all),
-            _count(row.reached_mean),
-            _count(row.reached_p95),
-            f"{row.seconds:.2f}",
-            style="bold" if is_picked else "",
-        )
-    return table
+    one = len(found.plan.variants) == 1  # it needs no name
+    lines: list[tuple[Cell, ...]] = []
+    styles: dict[int, str] = {}
+    for place, (row, (system, hops, _, mean, *more)) in enumerate(zip(rows, view.rows, strict=True)):
+        is_picked = picked is not None and (row.system, row.hops) == (picked.system, picked.hops)
+        if is_picked:
+            styles[place] = "bold"
+        arrow = "" if row.hops is None else " ◀" if is_picked else "  "
+        decides = row.overall.measures[found.plan.decide_by]
+        bar = "" if math.isnan(decides.mean) else "█" * round(BAR * decides.mean)
+        line = (system, f"{hops}{arrow}", mean, bar, *more, f"{decides.n:,}", f"{row.seconds:.2f}")
+        lines.append(line[one:])
+    system_head, hops_head, _, _, *more_heads = view.head
+    heads = (system_head, hops_head, deciding, "", *more_heads, "n", t("seconds"))[one:]
+    bar_at, reach = 3 - one, 3 - one + len(measures)
+    spare = {bar_at: BAR_SPARE, **{place: place for place in range(bar_at + 1, reach)}}
+    spare |= {reach + 1: reach + 2, reach + 2: reach, reach + 3: reach + 3, len(heads) - 1: reach + 4}
+    words = (bar_at,) if one else (0, bar_at)
+    return View(heads, tuple(lines), words, spare=spare, whole=tuple(range(bar_at + 1)), styles=styles)
 
 
-def _tags(found: Sweep, rows: Sequence[Setting]) -> Table:
-    table, names = Table(), _drawn(found, rows)
-    for name in (
-        t("tag"),
-        "n",
-        *names,
-        t("reachable within h hops"),
-        t("recommended"),
-        t("why"),
-    ):
-        table.add_column(name, justify="right" if name == "n" else "left")
+def _tags(found: Sweep, rows: Sequence[Setting]) -> View:
+    names, lines = _drawn(found, rows), []
     tags = [tag for tag in found.recommended if tag]
     for tag in sorted(tags, key=lambda pair: (-rows[0].by_tag[pair].questions, pair)):
         curves = []
         for name in names:
             mine = [row.by_tag[tag].measures[found.plan.decide_by].mean for row in rows if row.system == name]
-            curves.append(f"{sparkline(mine)} {shown(mine[0])} … {shown(mine[-1])}")
+            curves.append(f"{sparkline(mine)} {three(mine[0])} … {three(mine[-1])}")
         reach = [row.by_tag[tag].reach.oracle_recall for row in rows if row.system == names[0]]
         n = rows[0].by_tag[tag].measures[found.plan.decide_by].n
         few = found.recommended[tag].setting is None
@@ -224,8 +197,9 @@ def _tags(found: Sweep, rows: Sequence[Setting]) -> Table:
             reason = t("too few questions; best mean: {setting}", setting=best)
         elif few:
             reason = t("too few questions")
-        table.add_row(escape(tag), f"{n:,}", *curves, sparkline(reach), _said(found, tag), escape(reason))
-    return table
+        lines.append((tag, f"{n:,}", *curves, sparkline(reach), _said(found, tag), reason))
+    heads = (t("tag"), "n", *names, t("reachable within h hops"), t("recommended"), t("why"))
+    return View(heads, tuple(lines), tuple(column for column in range(len(heads)) if column != 1))
 
 
 def _said(found: Sweep, tag: str) -> str:
@@ -244,10 +218,6 @@ def _named(found: Sweep, chosen: Setting) -> str:
 def sparkline(values: Sequence[float]) -> str:
     """One character a value in [0, 1]; · where undefined."""
     return "".join("·" if math.isnan(value) else _EIGHTHS[min(7, int(8 * max(value, 0)))] for value in values)
-
-
-def _count(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
 
 
 def _some(ids: Sequence[str]) -> str:

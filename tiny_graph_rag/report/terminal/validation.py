@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.messages import shown as in_words
 from tiny_graph_rag.messages import t
-from tiny_graph_rag.report.terminal import Console, Table, escape
-from tiny_graph_rag.report.terminal.summary import shown
+from tiny_graph_rag.report.blocks import View
+from tiny_graph_rag.report.terminal import Console, escape
+from tiny_graph_rag.shown import three
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.checks import Finding
@@ -29,11 +30,7 @@ def print_validation(
     console: Console,
 ) -> None:
     """broken: schema errors, lines that were left out."""
-    table = Table(show_header=False)
-    table.add_column(style="bold")
-    table.add_column(justify="right")
-    table.add_column()
-    for label, value, said in (
+    counts = (
         (
             t("questions"),
             f"{found.questions:,}",
@@ -49,11 +46,10 @@ def print_validation(
         (f"  {t('by an alias only')}", f"{found.by_alias:,}", ""),
         (f"  {t('ambiguous names')}", f"{found.ambiguous:,}", ""),
         (f"  {t('same entity twice')}", f"{found.shared:,}", t("two names of one entity count once")),
-        (t("recall ceiling"), shown(found.ceiling), t("the highest recall that is possible on this graph")),
+        (t("recall ceiling"), three(found.ceiling), t("the highest recall that is possible on this graph")),
         (t("name all references"), f"{found.names_all:,}", _share(found.names_all, found.questions)),
-    ):
-        table.add_row(label, value, said)
-    console.print(table)
+    )
+    console.print(View(("", "", ""), counts, (0, 2)))
     unmeasured = 0
     for tag, slice_ in hop_tags.items():
         spread = ", ".join(f"{hops}: {count:,}" for hops, count in slice_.measured.items()) or t("none")
