@@ -84,4 +84,4 @@ def test_what_would_be_destroyed_or_is_no_form_is_refused(town: Path, run_cli: C
     over = run_cli("retrieve", "eval.jsonl", "-g", "town-KG.json", "-o", "./eval.jsonl")
     assert (over.exit_code, "would destroy it" in over.stderr) == (2, True)
     odd = run_cli("retrieve", "eval.jsonl", "-g", "town-KG.json", "-o", "./run.xml")
-    assert (odd.exit_code, "-o" in odd.stderr) == (2, True)
+    assert (odd.exit_code, "run.xml: which form? Name it with --format" in odd.stderr) == (2, True)
