@@ -1,0 +1,99 @@
+"""Graphs, gold sets and runs are recognised, read and named by the same few functions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tiny_graph_rag.errors import DatasetError, GraphError, InputError, RunError, UsageError
+from tiny_graph_rag.files import endings_of, files_of_kind
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.gold import read_gold
+from tiny_graph_rag.formats.gold.exchange import lost
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.formats.runs import read_run
+from tiny_graph_rag.formats.writing import GOLD_WRITERS, GRAPH_WRITERS, RUN_WRITERS, form_of
+
+LONG = "x" * 200_000  # longer than the head that is looked at, and than csv's own limit on a field
+
+
+def test_the_head_of_a_long_first_line_is_the_whole_line_and_of_no_file_empty(tmp_path: Path) -> None:
+    path = tmp_path / "long.jsonl"
+    rows = [{"query": LONG, "reference_entities": ["Bob"]}, {"query": "Who?", "reference_entities": ["Cy"]}]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    assert Head.of(path).first == rows[0]
+    assert [example.query for example in read_gold(path)] == [LONG, "Who?"]
+    assert Head.of(tmp_path / "none").text == ""
+
+
+def test_a_cell_may_be_long_in_graphs_gold_sets_and_runs_alike(tmp_path: Path) -> None:
+    graph, gold, run = tmp_path / "g.csv", tmp_path / "q.csv", tmp_path / "r.csv"
+    graph.write_text(f"source,relation,target,description\nAnn,KNOWS,Bob,{LONG}\n")
+    gold.write_text(f"query,references\n{LONG},Bob\n")
+    run.write_text(f"query_id,doc_id,score,text\nQ1,d1,0.5,{LONG}\n")
+    assert list(read_graph(graph).relations.descriptions) == [LONG]
+    assert read_gold(gold)[0].query == LONG
+    assert read_run(run).rankings["Q1"][0].text == LONG
+
+
+@pytest.mark.parametrize(
+    ("read", "failure", "line"),
+    [
+        (read_gold, DatasetError, '{"id": "Q1", "query": "Who?", "reference_entities": ["Bob"]}'),
+        (read_run, RunError, '{"id": "Q1", "entities": ["Bob"]}'),
+        (read_graph, GraphError, '{"subject": "Ann", "predicate": "KNOWS", "object": "Bob"}'),
+    ],
+)
+def test_a_broken_line_is_named_and_only_the_last_may_be_cut_off(
+    read, failure: type[InputError], line: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_text(f"{line}\n{line[:-4]}\n{line}\n")
+    with pytest.raises(failure, match=r"lines\.jsonl:2:\d+: not JSON") as inside:
+        read(path)
+    assert "cut off" not in str(inside.value)
+    path.write_text(f"{line}\n{line[: line.rindex(':') + 1]}")
+    with pytest.raises(failure, match=r"lines\.jsonl:2:\d+: not JSON.*; the file seems cut off"):
+        read(path)
+
+
+def test_a_run_is_known_by_the_same_ids_as_a_gold_set(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    path.write_text('{"sample_id": 7, "entities": ["Bob"]}\n{"user_query": "Who?", "entities": ["Cy"]}\n')
+    assert list(read_run(path).rankings) == ["7", "Who?"]
+
+
+def test_what_the_shell_offers_is_what_the_formats_read(tmp_path: Path) -> None:
+    for name in ("a.net", "b.nt.gz", "c.kgtk", "d.md", "e.qrels", "f.run"):
+        (tmp_path / name).write_text("")
+    assert files_of_kind(tmp_path, "knowledge graph") == ["a.net", "b.nt.gz", "c.kgtk"]
+    assert files_of_kind(tmp_path, "gold set") == ["e.qrels"]
+    assert files_of_kind(tmp_path, "run") == ["f.run"]
+    assert endings_of("patch file") == ()
+
+
+@pytest.mark.parametrize(
+    ("registry", "name", "form"),
+    [
+        (GRAPH_WRITERS, "x-KG.json", "kg-json"),
+        (GRAPH_WRITERS, "x-node-link.json", "node-link"),
+        (GRAPH_WRITERS, "folder", "parquet"),
+        (GOLD_WRITERS, "x.QRELS", "trec"),
+        (RUN_WRITERS, "x.csv", "csv"),
+    ],
+)
+def test_the_end_of_a_name_chooses_the_form(registry, name: str, form: str) -> None:
+    assert form_of(registry, Path(name), None, "--format") == form
+    with pytest.raises(UsageError, match=r"x\.doc: which form"):
+        form_of(registry, Path("x.doc"), None, "--format")
+    with pytest.raises(UsageError, match="unknown form of --format 'docx'"):
+        form_of(registry, Path(name), "docx", "--format")
+
+
+def test_nobody_is_warned_of_grades_that_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "set.qrels"
+    path.write_text("q 0 a 3\nq 0 b 1\n")
+    told = {form: "grades above 2" in lost(list(read_gold(path)), path, form) for form in GOLD_WRITERS}
+    assert [form for form, lacks in told.items() if lacks] == ["contest"]
