@@ -1,13 +1,19 @@
-"""Evidence of HotpotQA judged as passages and as entities, on one run of one retriever.
+"""Evidence of HotpotQA and GraphRAG-Bench judged as passages and as entities, on one run of one retriever.
 
     uv run python benchmarks/evidence.py hotpotqa.json       # a list of questions in HotpotQA's own layout
     uv run python benchmarks/evidence.py hotpotqa.json --limit 200
+    uv run --extra rouge python benchmarks/evidence.py medical_questions.json --lightrag medical/
 
 The file is read where it lies: https://hotpotqa.github.io (CC BY-SA 4.0). Every paragraph of the contexts is
 an entity, called by its title; a relation leads to each title that its text names. The passages are sentences
 with the id `title#place`. `supporting_facts` are the gold: their titles as reference entities, their
 sentences as reference passages. The retriever is BM25 over all sentences; its entities are the titles in the
 order in which their first sentence was returned.
+
+GraphRAG-Bench (https://github.com/GraphRAG-Bench, MIT) has questions with `evidence`, statements in words of
+their own, and its authors' LightRAG index of the corpus: that is the graph; the sentences of its chunks are
+the passages. A statement is a reference passage (`--match rougeL`, F1 from 0.5 up); the graph's entities that
+the statements name are the reference entities, those that a sentence names are what it returns.
 
 Printed: both kinds side by side; the same from `score` on the run that was saved, which must be equal.
 """
@@ -24,9 +30,12 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from tiny_graph_rag import load_graph
 
 ROOT = Path(__file__).resolve().parents[1]
 CORPUS = "HOTPOTQA_SENTENCES"  # environment: the file that `retrieve` searches
@@ -40,11 +49,11 @@ def words(text: str) -> list[str]:
 
 
 class Bm25:
-    """Okapi's BM25 with k1 = 1.2, b = 0.75, over sentences with their title."""
+    """Okapi's BM25 with k1 = 1.2, b = 0.75."""
 
     def __init__(self, sentences: dict[str, str]) -> None:
         self.ids = list(sentences)
-        texts = [words(f"{id.rpartition('#')[0]} {text}") for id, text in sentences.items()]
+        texts = list(map(words, sentences.values()))
         mean = sum(map(len, texts)) / len(texts)
         self.postings: dict[str, list[tuple[int, float]]] = defaultdict(list)
         for row, text in enumerate(texts):
@@ -64,18 +73,23 @@ class Bm25:
 
 
 @cache
-def index() -> tuple[Bm25, dict[str, str]]:
-    sentences: dict[str, str] = json.loads(Path(os.environ[CORPUS]).read_text(encoding="utf-8"))
-    return Bm25(sentences), sentences
+def index() -> tuple[Bm25, dict[str, Any]]:
+    """The index, and of each sentence its `text` and the `entities` that it stands for."""
+    sentences: dict[str, Any] = json.loads(Path(os.environ[CORPUS]).read_text(encoding="utf-8"))
+    searched = {
+        id: " ".join([*row["entities"], row["text"]]) if row["titled"] else row["text"]
+        for id, row in sentences.items()
+    }
+    return Bm25(searched), sentences
 
 
 def retrieve(question: str) -> dict[str, Any]:
-    """What `--retriever benchmarks/evidence.py:retrieve` asks: sentences, and the titles that they are of."""
+    """What `--retriever benchmarks/evidence.py:retrieve` asks: sentences, and their entities."""
     bm25, sentences = index()
     found = bm25.find(question, RETURNED)
-    titles = dict.fromkeys(id.rpartition("#")[0] for id, _ in found)
-    passages = [{"id": id, "text": sentences[id], "score": score} for id, score in found]
-    return {"entities": list(titles), "passages": passages}
+    entities = dict.fromkeys(name for id, _ in found for name in sentences[id]["entities"])
+    passages = [{"id": id, "text": sentences[id]["text"], "score": score} for id, score in found]
+    return {"entities": list(entities), "passages": passages}
 
 
 def paragraphs(questions: list[dict[str, Any]]) -> dict[str, list[str]]:
@@ -117,6 +131,61 @@ def gold_of(questions: list[dict[str, Any]], held: dict[str, list[str]]) -> Iter
         }
 
 
+@dataclass(frozen=True)
+class Task:
+    """graph: KG JSON, or None where a file is one. sentences: by id, as `index` reads them."""
+
+    graph: dict[str, Any] | None
+    gold: list[dict[str, Any]]
+    sentences: dict[str, Any]
+    match: str = "auto"
+
+
+def hotpot(questions: list[dict[str, Any]]) -> Task:
+    held = paragraphs(questions)
+    sentences = {
+        f"{title}#{at}": {"text": text, "entities": [title], "titled": True}
+        for title, row in held.items()
+        for at, text in enumerate(row)
+    }
+    return Task(graph_of(held), list(gold_of(questions, held)), sentences)
+
+
+def graphrag_bench(questions: list[dict[str, Any]], folder: Path) -> Task:
+    names = {tuple(words(name)): name for name in load_graph(folder).entities.names if words(name)}
+
+    def named(text: str) -> list[str]:
+        """The longest names of entities in a text, in its order."""
+        parts, at = words(text), 0
+        found: dict[str, None] = {}
+        while at < len(parts):
+            ends = range(min(len(parts), at + 8), at, -1)
+            end = next((end for end in ends if tuple(parts[at:end]) in names), None)
+            if end is not None:
+                found[names[tuple(parts[at:end])]] = None
+            at = at + 1 if end is None else end
+        return list(found)
+
+    chunks = json.loads((folder / "kv_store_text_chunks.json").read_text(encoding="utf-8"))
+    sentences = {
+        f"{chunk}#{at}": {"text": text, "entities": named(text), "titled": False}
+        for chunk, row in chunks.items()
+        for at, text in enumerate(re.split(r"(?<=[.!?])\s+|\n+", row["content"]))
+        if len(words(text)) > 3
+    }
+    gold = [
+        {
+            "id": question["id"],
+            "query": question["question"],
+            "reference_entities": named(question["evidence"]),
+            "reference_texts": [part for part in question["evidence"].split("; ") if part.strip()],
+            "tags": [question["question_type"]],
+        }
+        for question in questions
+    ]
+    return Task(None, gold, sentences, "rougeL")
+
+
 def run(folder: Path, *command: str) -> dict[str, Any]:
     """One command of the program; its results file."""
     environment = {**os.environ, CORPUS: str(folder / "sentences.json")}
@@ -132,26 +201,26 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     options.add_argument("file", type=Path)
     options.add_argument("--limit", type=int)
+    options.add_argument("--lightrag", type=Path, help="index of GraphRAG-Bench's corpus")
     given = options.parse_args()
     questions = json.loads(given.file.read_text(encoding="utf-8"))[: given.limit]
-    held = paragraphs(questions)
+    task = graphrag_bench(questions, given.lightrag) if given.lightrag else hotpot(questions)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        sentences = {f"{title}#{at}": text for title, row in held.items() for at, text in enumerate(row)}
-        (folder / "sentences.json").write_text(json.dumps(sentences), encoding="utf-8")
-        graph = graph_of(held)
-        (folder / "hotpot-KG.json").write_text(json.dumps(graph), encoding="utf-8")
-        lines = "".join(json.dumps(row) + "\n" for row in gold_of(questions, held))
-        (folder / "hotpot-eval.jsonl").write_text(lines, encoding="utf-8")
-        files = ("-g", str(folder / "hotpot-KG.json"), "--measures", BOTH)
+        (folder / "sentences.json").write_text(json.dumps(task.sentences), encoding="utf-8")
+        graph = given.lightrag and given.lightrag.resolve()
+        if task.graph is not None:
+            graph = folder / "hotpot-KG.json"
+            graph.write_text(json.dumps(task.graph), encoding="utf-8")
+        gold = folder / "evidence-eval.jsonl"
+        gold.write_text("".join(json.dumps(row) + "\n" for row in task.gold), encoding="utf-8")
+        files = ("-g", str(graph), "--measures", BOTH, "--set", f"evaluation.match={task.match}")
         evaluated = run(
-            folder, "eval", "--dataset", str(folder / "hotpot-eval.jsonl"), *files, "--skip-generation",
+            folder, "eval", "--dataset", str(gold), *files, "--skip-generation",
             "--retriever", f"{Path(__file__).resolve()}:retrieve", "--save-run", str(folder / "run.jsonl"),
         )  # fmt: skip
-        gold = str(folder / "hotpot-eval.jsonl")
-        scored = run(folder, "score", "--run", str(folder / "run.jsonl"), "--gold", gold, *files)
-    print(f"{len(questions):,} questions, {len(held):,} paragraphs, {len(sentences):,} sentences, "
-          f"{len(graph['relationships']):,} relations\n")  # fmt: skip
+        scored = run(folder, "score", "--run", str(folder / "run.jsonl"), "--gold", str(gold), *files)
+    print(f"{len(questions):,} questions, {len(task.sentences):,} sentences\n")
     means = evaluated["summary"]["measures"]
     print("| measure | as entities | as passages |\n|---|---|---|")
     for measure in (measure for measure in means if ":" not in measure):

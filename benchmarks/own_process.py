@@ -18,7 +18,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tiny_graph_rag.retrieval.own import InProcess, Worker
+from tiny_graph_rag.retrieval.own import Worker
+from tiny_graph_rag.retrieval.own_calls import Calls, callable_of
 from tiny_graph_rag.retrieval.own_process import RetrieverProcess
 
 NAMES = [f"entity {number}" for number in range(10)]
@@ -64,7 +65,7 @@ def main() -> None:
         path = Path(folder) / "mine.py"
         path.write_text(CODE, encoding="utf-8")
         ways: list[tuple[str, Callable[[str], Worker]]] = [
-            ("in this process", lambda name: InProcess({"names": names, "passages": passages}[name], name)),
+            ("in this process", lambda name: Calls(callable_of(globals()[name], name))),
             ("in its own process", lambda name: RetrieverProcess(f"{path}:{name}")),
         ]
         print("| replies | where | start ms | one at a time, ms each | eight at a time | CPU ms each |")

@@ -32,9 +32,6 @@ async def opened() -> GraphRAG:
     return rag
 
 
-async def retrieve(question: str) -> dict[str, Any]:
-    found = await (await opened()).async_query(question, QueryParam(only_context=True))
-    return {
-        "entities": [(entity.name, float(score)) for entity, score in found.context.entities],
-        "context": [chunk.content for chunk, _ in found.context.chunks],
-    }
+async def retrieve(question: str) -> Any:
+    """Entities, relations and chunks with their scores, as fast-graphrag returns them."""
+    return await (await opened()).async_query(question, QueryParam(only_context=True))

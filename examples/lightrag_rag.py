@@ -41,7 +41,4 @@ async def retrieve(question: str) -> dict[str, Any]:
         raise RuntimeError(found["message"])
     data = found["data"]
     ends = (relation[end] for relation in data["relationships"] for end in ("src_id", "tgt_id"))
-    return {
-        "entities": [*(entity["entity_name"] for entity in data["entities"]), *ends],
-        "context": [chunk["content"] for chunk in data["chunks"]],
-    }
+    return {**data, "entities": [*data["entities"], *ends]}  # with its relations and chunks

@@ -10,6 +10,7 @@ The store is asked for the paths around every entity whose name stands in the qu
 import os
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from llama_index.core.graph_stores import EntityNode, SimplePropertyGraphStore
 
@@ -23,16 +24,16 @@ def store() -> SimplePropertyGraphStore:
     return SimplePropertyGraphStore.from_persist_path(str(folder / "property_graph_store.json"))
 
 
-def retrieve(question: str) -> list[str]:
+def retrieve(question: str) -> dict[str, Any]:
     asked = question.casefold()
     entities = [node for node in store().graph.nodes.values() if isinstance(node, EntityNode)]
     seeds = [node for node in entities if node.name.casefold() in asked]
     names = dict.fromkeys(node.name for node in seeds)
-    if not seeds:
-        return []
-    for depth in range(1, DEPTH + 1):  # the near ones first
-        for source, _, target in store().get_rel_map(seeds, depth=depth, limit=LIMIT):
-            for node in (source, target):
+    triples = []
+    for depth in range(1, DEPTH + 1) if seeds else ():  # the near ones first
+        for triple in store().get_rel_map(seeds, depth=depth, limit=LIMIT):
+            triples.append(triple)
+            for node in (triple[0], triple[2]):
                 if isinstance(node, EntityNode):
                     names.setdefault(node.name)
-    return list(names)
+    return {"entities": list(names), "relations": triples}

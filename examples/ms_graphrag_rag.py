@@ -35,9 +35,11 @@ async def retrieve(question: str) -> dict[str, Any]:
         response_type="One sentence",
         query=question,
     )
-    ends = context["relationships"][["source", "target"]] if len(context["relationships"]) else None
+    relations = context["relationships"]
+    ends = relations[["source", "target"]].to_numpy().ravel() if len(relations) else ()
     return {
-        "entities": [*context["entities"]["entity"], *([] if ends is None else ends.to_numpy().ravel())],
-        "context": list(context["sources"]["text"]) if "sources" in context else None,
+        "entities": [*context["entities"]["entity"], *ends],
+        "relations": relations,
+        "passages": context.get("sources"),
         "answer": str(answer),
     }

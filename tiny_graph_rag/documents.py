@@ -58,7 +58,7 @@ def parse_json(text: str, *, twice: list[str] | None = None, halves: bool = Fals
             if twice is None:
                 key = repr(again[0][:60])
                 raise NotJsonError(
-                    said("the key {key} stands twice in one object; keep one of them", key=key)
+                    said("the key {key} is given twice in one object; keep one of them", key=key)
                 )
             twice.extend(again)
         return found
@@ -78,10 +78,12 @@ def parse_json(text: str, *, twice: list[str] | None = None, halves: bool = Fals
     except UnicodeEncodeError as error:
         half = f"\\u{ord(str(error.object)[error.start]):04x}"
         raise NotJsonError(
-            said("holds half a character ({half}); the text was cut in the middle of a sign", half=half)
+            said(
+                "contains half a character ({half}); the text was cut in the middle of a character", half=half
+            )
         ) from None
     except ValueError:  # Python refuses to read integers of thousands of digits
-        raise NotJsonError(said("holds a number of too many digits")) from None
+        raise NotJsonError(said("contains a number with too many digits")) from None
     return value
 
 
@@ -157,7 +159,7 @@ def _check_events(yaml: Any, text: str, loader: Any, name: str, failure: type[Ti
                 if event.value in keys:
                     raise failure(
                         said(
-                            "{place}: the key {value} stands twice; keep one of them",
+                            "{place}: the key {value} is given twice; keep one of them",
                             place=place,
                             value=repr(event.value[:60]),
                         )
@@ -179,7 +181,7 @@ def _check_events(yaml: Any, text: str, loader: Any, name: str, failure: type[Ti
             if len(open_) > MOST_YAML_DEPTH:
                 raise failure(
                     said(
-                        "{place}: nested more than {most_yaml_depth} deep",
+                        "{place}: nested more than {most_yaml_depth} levels deep",
                         place=place,
                         most_yaml_depth=MOST_YAML_DEPTH,
                     )

@@ -171,7 +171,8 @@ def amount(number: int, one: str, many: str = "") -> Said:
 
 
 def json_kind(value: object) -> Said:
-    """What came, in JSON's words, for the message that says what was wanted instead."""
+    """What came, in JSON's words, for the message that says what was wanted instead; Python's own objects
+    by the name of their type."""
     if value is None:
         return said("null")
     if isinstance(value, bool):
@@ -179,8 +180,12 @@ def json_kind(value: object) -> Said:
     if isinstance(value, str):
         return said("the string {value}", value=repr(value[:40]))
     if isinstance(value, int | float):
-        return said("the number {value}", value=value)
-    if isinstance(value, list):
+        # Python refuses to write an integer of more than 4,300 digits.
+        is_short = isinstance(value, float) or abs(value) < 10**300
+        return said("the number {value}", value=value if is_short else "1e300 or more")
+    if isinstance(value, list | tuple):
         strings = all(isinstance(item, str) for item in value)
         return said("a list") if strings else said("a list with other things in it")
-    return said("an object")
+    if isinstance(value, dict):
+        return said("an object")
+    return said("a value of the type {type}", type=type(value).__name__)

@@ -41,7 +41,7 @@ class JournalFile:
         try:
             if not stat.S_ISREG(os.fstat(self.descriptor).st_mode):
                 raise InputError(
-                    said("{path}: not a journal but a pipe or a device. Move it away", path=path)
+                    said("{path}: not a journal but a pipe or a device. Remove or rename it", path=path)
                 )
             if not lock_file(self.descriptor):
                 raise UsageError(said("{path}: {busy}", path=path, busy=busy))

@@ -47,9 +47,9 @@ class Outputs:
             return path
         self._check(path, is_own)
         if any(_is_same(path, other) for other in self._claimed):
-            raise UsageError(said("{path}: two outputs would go to this one file; rename one", path=path))
+            raise UsageError(said("{path}: two outputs would be written to this file; rename one", path=path))
         if not replaces and path.exists():
-            raise UsageError(said("{path} is there already; choose another name with -o", path=path))
+            raise UsageError(said("{path} already exists; choose another name with -o", path=path))
         self._claimed[path] = is_own
         return path
 

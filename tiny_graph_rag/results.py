@@ -330,7 +330,7 @@ class Results(_Head, kw_only=True):
     kind: Literal["eval", "score"]
     graph: File | None = None
     dataset: Dataset
-    config: dict[str, Any]
+    config: dict[str, dict[str, Any]]
     summary: Summary
     results: list[Question]
     entities: dict[str, Entity]

@@ -130,7 +130,7 @@ def test_embeddings_are_in_the_dry_run_and_need_a_price_under_a_cap(ask) -> None
         done, _ = ask(server, "--dry-run")
         assert "judging by embeddings: 3 calls" in done.stdout
         done, _ = ask(server, "--max-cost", "1", "--accuracy-model", "unheard-of", exit_code=2)
-        assert "--max-cost needs a price and 'unheard-of' has none" in done.stderr
+        assert "--max-cost needs a price, and the price of 'unheard-of' is unknown" in done.stderr
         assert server.requests == []
 
 

@@ -77,7 +77,7 @@ def test_a_prompt_of_ones_own_needs_both_places(own_folder: Path) -> None:
     (own_folder / "mine.txt").write_text('Facts: {graph}\nQ: {question}\nJSON like {"a": 1}')
     assert Template.read("mine.txt").fill("G", "Q")[0].content.endswith('Q: Q\nJSON like {"a": 1}')
     (own_folder / "bad.txt").write_text("Only {question}")
-    with pytest.raises(UsageError, match=r"bad\.txt: a prompt needs \{graph\}"):
+    with pytest.raises(UsageError, match=r"bad\.txt: the prompt needs \{graph\}"):
         Template.read("bad.txt")
 
 

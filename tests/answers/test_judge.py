@@ -236,5 +236,5 @@ def test_a_preference_is_won_tied_or_lost() -> None:
         assert JUDGES["preference"].value({"reason": "", "winner": winner}) == {"preference": worth}
     with pytest.raises(ValueError, match="wanted A, B or tie"):
         JUDGES["preference"].read('{"reason": "", "winner": "C"}')
-    with pytest.raises(ValueError, match="not of the form"):
+    with pytest.raises(ValueError, match="does not have the requested form"):
         JUDGES["preference"].read('{"reason": "", "winner": ["B"]}')

@@ -115,12 +115,12 @@ def test_without_key_and_address_answers_are_explained_and_nothing_fails(story: 
     ("flags", "expected"),
     [
         (["--generate"], "--generate needs an API: set OPENAI_API_KEY"),
-        (["--generate", "--skip-generation"], "exclude each other"),
-        (["--dry-run", "--skip-generation"], "exclude each other"),
+        (["--generate", "--skip-generation"], "can't be used together"),
+        (["--dry-run", "--skip-generation"], "can't be used together"),
         (["--dry-run", "--prompt", "missing.txt"], "missing.txt: can't be read"),
         (
             ["--dry-run", "--max-cost", "1", "--model", "unheard-of"],
-            "--max-cost needs a price and 'unheard-of' has none",
+            "--max-cost needs a price, and the price of 'unheard-of' is unknown",
         ),
         (["--dry-run", "--fail-on-error", "2"], "--fail-on-error must be from 0 to 1"),
     ],
@@ -136,7 +136,10 @@ def test_a_wrong_price_says_where(story: Path, run_cli) -> None:
     (story / "config.yaml").write_text("openai: {prices: {gpt-4.1-mini: {input: free, output: 1}}}\n")
     done = run_cli("eval", "--dataset", "story-eval.jsonl", "--dry-run")
     assert done.exit_code == 2
-    assert "openai.prices.gpt-4.1-mini.input must be a number from 0 up, got the string 'free'" in done.stderr
+    assert (
+        "openai.prices.gpt-4.1-mini.input must be a number of at least 0, got the string 'free'"
+        in done.stderr
+    )
 
 
 def test_an_unknown_price_is_unknown_and_says_how_to_set_it(ask) -> None:

@@ -12,10 +12,10 @@ from tests.conftest import write_gold
 
 RETRIEVING = [
     ("--retriever nope", "unknown retriever 'nope'"),
-    ("--retriever run:", "wants run:FILE"),
+    ("--retriever run:", "needs an argument: run:FILE"),
     ("--retriever run:nope.trec", "nope.trec"),
     ("--retriever nope.py:answer", "no such file"),
-    ("--retriever bfs:3", "takes nothing after a colon"),
+    ("--retriever bfs:3", "takes no argument after a colon"),
     ("--linker nope", "unknown linker 'nope'"),
     ("--direction up", "--direction must be both, out or in, got 'up'"),
     ("--relation-similarity nope", "--relation-similarity must be words or embeddings, got 'nope'"),

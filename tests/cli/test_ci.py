@@ -100,7 +100,7 @@ def test_a_summary_that_can_not_be_written_stops_nothing(tale, run_cli, own_fold
 
 
 def test_times_of_an_external_run_are_gates_too(run_cli, own_folder) -> None:
-    """Latencies .1, .2 and .3 s: the mean is .2, so 5 questions a second."""
+    """Latencies .1, .2 and .3 s: the mean is .2, so 5 questions per second."""
     (own_folder / "qrels.txt").write_text("".join(f"q{n} 0 d 1\n" for n in (1, 2, 3)))
     rows = [{"id": f"q{n}", "retrieved": ["d"], "latency_seconds": n / 10} for n in (1, 2, 3)]
     (own_folder / "run.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import write_gold, write_kg
+from tiny_graph_rag.gold.examples import likely_groups
 
 ENTITIES = ["Anna", "Ben", "Clara", "Dover"]
 RELATIONS = [("Anna", "MARRIED_TO", "Ben"), ("Ben", "LIVES_IN", "Dover")]
@@ -143,7 +144,7 @@ def test_selections_are_recorded_in_the_results(files: Path, run_cli) -> None:
         (["--dataset", "story-eval.jsonl", "--tags", "easi"], "did you mean 'easy'"),
         (["--dataset", "story-eval.jsonl", "--linker", "nams"], "did you mean 'names'"),
         (["--dataset", "story-eval.jsonl", "--retriever", "dfs"], "did you mean 'bfs'"),
-        (["--dataset", "story-eval.jsonl", "--config", "no.yaml"], "no such configuration file"),
+        (["--dataset", "story-eval.jsonl", "--config", "no.yaml"], "this settings file doesn't exist"),
     ],
 )
 def test_wrong_input_is_one_line_exit_2_and_nothing_written(
@@ -243,7 +244,7 @@ def test_the_speed_of_a_run_can_be_a_gate(files, run_cli) -> None:
     assert run_cli(*options, "--fail-under", "latency.p95<100,throughput>0.001").exit_code == 0
     done = run_cli(*options, "--fail-under", "latency.p95<0")
     assert done.exit_code == 1
-    assert "gate latency.p95<0: seconds a question" in done.stderr
+    assert "gate latency.p95<0: seconds per question" in done.stderr
     # Nothing timed is no speed, and no gate passes on it.
     done = run_cli(*options, "--latency-sample", "0", "--fail-under", "latency.p95<100")
     assert "undefined, FAILED" in done.stderr
@@ -286,3 +287,12 @@ def test_groups_are_offered_where_questions_look_like_variants(files, run_cli) -
     assert found["results"][4]["group"] == "g1"
     # No hit in six: Wilson's upper end is z² / (6 + z²), not that of eighteen.
     assert found["summary"]["measures"]["recall@5"]["high"] == pytest.approx(0.3903, abs=1e-4)
+
+
+def test_numbered_questions_with_the_same_answer_are_no_variants() -> None:
+    numbered = [
+        (f"가-{n}", [answer])
+        for n, answer in enumerate(["A", "B", "C", "A", "D", "E", "B", "F", "D", "C"], start=1)
+    ]
+    assert likely_groups(numbered) == 0
+    assert likely_groups([(f"q{n // 2}-{'ab'[n % 2]}", [f"E{n // 2}"]) for n in range(10)]) == 5

@@ -163,9 +163,9 @@ def test_only_what_was_confirmed_changes_a_question(town: Path, run_cli) -> None
         ),
         (
             "settings: [{values: {base_url: 'http://x'}, status: confirmed}]",
-            "base_url: 'http://x' can't stand",
+            "base_url: 'http://x' isn't allowed",
         ),
-        ("settings: [{values: {hops: many}, status: confirmed}]", "hops: 'many' can't stand in a patch"),
+        ("settings: [{values: {hops: many}, status: confirmed}]", "hops: 'many' isn't allowed in a patch"),
         ("aliases: !!python/object:os.system {}", "p.yaml:3:10: not YAML"),
     ],
 )

@@ -85,8 +85,8 @@ YAML = {
         ),
         "more than 20 aliases",
     ),
-    "twice": ("openai: {model: a}\nopenai: {model: b}\n", "'openai' stands twice"),
-    "twice inside": ("openai: {model: a, model: b}\n", "'model' stands twice"),
+    "twice": ("openai: {model: a}\nopenai: {model: b}\n", "'openai' is given twice"),
+    "twice inside": ("openai: {model: a, model: b}\n", "'model' is given twice"),
     "month 13": ("evaluation: {seed: 2026-13-45}\n", "a value can't be read"),
     "infinite": ("openai: {timeout: .inf}\n", "must be"),
     "no number": ("openai: {timeout: .nan}\n", "must be"),
@@ -203,7 +203,7 @@ def test_a_setting_holds_no_nul(setting: str, own_folder: Path, run_cli) -> None
     (own_folder / "c.yaml").write_text(setting)
     done = run_cli("eval", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", "--config", "c.yaml")
     assert done.exit_code == 2, done.output
-    assert "holds the character NUL" in done.stderr
+    assert "contains the character NUL" in done.stderr
 
 
 @pytest.mark.parametrize("value", ["[", '"', "\x1f", "&a [*a]", "!!python/object:x {}"])

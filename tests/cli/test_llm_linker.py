@@ -228,7 +228,7 @@ def test_perturbed_questions_are_not_paid_for(ask) -> None:
     with ChatServer(clever) as server:
         done, _ = ask(server, "--perturb", "lower", exit_code=2)
         assert server.requests == []
-    assert "--perturb would pay for every question once more" in done.stderr
+    assert "--perturb would pay for every question again" in done.stderr
 
 
 def test_a_dry_run_tells_what_linking_costs_and_calls_nothing(ask) -> None:
@@ -245,7 +245,7 @@ def test_query_and_sweep_ask_the_model_and_each_question_once(ask, run_cli, stor
         assert len(server.requests) == 3
         done = run_cli("query", "Is CLARA known?", "--linker", "llm", "--skip-generation")
         assert done.exit_code == 0
-        assert "'CLARA' at 3–8 → Clara (by name: folded, weight 1)" in done.stdout
+        assert "'CLARA' characters 3–8 → Clara (by name: folded, weight 1)" in done.stdout
         assert len(server.requests) == 4
     with ChatServer(lambda request: answer("")) as server:
         ask(server, "--limit", "2", "--config", str(other_model(story)), command="sweep", exit_code=3)

@@ -189,10 +189,10 @@ def test_an_error_stands_below_what_was_said_before_it(tale: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "wanted"),
     [
-        ("h.csv", "question,references\n", "a question a row below the header"),
-        ("l.json", "[]", "a question in the list"),
-        ("r.json", '{"results":\n []}', "a question in the list"),
-        ("n.jsonl", "\n", "one JSON object a line"),
+        ("h.csv", "question,references\n", "one question per row below the header"),
+        ("l.json", "[]", "at least one question in the list"),
+        ("r.json", '{"results":\n []}', "at least one question in the list"),
+        ("n.jsonl", "\n", "one JSON object per line"),
     ],
 )
 def test_an_empty_gold_set_is_told_to_be_empty(

@@ -285,7 +285,7 @@ def test_a_derived_name_replaces_no_gold_set_that_somebody_made(
         (folder / name).write_text(mine, encoding="utf-8")
         done = run_cli(*call.split())
         assert (done.exit_code, (folder / name).read_text(encoding="utf-8")) == (2, mine), done.output
-        assert f"{name} is there already" in done.stderr
+        assert f"{name} already exists" in done.stderr
 
 
 @pytest.mark.slow
@@ -350,4 +350,4 @@ def test_a_journal_is_no_place_for_another_output(folder: Path, run_cli: Callabl
     if done.exit_code == 0:  # the journal is called otherwise
         done = run_cli(*call.split(), "--save-run", f"./r{JOURNAL_ENDING}", "--save-run-format", "jsonl")
     assert done.exit_code == 2, done.output
-    assert "two outputs would go to this one file" in done.stderr
+    assert "two outputs would be written to this file" in done.stderr

@@ -149,7 +149,7 @@ def test_no_command_writes_over_what_it_reads(files: Path, run_cli, arguments: t
     before = {path: path.read_bytes() for path in files.rglob("*.json*")}
     done = run_cli(*arguments)
     assert done.exit_code == 2, done.output
-    assert "this command reads that file" in done.stderr or "would go to this one file" in done.stderr
+    assert "this command reads that file" in done.stderr or "would be written to this file" in done.stderr
     assert {path: path.read_bytes() for path in files.rglob("*.json*")} == before
 
 

@@ -314,4 +314,4 @@ def test_asked_again_it_is_told_where_the_order_changes(folder: Path) -> None:
 
 def test_chunks_returned_as_names_are_told_to_be_passages(folder: Path) -> None:
     write(folder, "def retrieve(q):\n    return ['Ann moved to Dover in spring.', 'Calais lies opposite.']")
-    assert "Return them as 'passages'" in run("my_rag.py:retrieve").stdout
+    assert "return them as 'passages'" in run("my_rag.py:retrieve").stdout

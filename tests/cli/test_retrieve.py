@@ -48,6 +48,7 @@ def test_a_submission_keeps_ids_as_they_are_and_scores_as_the_contest_scores(
     )
     assert done.exit_code == 0, done.output
     assert "1 question retrieved nothing: 9" in done.stdout
+    assert "run has no line" not in done.output
     rows = [json.loads(line) for line in (town / "sub.csv").read_text().splitlines()]
     assert [row["eval_id"] for row in rows] == [78, 9, "x"]
     assert rows[1]["topk"] == []
@@ -84,4 +85,17 @@ def test_what_would_be_destroyed_or_is_no_form_is_refused(town: Path, run_cli: C
     over = run_cli("retrieve", "eval.jsonl", "-g", "town-KG.json", "-o", "./eval.jsonl")
     assert (over.exit_code, "would destroy it" in over.stderr) == (2, True)
     odd = run_cli("retrieve", "eval.jsonl", "-g", "town-KG.json", "-o", "./run.xml")
-    assert (odd.exit_code, "run.xml: which form? Name it with --format" in odd.stderr) == (2, True)
+    assert (odd.exit_code, "--format" in odd.stderr) == (2, True)
+
+
+def test_a_form_without_empty_lists_says_what_becomes_of_them(run_cli, town: Path) -> None:
+    """A question that rightly gets nothing looks, in a TREC file, like one that was left out."""
+    rows = [{"query": "Ben?", "reference_entities": ["Ben"]}, {"query": "Xyzzy?", "reference_entities": []}]
+    (town / "gold.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    for command in (
+        ["retrieve", "gold.jsonl", "-o", "./a.trec"],
+        ["eval", "--dataset", "gold.jsonl", "--skip-generation", "--save-run", "./b.csv"],
+    ):
+        done = run_cli(*command, "-g", "town-KG.json")
+        assert done.exit_code == 0, done.output
+        assert "run has no line for a question that retrieved nothing" in done.output

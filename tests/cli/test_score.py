@@ -304,9 +304,9 @@ def test_a_saved_run_is_ordered_alike_by_trec_eval(own_folder: Path, run_cli) ->
             "1 of 2 entities have a score",
         ),
         ('{"id": "q1", "entities": []}\n{"id": "q2", "ent', "run:2:14: not JSON"),
-        ('{"id": "q1", "entities": []}\n{"id": "q1", "entities": []}\n', "stands in the file twice"),
+        ('{"id": "q1", "entities": []}\n{"id": "q1", "entities": []}\n', "is in the file twice"),
         ("query_id,doc_id,score\nq1,d1\n", "run:2: wanted 3 fields"),
-        ("what is this", "no known run format"),
+        ("what is this", "unknown run format"),
         ('{"query": "q", "reference_entities": []}\n', "run:1: this looks like a gold set, not like a run"),
         ("PAR1 and no more", "run: can't be read as Parquet"),
         ("", "run: the run is empty"),
@@ -328,7 +328,7 @@ def test_a_bad_run_is_said_in_words(own_folder: Path, run_cli, text: str, expect
         ("q1 0 d1 1\n", ["--split", "test"], "gold: only tables (CSV, TSV, Parquet) have splits"),
         ("query_id,doc_id\nq1,d1\n", ["--split", "test"], "gold has no column 'split'"),
         ('{"id": "q1", "entities": ["d1"]}\n', [], "gold:1: this looks like a run, not like a gold set"),
-        ('[{"query": "who?"}]', [], "gold: 1 question, and none says which entities to find"),
+        ('[{"query": "who?"}]', [], "gold: 1 question without 'reference_entities'"),
         ("", [], "gold: the file is empty"),
         ("PAR1 and no more", [], "gold: can't be read as Parquet"),
     ],
@@ -511,7 +511,7 @@ def test_an_ambiguous_name_of_a_run_is_counted_and_may_mean_any_of_its_entities(
             assert means(json.loads(Path("out.json").read_text("utf-8")))["mrr"] == mrr, (retriever, how)
     refused = run_cli("score", "--run", "run.jsonl", "--gold", "gold.jsonl", "--ambiguous", "any")
     assert refused.exit_code == 2
-    assert "name the graph with -g" in refused.stderr
+    assert "add -g" in refused.stderr
 
 
 def test_several_runs_give_one_set_of_results_a_comparison_and_one_page(run_cli, own_folder: Path) -> None:

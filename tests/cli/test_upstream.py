@@ -73,7 +73,10 @@ def test_its_settings_are_taken_and_what_makes_graphs_is_named(town: Path, run_c
     (town / "config.yaml").write_text(SETTINGS, encoding="utf-8")
     done = run_cli("eval", "--dataset", "town-eval.jsonl", "--skip-generation")
     assert done.exit_code == 0, done.output
-    assert "warning: config.yaml: chunking, storage.hardset_dir is upstream tiny-graph-RAG's" in done.stderr
+    assert (
+        "warning: config.yaml: ignored settings of upstream tiny-graph-RAG: chunking, storage.hardset_dir"
+        in done.stderr
+    )
     found = json.loads((town / "data/results/town-eval-results.json").read_text("utf-8"))
     assert (found["config"]["openai"]["model"], found["config"]["openai"]["max_tokens"]) == (
         "gpt-4o-mini",
@@ -191,4 +194,4 @@ def test_its_results_files_are_read_by_compare_report_and_history(own_folder: Pa
 def test_its_other_commands_are_answered_with_what_to_use(run_cli) -> None:
     done = run_cli("process", "novel.txt")
     assert done.exit_code == 2
-    assert "process is a command of upstream tiny-graph-RAG; here: graphs are made by" in done.stderr
+    assert "process is a command of upstream tiny-graph-RAG; here: make the graph with" in done.stderr

@@ -30,7 +30,8 @@ from tiny_graph_rag.library import load_questions
 from tiny_graph_rag.measures import Judged, Measure, means, weights
 from tiny_graph_rag.measures.base import measure as registration
 from tiny_graph_rag.retrieval.base import Task
-from tiny_graph_rag.retrieval.own import Asking, InProcess, OwnRetriever
+from tiny_graph_rag.retrieval.own import Asking, OwnRetriever
+from tiny_graph_rag.retrieval.own_calls import Calls, callable_of
 from tiny_graph_rag.retrieval.own_replies import reply_of
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.scoring.frames import judged_dicts
@@ -209,7 +210,7 @@ def test_a_retriever_that_raises_never_improves_a_mean(failing: str) -> None:
     def found(function: Callable[[str], list[str]]) -> tuple[Means, int, int]:
         def made(knowledge, config, examples=None, judgments=None) -> OwnRetriever:
             task = Task(knowledge, config, "f", examples, judgments)
-            return OwnRetriever(task, Asking(), lambda: InProcess(function, "f"))
+            return OwnRetriever(task, Asking(), lambda: Calls(callable_of(function, "f")))
 
         overall = evaluate(
             people(), load_questions(GOLD), Config(), EVERY, retriever_for=made

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +12,7 @@ from tiny_graph_rag.fixing.applying import apply, frozen, patched
 from tiny_graph_rag.fixing.patch import (
     CONFIRMED,
     DRAFT,
+    REJECTED,
     Alias,
     Fingerprint,
     Merge,
@@ -171,7 +174,7 @@ def test_a_rejected_entry_may_be_stale() -> None:
 
 
 def test_an_id_in_use_is_not_restored() -> None:
-    with pytest.raises(PatchError, match="uses the id '2' already"):
+    with pytest.raises(PatchError, match="the id '2' is already used"):
         apply(town(), patch(restore=Restore(entities=(RestoredEntity(id="2", name="Lee"),))))
 
 
@@ -231,3 +234,27 @@ def test_a_lost_reference_is_found_again_in_what_was_restored_or_renamed_back() 
     )
     graph, examples = patched(town(), asked("Lee", "kim su", "Park"), fixes)
     assert meant(examples, graph) == [("9",), ("4",), ()]
+
+
+def restored(weight: float) -> Restore:
+    return Restore(relations=(RestoredRelation(source_id="1", type="x", target_id="2", weight=weight),))
+
+
+@pytest.mark.parametrize(
+    ("entries", "wrong"),
+    [
+        ({"aliases": (Alias(entity_id="1", alias=" "),)}, "aliases[0]: alias can't be ' '"),
+        (
+            {"restore": Restore(entities=(RestoredEntity(id="9", name=""),))},
+            "restore.entities[0]: name can't be ''",
+        ),
+        ({"restore": restored(math.nan)}, "restore.relations[0]: weight can't be nan"),
+        ({"restore": restored(-1)}, "restore.relations[0]: weight can't be -1"),
+    ],
+)
+def test_names_and_weights_that_no_graph_holds_are_refused(entries: dict[str, Any], wrong: str) -> None:
+    given = patch(**entries)
+    with pytest.raises(PatchError) as refused:
+        apply(town(), given)
+    assert wrong in str(refused.value)
+    apply(town(), given.decided({place: REJECTED for place, _ in given.entries()}))

@@ -37,8 +37,8 @@ def test_graphs_of_two_writers_in_one_folder_are_not_chosen_between(own_folder: 
     shutil.copytree(GRAPHS / "lightrag", own_folder / "rag_storage")
     shutil.copytree(GRAPHS / "ms-graphrag-3", own_folder / "output")
     assert refusal(own_folder).endswith(
-        "which graph? The folder holds 2 of MS GraphRAG and LightRAG: "
-        "output/entities.parquet, rag_storage/graph_chunk_entity_relation.graphml"
+        "the graph isn't clear: the folder has 2 of MS GraphRAG and LightRAG: output/entities.parquet, "
+        "rag_storage/graph_chunk_entity_relation.graphml. Give one with -g"
     )
 
 
@@ -51,7 +51,7 @@ def test_an_export_beside_lightrags_own_graph_is_left_alone(own_folder: Path) ->
 def test_the_folder_above_is_told_where_its_graphs_lie(own_folder: Path) -> None:
     shutil.copytree(GRAPHS / "ms-graphrag-3", own_folder / "work" / "project" / "output")
     found = own_folder / "work" / "project"
-    assert refusal(own_folder).endswith(f"no graph in this folder itself, but in {found}: name it with -g")
+    assert refusal(own_folder).endswith(f"no graph in this folder, but in {found}: give that one with -g")
 
 
 @pytest.mark.parametrize(
@@ -77,6 +77,6 @@ def test_what_lies_beside_a_graph_is_told_apart_from_it(
 
 
 def test_an_empty_folder_and_one_of_other_things(own_folder: Path) -> None:
-    assert "no graph of a known writer in this folder; it holds nothing" in refusal(own_folder)
+    assert "no graph in a supported format in this folder; it contains nothing" in refusal(own_folder)
     (own_folder / "notes.md").write_text("nothing", encoding="utf-8")
-    assert "it holds notes.md. Name the graph's file itself with -g" in refusal(own_folder)
+    assert "it contains notes.md. Give the graph file with -g" in refusal(own_folder)

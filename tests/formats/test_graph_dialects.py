@@ -157,3 +157,12 @@ def test_an_enormous_attribute_is_refused(own_folder: Path, root: str) -> None:
     (own_folder / f"x.{root}").write_text(text, encoding="utf-8")
     with pytest.raises(GraphError, match="a value of more than"):
         read_graph(own_folder / f"x.{root}")
+
+
+@pytest.mark.parametrize("encoding", ["UTF-Z", "cp949", "idna"])
+@pytest.mark.parametrize("root", ["graphml", "gexf"])
+def test_an_encoding_that_xml_readers_lack_is_told(own_folder: Path, encoding: str, root: str) -> None:
+    text = f'<?xml version="1.0" encoding="{encoding}"?>' + GRAPHML.format("a").replace("graphml", root)
+    (own_folder / f"x.{root}").write_text(text, encoding="utf-8")
+    with pytest.raises(GraphError, match="save it as UTF-8"):
+        read_graph(own_folder / f"x.{root}")

@@ -180,5 +180,5 @@ def test_rdf_in_xml_with_a_document_type_is_refused(own_folder: Path) -> None:
     pytest.importorskip("pyoxigraph")
     bomb = '<!DOCTYPE rdf:RDF [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>'
     (own_folder / "x.owl").write_text(RDF_XML.replace("?>\n", f"?>\n{bomb}\n", 1), encoding="utf-8")
-    with pytest.raises(GraphError, match="entity bomb"):
+    with pytest.raises(GraphError, match="document type declaration"):
         read_graph(own_folder / "x.owl")

@@ -33,8 +33,8 @@ def test_empty_lines_and_line_ends_of_windows_are_no_questions(tmp_path: Path) -
     ("line", "expected"),
     [
         ("{", "a-eval.jsonl:1:2: not JSON"),
-        ("[]", "the gold set is empty; wanted a question in the list"),
-        ('{"query": "Who?"}', "'reference_entities' is missing"),
+        ("[]", "the gold set is empty; wanted at least one question in the list"),
+        ('{"query": "Who?"}', "1 question without 'reference_entities'"),
         (
             '{"query": "Who?", "reference_entities": "점순"}',
             "'reference_entities' must be a list of strings, got the string '점순'. "
@@ -59,7 +59,7 @@ def test_empty_lines_and_line_ends_of_windows_are_no_questions(tmp_path: Path) -
         ("\n\n", "the gold set is empty"),
         (
             '{"query": "Who is \\ud83d?", "reference_entities": []}',
-            r"a-eval.jsonl:1: holds half a character (\ud83d)",
+            r"a-eval.jsonl:1: contains half a character (\ud83d)",
         ),
         ('{"query": "Who?", "reference_entities": [], "n": ' + "9" * 5000 + "}", "too many digits"),
     ],

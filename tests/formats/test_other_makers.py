@@ -329,7 +329,7 @@ def test_a_set_without_references_is_refused_where_it_would_be_judged_by(
     (own_folder / "qa.json").write_text('[{"question": "Whom does Ann know?", "answer": "Bob"}]')
     done = run_cli("eval", "--dataset", "qa.json", "-g", "a-KG.json", "--skip-generation")
     assert done.exit_code == 2
-    assert "qa.json: 1 question, and none says which entities to find" in done.stderr
+    assert "qa.json: 1 question without 'reference_entities'" in done.stderr
     assert "`dataset from`" in done.stderr
     found = run_cli("dataset", "stats", "qa.json")
     assert found.exit_code == 0, found.output
@@ -342,7 +342,7 @@ def test_quoted_names_with_commas_are_answered_with_the_sign_that_parts_names(tm
         read_gold(path)
     path = tmp_path / "b.jsonl"
     path.write_text('{"query": "Who?", "reference_entities": "Ann, Bob"}\n')
-    with pytest.raises(DatasetError, match=r'several names stand in a list: \["Ann", "Bob"\]'):
+    with pytest.raises(DatasetError, match=r'write several names as a list: \["Ann", "Bob"\]'):
         read_gold(path)
 
 

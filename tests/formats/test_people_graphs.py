@@ -59,7 +59,7 @@ def test_two_tables_that_are_named(own_folder: Path) -> None:
 
 def test_entities_alone_and_a_name_with_both_words(own_folder: Path) -> None:
     nodes = write(own_folder, "csv", NODES, "town_nodes - edges")
-    with pytest.raises(GraphError, match=r"holds entities \(id, name, type\), no relations.* -g town_nodes"):
+    with pytest.raises(GraphError, match=r"has entities \(id, name, type\) and no relations.* -g town_nodes"):
         read_graph(nodes)
     write(own_folder, "csv", EDGES, "town_edges - edges")
     assert told(read_graph(nodes)) == FACTS
@@ -68,7 +68,7 @@ def test_entities_alone_and_a_name_with_both_words(own_folder: Path) -> None:
 def test_a_folder_of_other_tables_is_not_taken_for_a_graph(own_folder: Path) -> None:
     write(own_folder, "csv", [{"id": 1, "text": "Once"}], "documents")
     write(own_folder, "csv", [{"query": "who?", "answer": "Ann"}], "questions")
-    with pytest.raises(GraphError, match=r"questions\.csv: wanted three fields a line"):
+    with pytest.raises(GraphError, match=r"questions\.csv: wanted three fields per line"):
         read_graph(own_folder)
 
 

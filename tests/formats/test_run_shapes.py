@@ -180,4 +180,4 @@ def test_a_results_file_is_no_run_and_is_told_once(tmp_path: Path) -> None:
         with pytest.raises(RunError) as refused:
             read_run(path)
         (told,) = str(refused.value).splitlines()
-        assert told.startswith("a-results.json: a results file, which keeps only the first ranks")
+        assert told.startswith("a-results.json: a results file has only the first ranks")

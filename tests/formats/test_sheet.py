@@ -59,7 +59,7 @@ def test_a_sheet_that_says_no_references_is_read_but_not_judged_by(tmp_path: Pat
     path = sheet(tmp_path / "a.csv", "question,answers", "Who?,Bob")
     (example,) = read_gold(path)
     assert (example.ground_truth, example.judged) == (("Bob",), False)
-    with pytest.raises(DatasetError, match=r"a\.csv: 1 question, and none says which entities to find"):
+    with pytest.raises(DatasetError, match=r"a\.csv: 1 question without 'reference_entities'"):
         read_eval_set(path)
 
 

@@ -158,7 +158,7 @@ def test_a_journal_cut_off_at_any_byte_keeps_every_whole_decision(tmp_path: Path
 def test_an_event_that_no_window_wrote_is_said_with_its_line(tmp_path: Path, change: dict) -> None:
     path = tmp_path / "d.journal.jsonl"
     path.write_text(json.dumps(judged("anna", "e1", 1) | change) + "\n", encoding="utf-8")
-    with pytest.raises(DatasetError, match=r"journal\.jsonl:1: no event"):
+    with pytest.raises(DatasetError, match=r"journal\.jsonl:1: not a valid line"):
         read_journal(path)
 
 
@@ -166,7 +166,7 @@ def test_a_line_in_the_middle_that_is_no_event_is_said_with_its_number(tmp_path:
     path = tmp_path / "d.journal.jsonl"
     done = '{"by": "anna", "question": "q1", "what": "done", "done": true, "no_answer": false}'
     path.write_text(f"{done}\nnonsense\n{done}\n", encoding="utf-8")
-    with pytest.raises(DatasetError, match=r"journal\.jsonl:2: no event"):
+    with pytest.raises(DatasetError, match=r"journal\.jsonl:2: not a valid line"):
         read_journal(path)
 
 

@@ -88,7 +88,7 @@ def test_groups_stay_whole_and_tags_are_parted_alike() -> None:
 
 
 def test_two_groups_can_not_fill_three_parts() -> None:
-    with pytest.raises(UsageError, match="2 groups of questions can't be parted into 3"):
+    with pytest.raises(UsageError, match="2 groups of questions can't be split into 3"):
         split([question("a"), question("b")], (1, 1, 1), seed=0)
 
 
@@ -114,7 +114,7 @@ def test_contents_hold_quotas_against_shares_and_count_groups_not_variants() -> 
     assert slices["z"].questions == 0
 
 
-@pytest.mark.parametrize("text", ["multi", "a=0", "=3", "a=x"])
+@pytest.mark.parametrize("text", ["multi", "a=0", "=3", "a=x", "a=inf", "a=nan", "a=40,b=20,a=40"])
 def test_quotas_that_are_none_are_refused(text: str) -> None:
     with pytest.raises(UsageError, match="--quota"):
         parse_quotas(text)
@@ -220,14 +220,14 @@ def test_versions_say_what_changed_and_notice_an_edit(run_cli, tmp_path: Path) -
     gold(path, "a", "b", "c")
     found = run_cli("dataset", "version", path)
     assert found.exit_code == 1
-    assert "was changed since 1.0.0" in found.stderr
+    assert "has changed since version 1.0.0" in found.stderr
     assert run_cli("dataset", "version", path, "--note", "c added", "--since", old).exit_code == 0
     history = json.loads((tmp_path / "set.versions.json").read_text(encoding="utf-8"))
     assert [(entry["version"], entry["questions"], entry.get("added")) for entry in history] == [
         ("1.0.0", 2, None),
         ("1.1.0", 3, 1),
     ]
-    assert "its bytes are the same" in run_cli("dataset", "version", path, "--note", "again").stderr
+    assert "the file has not changed" in run_cli("dataset", "version", path, "--note", "again").stderr
 
 
 def test_generate_writes_the_same_bytes_again_and_a_stamp(run_cli, tmp_path: Path) -> None:

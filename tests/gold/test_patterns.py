@@ -96,7 +96,7 @@ def test_without_a_graph_a_pattern_is_refused(own_folder: Path, run_cli: Callabl
     write_gold(own_folder / "p.jsonl", {"id": "q", "query": "Who?", "asks": "(Anna)-[:KNOWS]->(?)"})
     (own_folder / "run.jsonl").write_text('{"id": "q", "entities": ["Ben"]}\n')
     done = run_cli("score", "--run", "run.jsonl", "--gold", "p.jsonl", "-o", "./o.json")
-    assert (done.exit_code, "name the graph with -g" in done.stderr) == (2, True)
+    assert (done.exit_code, "add -g" in done.stderr) == (2, True)
 
 
 @pytest.mark.slow

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.conftest import write_kg
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import EvalSet, Example
-from tiny_graph_rag.gold.resolve import resolve, resolve_references
+from tiny_graph_rag.gold.resolve import resolve
 from tiny_graph_rag.graph.names import NameIndex
 
 
@@ -16,7 +16,8 @@ def names_of(tmp_path: Path, *entities: object) -> NameIndex:
 
 
 def refer(names: NameIndex, *references: str, **more: tuple[str, ...]):
-    return resolve_references(Example("q", "?", references, **more), names)
+    asked = EvalSet((Example("q", "?", references, **more),))
+    return resolve(asked, names, len(names.names)).references[0]
 
 
 def test_exact_name_goes_before_alias_before_folded(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A graph built piece by piece on disk is the graph that the readers build in memory."""
+"""A graph built are loaded once into on disk is the graph that the readers build in memory."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_graph_from_disk_is_the_graph_from_memory(write, tmp_path, all_large, 
     path = write(tmp_path / ("x.parquet" if write is table else "x.tsv"), rows())
     said: list[str] = []
     streamed = read_graph(path, tmp_path / "cache", said.append)
-    assert "piece by piece" in said[0]
+    assert "are loaded once into" in said[0]
     assert streamed.origin.writer == "triples, out of core"
     same(streamed, read_graph(path))
     monkeypatch.undo()
@@ -149,13 +149,13 @@ def test_a_stage_whose_columns_were_cut_is_done_again(tmp_path, all_large):
     column.write_bytes(column.read_bytes()[:-4])
     said: list[str] = []
     same(read_graph(path, cache, said.append), read_graph(path))
-    assert sum("done before" in line for line in said) == 2
+    assert sum("already done" in line for line in said) == 2
 
 
 def test_more_rows_than_32_bits_count_are_refused(tmp_path, all_large, monkeypatch):
     path = tsv(tmp_path / "x.tsv", rows())
     monkeypatch.setattr(large, "MOST_ROWS", 300)
-    with pytest.raises(GraphError, match="at most 300 have a place"):
+    with pytest.raises(GraphError, match="at most 300 are possible"):
         read_graph(path, tmp_path / "cache")
     names = large.NameTable()
     monkeypatch.setattr(large, "MOST_ROWS", 2)
@@ -165,7 +165,7 @@ def test_more_rows_than_32_bits_count_are_refused(tmp_path, all_large, monkeypat
 
 def test_a_disk_without_room_is_refused_before_the_work(tmp_path, all_large, monkeypatch):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(100, 100, 0))
-    with pytest.raises(GraphError, match="GB are needed for the graph's columns"):
+    with pytest.raises(GraphError, match="GB of disk space"):
         read_graph(tsv(tmp_path / "x.tsv", rows()), tmp_path / "cache")
 
 

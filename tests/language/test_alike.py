@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from tiny_graph_rag.language.alike import Alike, Columns
+from tiny_graph_rag.language.alike import Alike
 from tiny_graph_rag.language.words import is_korean, likeness, strays
 
 # Inflected, irregular (bought, taught), compounds of them, Korean with endings, another script.
@@ -34,16 +32,3 @@ def test_irregular_forms_are_found_inside_compounds() -> None:
 
 def test_an_empty_list_is_like_nothing() -> None:
     assert list(Alike([]).like("word")) == []
-
-
-def test_what_was_kept_of_another_list_is_not_taken() -> None:
-    kept: list[Columns] = []
-
-    def keep(make: Callable[[], Columns]) -> Columns:
-        kept[:] = kept or [make()]
-        return kept[0]
-
-    for words in (["wrote", "acted"], ["wrote", "acted"], ["city", "played"]):
-        assert dict(Alike(words, keep).like("write")) == dict(Alike(words).like("write"))
-        assert dict(Alike(words, keep).like("playing")) == dict(Alike(words).like("playing"))
-    assert dict(Alike(["city", "played"], keep).like("plays"))

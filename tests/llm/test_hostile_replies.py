@@ -275,7 +275,7 @@ def test_a_journal_is_no_link_no_pipe_and_no_device(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["sk-abc\ndef-secret", "sk-abc\r\nX-Evil: 1", "sk abc", "sk-점순", "sk-\x00"])
 def test_a_key_that_no_header_can_hold_is_refused_at_the_start_without_showing_it(key: str) -> None:
-    with pytest.raises(ConfigError, match="OPENAI_API_KEY holds") as raised:
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY contains") as raised:
         Endpoint("http://localhost:1/v1", Secret(key), 5.0)
     assert key[:6] not in str(raised.value)
     assert key[-5:] not in str(raised.value)

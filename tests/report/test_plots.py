@@ -13,6 +13,7 @@ from tests.report.make_results import results
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.messages import catalogue, speaking
 from tiny_graph_rag.report.document import Document, read_document
+from tiny_graph_rag.report.plots import drawn_figures
 from tiny_graph_rag.report.reports import write_reports
 
 pytest.importorskip("matplotlib")
@@ -132,3 +133,30 @@ def test_what_pictures_say_is_known_to_the_fonts_and_in_every_language():
     assert said
     assert said - set(WORDS) == set()
     assert [word for word in WORDS if word not in catalogue("ko")] == []
+
+
+def test_the_best_possible_ranking_by_hops_is_one_systems_and_goes_from_left_to_right(tmp_path):
+    content = sweep()
+    first = content["settings"]
+    content["settings"] = first + [
+        setting | {"system": "other", "oracle_recall": setting["oracle_recall"] / 2} for setting in first
+    ]
+    picture = drawn_figures([document(tmp_path, "two-sweep", content)])["two-sweep-hops"]
+    (dashed,) = [line for line in picture.axes[0].lines if line.get_linestyle() == "--"]
+    hops = list(dashed.get_xdata())
+    assert hops == sorted(set(hops))
+    assert set(dashed.get_ydata()) == {setting["oracle_recall"] for setting in first}
+    assert first[0]["system"] in dashed.get_label()
+
+
+def test_a_long_title_stays_within_its_picture(tmp_path):
+    content = comparison()
+    for rows in content["measures"].values():
+        for row in rows:
+            row["system"] = f"{row['system']} with a rather long name"
+    for picture in drawn_figures([document(tmp_path, "long-comparison", content)]).values():
+        picture.draw_without_rendering()
+        ends = picture.get_window_extent()
+        titles = [picture._suptitle, *(axes.title for axes in picture.axes)]
+        for title in titles:
+            assert title is None or title.get_window_extent().x1 <= ends.x1

@@ -132,7 +132,7 @@ def test_an_unknown_report_names_the_nearest():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "wanted a results file"),
+        ("{", "not a results file"),
         ("[]", "Expected `object`, got `array`"),
         ('{"entities": {}}', "its 'kind' is null"),
         ('{"kind": "eval", "schema_version": 99}', "wanted schema_version 1, got the number 99"),

@@ -118,11 +118,14 @@ def test_history_shows_a_scored_run_with_a_large_graph_and_names_what_it_leaves_
     scored = own_folder / "past/scored.json"
     assert scored.stat().st_size > 1 << 20
     (own_folder / "past/cut.json").write_bytes(scored.read_bytes()[:-2000])
+    changed = json.loads(scored.read_bytes()) | {"kind": "eval", "config": {"retrieval": "bfs"}}
+    (own_folder / "past/changed.json").write_text(json.dumps(changed), encoding="utf-8")
     (own_folder / "past/other.json").write_text('{"name": "no results"}', encoding="utf-8")
     done = run_cli("history", "past")
     assert done.exit_code == 0, done.output
     assert "scored" in done.stdout
     assert "cut.json" in done.stderr
+    assert "changed.json" in done.stderr
     assert "other.json" not in done.output
 
 
@@ -140,7 +143,7 @@ def test_a_part_of_a_record_reads_that_alone() -> None:
         ('{"schema_version": 1, "kind": "sweep"}', "its 'kind' is 'sweep'"),
         ('{"schema_version": 2, "kind": "eval"}', "wanted schema_version 1, got the number 2"),
         ('{"schema_version": 1, "kind": "eval"}', "missing required field"),
-        ("[[[[", "doesn't read as one"),
+        ("[[[[", "not a results file"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, text: str, message: str) -> None:

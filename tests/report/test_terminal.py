@@ -56,7 +56,7 @@ def lines(text: str) -> list[str]:
 def test_the_terminal_is_as_it_was(run_cli, tmp_path):
     """Look at the difference; where it is meant, copy what was printed to golden/terminal.txt."""
     # What a setting takes is no two times the same.
-    printed = lines(re.sub(r" CPU time a question: ×[0-9.e+]+\.", "", evaluated(run_cli, tmp_path)))
+    printed = lines(re.sub(r" CPU time per question: ×[0-9.e+]+\.", "", evaluated(run_cli, tmp_path)))
     (tmp_path / "terminal.txt").write_text("\n".join(printed) + "\n", encoding="utf-8")
     assert printed == GOLDEN.read_text(encoding="utf-8").splitlines()
 

@@ -248,7 +248,7 @@ def test_an_address_where_no_scheduler_speaks_is_one_line(monkeypatch):
         mute.listen()
         for place in (mute, closed):
             address = f"127.0.0.1:{place.getsockname()[1]}"
-            said = "no Dask scheduler answers there"
+            said = "no Dask scheduler answers at this address"
             with pytest.raises(ServiceError, match=said), ClusterClient.open(address):
                 pass
     for nonsense in ("nonsense", "http://127.0.0.1:1"):

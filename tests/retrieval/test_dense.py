@@ -197,8 +197,8 @@ def test_a_service_without_keys_gets_none(server: Server, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"data": [{"index": 0, "embedding": [1.0, float("nan")]}]}, "no list of finite numbers"),
-        ({"data": [{"index": 0, "embedding": [1.0, None]}]}, "no list of finite numbers"),
+        ({"data": [{"index": 0, "embedding": [1.0, float("nan")]}]}, "not a list of finite numbers"),
+        ({"data": [{"index": 0, "embedding": [1.0, None]}]}, "not a list of finite numbers"),
         ({"data": [{"index": 0, "embedding": [0.0, 0.0]}]}, "no direction"),
         ({"data": [{"index": 3, "embedding": [1.0]}]}, "indexes are not 0 to 0"),
         ({"data": []}, "wanted 1 embeddings for 1 texts, got 0"),

@@ -144,7 +144,7 @@ def test_an_unknown_choice_is_told_the_nearest() -> None:
 @pytest.mark.parametrize(
     ("vector", "said"),
     [
-        ([1.0, float("nan"), 0.0], "is no list of finite numbers"),
+        ([1.0, float("nan"), 0.0], "is not a list of finite numbers"),
         ([1.0], "embeddings of one answer have different dimensions"),
     ],
 )

@@ -16,7 +16,7 @@ import pytest
 from tests.conftest import ROOT
 from tiny_graph_rag import load_questions
 from tiny_graph_rag.retrieval.native import unpacked
-from tiny_graph_rag.retrieval.own_replies import OwnReply, reply_of
+from tiny_graph_rag.retrieval.own_replies import reply_from, reply_of
 from tiny_graph_rag.scoring.kinds import reference_relations
 
 
@@ -158,7 +158,7 @@ def kinds(value: Any) -> tuple[Any, Any, Any]:
 def test_what_a_library_returns_is_what_it_means(value: Any, wanted: Any) -> None:
     assert kinds(value) == wanted
     reply = reply_of(value)
-    assert OwnReply.from_dict(reply.as_dict()) == reply, "what a journal holds is what its reader takes"
+    assert reply_from(reply.as_dict()) == reply, "what a journal holds is what its reader takes"
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import HANGS, ROOT
-from tiny_graph_rag.retrieval.own import Asking, InProcess, Schedule
+from tiny_graph_rag.retrieval.native import OwnReply
+from tiny_graph_rag.retrieval.own import Asking, Schedule
+from tiny_graph_rag.retrieval.own_calls import Calls, callable_of
 from tiny_graph_rag.retrieval.own_process import RetrieverProcess
-from tiny_graph_rag.retrieval.own_replies import OwnReply
 
 QUESTIONS = {"good": "Where does Ann live?", "bad": "Do your worst", "also": "Who is Ben?"}
 HEAD = """
@@ -41,8 +42,8 @@ def only_bad(body: str) -> str:
 
 WORST = {
     "exits": ("os._exit(0)", "its process ended with exit code 0"),
-    "ends by a signal": ("os.kill(os.getpid(), signal.SIGTERM)", "its process was ended by SIGTERM"),
-    "crashes": ("ctypes.string_at(0)", "its process was ended by SIGSEGV"),
+    "ends by a signal": ("os.kill(os.getpid(), signal.SIGTERM)", "its process was stopped by SIGTERM"),
+    "crashes": ("ctypes.string_at(0)", "its process was stopped by SIGSEGV"),
     "leaves": ("sys.exit(0)", "SystemExit: 0"),
     "pretends Ctrl-C": ("raise KeyboardInterrupt", "KeyboardInterrupt"),
     "raises what has no words": (
@@ -168,7 +169,7 @@ def test_every_kind_of_callable_is_asked(tmp_path: Path, code: str) -> None:
     }
     names: dict[str, object] = {}
     exec(HEAD + code, names)
-    worker = InProcess(names["retrieve"], "retrieve")
+    worker = Calls(callable_of(names["retrieve"], "retrieve"))
     again = Schedule(worker, QUESTIONS, Asking(2, 60), None, 0).replies()
     worker.close()
     assert {key: reply.entities for key, reply in again.items()} == {

@@ -97,14 +97,14 @@ TABLE = pandas.DataFrame({"query_id": ["a"], "doc_id": ["d1"], "score": [1], "sp
         ),
         (
             lambda: tiny_graph_rag.evaluate_predictions({"a": [("d1", 1)]}, TABLE, ks=(0,)),
-            "a whole number from 1 up",
+            "a whole number of at least 1",
         ),
         (
             lambda: tiny_graph_rag.score({"a": {"d1": 1}}, {"a": {"d1": 1}}, "relation_recall"),
             "looks at more than ids",
         ),
         *(
-            (lambda score=score: tiny_graph_rag.score({"a": {"d1": score}}, TABLE, "mrr"), "is no number")
+            (lambda score=score: tiny_graph_rag.score({"a": {"d1": score}}, TABLE, "mrr"), "is not a number")
             for score in ("1", None, 10**400)
         ),
         (
@@ -147,7 +147,7 @@ def test_grades_that_say_nothing_are_refused(grades, said) -> None:
 
 def test_a_gain_that_no_number_holds_is_refused_and_a_large_grade_is_not() -> None:
     run = {"q": {"a": 1.0, "b": 2.0}}
-    with pytest.raises(UsageError, match="no number holds for a grade of 2000"):
+    with pytest.raises(UsageError, match="too large for grade 2000"):
         tiny_graph_rag.score(run, {"q": {"a": 2000}}, "ndcg_exp@5")
     # 3·10⁹ at rank 2, 1 at rank 1: (1 + 3e9/log2 3) / (3e9 + 1/log2 3) = 1/log2 3 but for 1e-9.
     large = tiny_graph_rag.score(run, {"q": {"a": 3 * 10**9, "b": 1}}, "ndcg@5").means["mean"]

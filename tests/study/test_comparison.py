@@ -158,7 +158,7 @@ def test_without_verdicts_the_first_measure_tells_what_flipped(run_cli, tmp_path
     ("change", "said"),
     [
         ({"sha": "c" * 64}, "different gold sets"),
-        ({"k": 10}, "cut at different ranks (k 10 and 5)"),
+        ({"k": 10}, "use different cutoffs (k 10 and 5)"),
         ({"values": {"a": 1, "z": 1}}, "different questions"),
     ],
 )
@@ -176,8 +176,8 @@ def test_what_cannot_be_compared_is_refused_unless_forced(run_cli, tmp_path, cha
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("[]", "wanted a results file"),
-        ("{", "wanted a results file"),
+        ("[]", "not a results file"),
+        ("{", "not a results file"),
         ('{"results": []}', "wanted a results file"),
     ],
 )
@@ -193,7 +193,7 @@ def test_what_is_no_results_file_is_said(run_cli, tmp_path, text, said) -> None:
     [
         ({"schema_version": 2}, "wanted schema_version 1, got the number 2"),
         ({"kind": "sweep"}, "its 'kind' is 'sweep'"),
-        ({"results": [{"id": "a", "metrics": {}}] * 2}, "question 'a' stands in the file twice"),
+        ({"results": [{"id": "a", "metrics": {}}] * 2}, "question 'a' is in the file twice"),
     ],
 )
 def test_what_another_version_or_command_wrote_is_not_compared(run_cli, tmp_path, change, said) -> None:
@@ -274,7 +274,7 @@ def test_speed_is_compared_and_gated(run_cli, tmp_path) -> None:
     two = with_speed(write_results(tmp_path / "two.json", {"a": 1, "b": 0}), 0.5, 80)
     done = run_cli("compare", one, two, "-o", "./c.json", "--max-drop", "latency.p95=0.4,throughput=0")
     assert done.exit_code == 0, done.stderr
-    assert "questions a second" in done.stdout
+    assert "questions per second" in done.stdout
     speeds = [system["speed"] for system in json.loads((tmp_path / "c.json").read_text())["systems"]]
     assert [(speed["latency.p95"], speed["throughput"]) for speed in speeds] == [(0.2, 50), (0.5, 80)]
     done = run_cli("compare", one, two, "-o", "./c.json", "--max-drop", "latency.p95=0.1")

@@ -46,7 +46,7 @@ def test_a_draft_is_no_gold_set(run_cli, tmp_path: Path) -> None:
     drafted(run_cli, tmp_path, "q.txt", "Who killed Julia Stoner?\n", "--retrievers", "bfs")
     found = run_cli("eval", "--dataset", tmp_path / "draft.jsonl", "-g", GRAPH, "--skip-generation")
     assert found.exit_code == 2
-    assert found.stderr.count("this is a draft, which nobody has judged") == 1
+    assert found.stderr.count("this is a draft that needs review") == 1
 
 
 def test_doubles_the_seedless_and_what_to_judge_first_are_said(run_cli, tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_questions_are_read_as_people_keep_them(tmp_path: Path, name: str, text:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("q.txt", "\n \n", "no question in it"),
+        ("q.txt", "\n \n", "contains no question"),
         ("q.csv", "id,words\nx,Who?\n", "no column 'query' or 'question'; it has: id, words"),
         ("q.jsonl", '{"id": 1}\n[1]\n', "q.jsonl:2: wanted an object"),
         ("q.jsonl", '{"id": 1, "query": "a"}\n{"id": 1, "query": "b"}\n', "used already"),

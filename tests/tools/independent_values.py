@@ -226,11 +226,16 @@ def by_ranx(gold: Gold, run: Scored) -> Values:
             "ndcg": "ndcg",
             "ndcg_exp": "ndcg_burges",
         }.items()
-    } | {"mrr": "mrr", "map": "map", "ndcg": "ndcg", "rprec": "r-precision", "rbp": "rbp.80"}
+    } | {"mrr": "mrr", "map": "map", "ndcg": "ndcg", "rprec": "r-precision"}
     ranked = {q: {d: -float(place) for place, d in enumerate(order(row))} for q, row in run.items()}
     scores = Run(ranked)
     evaluate(Qrels({q: gold[q] for q in run}), scores, list(dict.fromkeys(names.values())))
-    return whole({ours: dict(scores.scores[theirs]) for ours, theirs in names.items()}, gold)
+    # Its rbp multiplies by the grade, where its documentation and the paper have 0 or 1.
+    plain = {q: {d: int(grade > 0) for d, grade in gold[q].items()} for q in run}
+    evaluate(Qrels(plain), scores, ["rbp.80"])
+    return whole(
+        {ours: dict(scores.scores[name]) for ours, name in (names | {"rbp": "rbp.80"}).items()}, gold
+    )
 
 
 def by_scikit_learn(gold: Gold, run: Scored) -> Values:

@@ -32,7 +32,7 @@ class Template:
             if f"{{{place}}}" not in text:
                 raise UsageError(
                     said(
-                        "{source}: a prompt needs {{{place}}} where the {place} is to stand",
+                        "{source}: the prompt needs {{{place}}} where the {place} should be inserted",
                         source=source,
                         place=place,
                     )

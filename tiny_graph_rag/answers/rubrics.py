@@ -74,7 +74,9 @@ class Rubric:
             if entities is not None:
                 _check_places(reply, entities)
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(said("the reply is not of the form asked for ({error})", error=error)) from None
+            raise ValueError(
+                said("the reply does not have the requested form ({error})", error=error)
+            ) from None
         return reply
 
 

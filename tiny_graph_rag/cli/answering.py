@@ -44,12 +44,15 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
     """
     links = asks_model(session.config)
     if options.max_cost is not None and math.isnan(options.max_cost):
-        raise UsageError(said("--max-cost must be an amount of USD, got nan: nothing is ever above it"))
+        raise UsageError(said("--max-cost must be an amount of USD, got nan"))
     if options.skip_generation:
         for name in ("generate", "dry_run"):
             if getattr(options, name):
                 raise UsageError(
-                    said("--skip-generation and --{name} exclude each other", name=name.replace("_", "-"))
+                    said(
+                        "--skip-generation and --{name} can't be used together; leave one out",
+                        name=name.replace("_", "-"),
+                    )
                 )
         if not links:
             return None

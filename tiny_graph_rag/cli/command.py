@@ -152,7 +152,11 @@ def _told(error: OSError) -> str | None:
     place = error.filename or said("standard output")
     why = said(error.strerror or "")
     if error.errno in _FULL:
-        return said("{place}: can't be written ({why}); make room, or write elsewhere", place=place, why=why)
+        return said(
+            "{place}: can't be written ({why}); free some space, or write to another place",
+            place=place,
+            why=why,
+        )
     if error.errno in _CLOSED and _is_kept_from_reading(place):
         return said("{place}: can't be read ({why})", place=place, why=why)
     if error.errno in _CLOSED:

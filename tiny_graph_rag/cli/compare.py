@@ -88,7 +88,7 @@ def compare_command(
         if not wanted:
             raise UsageError(
                 said(
-                    "no measure is cut at {top_k}; run eval with --top-k {top_k} or name --measures",
+                    "no measure has the cutoff {top_k}; run eval with --top-k {top_k} or set --measures",
                     top_k=top_k,
                 )
             )

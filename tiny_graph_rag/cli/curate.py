@@ -111,8 +111,7 @@ def curate_command(
         if not server.may_replace():  # said before anybody judges, not after
             raise UsageError(
                 said(
-                    "{path} is there already and was not written from this draft; choose another name "
-                    "with -o",
+                    "{path} already exists and was not written from this draft; choose another name with -o",
                     path=path,
                 )
             )

@@ -92,7 +92,7 @@ def merge_command(
     if prefer not in ("", "first", "last", "union"):
         raise UsageError(said("--prefer: wanted first, last or union, got {prefer}", prefer=repr(prefer)))
     if len(several) < 2:
-        raise UsageError(said("wanted two gold sets or more to merge"))
+        raise UsageError(said("wanted at least two gold sets to merge"))
     session = Session.open(common, folders, to_stdout=output == STDOUT)
     read = [read_any(session, path) for path in several]
     if output is not None and not Path(output).suffix:
@@ -111,7 +111,7 @@ def merge_command(
         )
     )
     for one, other in found.doubled[:12]:
-        session.warn(said("{other} asks the same as {one}; both are kept", other=other, one=one))
+        session.warn(said("{other} is the same question as {one}; both are kept", other=other, one=one))
     if len(found.doubled) > 12:
         session.warn(said("… and {n} more pairs that ask the same", n=f"{len(found.doubled) - 12:,}"))
     _tell(session, to, path, found.examples)
@@ -150,7 +150,7 @@ def split_command(
     if by not in ("group", "id"):
         raise UsageError(said("--by: wanted group or id, got {by}", by=repr(by)))
     if output == "-":
-        raise UsageError(said("-o -: several parts can't go to one standard output; name a file"))
+        raise UsageError(said("-o -: several parts can't all go to standard output; give a file name"))
     session = Session.open(common, folders)
     shares = parse_shares(share)
     called = (
@@ -159,7 +159,7 @@ def split_command(
     if len(set(called)) != len(shares):
         raise UsageError(
             said(
-                "--names: wanted {shares} different names, one a share, got {names}",
+                "--names: wanted {shares} different names, one per share, got {names}",
                 shares=len(shares),
                 names=repr(names),
             )
@@ -322,8 +322,8 @@ def from_command(
         session.say(
             counted(
                 found.long,
-                "{n} question has an answer of an essay's length, of which nothing was accepted",
-                "{n} questions have an answer of an essay's length, of which nothing was accepted",
+                "{n} question has a long answer; nothing was accepted from it",
+                "{n} questions have a long answer; nothing was accepted from them",
             )
         )
     if found.silent:
@@ -366,12 +366,12 @@ def version_command(
             session.say(say_entry(decision))
         if not history:
             raise FoundProblems(
-                said("{name}: no version is recorded; `--note` records one", name=examples.name)
+                said("{name}: no version is recorded; record one with --note", name=examples.name)
             )
         if not is_current(examples, history):
             raise FoundProblems(
                 said(
-                    "{name} was changed since {version}; --note records what changed",
+                    "{name} has changed since version {version}; record the change with --note",
                     name=examples.name,
                     version=history[-1].version,
                 )
@@ -391,10 +391,10 @@ def _tell(session: Session, to: GoldOutput, path: Path, examples: object) -> Non
     gone = lost(examples, path, to.format or ("jsonl" if to.to_stdout else None))  # type: ignore[arg-type]
     if gone:
         fields = ", ".join(f"{field} ({count:,})" for field, count in gone.items())
-        better = "" if to.format == "sheet" else said("; --format sheet or jsonl holds more")
+        better = "" if to.format == "sheet" else said("; --format sheet or jsonl can store more")
         session.warn(
             said(
-                "this format can't hold everything; left out (questions): {fields}{better}",
+                "this format can't store everything; left out (questions): {fields}{better}",
                 fields=fields,
                 better=better,
             )

@@ -162,7 +162,7 @@ def deciding_measure(config: Config, decide_by: str | None) -> Measure:
     if measure.kind.weight is not None:
         raise UsageError(
             said(
-                "--decide-by {deciding}: it pools its counts over questions; a question has no value",
+                "--decide-by {deciding}: this measure has no value for a single question; choose another",
                 deciding=measure,
             )
         )

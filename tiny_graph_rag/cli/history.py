@@ -57,7 +57,9 @@ def history_command(
     results = Path(session.config.storage.results_dir)
     place = folder or results
     if not place.is_dir():
-        raise InputError(said("{place}: no such folder; `eval` makes it with its first results", place=place))
+        raise InputError(
+            said("{place}: this folder doesn't exist; `eval` creates it with the first results", place=place)
+        )
     page = output_path(report, results) if report is not None else None
     if page is not None and page.suffix != ".html":
         raise UsageError(

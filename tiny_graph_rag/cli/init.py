@@ -29,7 +29,7 @@ def init(
     common: Common,
     example: Annotated[
         bool,
-        typer.Option("--example", help="Write the sample graphs and gold sets (Korean and English) instead."),
+        typer.Option("--example", help="Copy the sample graphs and gold sets (Korean and English) instead."),
     ] = False,
 ) -> None:
     """Write config.yaml, a small graph and a gold set to start with. Existing files are never overwritten."""

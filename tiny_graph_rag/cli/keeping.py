@@ -24,11 +24,11 @@ def keep_earlier(session: Session, path: Path) -> None:
     Only below the results folder: elsewhere a file was named by hand, and a folder next to it would be in the
     way. The oldest copies beyond KEPT are removed. Says so when the first result is kept.
     """
-    from tiny_graph_rag.report.history import KEPT_IN
-
     results = os.path.realpath(session.config.storage.results_dir)
     if not is_results(path) or not os.path.realpath(path).startswith(results + os.sep):
         return
+    from tiny_graph_rag.report.history import KEPT_IN  # most runs keep nothing, and start without it
+
     folder, name = path.parent / KEPT_IN, bare_name(path)
     is_first = not folder.exists()
     folder.mkdir(exist_ok=True)

@@ -137,3 +137,17 @@ class DocumentOutput:
 
         self.output.write(self.session, self.path, [whole(head(kind, self.session.made(), **fields))])
         self.output.tell(self.session, json=self.path)
+
+
+def warn_unlisted(session: Session, form: str, empty: int) -> None:
+    """Of a run that was written in this form: what becomes of its questions that retrieved nothing."""
+    from tiny_graph_rag.formats.runs.writing import LISTS_EMPTY
+
+    if empty and form not in LISTS_EMPTY:
+        session.warn(
+            t(
+                "a {form} run has no line for a question that retrieved nothing, so `score` will count it as "
+                "missing; a .jsonl run keeps it",
+                form=form,
+            )
+        )

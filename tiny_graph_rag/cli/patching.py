@@ -64,4 +64,4 @@ class UsedPatch:
         counts = ", ".join(map(shown, by_kind(self.patch.only(CONFIRMED))))
         applied = counts or t("nothing is confirmed, so nothing is applied")
         line = t("patch {file}: {applied}", file=self.path.name, applied=applied)
-        return line + (" · " + t("{n} not decided yet, not applied", n=f"{drafts:,}") if drafts else "")
+        return line + (" · " + t("{n} not decided yet and not applied", n=f"{drafts:,}") if drafts else "")

@@ -70,7 +70,11 @@ def report_command(
         # The program writes no file that it can't show; this one was changed in a way that no check saw.
         raise InputError(
             *(
-                said("{path}: was changed and can't be shown: {why}", path=documents[0].path, why=failure)
+                said(
+                    "{path}: the file was changed and can't be shown: {why}",
+                    path=documents[0].path,
+                    why=failure,
+                )
                 for failure in failed
             )
         )

@@ -13,7 +13,7 @@ from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import MEASURE, OUTPUT
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, Retrieving, flags
-from tiny_graph_rag.cli.output import Output
+from tiny_graph_rag.cli.output import Output, warn_unlisted
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import ServiceError, amount, at
 from tiny_graph_rag.messages import counted, shown, t, verbatim
@@ -99,6 +99,7 @@ def retrieve_command(
         listed = ", ".join(empty[:12]) + (" …" if len(empty) > 12 else "")
         one, many = "{n} question retrieved nothing", "{n} questions retrieved nothing"
         session.say(f"{counted(len(empty), one, many)}: {listed}")
+        warn_unlisted(session, form, len(empty))
     twice = _doubled([str(ids[entity]) for entity in found.run.entities.tolist()], found.run.offsets.tolist())
     if twice:
         one, many = "{n} name stands more than once in a list", "{n} names stand more than once in a list"

@@ -107,7 +107,8 @@ def score(
         str | None,
         typer.Option(
             "--match",
-            help="When a retrieved item counts as a reference: name, id, text, rouge1, rouge2, rougeL.",
+            help="When a retrieved item counts as a reference: name, id, text, contains, rouge1, "
+            "rouge2, rougeL.",
             show_default="id or name",
             rich_help_panel=MEASURES,
         ),
@@ -192,21 +193,21 @@ def _several(
 
     if output == STDOUT:
         raise UsageError(
-            said("-o -: {n} results can't go to one standard output; name a folder", n=len(runs))
+            said("-o -: {n} results can't all go to standard output; give a folder", n=len(runs))
         )
     if output is not None and Path(output).suffix:
         raise UsageError(
             said("-o {output}: {n} results need a folder, not one file", output=output, n=len(runs))
         )
     if floors.junit is not None:
-        raise UsageError(said("--junit holds the gates of one run; score the runs one by one"))
+        raise UsageError(said("--junit works with one run; score the runs one by one"))
     reports = reporting.names()
     session = Session.open(common, folders)
     folder = "" if output is None else f"{output.rstrip('/')}/"
     names = [f"{folder}{selection(chosen).named(bare_name(path))}-results.json" for path in runs]
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        raise UsageError(said("{path}: two outputs would go to this one file; rename one", path=twice[0]))
+        raise UsageError(said("{path}: two outputs would be written to this file; rename one", path=twice[0]))
     failed: list[TinyGraphRagError] = []
     for path, name in zip(runs, names, strict=True):
         try:
@@ -272,7 +273,7 @@ def _score(
     from tiny_graph_rag.study.waterfall import Listed
 
     if ambiguous not in (None, "first") and graph is None:
-        raise UsageError(said("--ambiguous looks at the entities of a graph; name the graph with -g"))
+        raise UsageError(said("--ambiguous needs a graph; add -g"))
     text_match = _text_match(match, rouge_threshold, on_graph=graph is not None)
     out = Output.of(output, reporting)
     session = Session.open(common, folders, to_stdout=out.to_stdout, top_k=top_k, ambiguous=ambiguous)
@@ -353,9 +354,7 @@ def _measures(measures: str | None, gates: Gates, cutoff: int, *, on_graph: bool
     wanted = tuple(dict.fromkeys([*named, *gates.measures]))
     for name in wanted:
         if name.kind.needs == "graph" and not on_graph:
-            raise UsageError(
-                said("measure {measure} looks at a graph's relations; name the graph with -g", measure=name)
-            )
+            raise UsageError(said("measure {measure} needs the relations of a graph; add -g", measure=name))
     return wanted
 
 
@@ -435,9 +434,7 @@ def _sources(
 def _text_match(kind: str | None, threshold: float, *, on_graph: bool) -> TextMatch | None:
     """Raises UsageError for what is no way to match, or a threshold that nothing is held against."""
     if kind is not None and on_graph:
-        raise UsageError(
-            said("--match compares strings and texts; with -g names become entities. Leave one out")
-        )
+        raise UsageError(said("--match compares texts, but with -g names become entities; leave one out"))
     if threshold != ROUGE_THRESHOLD and not (kind or "").startswith("rouge"):
         raise UsageError(said("--rouge-threshold goes with --match rouge1, rouge2 or rougeL"))
     if kind is None:

@@ -43,7 +43,7 @@ if TYPE_CHECKING:  # a command loads only what it uses
 
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
 NOT_ON_CLUSTER = (
-    "--patch can't be shared out to a cluster, whose workers read the graph's file; write the graph with "
+    "--patch doesn't work with --cluster, because workers read the graph's file; write the graph with "
     "`convert --patch` first"
 )
 SET_ENDINGS = ("-eval", "-hardset")
@@ -108,7 +108,7 @@ class Session:
         if config.unused:
             session.warn(
                 said(
-                    "{file}: {settings} is upstream tiny-graph-RAG's, not used here",
+                    "{file}: ignored settings of upstream tiny-graph-RAG: {settings}",
                     file=config.file,
                     settings=", ".join(config.unused),
                 )
@@ -123,11 +123,7 @@ class Session:
                 )
             )
         if cache_folder() == NO_CACHE:
-            session.warn(
-                said(
-                    "the cache folder (XDG_CACHE_HOME) is not this user's own; nothing is kept or taken there"
-                )
-            )
+            session.warn(said("the cache folder (XDG_CACHE_HOME) belongs to another user, so it isn't used"))
         return session
 
     def made(self, label: str | None = None) -> dict[str, Any]:
@@ -202,7 +198,7 @@ class Session:
         if not self.patch.fits(graph):
             self.warn(
                 said(
-                    "{file} was made for another version of the graph {graph}; look its entries over",
+                    "{file} was made for another version of the graph {graph}; check its entries",
                     file=self.patch.path.name,
                     graph=self.patch.patch.graph.name,
                 )
@@ -270,8 +266,8 @@ def check_cutoff(config: Config, cutoff: int) -> None:
     if cutoff > config.retrieval.depth:
         raise UsageError(
             said(
-                "--top-k {k} can't be more than --depth {depth}: measures would cut where nothing is "
-                "retrieved",
+                "--top-k {k} can't be larger than --depth {depth}: nothing is retrieved below that rank; "
+                "raise --depth",
                 k=cutoff,
                 depth=config.retrieval.depth,
             )
@@ -284,7 +280,7 @@ def check_measures(config: Config, measures: Iterable[Measure]) -> None:
         if (measure.cutoff or 0) > config.retrieval.depth:
             raise UsageError(
                 said(
-                    "{measure} can't cut deeper than --depth {depth}, where retrieval ends; add --depth "
+                    "{measure}: the cutoff is below --depth {depth}, where retrieval ends; add --depth "
                     "{wanted}",
                     measure=measure,
                     depth=config.retrieval.depth,
@@ -347,13 +343,17 @@ def _implied(folder: Path, examples: EvalSet | None) -> Path:
     if not graphs:
         raise UsageError(
             said(
-                "no knowledge graph in {folder}; name one with -g or another folder with --kg-dir",
+                "no knowledge graph in {folder}; give one with -g, or another folder with --kg-dir",
                 folder=folder,
             )
         )
     listed = ", ".join(graph.name for graph in graphs)
     raise UsageError(
-        said("which knowledge graph? Name one with -g; {folder} has: {names}", folder=folder, names=listed)
+        said(
+            "the knowledge graph isn't clear: give one with -g. {folder} has: {names}",
+            folder=folder,
+            names=listed,
+        )
     )
 
 

@@ -251,7 +251,7 @@ def _plan(
     if deciding.kind.weight is not None:
         raise UsageError(
             said(
-                "--decide-by {deciding}: it pools its counts over questions; a question has no value",
+                "--decide-by {deciding}: this measure has no value for a single question; choose another",
                 deciding=deciding,
             )
         )
@@ -368,6 +368,6 @@ def parse_numbers(text: str, option: str, *, low: int, high: int | None = None) 
                 )
             )
         if last - first > 1000:
-            raise UsageError(said("{option}: {part} are too many", option=option, part=repr(part)))
+            raise UsageError(said("{option}: {part} is too large a range", option=option, part=repr(part)))
         found.update(range(first, last + 1))
     return tuple(sorted(found))

@@ -21,8 +21,8 @@ _NO_COMMAND = re.compile(r"(?s)No such command '(.*?)'\.")
 _LEFT_OVER = re.compile(r"(?s)Got unexpected extra argument\S* \((.*)\)$")
 # Commands of upstream tiny-graph-RAG that this program does not have, and what does their work.
 UPSTREAM = {
-    "process": "graphs are made by upstream's `process` or any other program; -g reads what they write",
-    "interactive": '`query "Who …?" -g GRAPH` asks one question, `mcp` serves them to an assistant',
+    "process": "make the graph with upstream's `process` or another program, and read it with -g",
+    "interactive": 'use `query "Who …?" -g GRAPH` for one question, or `mcp` for an AI assistant',
 }
 _KINDS = {
     "int": "a whole number",

@@ -167,7 +167,7 @@ def _refresh(
     if not any(KEY in example.unknown for example in examples):
         raise DatasetError(
             said(
-                "{name}: no question holds a pattern under {key}, such as {grammar}",
+                "{name}: no question has a pattern under {key}, such as {grammar}",
                 name=path.name,
                 key=repr(KEY),
                 grammar=GRAMMAR,

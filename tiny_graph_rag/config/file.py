@@ -24,7 +24,7 @@ def with_file(config: Config, file: Path) -> Config:
     Raises ConfigError with every problem: an unknown key (with the nearest known one), a wrong type, a bound.
     """
     if not file.is_file():
-        raise ConfigError(said("{file}: no such configuration file; `init` writes one", file=file))
+        raise ConfigError(said("{file}: this settings file doesn't exist; `init` writes one", file=file))
     document = read_yaml(file, ConfigError)
     if document is None:
         return config
@@ -54,7 +54,7 @@ def with_file(config: Config, file: Path) -> Config:
         elif values is not None:
             problems.append(
                 said(
-                    "{file}: '{section}' must hold settings, got {got}",
+                    "{file}: '{section}' must contain settings, got {got}",
                     file=file,
                     section=section,
                     got=json_kind(values),
@@ -86,7 +86,9 @@ def _with_section(
         elif value is None and setting.accepts(""):
             continue
         elif isinstance(value, str) and "\0" in value:
-            problems.append(said("{place} holds the character NUL, which no name can hold", place=place))
+            problems.append(
+                said("{place} contains the character NUL, which a name can't contain", place=place)
+            )
         elif not setting.accepts(value):
             problems.append(
                 said(

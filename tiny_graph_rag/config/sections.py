@@ -247,9 +247,9 @@ class EvaluationSettings:
     latency_sample: int = setting(200, "most questions that are timed individually", low=0)
     match: str = setting(
         "auto",
-        "when a passage counts as a reference: auto (same id, else same text), id, text, rouge1, rouge2 "
-        "or rougeL",
-        choices=("auto", "id", "text", "rouge1", "rouge2", "rougeL"),
+        "when a passage counts as a reference: auto (same id, else same text), id, text, contains (the "
+        "reference text), rouge1, rouge2 or rougeL",
+        choices=("auto", "id", "text", "contains", "rouge1", "rouge2", "rougeL"),
     )
     rouge_threshold: float = setting(
         0.5, "lowest ROUGE F1 at which a text counts as a reference", low=0.001, high=1

@@ -9,6 +9,7 @@ afterwards, and only an entity that was restored or renamed back from the older 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -20,6 +21,7 @@ from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.fixing.patch import (
     CONFIRMED,
     REJECTED,
+    Entry,
     Merge,
     Patch,
     PatchError,
@@ -137,7 +139,8 @@ def _problems(graph: KnowledgeGraph, patch: Patch) -> Iterator[Said]:
         if isinstance(entity, RestoredEntity) and entity.status != REJECTED:
             if entity.id in known or entity.id in restored:
                 yield said(
-                    "{place}: the graph {graph} uses the id {id} already; give the restored entity another",
+                    "{place}: the id {id} is already used in the graph {graph}; give the restored "
+                    "entity another id",
                     place=place,
                     id=repr(entity.id),
                     graph=graph.name,
@@ -156,6 +159,14 @@ def _problems(graph: KnowledgeGraph, patch: Patch) -> Iterator[Said]:
             ids, ends = (entry.source_id, entry.target_id), known | restored
         elif hasattr(entry, "entity_id"):
             ids, ends = (entry.entity_id,), known | restored
+        for field, value, is_sound in _values_of(entry):
+            if not is_sound:
+                yield said(
+                    "{place}: {field} can't be {value}; correct it, or set the entry's status to rejected",
+                    place=place,
+                    field=field,
+                    value=repr(value),
+                )
         for id in ids:
             if id not in ends:
                 yield said(
@@ -173,6 +184,16 @@ def _problems(graph: KnowledgeGraph, patch: Patch) -> Iterator[Said]:
                 graph=graph.name,
                 type=repr(entry.type),  # type: ignore[attr-defined]
             )
+
+
+def _values_of(entry: Entry) -> Iterator[tuple[str, object, bool]]:
+    """(field, value, whether a graph can hold it) of the names and weights that an entry brings."""
+    for field in ("alias", "was", "name"):
+        value = getattr(entry, field, None)
+        if value is not None and (field != "name" or isinstance(entry, RestoredEntity)):
+            yield field, value, bool(value.strip())
+    if isinstance(entry, RestoredRelation):
+        yield "weight", entry.weight, 0 <= entry.weight < math.inf
 
 
 def _contradictions(place: str, merge: Merge, kept_by: dict[str, str]) -> Iterator[Said]:

@@ -7,8 +7,9 @@ had. What only the graph's owner knows: relations and entities that may be missi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any, TypeVar
 
 import msgspec
@@ -19,7 +20,15 @@ from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.fixing import vocabulary as learning
 from tiny_graph_rag.fixing.applying import apply, frozen
-from tiny_graph_rag.fixing.asking import EVALUATIONS, NOBODY, Answers, BudgetSpent, GoldQuestions, Progress
+from tiny_graph_rag.fixing.asking import (
+    EVALUATIONS,
+    NOBODY,
+    Answers,
+    BudgetSpent,
+    GoldQuestions,
+    Progress,
+    Rows,
+)
 from tiny_graph_rag.fixing.patch import (
     CONFIRMED,
     DRAFT,
@@ -48,6 +57,7 @@ from tiny_graph_rag.fixing.proof import (
     question_groups,
 )
 from tiny_graph_rag.fixing.settings import can_be_tried, label_of, prove_settings, try_settings
+from tiny_graph_rag.fixing.vocabulary import LearnedWord
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import fold
@@ -97,8 +107,9 @@ class Fixes:
     measured: dict[str, Proof] = field(default_factory=dict)
 
 
-INTERRUPTED = "interrupted: what was measured by then is kept"
-USED_UP = "the evaluations that were allowed are used up; --evaluations allows more"
+SPEAKS = '"{word}": in {n} questions, {with_type} of them with {type} on the gold path'
+INTERRUPTED = "interrupted: what has been measured so far is kept"
+USED_UP = "the limit of evaluations is reached; raise it with --evaluations"
 
 
 def find_fixes(
@@ -216,7 +227,9 @@ class _Study:
     def try_settings(self) -> None:
         questions = self.questions
         if not can_be_tried(questions.config):
-            self.not_kept("settings", t("all settings"), t("trying them would pay a service, or run code"))
+            self.not_kept(
+                "settings", t("all settings"), t("trying them would call a paid service or run code")
+            )
             return
         wanted = [kind for kind in JUDGED if kind in self.found.kinds]
         tried = try_settings(questions, self.groups, FOR_BATCHES if wanted else 0)
@@ -242,7 +255,7 @@ class _Study:
         self.found.measured["settings"] = measured
         if not best.values:
             what = t("{n} settings", n=len(result.tried) - 1)
-            self.not_kept("settings", what, t("none is better than today's"), measured)
+            self.not_kept("settings", what, t("none is better than the current settings"), measured)
         elif not measured.accepted:
             self.not_kept("settings", best.label, _why(measured), measured)
         else:
@@ -265,80 +278,68 @@ class _Study:
         questions, graph = self.questions, self.questions.graph
         ranking = questions.config.ranking
         if not types_say_something(graph) or questions.config.retrieval.retriever.startswith("bm25"):
-            why = t("the graph's relation types say too little, or the retriever does not read them")
+            why = t("the relation types have too little meaning, or the retriever does not use them")
             self.not_kept("vocabulary", t("words for relation types"), why)
             return
-        count = len(np.unique(self.groups))
         evidence = learning.gold_evidence(questions)
-        words = learning.learn(graph, evidence, self.groups, questions.rows, ranking)
+
+        def learned(rows: Rows) -> list[LearnedWord]:
+            return learning.learn(graph, evidence, self.groups, rows, ranking)
+
+        words = learned(questions.rows)
         what = counted(len(words), "{n} word", "{n} words")
-        if count < LEARNED_FROM:
+        if len(np.unique(self.groups)) < LEARNED_FROM:
             few = proof(0.0, np.zeros(len(questions)), self.groups, LEARNED_FROM)
             self.not_kept("vocabulary", what, _why(few))
             return
         if not words:
-            self.not_kept("vocabulary", t("no proposal"), t("the gold paths teach none that the graph lacks"))
+            self.not_kept("vocabulary", t("no proposal"), t("no new words found on the gold paths"))
             return
 
-        def gains(rows: Any, out: Any) -> Column:
-            known = learning.learn(graph, evidence, self.groups, rows, ranking)
-            pairs = [(one.type, one.word) for one in known]
+        def gains(rows: Rows, out: Rows) -> Column:
+            pairs = learning.pairs_of(learned(rows))
             return learning.gains_of_words(questions, pairs, out, t("words, held out"))
 
-        def gains_at_random(rows: Any, out: Any) -> Column:
-            known = learning.learn(graph, evidence, self.groups, rows, ranking)
-            pairs = learning.at_random(graph, known, self.seed + int(out[0]))
+        def gains_at_random(rows: Rows, out: Rows) -> Column:
+            pairs = learning.at_random(graph, learned(rows), self.seed + int(out[0]))
             return learning.gains_of_words(questions, pairs, out, t("words at random"))
 
-        pairs = [(one.type, one.word) for one in words]
+        pairs = learning.pairs_of(words)
         answers = learning.asked_with_words(questions, pairs, questions.rows, t("words"))
         assert answers is not None  # there are words
         whole = answers.values - questions.today.values
+        in_sample = float(whole.mean())
         differences = held_out(self.groups, self.seed, gains)
         control = float(held_out(self.groups, self.seed, gains_at_random, 1).mean())
-        measured = proof(
-            float(whole.mean()), differences, self.groups, LEARNED_FROM, span=self.span, control=control
-        )
+        measured = proof(in_sample, differences, self.groups, LEARNED_FROM, span=self.span, control=control)
         if self.others is not None:
             gained = learning.gains_of_words(self.others, pairs, self.others.rows, t("words, held out"))
-            measured = self._on_others(float(whole.mean()), gained, control)
+            measured = self._on_others(in_sample, gained, control)
         self.found.measured["vocabulary"] = measured
         if not measured.accepted:
             self.not_kept("vocabulary", what, _why(measured), measured)
             return
-        by_type: dict[str, list[learning.LearnedWord]] = {}
-        for one in words:
-            by_type.setdefault(one.type, []).append(one)
-        better, worse = (
-            set(np.flatnonzero(whole > EQUAL).tolist()),
-            set(np.flatnonzero(whole < -EQUAL).tolist()),
-        )
-        entries = []
-        for type, learned in by_type.items():
-            rows = sorted({row for one in learned for row in one.rows})
-            entries.append(
-                Words(
-                    type=type,
-                    words=tuple(one.word for one in learned),
-                    status=CONFIRMED,
-                    evidence=tuple(
-                        t(
-                            '"{word}": in {n} questions, {with_type} of them with {type} on the gold path',
-                            word=one.word,
-                            n=one.holding,
-                            with_type=len(one.rows),
-                            type=type,
-                        )
-                        for one in learned
-                    ),
-                    questions=tuple(self.ids[row] for row in rows),
-                    won=tuple(self.ids[row] for row in rows if row in better),
-                    lost=tuple(self.ids[row] for row in rows if row in worse),
-                    **_figures(measured),
-                )
-            )
-        self.add(vocabulary=entries)
+        self.add(vocabulary=self._entries_of(words, whole, measured))
         self.note_changes("vocabulary", whole, answers.first)
+
+    def _entries_of(self, words: Sequence[LearnedWord], whole: Column, measured: Proof) -> Iterator[Words]:
+        """One entry a relation type. words: by type. whole: (questions,) what all of them gain."""
+        for type, group in groupby(words, key=lambda word: word.type):
+            of_type = list(group)
+            rows = np.array(sorted({row for word in of_type for row in word.rows}), dtype=np.int64)
+            yield Words(
+                type=type,
+                words=tuple(word.word for word in of_type),
+                status=CONFIRMED,
+                evidence=tuple(
+                    t(SPEAKS, word=word.word, n=word.holding, with_type=len(word.rows), type=type)
+                    for word in of_type
+                ),
+                questions=tuple(self.ids[row] for row in rows),
+                won=tuple(self.ids[row] for row in rows[whole[rows] > EQUAL]),
+                lost=tuple(self.ids[row] for row in rows[whole[rows] < -EQUAL]),
+                **_figures(measured),
+            )
 
     def _on_others(self, in_sample: float, gains: Column, control: float | None) -> Proof:
         """The verdict by a gold set that chose nothing."""
@@ -444,7 +445,7 @@ class _Study:
     ) -> list[E]:
         """The entries with the questions that they change; what they cost together goes into the patch."""
         if not entries:
-            self.not_kept(kind, t("no proposal"), t("nothing in graph and questions speaks for one"))
+            self.not_kept(kind, t("no proposal"), t("no evidence in the graph or the questions"))
             return []
         questions = self.questions
         if questions.spent + 1 > questions.allowed:

@@ -172,8 +172,8 @@ def with_patch(config: Config, patch: Patch, name: str) -> Config:
             if key not in VARIED or not find_setting(key).accepts(value):
                 raise PatchError(
                     said(
-                        "{file}: settings[{place}]: {key}: {value} can't stand in a patch; these settings "
-                        "can: {allowed}",
+                        "{file}: settings[{place}]: {key}: {value} isn't allowed in a patch; allowed "
+                        "settings: {allowed}",
                         file=name,
                         place=place,
                         key=key,

@@ -157,6 +157,11 @@ def learn(
     return sorted(found, key=lambda one: (one.type, one.word))
 
 
+def pairs_of(words: Iterable[LearnedWord]) -> list[tuple[str, str]]:
+    """(type, word) of each."""
+    return [(one.type, one.word) for one in words]
+
+
 def at_random(graph: KnowledgeGraph, words: Sequence[LearnedWord], seed: int) -> list[tuple[str, str]]:
     """As many pairs: the same words, each for a relation type drawn at random."""
     random, names = np.random.default_rng(seed), graph.relations.types.names

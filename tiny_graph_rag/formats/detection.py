@@ -240,7 +240,7 @@ def detected(formats: Registry[F], head: Head, option: str) -> str | None:
     if len(found) > 1:
         raise UsageError(
             said(
-                "{name} may be {names}; say which with {option}",
+                "{name} may be {names}; choose one with {option}",
                 name=head.path.name,
                 names=" or ".join(found),
                 option=option,

@@ -67,7 +67,11 @@ def read_table(path: Path, *, others: bool = False) -> tuple[list[str], Iterator
         return _parquet(path) if read_start(path, 4) == PARQUET_MAGIC else _worksheet(path)
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
-        raise InputError(said("{name}:{line}: holds a NUL, which no table does", name=path.name, line=line))
+        raise InputError(
+            said(
+                "{name}:{line}: contains the character NUL; save the table as text", name=path.name, line=line
+            )
+        )
     rows = csv_rows(path, text, InputError)
     names = [name.strip() for name in next(rows, (0, []))[1]]
     counts = Counter(names)
@@ -75,7 +79,7 @@ def read_table(path: Path, *, others: bool = False) -> tuple[list[str], Iterator
     if twice:
         raise InputError(
             said(
-                "{name}:1: the column {column} stands twice; keep one of them",
+                "{name}:1: the column {column} is given twice; keep one of them",
                 name=path.name,
                 column=repr(twice[0]),
             )
@@ -94,7 +98,7 @@ def check_width(header: str, delimiter: str, path: Path) -> None:
     if width > MOST_COLUMNS:
         raise InputError(
             said(
-                "{path}:1: {n} columns; a table has at most {most}. Is it the other way round?",
+                "{path}:1: {n} columns; a table has at most {most}. Are rows and columns swapped?",
                 path=path,
                 n=f"{width:,}",
                 most=f"{MOST_COLUMNS:,}",
@@ -310,7 +314,11 @@ def trec_lines(path: Path, failure: Callable[[Said], Exception]) -> Iterator[tup
     for number, line in enumerate(lines_of(text), start=1):
         if "\0" in line:
             raise failure(
-                said("{name}:{number}: holds a NUL, which no TREC file does", name=path.name, number=number)
+                said(
+                    "{name}:{number}: contains the character NUL; save the file as text",
+                    name=path.name,
+                    number=number,
+                )
             )
         fields = _TREC_FIELD.findall(line)
         if fields:

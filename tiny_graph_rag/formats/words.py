@@ -171,7 +171,7 @@ HEADER_WORDS = _set(
 QUERY_KEYS = _keys(
     """
     query question user_input input msg messages prompt prompts user_query user_question question_text
-    text 질문 질의 문항 사용자_질문
+    text 질문 질의 물음 문항 사용자_질문
     """
 )
 ID_KEYS = _keys("id query_id question_id qid eval_id example_id _id sample_id case_id test_id no 번호")

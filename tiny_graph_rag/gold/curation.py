@@ -108,7 +108,7 @@ def read_journal(path: Path) -> list[Event]:
         except Refused as error:
             raise DatasetError(
                 said(
-                    "{path}:{number}: no event of a journal ({error}); repair or remove this line",
+                    "{path}:{number}: not a valid line of a journal ({error}); repair or remove this line",
                     path=path,
                     number=number,
                     error=error,

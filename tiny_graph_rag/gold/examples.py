@@ -109,10 +109,11 @@ class Example:
 
 def likely_groups(questions: Iterable[tuple[str, Iterable[str]]]) -> int:
     """How many groups these (id, references) fall into where ids share a stem (`q12-a`, `q12-b`) and
-    references are the same; 0 where nearly every question would stand for itself. A guess, to be offered."""
+    references are the same; 0 where nearly every question would stand for itself, or where a stem numbers
+    questions (`Q-01`, `Q-02`) rather than naming one. A guess, to be offered."""
     every = [(_LAST_PART.sub("", id), frozenset(references) or id) for id, references in questions]
-    groups = len(set(every))
-    return groups if groups <= FEWER_GROUPS * len(every) else 0
+    groups, stems = len(set(every)), len({stem for stem, _ in every})
+    return groups if groups <= FEWER_GROUPS * len(every) and groups < 2 * stems else 0
 
 
 def groups_offered(questions: Sequence[tuple[str, Iterable[str]]]) -> str:
@@ -229,5 +230,7 @@ class EvalSet(Sequence[Example]):
             and (not selection.ids or example.id in selection.ids)
         ][: selection.limit]
         if not kept:
-            raise UsageError(said("no question has one of these tags and one of these ids"))
+            raise UsageError(
+                said("no question has one of these tags and one of these ids; change --tags or --ids")
+            )
         return replace(self, examples=tuple(kept), selection=selection)

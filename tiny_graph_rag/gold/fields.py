@@ -31,10 +31,10 @@ NO_REFERENCE = "{field} is empty: nothing should be retrieved for this question"
 HIGHLY_OUTSIDE = "{names}: highly relevant but not among the relevant ones; add them to 'relevant_chunk_ids'"
 OVERLAP = "{names}: relevant and irrelevant at once; keep one of the two"
 UNKNOWN_VALUE = "{field}: unknown value {value}; known: {known}"
-NO_DATE = "{field}: {value} is no date; write 2026-01-31 or 2026-01-31T14:30:00"
-NO_ID = "{n} of {all} questions have no id and are called by their line; ids keep results comparable"
+NO_DATE = "{field}: {value} is not a date; write 2026-01-31 or 2026-01-31T14:30:00"
+NO_ID = "{n} of {all} questions have no id and are named by their line; add ids to keep results comparable"
 SAME_ID = "the id is used {n} times; the later ones were renamed"
-NO_ANSWER = "neither an answer nor evidence nor references: nothing can be judged"
+NO_ANSWER = "no answer, evidence or references: nothing can be scored"
 
 
 def check_fields(examples: Sequence[Example]) -> Iterator[Finding]:

@@ -20,6 +20,7 @@ from tiny_graph_rag.gold.checks import is_named
 from tiny_graph_rag.gold.english import English
 from tiny_graph_rag.gold.examples import Example, ReferenceRelationship
 from tiny_graph_rag.gold.formulas import RelationStep, StepIndex, asks_json, relation_names, says_nothing
+from tiny_graph_rag.gold.keep import named_shares
 from tiny_graph_rag.gold.korean import Korean
 from tiny_graph_rag.gold.references import Reference
 from tiny_graph_rag.gold.shapes import LONGEST_CHAIN, SHAPES, Drawn, Sampler
@@ -88,10 +89,8 @@ class Generated:
 
 def parse_shapes(text: str) -> dict[str, float]:
     """`chain,count` → equal shares; `chain=50,alias-noise=25` → those. Raises UsageError."""
-    shares: dict[str, float] = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        name, _, share = part.partition("=")
-        name = name.strip()
+    shares = named_shares("--shapes", text, "chain=25", alone="1")
+    for name in shares:
         if name not in SHARES:
             raise UsageError(
                 said(
@@ -99,18 +98,6 @@ def parse_shapes(text: str) -> dict[str, float]:
                     name=repr(name),
                     near=nearest(name, list(SHARES)) or ".",
                     names=", ".join(SHARES),
-                )
-            )
-        try:
-            shares[name] = float(share) if share else 1.0
-        except ValueError:
-            shares[name] = -1.0
-        if not 0 < shares[name] < 1e6:
-            raise UsageError(
-                said(
-                    "--shapes: wanted a share above 0 such as {name}=25, got {part}",
-                    name=name,
-                    part=repr(part),
                 )
             )
     if not shares:
@@ -132,7 +119,8 @@ def parse_hops(text: str) -> tuple[int, int]:
     if not 1 <= hops[0] <= hops[1] <= LONGEST_CHAIN:
         raise UsageError(
             said(
-                "--hops: wanted 1 to {longest_chain}, as 2 or 1-{longest_chain}, got {text}",
+                "--hops: wanted a number or range from 1 to {longest_chain}, such as 2 or "
+                "1-{longest_chain}, got {text}",
                 longest_chain=LONGEST_CHAIN,
                 text=repr(text),
             )
@@ -156,8 +144,8 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
     if all(map(says_nothing, types)):
         raise GraphError(
             said(
-                "{graph}: no relation type says what it means ({types}), so no question about it reads as a "
-                "person would ask it. Write questions yourself and let `recommend` propose references",
+                "{graph}: the relation types have no meaning ({types}), so no natural question can be "
+                "made. Write questions yourself and let `recommend` propose references",
                 graph=graph.name,
                 types=", ".join(repr(name) for name in types[:3]),
             )
@@ -167,8 +155,8 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
     if not maker.sampler.codes:
         raise GraphError(
             said(
-                "{graph}: there are no {language} words for its relation types ({types}). Give some in "
-                "{vocabulary}, or ask in another language with --lang",
+                "{graph}: there are no {language} words for its relation types ({types}). Add words in "
+                "{vocabulary}, or choose another language with --lang",
                 graph=graph.name,
                 language=maker.wording.language,
                 types=", ".join(map(repr, unsaid[:3])),

@@ -22,6 +22,7 @@ from tiny_graph_rag.messages import said
 EFFECT = 0.05  # difference of a measure's mean that one wants to see
 POWER, LEVEL = 0.8, 0.05
 SPREAD = 0.35  # standard deviation of a question's difference between two systems (docs/guides/gold-sets.md)
+HUGE = 1e6  # no share is as large
 OFF_QUOTA = 0.05  # share by which a slice may miss its quota before that is reported
 
 Prefer = Literal["", "first", "last", "union"]
@@ -206,7 +207,7 @@ def split(
     if len(groups) < len(shares):
         raise UsageError(
             said(
-                "{amount} of questions can't be parted into {shares} parts that each hold one",
+                "{amount} of questions can't be split into {shares} parts without an empty one",
                 amount=amount(len(groups), "group"),
                 shares=len(shares),
             )
@@ -251,10 +252,6 @@ class TagShare:
     share: float
     seen: float
     quota: float | None = None
-
-    @property
-    def too_small(self) -> bool:
-        return self.seen > EFFECT
 
     @property
     def off_quota(self) -> bool:
@@ -321,18 +318,35 @@ def contents(
 
 def parse_quotas(text: str) -> dict[str, float]:
     """`multi-hop=40,alias-noise=40,coreference=20` → tag → share. Raises UsageError."""
-    quotas: dict[str, float] = {}
+    return named_shares("--quota", text, "multi-hop=40")
+
+
+def named_shares(option: str, text: str, example: str, alone: str = "") -> dict[str, float]:
+    """`chain=50,count=25` → name → share. alone: the share of a name without one; "" where it needs one.
+
+    Raises UsageError for a share that is no number above 0 and for a name that stands there twice.
+    """
+    shares: dict[str, float] = {}
     for part in filter(None, (part.strip() for part in text.split(","))):
-        tag, _, share = part.rpartition("=")
+        name, share = part.rsplit("=", 1) if "=" in part else (part, alone)
+        name = name.strip()
         try:
-            quotas[tag.strip()] = float(share)
+            value = float(share)
         except ValueError:
-            quotas[tag.strip()] = 0.0
-        if not tag.strip() or not quotas[tag.strip()] > 0:
+            value = 0.0
+        if not name or not 0 < value < HUGE:
             raise UsageError(
-                said("--quota: wanted tag=share such as multi-hop=40, got {part}", part=repr(part))
+                said(
+                    "{option}: wanted a share above 0 such as {example}, got {part}",
+                    option=option,
+                    example=example,
+                    part=repr(part),
+                )
             )
-    return quotas
+        if name in shares:
+            raise UsageError(said("{option}: {name} is there twice", option=option, name=repr(name)))
+        shares[name] = value
+    return shares
 
 
 def parse_shares(text: str) -> tuple[float, ...]:
@@ -341,7 +355,7 @@ def parse_shares(text: str) -> tuple[float, ...]:
         shares = tuple(float(part) for part in text.split("/"))
     except ValueError:
         shares = ()
-    if len(shares) < 2 or not all(0 < share < 1e9 for share in shares):
+    if len(shares) < 2 or not all(0 < share < HUGE for share in shares):
         raise UsageError(
             said("--share: wanted shares of the parts such as 50/25/25, got {text}", text=repr(text))
         )

@@ -58,7 +58,7 @@ def with_patterns(graph: KnowledgeGraph | None, examples: EvalSet) -> EvalSet:
     if graph is None:
         raise DatasetError(
             said(
-                "{name}: question {id} holds a pattern that only a graph answers; name the graph with -g",
+                "{name}: question {id} has a pattern, which needs a graph; add -g",
                 name=examples.name,
                 id=following[0].id,
             )

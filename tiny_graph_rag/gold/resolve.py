@@ -123,15 +123,6 @@ def resolve(examples: EvalSet, names: NameIndex, universe: int) -> Judgments:
     return Judgments.of(references, universe, irrelevant)
 
 
-def resolve_references(example: Example, names: NameIndex) -> tuple[Reference, ...]:
-    """The references of one question in file order, highly relevant ones last unless named before."""
-    good = example.relevant_entities
-    references: tuple[Reference, ...] = References.resolved(
-        [good], _grades([example]), names.resolve_all(good)
-    )[0]
-    return references
-
-
 def _grades(examples: Sequence[Example]) -> NDArray[np.int32]:
     """1 for each reference, 2 for each highly relevant one, question after question."""
     counts = [

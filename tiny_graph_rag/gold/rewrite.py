@@ -54,7 +54,7 @@ def rewrite_call(example: Example, settings: OpenAI, gives_away: Callable[[Examp
         if lost:
             raise ValueError(said("it lost {names}", names=", ".join(map(repr, lost))))
         if len(question) > LONGEST * len(example.query) + 80:
-            raise ValueError(said("it is far longer than the question was"))
+            raise ValueError(said("it is much longer than the original question"))
         if gives_away(example, question):
             raise ValueError(said("it names an answer"))
         return question

@@ -54,7 +54,7 @@ def history_of(examples: EvalSet) -> list[Entry]:
         return msgspec.json.decode(read_bytes(path), type=list[Entry])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DatasetError(
-            said("{path}: no list of versions: {error}. Repair or remove it", path=path, error=error)
+            said("{path}: not a list of versions: {error}. Repair or remove it", path=path, error=error)
         ) from error
 
 
@@ -77,7 +77,7 @@ def record(examples: EvalSet, note: str, part: str, since: EvalSet | None) -> tu
     if is_current(examples, history):
         raise UsageError(
             said(
-                "{name} is still version {version}: its bytes are the same",
+                "{name} is still version {version}: the file has not changed",
                 name=examples.name,
                 version=history[-1].version,
             )

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import compress
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,9 +29,6 @@ from tiny_graph_rag.graph.tables import (
 )
 from tiny_graph_rag.messages import said
 
-if TYPE_CHECKING:
-    from tiny_graph_rag.columns.hashed import IdTable
-
 UNKNOWN_TYPE = "OTHER"
 UNKNOWN_RELATION = "RELATED_TO"
 SHOWN_EXAMPLES = 3
@@ -48,6 +45,10 @@ _LIKE_ID = re.compile(
     r"[+-]?[0-9]+(\.0)?|[QP][0-9]+|/[mg]/\w+|[0-9a-f]{32,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I
 )
 RELATION_NOTES = (DANGLING, WEIGHTS, LOOPS, DUPLICATES)
+
+
+class RepeatedIdError(Exception):
+    """Two entities have one id."""
 
 
 class Notes:
@@ -85,8 +86,7 @@ class Tables(NamedTuple):
 class GraphColumns:
     """Add all entities, then all relations, then ask for the graph.
 
-    rows: of ids, where they are known beforehand; otherwise an IdTable finds them. flaws: what else was not
-    sound, as in LoadNotes.
+    rows: of ids, where they are known beforehand. flaws: what else was not sound, as in LoadNotes.
     """
 
     def __init__(self, rows: Mapping[str, int] | None = None) -> None:
@@ -221,16 +221,18 @@ class GraphColumns:
         return self.ids.done()
 
     @cached_property
-    def _rows(self) -> IdTable:
-        from tiny_graph_rag.columns.hashed import IdTable
-
-        return IdTable(self._id_column)
+    def _rows(self) -> Mapping[str, int]:
+        if self.known is not None:
+            return self.known
+        rows = {id_: row for row, id_ in enumerate(self._id_column)}
+        if len(rows) < len(self._id_column):
+            raise RepeatedIdError
+        return rows
 
     def _entities(self, ids: list[str]) -> NDArray[np.int32]:
         """Rows of entities, -1 where an id is unknown."""
-        if self.known is not None:
-            return np.array([self.known.get(id_, -1) for id_ in ids], dtype=np.int32)
-        return self._rows.rows(ids)
+        rows = self._rows
+        return np.fromiter((rows.get(id_, -1) for id_ in ids), np.int32, len(ids))
 
     def _note(
         self, kind: str, flawed: NDArray[np.bool_], numbers: NDArray[np.int64], labels: Sequence[str]

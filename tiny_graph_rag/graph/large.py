@@ -103,8 +103,8 @@ def _check_room(triples: Triples, folder: Path, say: Say) -> None:
     if triples.rows > MOST_ROWS:
         raise GraphError(
             said(
-                "{path}: {rows} relations; at most {most_rows} have a place, since rows are 32-bit "
-                "numbers. Part the graph, or leave relations out",
+                "{path}: {rows} relations; at most {most_rows} are possible, because row numbers have 32 "
+                "bits. Split the graph, or leave out relations",
                 path=triples.path,
                 rows=f"{triples.rows:,}",
                 most_rows=f"{MOST_ROWS:,}",
@@ -114,9 +114,8 @@ def _check_room(triples: Triples, folder: Path, say: Say) -> None:
     free = shutil.disk_usage(folder).free + sum(path.stat().st_size for path in folder.iterdir())
     say(
         said(
-            "{name}: {rows} relations are loaded once, piece by piece, into {folder}; that takes up to "
-            "{needed} "
-            "GB there ({free} GB are free)",
+            "{name}: {rows} relations are loaded once into {folder}; this needs up to {needed} GB of disk "
+            "space ({free} GB are free)",
             name=triples.path.name,
             rows=f"{triples.rows:,}",
             folder=folder.parent,
@@ -127,7 +126,7 @@ def _check_room(triples: Triples, folder: Path, say: Say) -> None:
     if needed > free:
         raise GraphError(
             said(
-                "{folder}: {needed} GB are needed for the graph's columns, {free} GB are free. Make room, "
+                "{folder}: the graph needs {needed} GB of disk space, {free} GB are free. Free some space, "
                 "or set XDG_CACHE_HOME to a folder on a larger disk",
                 folder=folder,
                 needed=f"{needed / 1000000000.0:.1f}",
@@ -191,7 +190,7 @@ class _Building:
                 for key, (kind, rows, checksum) in done["columns"].items()
             }
             if all(_is_whole(column) for column in columns.values()):
-                self.say(said("{what}: done before", what=what))
+                self.say(said("{what}: already done", what=what))
                 return columns, done["found"]
         self.say(what)
         columns, found = make()
@@ -393,7 +392,7 @@ class NameTable:
         if self.known > MOST_ROWS - rows:
             raise GraphError(
                 said(
-                    "more than {most_rows} entities: rows are 32-bit numbers. Part the graph",
+                    "more than {most_rows} entities: row numbers have 32 bits. Split the graph",
                     most_rows=f"{MOST_ROWS:,}",
                 )
             )

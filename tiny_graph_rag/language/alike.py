@@ -6,14 +6,9 @@ decides: the answer is that of comparing with every word.
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.language.lemmas import BEGINNING
 from tiny_graph_rag.language.words import (
     KOREAN_STEM,
@@ -26,22 +21,16 @@ from tiny_graph_rag.language.words import (
     strays,
 )
 
-BASES = "lemmas", "stems"
 START = BEGINNING  # letters that a word and its stem share, strays aside
-
-Columns = Mapping[str, NDArray[Any]]
-Keeper = Callable[[Callable[[], Columns]], Columns]
 
 
 class Alike:
     """Words of one list, found by any word of its script that they are like."""
 
-    def __init__(self, words: Iterable[str], keep: Keeper | None = None) -> None:
-        """keep: gives what a function makes for this list, kept from an earlier run where it can."""
+    def __init__(self, words: Iterable[str]) -> None:
         self._of_script: dict[bool, list[str]] = {True: [], False: []}
         for word in sorted(set(words)):
             self._of_script[is_korean(word)].append(word)
-        self._keep = keep or (lambda make: make())
         self._index: dict[bool, _Index] = {}
 
     def like(self, word: str) -> Iterator[tuple[str, int]]:
@@ -51,32 +40,11 @@ class Alike:
             return
         index = self._index.get(korean)
         if index is None:  # filled, then shown: other threads may ask meanwhile
-            index = self._index[korean] = self._made(self._of_script[korean], korean=korean)
+            index = self._index[korean] = (_Korean if korean else _English)(self._of_script[korean])
         for other in sorted(index.proposed(word)):
             grade = likeness(word, other)
             if grade:
                 yield other, grade
-
-    def _made(self, words: list[str], *, korean: bool) -> _Index:
-        if korean:
-            return _Korean(words)
-        kept = self._keep(lambda: _bases(words))
-        if int(kept["of"][0]) != _sum(words):  # kept for another list
-            kept = _bases(words)
-        return _English(words, *(Strings(kept[f"{base}.data"], kept[f"{base}.offsets"]) for base in BASES))
-
-
-def _bases(words: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """The lemma and the stem of each word, as columns: looking them up takes longer than all else."""
-    found: dict[str, NDArray[Any]] = {"of": np.array([_sum(words)], dtype=np.uint32)}
-    for name, column in zip(BASES, (map(lemma, words), map(stem, words)), strict=True):
-        strings = Strings.of(column)
-        found |= {f"{name}.data": strings.data, f"{name}.offsets": strings.offsets}
-    return found
-
-
-def _sum(words: Sequence[str]) -> int:
-    return zlib.crc32("\n".join(words).encode("utf-8", "surrogatepass"))
 
 
 class _Index(Protocol):
@@ -99,7 +67,7 @@ class _English:
     """Any script that is not Hangul. Each rule of `likeness` has its own way in, so that of a long list only
     words are proposed that are like the word, or nearly so."""
 
-    def __init__(self, words: Sequence[str], lemmas: Iterable[str], stems: Iterable[str]) -> None:
+    def __init__(self, words: Sequence[str]) -> None:
         self._by_stem: dict[str, list[str]] = {}  # the same word and the same lemma have the same stem
         # By as much of the lemma's beginning as a word must share to be related: (lemma, word).
         self._by_beginning: dict[str, list[tuple[str, str]]] = {}
@@ -109,8 +77,9 @@ class _English:
         ] = {}  # the same by stem, where a word asked for it
         self._sizes: set[int] = set()  # letters of those beginnings
         irregular = strays()
-        for word, form, base in zip(words, lemmas, stems, strict=True):
-            self._by_stem.setdefault(base, []).append(word)
+        for word in words:
+            form = lemma(word)
+            self._by_stem.setdefault(stem(word), []).append(word)
             if len(form) >= SHARED_PREFIX:
                 least = _least_shared(form)
                 self._sizes.add(least)

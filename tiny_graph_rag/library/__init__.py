@@ -272,7 +272,7 @@ def evaluate(
     from tiny_graph_rag.study.evaluate import evaluate as evaluated
 
     if isinstance(graph, Mapping) or hasattr(graph, "columns"):
-        raise UsageError(said("evaluate() takes a graph and questions; for a run and qrels there is score()"))
+        raise UsageError(said("evaluate() takes a graph and questions; for a run and qrels, use score()"))
     given = retriever is not None and not isinstance(retriever, str)
     if retriever is not None:
         settings["retriever"] = _called(retriever) if given else retriever
@@ -280,7 +280,7 @@ def evaluate(
     own = is_own(chosen.retrieval.retriever)
     if repeat != 1 and not own:
         raise UsageError(
-            said("repeat= asks a retriever of your own again; a built-in one never changes its order")
+            said("repeat= is for your own retriever; a built-in one always gives the same order")
         )
     if measures is None:
         wanted = default_measures(chosen.evaluation.top_k)
@@ -290,7 +290,7 @@ def evaluate(
         if (entry.cutoff or 0) > chosen.retrieval.depth:
             raise UsageError(
                 said(
-                    "{entry} can't cut deeper than depth={depth}; raise depth",
+                    "{entry}: the cutoff is below depth={depth}, where retrieval ends; raise depth",
                     entry=entry,
                     depth=chosen.retrieval.depth,
                 )
@@ -298,7 +298,7 @@ def evaluate(
     if chosen.evaluation.top_k > chosen.retrieval.depth:
         raise UsageError(
             said(
-                "top_k={top_k} can't be more than depth={depth}",
+                "top_k={top_k} can't be larger than depth={depth}; raise depth",
                 top_k=chosen.evaluation.top_k,
                 depth=chosen.retrieval.depth,
             )
@@ -306,7 +306,8 @@ def evaluate(
     examples = questions if isinstance(questions, EvalSet) else load_questions(questions)
     maker = make_retriever
     if own:
-        from tiny_graph_rag.retrieval.own import Asking, make_given, make_own
+        from tiny_graph_rag.retrieval.own import Asking, make_own
+        from tiny_graph_rag.retrieval.own_calls import Calls, callable_of
 
         asking = Asking(
             chosen.openai.concurrency,
@@ -315,7 +316,7 @@ def evaluate(
             done=lambda done, note: progress(done),
         )
         name = chosen.retrieval.retriever
-        maker = make_given(retriever, name, asking) if given else make_own(name, asking)
+        maker = make_own(name, asking, (lambda: Calls(callable_of(retriever, name))) if given else None)
     shown = (lambda done: None) if own else progress
     return Result(
         evaluated(
@@ -344,7 +345,7 @@ def assert_retrieval(
     for gate in gates:
         if isinstance(gate.measure, str):
             raise UsageError(
-                said("{gate}: times differ from machine to machine; a test takes measures only", gate=gate)
+                said("{gate}: times differ between machines; use only measures in a test", gate=gate)
             )
     measures = tuple(dict.fromkeys(gate.measure for gate in gates if isinstance(gate.measure, Measure)))
     result = evaluate(graph, questions, measures=measures, **options)

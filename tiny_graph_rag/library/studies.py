@@ -137,7 +137,11 @@ def compare(
         names, results = list(map(str, results[0])), tuple(results[0].values())
     if names is not None and len(names) != len(results):
         raise UsageError(
-            said("names= has {names} names for {results} results", names=len(names), results=len(results))
+            said(
+                "names= has {names} names for {results} results; give one per result",
+                names=len(names),
+                results=len(results),
+            )
         )
     documents = [
         _document(result, names[place] if names is not None else None, f"result {place + 1}")
@@ -258,7 +262,7 @@ def sweep(
 
     limits = _several(hops)
     if not limits:
-        raise UsageError(said("hops= names no hop limit"))
+        raise UsageError(said("hops= contains no hop limit; write hops=2 or hops=[1, 2]"))
     varied = {"retriever": retriever, **settings}
     lists = {name: list(value) for name, value in varied.items() if isinstance(value, list | tuple)}
     fixed = {name: value for name, value in varied.items() if name not in lists and value is not None}
@@ -278,12 +282,19 @@ def sweep(
     deciding = usual if decide_by is None else measure_of(decide_by)
     if deciding.kind.weight is not None:
         raise UsageError(
-            said("decide_by={measure}: it pools its counts; a question has no value", measure=deciding)
+            said(
+                "decide_by={measure}: this measure has no value for a single question; choose another",
+                measure=deciding,
+            )
         )
     deepest = max(*cutoffs, *(measure.cutoff or 0 for measure in (*named, deciding)))
     if deepest > chosen.retrieval.depth:
         raise UsageError(
-            said("measures cut at {k}, deeper than depth={depth}", k=deepest, depth=chosen.retrieval.depth)
+            said(
+                "measures have the cutoff {k}, below depth={depth}; raise depth",
+                k=deepest,
+                depth=chosen.retrieval.depth,
+            )
         )
 
     def measures_at(cutoff: int) -> tuple[Measure, ...]:

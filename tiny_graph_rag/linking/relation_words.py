@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.arrays import expanded
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.language.alike import Alike, Keeper
+from tiny_graph_rag.language.alike import Alike
 from tiny_graph_rag.language.kinds import KINDS_ASKED, asked_kind, singular
 from tiny_graph_rag.language.synonyms import synonyms
 from tiny_graph_rag.language.words import (
@@ -60,13 +60,8 @@ class RelationWords:
     names' order."""
 
     def __init__(
-        self,
-        names: Sequence[str],
-        vocabulary: Mapping[str, Sequence[str]],
-        ranking: RankingPrices,
-        keep: Keeper | None = None,
+        self, names: Sequence[str], vocabulary: Mapping[str, Sequence[str]], ranking: RankingPrices
     ) -> None:
-        """keep: what follows from the names alone, from one run to the next."""
         self.names = tuple(names)
         rows: dict[str, int] = {}
         found: list[tuple[int, int, int]] = []  # word, type, place in its name
@@ -79,7 +74,7 @@ class RelationWords:
         word, self._types, self._places = np.array(sorted(found), dtype=np.int64).reshape(-1, 3).T
         self._offsets = np.searchsorted(word, np.arange(len(rows) + 1))
         self._rows = rows
-        self._alike = Alike(rows, keep)
+        self._alike = Alike(rows)
         self._weight = {
             SAME: 1000,
             SAME_STEM: milli(ranking.same_stem),
@@ -99,12 +94,7 @@ class RelationWords:
         key = (cls, ranking, *((name, *words) for name, words in graph.vocabulary.items()))
         return graph.shared(
             key,
-            lambda: cls(
-                graph.relations.types.names,
-                graph.vocabulary,
-                ranking,
-                lambda make: graph.derived("relation-words", make),
-            ),
+            lambda: cls(graph.relations.types.names, graph.vocabulary, ranking),
         )
 
     @cached_property

@@ -42,7 +42,7 @@ class Tokens:
 
     def __post_init__(self) -> None:
         if not (0 <= self.cached <= self.prompt and 0 <= self.reasoning <= self.completion):
-            raise ValueError(said("{as_dict} are no counts of tokens", as_dict=self.as_dict()))
+            raise ValueError(said("{as_dict} are not token counts", as_dict=self.as_dict()))
 
     @property
     def total(self) -> int:
@@ -205,7 +205,7 @@ def read_object(text: str) -> Json:
     try:
         reply = json.loads(text, parse_constant=_no_number)
     except RecursionError:
-        raise ValueError(said("wanted JSON, got it in too many levels")) from None
+        raise ValueError(said("wanted JSON, got JSON that is nested too deeply")) from None
     except ValueError:
         raise ValueError(said("wanted JSON, got {text}", text=repr(text[:60]))) from None
     if not isinstance(reply, dict):

@@ -179,7 +179,7 @@ def _problem(reply: Reply, call: Call) -> str | None:
         return CUT_OFF if reply.finish_reason == "length" else EMPTY
     try:
         if call.embeds and not math.isfinite(float(reply.text)):
-            raise ValueError(said("the similarity is no number"))
+            raise ValueError(said("the similarity is not a number"))
         if call.check is not None:
             call.check(reply.text)
     except Exception as error:  # whatever a reply holds, it ends its own question and nothing else

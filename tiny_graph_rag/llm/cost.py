@@ -193,7 +193,7 @@ def _configured(model: str, given: object) -> Price:
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
             raise ConfigError(
                 said(
-                    "{place}.{name} must be a number from 0 up, got {got}",
+                    "{place}.{name} must be a number of at least 0, got {got}",
                     place=place,
                     name=name,
                     got=json_kind(value),

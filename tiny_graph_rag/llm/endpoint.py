@@ -193,7 +193,7 @@ class Endpoint:
         packed = response.headers.pop("content-encoding", "identity").strip().lower()
         if packed not in ("identity", "gzip"):
             raise ServiceError(
-                said("the answer is packed as {packed}, which was not asked for", packed=repr(packed))
+                said("the answer is compressed as {packed}, which was not requested", packed=repr(packed))
             )
         response.stream = _bounded(response.stream, self._most_bytes, is_packed=packed == "gzip")
 
@@ -339,8 +339,8 @@ def _check_key(key: Secret) -> None:
     if found is not None:
         raise ConfigError(
             said(
-                "OPENAI_API_KEY holds {character} at its place {start} of {n}, which no key has. Copy the "
-                "key again, in one line",
+                "OPENAI_API_KEY contains {character} at position {start} of {n}, which isn't valid in a "
+                "key. Copy the key again, in one line",
                 character=_character(found[0]),
                 start=found.start() + 1,
                 n=len(key.reveal()),
@@ -366,7 +366,7 @@ def _split(base_url: str, key: Secret) -> tuple[str, dict[str, str], dict[str, s
         host = parts.hostname
     except ValueError:
         raise ConfigError(
-            said("openai.base_url (OPENAI_BASE_URL) is no address: its host or port can't be read")
+            said("openai.base_url (OPENAI_BASE_URL) is not a valid address: its host or port can't be read")
         ) from None
     if parts.scheme not in ("http", "https") or not host or not port_ok:
         raise ConfigError(
@@ -494,7 +494,7 @@ def _unit_vector(numbers: object, index: int) -> Vectors:
     except (ValueError, OverflowError):
         vector = np.zeros(0, dtype=object)
     if vector.ndim != 1 or not len(vector) or vector.dtype.kind not in "iuf" or not np.isfinite(vector).all():
-        raise ServiceError(said("embedding {index} is no list of finite numbers", index=index))
+        raise ServiceError(said("embedding {index} is not a list of finite numbers", index=index))
     with np.errstate(over="ignore"):  # a length beyond every number is refused below
         length = math.sqrt(math.fsum((vector.astype(np.float64) ** 2).tolist()))
     if not length or not math.isfinite(length):

@@ -159,7 +159,8 @@ def _paid(model: str, outcome: Outcome) -> list[tuple[str, Tokens]]:
 def _no_journal(path: Path, line: int = 1) -> InputError:
     return InputError(
         said(
-            "{path}:{line}: not a line of a journal. Move the file away, or choose other results with -o",
+            "{path}:{line}: not a line of a journal. Move or rename the file, or choose another "
+            "results file with -o",
             path=path,
             line=line,
         )

@@ -59,7 +59,7 @@ class Tariff:
             if self.price(model) is None:
                 raise UsageError(
                     said(
-                        "--max-cost needs a price and {model} has none: {how_to_price}",
+                        "--max-cost needs a price, and the price of {model} is unknown: {how_to_price}",
                         model=repr(model),
                         how_to_price=how_to_price(model),
                     )

@@ -237,14 +237,14 @@ class Measure:
             if cutoff.startswith("("):
                 raise UsageError(
                     said(
-                        "measure {shown}: its parameters want a closing bracket, as in rbp(p=0.8)",
+                        "measure {shown}: the closing bracket is missing, as in rbp(p=0.8)",
                         shown=repr(shown),
                     )
                 )
             if cutoff:
                 raise UsageError(
                     said(
-                        "measure {shown}: wanted nothing or @ and a cutoff after the parameters",
+                        "measure {shown}: only @ and a cutoff may follow the parameters",
                         shown=repr(shown),
                     )
                 )
@@ -263,7 +263,7 @@ class Measure:
             )
         if not re.fullmatch(r"[0-9]{1,9}", cutoff) or int(cutoff) < 1:
             raise UsageError(
-                said("the cutoff of {shown} must be a whole number from 1 up", shown=repr(shown))
+                said("the cutoff of {shown} must be a whole number of at least 1", shown=repr(shown))
             )
         return cls(name, int(cutoff), parameters)
 
@@ -337,14 +337,14 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
     if "{" in expanded or "}" in expanded:
         raise UsageError(
             said(
-                "measures {text}: wanted cutoffs in a pair of braces, as in {example}",
+                "measures {text}: write several cutoffs in braces, as in {example}",
                 text=repr(text),
                 example="recall@{1,3,5}",
             )
         )
     names = [name for name in _PART.findall(expanded) if name.strip()]
     if not names:
-        raise UsageError(said("no measure named; wanted a list such as ndcg@5,recall@{1,3,5},mrr"))
+        raise UsageError(said("no measure given; write a list such as ndcg@5,recall@{1,3,5},mrr"))
     return tuple(dict.fromkeys(Measure.parse(name) for name in names))
 
 

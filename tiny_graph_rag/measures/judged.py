@@ -170,7 +170,11 @@ def judge(run: Run, judgments: Judgments, *, facts: Facts | None = None) -> Judg
     """
     if len(run) != len(judgments):
         raise ValueError(
-            said("a run of {n} questions can't be judged by {n_2}", n=len(run), n_2=len(judgments))
+            said(
+                "a run of {n} questions can't be scored with a gold set of {n_2}",
+                n=len(run),
+                n_2=len(judgments),
+            )
         )
     lengths = np.diff(run.offsets)
     question = np.repeat(np.arange(len(run)), lengths)

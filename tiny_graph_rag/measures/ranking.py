@@ -190,8 +190,8 @@ def _exponential(grades: Grades, cutoff: int | None) -> NDArray[np.float64]:
     if most > MOST_EXPONENT:
         raise UsageError(
             said(
-                "ndcg_exp gains 2^grade, which no number holds for a grade of {most} (at most "
-                "{most_exponent}); use ndcg",
+                "ndcg_exp uses 2^grade, which is too large for grade {most} (at most {most_exponent}); use "
+                "ndcg",
                 most=f"{most:g}",
                 most_exponent=MOST_EXPONENT,
             )

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tiny_graph_rag.errors import MissingExtraError, UsageError, unknown
-from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.language.folding import fold, folded_letters, spaced
 from tiny_graph_rag.language.tokens import tokens
 from tiny_graph_rag.messages import said
 
-MATCHES = ("name", "id", "text", "rouge1", "rouge2", "rougeL")
+MATCHES = ("name", "id", "text", "contains", "rouge1", "rouge2", "rougeL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,9 @@ class TextMatch:
         return self.kind not in ("name", "id")
 
 
+CONTAINS = TextMatch("contains")
+
+
 class Tokenizer:
     """Words and Hangul syllables, as rouge-score wants a tokenizer."""
 
@@ -52,11 +55,22 @@ def filled_by_text(retrieved: Sequence[str], references: Sequence[str], match: T
     """For each reference the place (from 0) of the retrieved text that fills it, or None.
 
     In rank order, each retrieved text fills the open reference that it is most like, if it reaches the
-    threshold; so one text fills one reference, and duplicates never push recall above 1.
+    threshold; so one text fills one reference, and duplicates never push recall above 1. "contains": each
+    reference is filled by the first text that has its words in a row, so one text may fill several; they are
+    one relevant text then.
     """
     filled: list[int | None] = [None] * len(references)
     if not references:
         return filled
+    if match.kind == "contains":
+        texts = list(map(_in_a_row, retrieved))
+        wanted = [_in_a_row(reference) for reference in references]
+        return [
+            next((place for place, text in enumerate(texts) if words in text), None)
+            if words.strip()
+            else None
+            for words in wanted
+        ]
     likeness = _likeness(match)
     for place, text in enumerate(retrieved):
         open_ones = [item for item, by in enumerate(filled) if by is None]
@@ -67,6 +81,11 @@ def filled_by_text(retrieved: Sequence[str], references: Sequence[str], match: T
         if values[best] >= (match.threshold if match.kind != "text" else 1.0):
             filled[open_ones[best]] = place
     return filled
+
+
+def _in_a_row(text: str) -> str:
+    """Its folded words between single spaces: no word is found inside another."""
+    return f" {' '.join(spaced(folded_letters(text)).split())} "
 
 
 def _likeness(match: TextMatch):  # type: ignore[no-untyped-def]

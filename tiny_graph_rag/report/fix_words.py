@@ -15,7 +15,7 @@ Json = Mapping[str, Any]
 
 PROVEN = "Proven: holds on questions that did not choose it"
 TO_JUDGE = "For you to judge: the score shows what it costs, not whether it is right"
-TO_ASK = "Ask: only who knows the texts can say"
+TO_ASK = "Ask: only somebody who knows the texts can answer"
 NOT_KEPT = "Not kept"
 KIND_WORDS = {
     "settings": "settings",
@@ -44,7 +44,7 @@ class Row:
 def summary_line(content: Json) -> str:
     today = content["today"]
     return t(
-        "{measure} {today} today, over {questions} in {groups}; measured with {evaluations}",
+        "{measure} {today} now, over {questions} in {groups}; measured with {evaluations}",
         measure=content["measure"],
         today="–" if today is None else f"{today:.3f}",
         questions=counted(content["questions"], "{n} question", "{n} questions"),
@@ -57,7 +57,7 @@ def proven(content: Json) -> Iterator[Row]:
     patch = content["patch"]
     for entry in patch.get("settings", ()):
         note = t(
-            "{won} questions better, {lost} worse; CPU time a question ×{seconds}",
+            "{won} questions better, {lost} worse; CPU time per question ×{seconds}",
             won=len(entry.get("won", ())),
             lost=len(entry.get("lost", ())),
             seconds=f"{entry['seconds']:.2g}",
@@ -153,7 +153,7 @@ def blocks_of(content: Json) -> Iterator[tuple[str, list[Row]]]:
 def asked(content: Json) -> Iterator[Row]:
     for entry in content["patch"].get("ask", ()):
         lifts = entry.get("lifts", 0)
-        note = counted(lifts, "a yes would lift {n} question", "a yes would lift {n} questions")
+        note = counted(lifts, "if so, {n} question would improve", "if so, {n} questions would improve")
         yield Row("ask", entry["question"], note=note if lifts else "", ids=tuple(entry.get("questions", ())))
 
 

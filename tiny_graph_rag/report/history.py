@@ -122,7 +122,11 @@ def differing(rows: Sequence[Past]) -> list[dict[str, Any]]:
     for row, mine in zip(rows, own, strict=True):
         if not row.walks:
             mine.pop("hops", None)
-    moving = [name for name in ("graph", "patch", *names) if len({repr(row[name]) for row in own if name in row}) > 1]
+    moving = [
+        name
+        for name in ("graph", "patch", *names)
+        if len({repr(row[name]) for row in own if name in row}) > 1
+    ]
     return [{name: row[name] for name in moving if name in row} for row in own]
 
 

@@ -77,6 +77,7 @@ def paper_table(table: PaperTable) -> str:
         *([r"  \small"] if len(table.head) > WIDE else []),
         f"  \\caption{{{_text(table.caption)}}}",
         f"  \\label{{{table.label}}}",
+        r"  \smallskip",  # the standard classes leave no space below a caption
         f"  \\begin{{tabular}}{{{'l' * len(table.head)}}}",
         r"    \toprule",
         f"    {' & '.join(map(_text, table.head))} \\\\",

@@ -110,7 +110,7 @@ def write_reports(
         listed = ", ".join(name for name, _ in files[:4])
         raise UsageError(
             said(
-                "{target}: {files} reports would go to this one file ({listed}); name a folder",
+                "{target}: {files} reports would be written to this file ({listed}); give a folder",
                 target=target,
                 files=len(files),
                 listed=listed,

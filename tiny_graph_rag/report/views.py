@@ -167,7 +167,7 @@ def _methods(results: Sequence[Document]) -> Iterator[Block]:
 
 def _which_to_take(found: Systems) -> Iterator[Block]:
     """Every pair by the measure that tells most, and what follows from it."""
-    yield Heading("Which to take", 2)
+    yield Heading("Which system to choose", 2)
     for number, sentence in enumerate(found.pairs.advice(found.measure)):
         yield Paragraph(str(sentence), strong=number == 0)
     rows = [
@@ -280,7 +280,7 @@ def _result(document: Document, level: int) -> Iterator[Block]:
     yield from _no_answer(summary, level + 1)
     advice = summary.get("recommendations") or []
     if advice:
-        yield Heading("What the numbers recommend", level + 1)
+        yield Heading("Recommendations", level + 1)
         yield NumberedList(tuple(one_line(advice_line["text"], 600) for advice_line in advice))
     yield from _worst(content, level + 1)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,9 +57,11 @@ def check_retrieval(config: Config) -> None:
     spec = config.retrieval.retriever
     if is_own(spec):
         require_trust(config, "retriever")
-        from tiny_graph_rag.retrieval.own import check_place
+        from tiny_graph_rag.retrieval.own_process import file_of
 
-        check_place(spec)
+        place = spec.rpartition(":")[0]
+        if place.endswith(".py"):
+            file_of(place)
     else:
         found, argument = _named(spec)
         if found.argument == "FILE":
@@ -80,7 +84,7 @@ def _named(spec: str) -> tuple[type[Retriever], str]:
     if argument and not found.argument:
         raise UsageError(
             said(
-                "--retriever {name} takes nothing after a colon, got {argument}",
+                "--retriever {name} takes no argument after a colon, got {argument}",
                 name=name,
                 argument=repr(argument),
             )
@@ -88,7 +92,9 @@ def _named(spec: str) -> tuple[type[Retriever], str]:
     argument = argument or found.usual
     if found.argument and not argument:
         raise UsageError(
-            said("--retriever {name} wants {name}:{argument}", name=name, argument=found.argument)
+            said(
+                "--retriever {name} needs an argument: {name}:{argument}", name=name, argument=found.argument
+            )
         )
     return found, argument
 
@@ -99,8 +105,16 @@ RetrieverMaker = Callable[
 
 
 def is_own(spec: str) -> bool:
-    """Whether `--retriever` names a user's function: `file.py:function`, `package.module:function`."""
+    """Whether `--retriever` names a user's function: `file.py:function`, `package.module:function`, or
+    `module:function` of a module that is there and not called as a retriever of this program."""
     place, _, function = spec.rpartition(":")
     if not place or not function.isidentifier():
         return False
-    return place.endswith(".py") or ("." in place and all(part.isidentifier() for part in place.split(".")))
+    if place.endswith(".py"):
+        return True
+    if "." in place:
+        return all(part.isidentifier() for part in place.split("."))
+    if place in RETRIEVERS:
+        return False
+    module = PathFinder.find_spec(place, [str(Path.cwd()), *sys.path])
+    return module is not None and module.loader is not None

@@ -243,8 +243,8 @@ class RunFileRetriever(Retriever):
             shown = ", ".join(map(repr, list(strangers)[:5])) + (" …" if len(strangers) > 5 else "")
             raise RunError(
                 said(
-                    "{path}: {strangers} of its entities are not in the graph ({shown}). Use the "
-                    "graph that the run was made on, or `score`, which counts them as wrong",
+                    "{path}: {strangers} of its entities are not in the graph ({shown}). Use the graph of "
+                    "the run, or `score`, which counts them as wrong",
                     path=path,
                     strangers=f"{len(strangers):,}",
                     shown=shown,

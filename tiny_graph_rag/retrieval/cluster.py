@@ -110,7 +110,8 @@ def do_shard(shared: Shared, work: Work[T], part: Any) -> T:
         if shared.version != __version__:
             raise CannotHelpError(
                 said(
-                    "version {version} runs there, {version_2} here; install the same on both",
+                    "the worker runs version {version}, this machine {version_2}; install the same "
+                    "version on both",
                     version=__version__,
                     version_2=shared.version,
                 )
@@ -125,7 +126,11 @@ def _graph(shared: Shared) -> KnowledgeGraph:
 
         path = _lies_at(shared)
         if path is None:
-            raise GraphMissingError(said("{path}: not there, or another graph than here", path=shared.path))
+            raise GraphMissingError(
+                said(
+                    "{path}: the file doesn't exist on the worker, or is a different graph", path=shared.path
+                )
+            )
         graph = read_graph(path, cache_folder())
         _graphs.clear()
         _retrievers.clear()
@@ -156,7 +161,7 @@ def has_graph(shared: Shared) -> tuple[str, bool]:
 def take_piece(shared: Shared, name: str, offset: int, piece: bytes) -> None:
     """On a worker: a piece of one of the graph's files. name: "" of a graph that is one file."""
     if cache_folder() == NO_CACHE:
-        raise CannotHelpError(said("it has no cache folder of its own to keep a graph in"))
+        raise CannotHelpError(said("it has no private cache folder for the graph"))
     parts = shared.received.with_name(shared.received.name + ".part")
     path = parts / name if name else parts
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -232,8 +237,8 @@ class ClusterClient:
         except (OSError, TimeoutError) as error:
             raise ServiceError(
                 said(
-                    "--cluster {address}: no Dask scheduler answers there ({why}). Start one with `dask "
-                    "scheduler`, and workers with `dask worker ADDRESS`",
+                    "--cluster {address}: no Dask scheduler answers at this address ({why}). Start one "
+                    "with `dask scheduler`, and workers with `dask worker ADDRESS`",
                     address=address,
                     why=str(error).splitlines()[0],
                 )
@@ -244,8 +249,8 @@ class ClusterClient:
             first = (str(error) or type(error).__name__).splitlines()[0]
             raise ServiceError(
                 said(
-                    "--cluster {address}: what answers there is no Dask scheduler, or one of another "
-                    "version ({kind}: {first})",
+                    "--cluster {address}: the program at this address is not a Dask scheduler, or has "
+                    "another version ({kind}: {first})",
                     address=address,
                     kind=type(error).__name__,
                     first=first[:200],
@@ -322,7 +327,7 @@ class ClusterClient:
                         if deaths[place] >= MOST_DEATHS:
                             raise ServiceError(
                                 said(
-                                    "--cluster {address}: workers died {most_deaths} times over the same "
+                                    "--cluster {address}: workers died {most_deaths} times on the same "
                                     "questions; give them more memory (dask worker --memory-limit)",
                                     address=self.address,
                                     most_deaths=MOST_DEATHS,
@@ -335,7 +340,7 @@ class ClusterClient:
                         if sent[place] > MOST_SENT:
                             raise UsageError(
                                 said(
-                                    "--cluster {address}: a worker can't help: {error}",
+                                    "--cluster {address}: a worker can't be used: {error}",
                                     address=self.address,
                                     error=error,
                                 )
@@ -346,7 +351,7 @@ class ClusterClient:
                     except CannotHelpError as error:
                         raise UsageError(
                             said(
-                                "--cluster {address}: a worker can't help: {error}",
+                                "--cluster {address}: a worker can't be used: {error}",
                                 address=self.address,
                                 error=error,
                             )
@@ -375,7 +380,9 @@ class ClusterClient:
             self.client.run(work, *given, workers=[worker])
         except CannotHelpError as error:
             raise UsageError(
-                said("--cluster {address}: a worker can't help: {error}", address=self.address, error=error)
+                said(
+                    "--cluster {address}: a worker can't be used: {error}", address=self.address, error=error
+                )
             ) from error
         except (OSError, ValueError):  # it died; its shards go elsewhere
             return
@@ -469,7 +476,7 @@ class ClusterRetriever(Retriever):
 
     @classmethod
     def of(cls, task: Task) -> Self:
-        raise UsageError(said("a retriever is shared out with --cluster ADDRESS, not by name"))
+        raise UsageError(said("to run a retriever on a cluster, use --cluster ADDRESS instead of a name"))
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         if len(questions) == 1:  # for its latency, which is the driver's own

@@ -10,7 +10,7 @@ from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, Reading
 from tiny_graph_rag.retrieval.search import Step, Trail
 
 # The parts that are not a step of a path, as they are shown.
-OFFERED = "one of those that the question offers"
+OFFERED = "one of the options in the question"
 OTHER_RELATION = "the last relation isn't the one asked for"
 NAMED = "named in the question, which asks for something else"
 OTHER_KIND = "not of the kind asked for"

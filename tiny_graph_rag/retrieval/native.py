@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import ItemsView, Iterable, KeysView, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import chain, islice
 from typing import Any
 
@@ -32,6 +32,8 @@ from tiny_graph_rag.formats.runs.items import (
 from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.run import Passage, Relation
 
+KINDS = ("entities", "relations", "passages")
+LARGEST_REPLY = 64 << 20  # bytes of one reply as JSON
 MOST_ITEMS = 100_000  # of one kind for one question: a generator that never ends is stopped here
 ENTITIES = ("entities", "retrieved_entities", "retrieved")
 RELATIONS = ("relations", "relationships", "triples", "triplets", "edges")
@@ -57,20 +59,46 @@ _SECTION_KINDS = {
 }
 
 
-@dataclass(slots=True)
-class Unpacked:
-    """What one question brought, each kind best first; None where nothing was said of that kind."""
+@dataclass(frozen=True, slots=True)
+class OwnReply:
+    """What one question brought. entities, relations, passages: best first, None where it returned nothing
+    of that kind. error: why it failed, None otherwise. usage: amounts and words. left_out: how many amounts
+    were none (negative, NaN, beyond a float)."""
 
     entities: tuple[Retrieved, ...] | None = None
     relations: tuple[Relation, ...] | None = None
     passages: tuple[Passage, ...] | None = None
+    seconds: float = 0.0
+    error: str | None = None
     answer: str | None = None
     context: str | None = None
     usage: dict[str, Any] = field(default_factory=dict)
+    left_out: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        listed = {
+            kind: [item._asdict() for item in values[kind]] for kind in KINDS if values[kind] is not None
+        }
+        return values | listed
+
+    def as_json(self) -> bytes:
+        """One line of strict JSON. Raises ValueError for a reply that is too large."""
+        line = json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False).encode()
+        if len(line) > LARGEST_REPLY:
+            raise ValueError(
+                said(
+                    "the reply has {n} MiB; at most {largest_reply} are allowed",
+                    n=f"{len(line) >> 20:,}",
+                    largest_reply=LARGEST_REPLY >> 20,
+                )
+            )
+        return line
 
 
-def unpacked(value: Any) -> Unpacked:
+def unpacked(value: Any) -> OwnReply:
     """Whatever a retriever returned for one question. Raises ValueError: what was wanted, what came."""
+    refuse_mock(value)
     answer = None
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], Mapping):
         answer, value = value  # GraphRAG's (response, context data)
@@ -87,28 +115,36 @@ def unpacked(value: Any) -> Unpacked:
     context = attribute(value, ("context",))
     if not passages and isinstance(context, list | tuple):
         passages = [context]
-    found = Unpacked(
+    usage, scores = attribute(value, ("usage", "token_usage")), attribute(value, ("doc_scores",))
+    error = failure_of(attribute(value, ("error",)))
+    found = tuple(map(passage_of, chain.from_iterable(_items(passage, "passages") for passage in passages)))
+    if found and scores is not None:  # HippoRAG's lists side by side
+        pairs = zip(found, scores, strict=False)
+        found = tuple(passage._replace(score=score_of(score)) for passage, score in pairs)
+    reply = OwnReply(
         None if entities is None else _entities(_items(entities, "entities")),
         None if relations is None else tuple(map(relation_of, _items(relations, "relations"))),
-        tuple(map(passage_of, chain.from_iterable(_items(passage, "passages") for passage in passages)))
-        if passages
-        else None,
-        text_of(attribute(value, ANSWERS) if answer is None else answer, "the answer"),
-        text_of(
+        found if passages else None,
+        answer=text_of(attribute(value, ANSWERS) if answer is None else answer, "the answer"),
+        context=text_of(
             "\n".join(map(str, context)) if isinstance(context, list | tuple) else context, "the context"
         ),
+        usage=dict(usage) if isinstance(usage, Mapping) else {},
     )
-    usage = attribute(value, ("usage", "token_usage"))
-    if isinstance(usage, Mapping):
-        found.usage = dict(usage)
-    scores = attribute(value, ("doc_scores",))
-    if found.passages and scores is not None:  # HippoRAG's lists side by side
-        pairs = zip(found.passages, scores, strict=False)
-        found.passages = tuple(passage._replace(score=score_of(score)) for passage, score in pairs)
-    error = failure_of(attribute(value, ("error",)))
-    if error is not None and not (found.entities or found.relations or found.passages):
+    if error is not None and not (reply.entities or reply.relations or reply.passages):
         raise ValueError(error)
-    return found
+    return reply
+
+
+def refuse_mock(value: Any) -> None:
+    """Raise ValueError for an object that has every attribute: it would be read as an empty list."""
+    if not isinstance(value, Mapping) and getattr(value, "an_attribute_of_no_library", None) is not None:
+        raise ValueError(
+            said(
+                "got a {type}, which has every attribute that it is asked for, as a mock has",
+                type=type(value).__name__,
+            )
+        )
 
 
 def _has_lists(value: Any) -> bool:
@@ -128,7 +164,7 @@ def _is_listed(value: Any) -> bool:
     return isinstance(value, list | tuple | Set | Mapping) or hasattr(value, "to_dict")
 
 
-def _of_list(value: Any) -> Unpacked:
+def _of_list(value: Any) -> OwnReply:
     """A bare list: its items say what they are. Mixed ones are taken apart, each kind in its own order."""
     if isinstance(value, Mapping) and value and all(is_score(score) for score in value.values()):
         value = [list(pair) for pair in value.items()]  # {name: score}
@@ -141,7 +177,7 @@ def _of_list(value: Any) -> Unpacked:
     for item in _items(value, "the returned list"):
         by_kind[kind_of(item)].append(item)
     entities, relations, passages = by_kind.values()
-    return Unpacked(
+    return OwnReply(
         _entities(entities) if entities or not (relations or passages) else None,
         tuple(map(relation_of, relations)) if relations else None,
         tuple(map(passage_of, passages)) if passages else None,
@@ -153,7 +189,7 @@ def _items(value: Any, what: str) -> list[Any]:
     if isinstance(value, Set) and not isinstance(value, KeysView | ItemsView):
         raise ValueError(
             said(
-                "{what}: a {kind} has no order, which a ranking needs. Return a list, best first",
+                "{what}: a {kind} has no order. Return a list, best first",
                 what=what,
                 kind=type(value).__name__,
             )
@@ -172,7 +208,7 @@ def _items(value: Any, what: str) -> list[Any]:
     if len(items) > MOST_ITEMS:
         raise ValueError(
             said(
-                "{what} has more than {most_items} items. Return the best first and stop there",
+                "{what} has more than {most_items} items; return only the best ones",
                 what=what,
                 most_items=f"{MOST_ITEMS:,}",
             )

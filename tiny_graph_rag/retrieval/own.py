@@ -21,9 +21,10 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from typing import Any, ClassVar, Protocol, Self
+from queue import Empty
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -35,9 +36,10 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.messages import said, t
 from tiny_graph_rag.retrieval.base import Foreign, Retriever, Task
-from tiny_graph_rag.retrieval.own_calls import BATCH, Calls, Event, callable_of
-from tiny_graph_rag.retrieval.own_process import RetrieverProcess, check_file
-from tiny_graph_rag.retrieval.own_replies import OwnReply, ReplyJournal
+from tiny_graph_rag.retrieval.native import OwnReply
+from tiny_graph_rag.retrieval.own_calls import BATCH, Calls, Event
+from tiny_graph_rag.retrieval.own_process import RetrieverProcess
+from tiny_graph_rag.retrieval.own_replies import ReplyJournal
 from tiny_graph_rag.run import NO_HOP, Run
 
 NOT_IN_GRAPH = "NOT_IN_GRAPH"  # the type of what only the retriever knows
@@ -63,44 +65,7 @@ class Asking:
     done: Callable[[int, str], None] = lambda done, note: None
 
 
-class Worker(Protocol):
-    """Who runs calls: `Calls` in this process, `RetrieverProcess` in another. events: what happened, in
-    order. several: whether a call takes several questions."""
-
-    @property
-    def can_restart(self) -> bool: ...
-    @property
-    def several(self) -> bool: ...
-    @property
-    def events(self) -> SimpleQueue[Event]: ...
-    def start(self, call: int, questions: Sequence[str]) -> None: ...
-    def cancel(self, call: int) -> None: ...
-    def restart(self) -> None: ...
-    def close(self) -> None: ...
-    def kill(self) -> None: ...
-
-
-class InProcess:
-    """A callable of this process as a Worker."""
-
-    can_restart = False
-
-    def __init__(self, given: Any, name: str) -> None:
-        asked = callable_of(given, name)
-        self.several, self.events = asked.several, SimpleQueue[Event]()
-        self._calls = Calls(asked, self.events.put)
-        self.start, self.cancel = self._calls.start, self._calls.cancel
-        self.close = self.kill = self._calls.close
-
-    def restart(self) -> None:
-        raise AssertionError("threads can't be ended from outside")
-
-
-def check_place(spec: str) -> None:
-    """Refuse a file that is not there without importing anything. Raises UsageError."""
-    place, _, _ = spec.rpartition(":")
-    if place.endswith(".py"):
-        check_file(Path(place).expanduser().resolve())
+Worker = Calls | RetrieverProcess  # who runs calls: in this process, or in another
 
 
 class OwnRetriever(Retriever):
@@ -132,13 +97,13 @@ class OwnRetriever(Retriever):
 
     @classmethod
     def of(cls, task: Task) -> Self:
-        return cls(task, Asking(), lambda: RetrieverProcess(task.argument))
+        return cls(task, Asking(), partial(RetrieverProcess, task.argument))
 
     def prepare(self, linked: Callable[[], Sequence[LinkedQuestion]]) -> None:
         """Ask everything now. Raises ServiceError where every question fails: then nothing was measured."""
         questions = {example.id: example.query for example in self.examples or ()}
         self._ask(questions)
-        failed = [(key, reply.error) for key, reply in self.replies.items() if reply.error is not None]
+        failed = self._failed()
         if failed and len(failed) == len(questions):
             key, error = failed[0]
             raise ServiceError(
@@ -156,16 +121,13 @@ class OwnRetriever(Retriever):
 
     def _whole_run(self, keys: Sequence[str], all_replies: dict[str, OwnReply]) -> Run:
         replies = [all_replies[key] for key in keys]
-        run = Run.concatenated([self._run(key, all_replies[key]) for key in keys])
         sound = [reply for reply in all_replies.values() if reply.error is None]
-        relations = [reply.relations or () for reply in replies]
-        passages = [reply.passages or () for reply in replies]
         no_relations = all(reply.relations is None for reply in sound)
         no_passages = all(reply.passages is None for reply in sound)
         return replace(
-            run,
-            relations=None if no_relations else tuple(relations),
-            passages=None if no_passages else tuple(passages),
+            Run.concatenated([self._run(key, all_replies[key]) for key in keys]),
+            relations=None if no_relations else tuple(reply.relations or () for reply in replies),
+            passages=None if no_passages else tuple(reply.passages or () for reply in replies),
             returns_entities=not sound or any(reply.entities is not None for reply in sound),
             external=True,
         )
@@ -189,9 +151,8 @@ class OwnRetriever(Retriever):
         )
 
     def notes(self) -> list[str]:
-        failed = [(key, reply.error) for key, reply in self.replies.items() if reply.error is not None]
         lines = []
-        if failed:
+        if failed := self._failed():
             key, error = failed[0]
             lines.append(
                 t(
@@ -218,8 +179,8 @@ class OwnRetriever(Retriever):
         if self.strangers and not self.knows_some:
             lines.append(
                 t(
-                    "{spec}: nothing that it returned as an entity is in the graph. Does it return texts or "
-                    "chunks? Return them as 'passages', and --measures passages:recall@5 judges them",
+                    "{spec}: none of the returned entities is in the graph. If it returns texts or chunks, "
+                    "return them as 'passages' and use --measures passages:recall@5",
                     spec=self.spec,
                 )
             )
@@ -239,12 +200,15 @@ class OwnRetriever(Retriever):
             lines.append(self._changes())
         return lines
 
+    def _failed(self) -> list[tuple[str, str]]:
+        return [(key, reply.error) for key, reply in self.replies.items() if reply.error is not None]
+
     def _changes(self) -> str:
         """How many questions did not get the same ranking each time."""
         rounds = [self.replies, *self.repeats]
         changed = [key for key in self.replies if len({_ranking(replies[key]) for replies in rounds}) > 1]
         if not changed:
-            return t("{spec}: asked {n} times, every ranking was the same", spec=self.spec, n=len(rounds))
+            return t("{spec}: asked {n} times; all rankings were the same", spec=self.spec, n=len(rounds))
         return t(
             "{spec}: asked {n} times, {changed} of {all} questions got different rankings, such as {key}",
             spec=self.spec,
@@ -357,6 +321,11 @@ class Schedule:
     ends: int = 0
     is_over: bool = False
 
+    @property
+    def is_process(self) -> bool:
+        """Whether a call that does not end can be ended, with its process."""
+        return isinstance(self.worker, RetrieverProcess)
+
     def replies(self) -> dict[str, OwnReply]:
         keys, size = list(self.questions), BATCH if self.worker.several else 1
         self.waiting.extend(keys[at : at + size] for at in range(0, len(keys), size))
@@ -369,7 +338,7 @@ class Schedule:
     def _renew(self) -> None:
         """A new process where the old one is over, or holds a call that does not end."""
         now = time.monotonic()
-        held = self.worker.can_restart and any(now >= until for until in self.stuck.values())
+        held = self.is_process and any(now >= until for until in self.stuck.values())
         others = any(call.deadline < math.inf for call in self.under_way.values())
         if not self.is_over and (not held or others):
             return
@@ -378,14 +347,11 @@ class Schedule:
         self.under_way.clear()
         self.stuck.clear()
         self.is_over = False
-        if self.waiting or self.alone:
-            self._restart()
-
-    def _restart(self) -> None:
-        try:
-            self.worker.restart()
-        except UsageError as error:
-            self._give_up(str(error))
+        if (self.waiting or self.alone) and isinstance(self.worker, RetrieverProcess):
+            try:
+                self.worker.restart()
+            except UsageError as error:
+                self._give_up(str(error))
 
     def _give_up(self, reason: str) -> None:
         for keys in (*self.alone, *self.waiting):
@@ -394,7 +360,7 @@ class Schedule:
         self.waiting.clear()
 
     def _hand_out(self) -> None:
-        if self.worker.can_restart and self.stuck:
+        if self.is_process and self.stuck:
             return
         most = 1 if self.alone else self.asking.concurrency
         while (self.alone or self.waiting) and len(self.under_way) < most:
@@ -407,7 +373,7 @@ class Schedule:
     def _wait(self) -> None:
         """For what happens next, or for the next deadline."""
         moments = [call.deadline for call in self.under_way.values()]
-        if self.worker.can_restart:
+        if self.is_process:
             moments += self.stuck.values()
         if not moments:
             return
@@ -439,7 +405,15 @@ class Schedule:
         else:
             self.alone.extend(call.keys for call in calls)
         if self.ends >= MOST_ENDS:
-            self._give_up(str(said("{reason}; given up after {n} ends in a row", reason=reason, n=self.ends)))
+            self._give_up(
+                str(
+                    said(
+                        "{reason}; stopped because the process ended {n} times in a row",
+                        reason=reason,
+                        n=self.ends,
+                    )
+                )
+            )
 
     def _expire(self) -> None:
         now = time.monotonic()
@@ -464,23 +438,17 @@ class Schedule:
             self.asking.done(self.before + len(self.found), note)
 
 
-def make_own(spec: str, asking: Asking) -> Callable[..., Retriever]:
-    """A retriever maker for `evaluate`, as `make_retriever` is one, for the function that `spec` names."""
-    process = RetrieverProcess(spec)
+def make_own(
+    spec: str, asking: Asking, start: Callable[[], Worker] | None = None
+) -> Callable[..., Retriever]:
+    """A retriever maker for `evaluate`, as `make_retriever` is one, for the function that `spec` names.
+
+    start: makes who runs its calls; without it a process does that imports the function.
+    """
+    start = start or partial(RetrieverProcess, spec)
+    first = start()  # what can't be imported is refused before a graph is read
 
     def make(graph: KnowledgeGraph, config: Any, examples: Any = None, judgments: Any = None) -> Retriever:
-        task = Task(graph, config, spec, examples, judgments)
-        return OwnRetriever(task, asking, lambda: RetrieverProcess(spec), process)
-
-    return make
-
-
-def make_given(given: Any, name: str, asking: Asking) -> Callable[..., Retriever]:
-    """The same for a callable of this process. name: how it is called in what people read."""
-    worker = InProcess(given, name)
-
-    def make(graph: KnowledgeGraph, config: Any, examples: Any = None, judgments: Any = None) -> Retriever:
-        task = Task(graph, config, name, examples, judgments)
-        return OwnRetriever(task, asking, lambda: InProcess(given, name), worker)
+        return OwnRetriever(Task(graph, config, spec, examples, judgments), asking, start, first)
 
     return make

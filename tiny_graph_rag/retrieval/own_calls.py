@@ -12,15 +12,16 @@ import asyncio
 import inspect
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from queue import SimpleQueue
+from typing import Any, Literal, cast
 
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.messages import said
-from tiny_graph_rag.retrieval.native import MOST_ITEMS
-from tiny_graph_rag.retrieval.own_replies import OwnReply, reply_of, told
+from tiny_graph_rag.retrieval.native import MOST_ITEMS, OwnReply, refuse_mock
+from tiny_graph_rag.retrieval.own_replies import reply_of, told
 
 Function = Callable[..., Any]
 METHODS = ("retrieve", "invoke", "get_relevant_documents", "aretrieve", "ainvoke", "query_data", "query")
@@ -39,15 +40,7 @@ class Event:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A callable, ready to be asked. several: it takes a list of questions and returns a reply for each."""
-
-    function: Function
-    several: bool
-
-
-def callable_of(given: Any, name: str) -> Asked:
+def callable_of(given: Any, name: str) -> Function:
     """The function itself, or the method of an object that retrieves; of a class, of an object made of it
     without arguments. Raises UsageError for what can't be asked; name: how the user calls it."""
     made = given
@@ -63,25 +56,18 @@ def callable_of(given: Any, name: str) -> Asked:
                 )
             ) from error
     if not inspect.isroutine(made):
-        method = next(
-            (
-                getattr(made, method_name)
-                for method_name in METHODS
-                if callable(getattr(made, method_name, None))
-            ),
-            None,
-        )
-        made = made if method is None else method
+        methods = (getattr(made, method, None) for method in METHODS)
+        made = next(filter(callable, methods), made)
     if not callable(made):
         raise UsageError(
             said(
-                "{name} is no function but {kind}; wanted a function or an object with {methods}",
+                "{name} is not a function but {kind}; wanted a function or an object with {methods}",
                 name=name,
                 kind=type(given).__name__,
                 methods=", ".join(METHODS[:3]),
             )
         )
-    return Asked(made, _takes_several(made))
+    return cast(Function, made)
 
 
 def _takes_several(function: Function) -> bool:
@@ -97,13 +83,15 @@ def _takes_several(function: Function) -> bool:
 
 
 class Calls:
-    """Under way at once: as many as are started. tell: gets, from other threads, what happens."""
+    """Under way at once: as many as are started. several: a call takes a list of questions. tell: gets, from
+    other threads, what happens; without it `events` does."""
 
-    can_restart = False
-
-    def __init__(self, asked: Asked, tell: Callable[[Event], None]) -> None:
-        self.asked, self.tell = asked, tell
+    def __init__(self, function: Function, tell: Callable[[Event], None] | None = None) -> None:
+        self.function, self.several = function, _takes_several(function)
+        self.events = SimpleQueue[Event]()
+        self.tell = tell or self.events.put
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._is_closed = False
         self._tasks: dict[int, asyncio.Task[Any] | None] = {}
         self._lock = threading.Lock()
 
@@ -124,12 +112,15 @@ class Calls:
             self._loop.call_soon_threadsafe(task.cancel)
 
     def close(self) -> None:
+        self._is_closed = True
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._loop.stop)
-            self._loop = None
+
+    kill = close
 
     def _work(self, call: int, questions: list[str]) -> None:
         begun: list[float] = []
+        number = len(questions)  # now: a user's function may replace anything, `len` too
 
         def begin() -> None:
             begun.append(time.perf_counter())
@@ -138,20 +129,25 @@ class Calls:
         try:
             replies = self._replies(call, questions, begin)
         except BaseException as error:  # SystemExit and KeyboardInterrupt of a user's function end no run
-            replies = [OwnReply(error=told(error))] * len(questions)
-        took = (time.perf_counter() - begun[0]) / len(questions) if begun else 0.0
+            replies = [OwnReply(error=told(error))] * number
+        took = (time.perf_counter() - begun[0]) / number if begun else 0.0
         self.tell(Event("ended", call, tuple(replace(reply, seconds=took) for reply in replies)))
 
     def _replies(self, call: int, questions: list[str], begin: Callable[[], None]) -> list[OwnReply]:
-        function, several = self.asked.function, self.asked.several
-        argument: Any = questions if several else questions[0]
+        function, several = self.function, self.several
+        argument: Any = list(questions) if several else questions[0]
         if _is_async(function):
-            value = self._in_loop(call, _called(function, argument, begin))
+
+            def called() -> Any:
+                begin()  # here and not before: the loop may be busy with another call
+                return function(argument)
+
+            value = self._in_loop(call, called)
         else:
             begin()
             value = function(argument)
             if inspect.isawaitable(value) or isinstance(value, AsyncIterator):
-                value = self._in_loop(call, _resolved(value))
+                value = self._in_loop(call, lambda: value)
         if not several:
             return [reply_of(value)]
         if isinstance(value, Mapping):
@@ -165,17 +161,19 @@ class Calls:
             )
         return [_checked(option) for option in given]
 
-    def _in_loop(self, call: int, work: Coroutine[Any, Any, tuple[Any, BaseException | None]]) -> Any:
+    def _in_loop(self, call: int, called: Callable[[], Any]) -> Any:
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
-                threading.Thread(target=_run, args=(self._loop,), daemon=True, name="retriever loop").start()
+                threading.Thread(
+                    target=self._run, args=(self._loop,), daemon=True, name="retriever loop"
+                ).start()
         over: Future[tuple[Any, BaseException | None]] = Future()
 
         async def run() -> None:
             self._tasks[call] = asyncio.current_task()
             try:
-                over.set_result(await work)
+                over.set_result(await _resolved(called))
             except asyncio.CancelledError as error:
                 over.set_result((None, error))
             finally:
@@ -188,11 +186,9 @@ class Calls:
             raise error
         return value
 
-
-def _run(loop: asyncio.AbstractEventLoop) -> None:
-    try:
-        loop.run_forever()
-    finally:
+    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+        while not self._is_closed:  # a function that stops the loop stops no call
+            loop.run_forever()
         loop.close()
 
 
@@ -211,21 +207,12 @@ def _is_async(function: Function) -> bool:
     )
 
 
-async def _called(
-    function: Function, argument: Any, begin: Callable[[], None]
-) -> tuple[Any, BaseException | None]:
-    begin()  # here and not before: the loop may be busy with another call
-    try:
-        value = function(argument)
-    except BaseException as error:
-        return None, error
-    return await _resolved(value)
-
-
-async def _resolved(value: Any) -> tuple[Any, BaseException | None]:
+async def _resolved(called: Callable[[], Any]) -> tuple[Any, BaseException | None]:
     """What it comes to, or why not: an error that left this coroutine could end the loop of all calls."""
     try:
-        if inspect.isawaitable(value):
+        value = called()
+        refuse_mock(value)
+        while inspect.isawaitable(value):
             value = await value
         if isinstance(value, AsyncIterator):
             items: list[Any] = []

@@ -25,8 +25,9 @@ from typing import Any, BinaryIO
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.files import note_named
 from tiny_graph_rag.messages import Said, said
-from tiny_graph_rag.retrieval.own_calls import Asked, Calls, Event, callable_of
-from tiny_graph_rag.retrieval.own_replies import OwnReply, told
+from tiny_graph_rag.retrieval.native import OwnReply
+from tiny_graph_rag.retrieval.own_calls import Calls, Event, Function, callable_of
+from tiny_graph_rag.retrieval.own_replies import reply_from, told
 
 PEACEFUL_SECONDS = 2.0  # for a retriever to close what it has open, once every question is answered
 LAST_WORDS_SECONDS = 0.5  # for reading what a process wrote before it ended
@@ -40,8 +41,6 @@ START = (
 class RetrieverProcess:
     """The parent's side: calls as `Calls` has them, in another process. Raises UsageError where the function
     can't be had. events: of the process that runs now."""
-
-    can_restart = True
 
     def __init__(self, spec: str) -> None:
         self.spec = spec
@@ -145,7 +144,7 @@ def _read(process: subprocess.Popen[bytes], events: SimpleQueue[Event]) -> None:
 
 def _received(reply: dict[str, Any]) -> OwnReply:
     try:
-        return OwnReply.from_dict(reply)
+        return reply_from(reply)
     except Exception as error:  # what the journal's reader would refuse never gets into a journal
         return OwnReply(error=told(error))
 
@@ -163,7 +162,7 @@ def _ended(code: int) -> Said:
         name = signal.Signals(-code).name
     except ValueError:
         name = str(-code)
-    return said("its process was ended by {signal}", signal=name)
+    return said("its process was stopped by {signal}", signal=name)
 
 
 def serve(spec: str) -> None:
@@ -172,18 +171,18 @@ def serve(spec: str) -> None:
     lock, owner = threading.Lock(), os.getpid()
 
     def say(message: dict[str, Any]) -> None:
-        line = json.dumps(message, allow_nan=False).encode() + b"\n"
         if os.getpid() != owner:
             os._exit(0)  # a copy of this process that a retriever forked answers nothing
         try:
+            line = json.dumps(message, allow_nan=False).encode() + b"\n"
             with lock:
                 out.write(line)
                 out.flush()
-        except OSError:
-            os._exit(1)  # nobody listens any more
+        except BaseException:
+            os._exit(1)  # nobody listens any more, or a retriever broke what this needs
 
     try:
-        asked = load_function(spec)
+        function = load_function(spec)
     except UsageError as error:
         problem = error.args[0]
         template = problem.template if isinstance(problem, Said) else "{text}"
@@ -197,8 +196,8 @@ def serve(spec: str) -> None:
             message["replies"] = list(map(_sent, event.replies))
         say(message)
 
-    calls = Calls(asked, tell)
-    say({"several": asked.several})
+    calls = Calls(function, tell)
+    say({"several": calls.several})
     for line in asks:
         message = json.loads(line)
         if "cancel" in message:
@@ -227,16 +226,16 @@ def _own_streams() -> tuple[BinaryIO, BinaryIO]:
 def _sent(reply: OwnReply) -> dict[str, Any]:
     try:
         reply.as_json()
-    except (ValueError, RecursionError, MemoryError) as error:
+    except Exception as error:
         reply = OwnReply(seconds=reply.seconds, error=told(error))
     return reply.as_dict()
 
 
-def load_function(spec: str) -> Asked:
+def load_function(spec: str) -> Function:
     """The callable that a spec names. Raises UsageError, also for whatever the user's file raises."""
     place, _, name = spec.rpartition(":")
     try:
-        module = _module_of_file(Path(place)) if place.endswith(".py") else _module(place)
+        module = _module_of_file(file_of(place)) if place.endswith(".py") else _module(place)
     except UsageError:
         raise
     except BaseException as error:  # whatever a user's file does when it is imported
@@ -259,21 +258,21 @@ def load_function(spec: str) -> Asked:
     return callable_of(function, f"--retriever {spec}: {name!r}")
 
 
-def check_file(path: Path) -> None:
-    """Refuse a retriever's file that is not there. Raises UsageError."""
+def file_of(place: str) -> Path:
+    """The file that a spec names before its colon. Raises UsageError for one that is not there."""
+    path = Path(place).expanduser().resolve()
     if not path.is_file():
         raise UsageError(
             said("--retriever {name}: no such file (looked in {parent})", name=path.name, parent=path.parent)
         )
     note_named(path)
+    return path
 
 
 def _module_of_file(path: Path) -> Any:
-    path = path.expanduser().resolve()
-    check_file(path)
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    if spec is None or spec.loader is None:
-        raise UsageError(said("--retriever {path}: not a Python file", path=path))
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, str(path.parent))  # so that it can import what lies next to it, now and later
     before = sys.modules.get(path.stem)

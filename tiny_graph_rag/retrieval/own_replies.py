@@ -8,112 +8,55 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import InputError, RunError, UsageError
-from tiny_graph_rag.formats.runs import Retrieved, in_order
+from tiny_graph_rag.formats.runs import in_order
 from tiny_graph_rag.formats.runs.items import LONGEST_TEXT, is_score
 from tiny_graph_rag.journals import JournalFile
 from tiny_graph_rag.messages import said
-from tiny_graph_rag.retrieval.native import unpacked
-from tiny_graph_rag.run import Passage, Relation
+from tiny_graph_rag.retrieval.native import KINDS, OwnReply, unpacked
 
 JOURNAL_ENDING = ".retrieved.jsonl"
 BUSY = "another process is writing this journal. Wait for it, or choose another -o"
 HEAD = b'{"journal": 1, "retriever": '  # how each journal begins
-LARGEST_REPLY = 64 << 20  # bytes of one reply as JSON
 MOST_USAGE = 100  # values of one reply's usage
 
 
-@dataclass(frozen=True, slots=True)
-class OwnReply:
-    """What one question brought. entities, relations, passages: best first, None where it returned nothing
-    of that kind. error: why it failed, None otherwise. usage: finite amounts from 0 up, and words.
-    left_out: amounts of its usage that were none (negative, NaN, beyond a float)."""
-
-    entities: tuple[Retrieved, ...] | None = None
-    relations: tuple[Relation, ...] | None = None
-    passages: tuple[Passage, ...] | None = None
-    seconds: float = 0.0
-    error: str | None = None
-    answer: str | None = None
-    context: str | None = None
-    usage: dict[str, Any] = field(default_factory=dict)
-    left_out: int = 0
-
-    def as_dict(self) -> dict[str, Any]:
-        kinds = {"entities": self.entities, "relations": self.relations, "passages": self.passages}
-        listed = {
-            kind: None if items is None else [item._asdict() for item in items]
-            for kind, items in kinds.items()
-        }
-        return {
-            **listed,
-            "seconds": self.seconds,
-            "error": self.error,
-            "answer": self.answer,
-            "context": self.context,
-            "usage": self.usage,
-            "left_out": self.left_out,
-        }
-
-    def as_json(self) -> bytes:
-        """One line of strict JSON. Raises ValueError for a reply that is too large."""
-        line = json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False).encode()
-        if len(line) > LARGEST_REPLY:
-            raise ValueError(
-                said(
-                    "the reply has {n} MiB; at most {largest_reply} are taken",
-                    n=f"{len(line) >> 20:,}",
-                    largest_reply=LARGEST_REPLY >> 20,
-                )
-            )
-        return line
-
-    @classmethod
-    def from_dict(cls, given: dict[str, Any]) -> OwnReply:
-        """Of `as_dict`, from a journal or another process. Raises ValueError or KeyError where it is none."""
-        seconds, error = given["seconds"], given["error"]
-        if type(seconds) not in (int, float) or not 0 <= seconds < math.inf:
-            raise ValueError(said("{seconds} seconds", seconds=repr(seconds)))
-        if error is not None:
-            return cls(seconds=float(seconds), error=str(error))
-        # A journal of an earlier version has entities alone.
-        listed = ("entities", "relations", "passages")
-        kinds = {kind: given[kind] for kind in listed if given.get(kind) is not None}
-        reply = reply_of({**kinds, **{name: given.get(name) for name in ("answer", "context", "usage")}})
-        return replace(reply, seconds=float(seconds), left_out=int(given.get("left_out", 0)))
+def reply_from(given: dict[str, Any]) -> OwnReply:
+    """Of `as_dict`, from a journal or another process. Raises ValueError or KeyError where it is none."""
+    seconds, error = given["seconds"], given["error"]
+    if type(seconds) not in (int, float) or not 0 <= seconds < math.inf:
+        raise ValueError(said("{seconds} seconds", seconds=repr(seconds)))
+    if error is not None:
+        return OwnReply(seconds=float(seconds), error=str(error))
+    # A journal of an earlier version has entities alone.
+    kinds = {kind: given[kind] for kind in KINDS if given.get(kind) is not None}
+    reply = reply_of({**kinds, **{name: given.get(name) for name in ("answer", "context", "usage")}})
+    return replace(reply, seconds=float(seconds), left_out=int(given.get("left_out", 0)))
 
 
 def reply_of(value: Any) -> OwnReply:
     """What a function returned, checked. Raises ValueError with what was wanted and what came."""
-    found = unpacked(value)
-    usage = {}
+    reply = unpacked(value)
+    usage: dict[str, Any] = {}
     left_out = 0
-    for name, amount in list(found.usage.items())[:MOST_USAGE]:
+    for name, amount in list(reply.usage.items())[:MOST_USAGE]:
         if isinstance(amount, str):
-            usage[str(name)] = whole(amount[:LONGEST_TEXT])
+            usage[whole(str(name))] = whole(amount[:LONGEST_TEXT])
         elif is_score(amount) and math.isfinite(amount) and amount >= 0:
-            usage[str(name)] = amount
+            usage[whole(str(name))] = amount
         elif isinstance(amount, int | float) and not isinstance(amount, bool):
             left_out += 1
-    entities = found.entities
+    entities = reply.entities
     if entities is not None:
         try:
             entities = tuple(in_order(list(entities), "the returned list"))
         except RunError as error:
             raise ValueError(str(error)) from error
-    return OwnReply(
-        entities,
-        found.relations,
-        found.passages,
-        answer=found.answer,
-        context=found.context,
-        usage={whole(name): amount for name, amount in usage.items()},
-        left_out=left_out,
-    )
+    return replace(reply, entities=entities, usage=usage, left_out=left_out)
 
 
 def told(error: BaseException) -> str:
@@ -156,8 +99,8 @@ class ReplyJournal:
                     if row["retriever"] != self.spec:
                         raise UsageError(
                             said(
-                                "{path}: the journal is of {retriever}, not of {spec}. Leave --resume out "
-                                "to ask everything again",
+                                "{path}: the journal was written by {retriever}, not by {spec}. Leave out "
+                                "--resume to ask everything again",
                                 path=self.path,
                                 retriever=row["retriever"],
                                 spec=self.spec,
@@ -165,7 +108,7 @@ class ReplyJournal:
                         )
                     continue
                 if questions.get(row["id"]) == row["query"] and row["error"] is None:
-                    found[row["id"]] = OwnReply.from_dict(row)
+                    found[row["id"]] = reply_from(row)
             except (ValueError, KeyError, TypeError, AttributeError, RunError, RecursionError) as error:
                 raise self._no_journal(number) from error
         self._file.cut(end)
@@ -189,6 +132,8 @@ class ReplyJournal:
     def _no_journal(self, number: int) -> InputError:
         return InputError(
             said(
-                "{path}:{number}: not a line of a journal. Move the file away", path=self.path, number=number
+                "{path}:{number}: not a line of a journal. Move or rename the file",
+                path=self.path,
+                number=number,
             )
         )

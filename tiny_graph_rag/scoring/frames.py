@@ -237,7 +237,7 @@ def _grades(gold: Mapping[str, Grades], count: int) -> NDArray[np.float64]:
     try:
         grades = np.fromiter(values, dtype=np.float64, count=count)
     except (TypeError, ValueError, OverflowError) as error:
-        raise UsageError(said("a grade of the gold set is no number: {error}", error=error)) from error
+        raise UsageError(said("a grade of the gold set is not a number: {error}", error=error)) from error
     if not np.isfinite(grades).all():
         question, document, grade = next(
             (question, document, grade)
@@ -295,9 +295,9 @@ def _looked_up(rankings: Iterable[Scores], gold: Iterable[Grades]) -> tuple[Ints
             ascending = sorted(ranking.values())
             is_nan = isnan(sum(ascending)) and any(map(isnan, ascending))  # infinite ones add up to NaN, too
         except (TypeError, ValueError, OverflowError) as error:
-            raise UsageError(said("a score of the run is no number: {error}", error=error)) from error
+            raise UsageError(said("a score of the run is not a number: {error}", error=error)) from error
         if is_nan:
-            raise UsageError(said("a score of the run is NaN; NaN has no place in an order"))
+            raise UsageError(said("a score of the run is NaN, which can't be ranked"))
         length = len(ascending)
         for place, document in enumerate(grades, start=first):
             own = ranking.get(document)
@@ -382,7 +382,7 @@ def _again(mine: dict[Any, Any], question: Any, document: Any, value: Any, *, mu
 
 def _of_split(qrels: pandas.DataFrame, split: str) -> pandas.DataFrame:
     if "split" not in qrels.columns:
-        raise UsageError(said("the table has no column 'split'; leave split= out"))
+        raise UsageError(said("the table has no column 'split'; leave out split="))
     kept = qrels[qrels["split"] == split]
     if not len(kept):
         known = sorted(map(str, set(qrels["split"].tolist())))

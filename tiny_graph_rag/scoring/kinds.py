@@ -149,8 +149,12 @@ def judged_passages(
             candidates.append([[at for at, item in enumerate(items) if item.id == id] for id in chunks])
             continue
         by = filled_by_text([item.text or item.id for item in items], texts, match or TEXT)
-        references.append(texts)
-        candidates.append([[] if place is None else [place] for place in by])
+        # One passage that contains several reference texts is one relevant passage.
+        groups: dict[int, list[str]] = {}
+        for row, (text, place) in enumerate(zip(texts, by, strict=True)):
+            groups.setdefault(-1 - row if place is None else place, []).append(text)
+        references.append(tuple(" … ".join(held) for held in groups.values()))
+        candidates.append([[place] if place >= 0 else [] for place in groups])
     keys = [[item.id or fold(item.text) for item in items] for items in returned]
     return _judged(returned, keys, references, candidates, answered, "passage")
 

@@ -190,7 +190,9 @@ def _selected(gold: EvalSet, request: Request) -> tuple[tuple[Example, ...], dic
         if (not tags or set(tags) & set(question.tags)) and (not ids or question.id in ids)
     )[: request.limit]
     if not kept:
-        raise UsageError(said("no question has one of these tags and one of these ids"))
+        raise UsageError(
+            said("no question has one of these tags and one of these ids; change --tags or --ids")
+        )
     return kept, {"limit": request.limit, "tags": list(tags), "ids": list(ids)}
 
 

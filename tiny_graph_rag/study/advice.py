@@ -1,4 +1,4 @@
-"""What the numbers recommend, by rules that anyone can check against the same numbers.
+"""Recommendations, by rules that anyone can check against the same numbers.
 
 Each rule looks at the summary and speaks or is silent; RULES lists them in the order in which they speak.
 To add one, write a function that yields Recommendations and name it there. What a flag would change is not
@@ -74,7 +74,7 @@ TRIED_ALL = (
     "better, {lost} worse. On the questions that lose references here ({n}), from "
     "{before} to {after}. `fix` shows whether that holds on other questions."
 )
-TAKES = "CPU time a question: ×{times}."
+TAKES = "CPU time per question: ×{times}."
 TRIED_UNSURE = (
     "`{flag}` may help: {measure} over all questions ({measured}) goes from {whole_before} to "
     "{whole_after} ({won} better, {lost} worse), but this may be chance (p {p})."

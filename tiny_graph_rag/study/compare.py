@@ -323,7 +323,7 @@ def _flips(baseline: System, other: System, measures: Sequence[str]) -> list[Fli
 def incomparable(systems: Sequence[System]) -> list[Said]:
     """Why the files do not speak of the same thing; empty where they do."""
     if len(systems) < 2:
-        raise UsageError(said("wanted two results files or more; the first is the baseline"))
+        raise UsageError(said("wanted at least two results files; the first is the baseline"))
     first = systems[0]
     reasons: list[Said] = []
     for other in systems[1:]:
@@ -340,17 +340,17 @@ def incomparable(systems: Sequence[System]) -> list[Said]:
         elif other.selection != first.selection:
             reasons.append(
                 said(
-                    "{pair} hold different selections of the gold set ({selected} and {selected_2})",
+                    "{pair} contain different selections of the gold set ({selected} and {selected_2})",
                     pair=pair,
                     selected=_selected(other.selection),
                     selected_2=_selected(first.selection),
                 )
             )
         elif set(other.ids) != set(first.ids):
-            reasons.append(said("{pair} hold different questions", pair=pair))
+            reasons.append(said("{pair} contain different questions", pair=pair))
         if other.k != first.k:
             reasons.append(
-                said("{pair} cut at different ranks (k {k} and {k_2})", pair=pair, k=other.k, k_2=first.k)
+                said("{pair} use different cutoffs (k {k} and {k_2})", pair=pair, k=other.k, k_2=first.k)
             )
     return reasons
 
@@ -403,7 +403,7 @@ def measures_in_common(systems: Sequence[System], wanted: Sequence[str]) -> list
         if Measure.parse(name).kind.weight is not None:
             raise UsageError(
                 said(
-                    "measure {each} pools its counts over questions and can't be compared by question",
+                    "measure {each} has no value for a single question and can't be compared",
                     each=repr(name),
                 )
             )
@@ -412,8 +412,8 @@ def measures_in_common(systems: Sequence[System], wanted: Sequence[str]) -> list
         if name not in common:
             raise UsageError(
                 said(
-                    "measure {each} is not in every results file{near}. They have in common: "
-                    "{names}. Run eval with --measures {measure}",
+                    "measure {each} is not in every results file{near}. Measures in all of them: {names}. "
+                    "Run eval with --measures {measure}",
                     each=repr(name),
                     near=nearest(name, common),
                     names=", ".join(common) or "none",

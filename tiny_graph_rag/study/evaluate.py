@@ -156,7 +156,11 @@ def evaluate(
     summary = summarise(scores, judged, tags, groups)
     judged_run = JudgedRun(graph, names, examples, linked, run, judgments, judged)
     why = explain(judged_run, retriever, config, list(scores))
-    notes = [*retriever.notes(), *_undefined(run, judged, measures)]
+    notes = [
+        *retriever.notes(),
+        *_undefined(run, judged, measures),
+        *_contained(run, judged, examples.examples, config),
+    ]
     rounds = [summary.overall.measures]
     for again in foreign.repeats if foreign is not None else ():
         again = _with_chunks(graph, again, config)
@@ -257,6 +261,33 @@ def _undefined(run: Run, judged: Judged, measures: Sequence[Measure]) -> list[st
                 )
             )
     return lines
+
+
+def _contained(run: Run, judged: Judged, examples: Sequence[Example], config: Config) -> list[str]:
+    """Whether chunks hold reference texts, where none is one: the usual way to match finds nothing then."""
+    from tiny_graph_rag.measures.textual import CONTAINS, filled_by_text
+    from tiny_graph_rag.scoring.kinds import reference_texts
+    from tiny_graph_rag.scoring.matching import AUTO
+
+    strict = judged.kinds.get(PASSAGES)
+    is_found = strict is None or any(rank is not None for ranks in strict.ranks for rank in ranks)
+    if is_found or run.passages is None or config.evaluation.match != AUTO:
+        return []
+    filled = [
+        place is not None
+        for question, items in zip(examples, run.passages, strict=True)
+        for place in filled_by_text([item.text for item in items], reference_texts(question), CONTAINS)
+    ]
+    if not any(filled):
+        return []
+    return [
+        t(
+            "no returned passage is the same as a reference text, but {n} of {all} reference texts are part "
+            "of one: --match contains counts those",
+            n=sum(filled),
+            all=len(filled),
+        )
+    ]
 
 
 def _spread(rounds: Sequence[Mapping[Measure, Mean]]) -> str:

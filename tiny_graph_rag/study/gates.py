@@ -30,10 +30,10 @@ class Speed:
 
 
 SPEEDS = {
-    "latency.mean": Speed("seconds a question", False),
-    "latency.p50": Speed("seconds a question", False),
-    "latency.p95": Speed("seconds a question", False),
-    "throughput": Speed("questions a second", True),
+    "latency.mean": Speed("seconds per question", False),
+    "latency.p50": Speed("seconds per question", False),
+    "latency.p95": Speed("seconds per question", False),
+    "throughput": Speed("questions per second", True),
 }
 LIKE_SPEED = ("latency.p90", "latency.p99", "questions_per_second")
 _FLOOR = re.compile(r"(?P<measure>[^<>=]+)(?P<sign>>=|<=|>|<)(?P<number>[^<>=]+)")
@@ -296,7 +296,7 @@ def junit_xml(outcomes: Iterable[GateOutcome], suite: str, questions: Iterable[Q
 def _parts(text: str, option: str) -> list[str]:
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts:
-        raise UsageError(said("{option}: no gate named", option=option))
+        raise UsageError(said("{option}: no gate given", option=option))
     return parts
 
 
@@ -318,7 +318,7 @@ def _gate(part: str, form: re.Pattern[str], option: str, example: str) -> Gate:
     if not math.isfinite(limit):
         raise UsageError(
             said(
-                "{option}: {number} in {part} is no number",
+                "{option}: {number} in {part} is not a number",
                 option=option,
                 number=repr(found["number"].strip()),
                 part=repr(part),
@@ -340,7 +340,7 @@ def _gate(part: str, form: re.Pattern[str], option: str, example: str) -> Gate:
     if name in LIKE_SPEED:
         raise UsageError(
             said(
-                "{option}: wanted one of {names} with a speed, got {name}",
+                "{option}: wanted one of {names} after a speed, got {name}",
                 option=option,
                 names=", ".join(SPEEDS),
                 name=repr(name),

@@ -79,7 +79,7 @@ def decoded(path: Path, commands: Sequence[str], record: Any = None) -> tuple[by
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RunError(
             said(
-                "{path}: wanted a results file (JSON), but it doesn't read as one: {error}",
+                "{path}: not a results file: {error}. `eval` and `score` write one",
                 path=path,
                 error=error,
             )
@@ -96,7 +96,7 @@ def decoded(path: Path, commands: Sequence[str], record: Any = None) -> tuple[by
     if version.schema_version != SCHEMA_VERSION:
         raise RunError(
             said(
-                "{path}: wanted schema_version {wanted}, got {got}; make the file again with this version",
+                "{path}: wanted schema_version {wanted}, got {got}; write the file again with this version",
                 path=path,
                 wanted=SCHEMA_VERSION,
                 got=json_kind(version.schema_version),
@@ -171,7 +171,9 @@ def _system(found: Any, path: Path) -> System:
     ids = [row.id for row in found.results]
     if len(set(ids)) < len(ids):
         twice = next(id_ for id_ in ids if ids.count(id_) > 1)
-        raise RunError(said("{path}: question {id} stands in the file twice", path=path, id=repr(twice)))
+        raise RunError(
+            said("{path}: question {id} is in the file twice; keep one of them", path=path, id=repr(twice))
+        )
     name = nfc(path.name)
     for ending in ENDINGS:
         name = name.removesuffix(ending)

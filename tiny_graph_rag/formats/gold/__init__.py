@@ -46,7 +46,7 @@ def read_sound(
     reader = GOLD_FORMATS[format]
     if split is not None and not reader.has_splits:
         raise UsageError(
-            said("{name}: only tables (CSV, TSV, Parquet) have splits; leave --split out", name=path.name)
+            said("{name}: only tables (CSV, TSV, Parquet) have splits; leave out --split", name=path.name)
         )
     read = reader.read(path, split, drafts=drafts) if reader.has_drafts else reader.read(path, split)
     found = read if isinstance(read, Sound) else Sound(tuple(read), tuple(duplicate_ids(read, path)))
@@ -69,18 +69,14 @@ def _said_encoding(path: Path) -> list[str]:
     encoding = encoding_of(raw) if text_of(path, others=True) is not None else "utf-8"
     if encoding == "utf-8":
         return []
-    return [
-        said(
-            "read as {encoding}, since it is no UTF-8; save it as UTF-8 to be sure", encoding=encoding.upper()
-        )
-    ]
+    return [said("not UTF-8; read as {encoding}. Save it as UTF-8 to be sure", encoding=encoding.upper())]
 
 
 def detected(path: Path) -> str:
     """The format that the content looks like. Raises DatasetError where it is none."""
     head = Head.of(path)
     if head.text.strip() in ("[]", "{}"):
-        in_list = said("a question in the list")
+        in_list = said("at least one question in the list")
         raise DatasetError(
             said("{name}: the gold set is empty; wanted {wanted}", name=path.name, wanted=in_list)
         )
@@ -95,15 +91,15 @@ def detected(path: Path) -> str:
         text = text_of(path, others=True)
         if text is not None and not text.strip():
             if path.name.removesuffix(".gz").endswith(".jsonl"):
-                a_line = said("one JSON object a line")
+                a_line = said("one JSON object per line")
                 raise DatasetError(
                     said("{name}: the gold set is empty; wanted {wanted}", name=path.name, wanted=a_line)
                 )
             raise DatasetError(said("{name}: the file is empty", name=path.name))
         raise DatasetError(
             said(
-                "{name}:1: no known gold format; wanted JSONL, JSON, TREC qrels (4 fields) or a "
-                "table with a header, got {line}. Name it with --gold-format: {names}",
+                "{name}:1: unknown gold format; wanted JSONL, JSON, TREC qrels (4 fields) or a table with "
+                "a header, got {line}. Set it with --gold-format: {names}",
                 name=path.name,
                 line=repr(head.line[:60]),
                 names=", ".join(GOLD_FORMATS),

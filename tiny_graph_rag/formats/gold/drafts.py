@@ -71,7 +71,7 @@ def read_questions(path: Path) -> EvalSet:
     else:
         found = drafted(path)
     if not found:
-        raise DatasetError(said("{name}: no question in it; wanted one a line", name=path.name))
+        raise DatasetError(said("{name}: contains no question; write one per line", name=path.name))
     return found
 
 
@@ -189,8 +189,7 @@ def read_drafts(path: Path) -> tuple[list[Draft], str]:
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
             raise DatasetError(
                 said(
-                    "{name}:{line}: the candidates of {id} are not as `recommend` writes them "
-                    "({error}); run it again",
+                    "{name}:{line}: the candidates of {id} are damaged ({error}); run `recommend` again",
                     name=path.name,
                     line=example.line,
                     id=repr(example.id),

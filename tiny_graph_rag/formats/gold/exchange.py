@@ -175,7 +175,7 @@ def rag(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Iterab
     return _style(like).listed(rows, like)
 
 
-@gold_writer("sheet", "a table, a row a question; `;` between references", ending=".csv")
+@gold_writer("sheet", "a table with one question per row; references split by ;", ending=".csv")
 def sheet(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Iterable[bytes]:
     delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
     if like is not None and like.format == "sheet" and all(example.source for example in examples):

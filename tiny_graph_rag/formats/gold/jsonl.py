@@ -25,9 +25,9 @@ def with_references(gold: EvalSet, path: Path) -> EvalSet:
     unused = dict.fromkeys(field for example in gold for field in example.unknown)
     raise DatasetError(
         said(
-            "{name}: {questions}, and none says which entities to find ('reference_entities', in a table "
-            "'references', is missing; fields not used: {unused}). `dataset from` finds them in answers and "
-            "evidence, `recommend` proposes some, `retrieve` runs the questions without",
+            "{name}: {questions} without 'reference_entities' (in a table: 'references'), so nothing can "
+            "be scored; fields not used: {unused}. `dataset from` finds references in answers and "
+            "evidence, `recommend` proposes some, `retrieve` needs none",
             name=path.name,
             questions=counted(len(gold), "{n} question", "{n} questions"),
             unused=", ".join(list(unused)[:FIELDS_NAMED]) or "–",

@@ -74,7 +74,7 @@ def read_table_gold(path: Path, split: str | None) -> list[Example]:
     question, document = one_of(QUESTION_NAMES, names, path), one_of(DOCUMENT_NAMES, names, path)
     grade = next((name for name in GRADE_NAMES if name in names), None)
     if split is not None and "split" not in names:
-        raise UsageError(said("{name} has no column 'split'; leave --split out", name=path.name))
+        raise UsageError(said("{name} has no column 'split'; leave out --split", name=path.name))
     grades: dict[str, dict[str, int]] = {}
     problems: list[Said] = []
     splits = set()

@@ -28,7 +28,7 @@ STRING_LISTS = (
     "seed_entities",
     "context",
 )
-DRAFT = "this is a draft, which nobody has judged; `curate` makes it a gold set"
+DRAFT = "this is a draft that needs review; `curate` turns it into a gold set"
 _KNOWN = {
     "id",
     "query",
@@ -180,8 +180,11 @@ def _said_again(again: Sequence[str]) -> list[str]:
 
 def _wanted(found: Records) -> str:
     """What an empty file should hold."""
-    kinds = {"table": said("a question a row below the header"), "list": said("a question in the list")}
-    return kinds.get(found.kind) or said("one JSON object a line")
+    kinds = {
+        "table": said("one question per row below the header"),
+        "list": said("at least one question in the list"),
+    }
+    return kinds.get(found.kind) or said("one JSON object per line")
 
 
 def eval_set_of(given: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet:
@@ -260,7 +263,7 @@ def _wrong_fields(row: object, *, drafts: bool = False) -> list[Said]:
         if not isinstance(value, str | int | None) or isinstance(value, bool):
             wrong.append(said("{field} must be a string, got {got}", field=repr(name), got=json_kind(value)))
     if row.get("group") == "":
-        wrong.append(said("'group' must not be empty; leave it out where a question stands for itself"))
+        wrong.append(said("'group' must not be empty; leave it out if the question belongs to no group"))
     if row.get("id") == "":
         wrong.append(said("'id' must not be empty; leave it out to get line-<n>"))
     for name in ("reference_entities", *STRING_LISTS):
@@ -272,7 +275,7 @@ def _wrong_fields(row: object, *, drafts: bool = False) -> list[Said]:
                 else ""
             )
             if isinstance(value, str) and "," in value and name != "reference_texts":
-                example = said("; several names stand in a list: {value}", value=_as_list(value))
+                example = said("; write several names as a list: {value}", value=_as_list(value))
             wrong.append(
                 said(
                     "{field} must be a list of strings, got {got}{example}",

@@ -73,6 +73,8 @@ def rows_of(document: Any) -> tuple[list[Any] | None, str]:
         return [{"id": key, **value} for key, value in document.items()], ""
     if isinstance(document.get("results"), list):
         return document["results"], "results"
+    if len(lists) == 1 and isinstance(document[lists[0]][0], dict):
+        return document[lists[0]], lists[0]  # the reader says which fields they have, and which are missing
     return None, ""
 
 

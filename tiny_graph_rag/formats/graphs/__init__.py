@@ -113,9 +113,7 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
         if suffix.endswith(format.suffixes) and format.suffixes:
             return format, (path,)
     raise GraphError(
-        said(
-            "{path}: no known graph format; wanted one of: {names}", path=path, names=", ".join(GRAPH_FORMATS)
-        )
+        said("{path}: unknown graph format; supported: {names}", path=path, names=", ".join(GRAPH_FORMATS))
     )
 
 
@@ -138,7 +136,7 @@ def located(
     if address is not None:
         return _snapshot(str(name), query, cache)
     if query is not None:
-        raise UsageError(said("--query is for a database; {name} is none", name=name))
+        raise UsageError(said("--query needs a database; {name} is not one", name=name))
     path = Path(name)
     if not _is_several(path):
         return existing(path)
@@ -153,7 +151,7 @@ def _snapshot(url: str, query: str | None, cache: Path) -> Path:
 
     address = database_url(url)
     if address is None:
-        raise UsageError(said("{url}: no address of a database; write neo4j://host/database", url=url))
+        raise UsageError(said("{url}: not a database address; write neo4j://host/database", url=url))
     kept = sha256(f"{address}\n{query or ''}".encode()).hexdigest()[:16]
     return snapshot(address, query, cache / "snapshots" / kept)
 
@@ -179,7 +177,7 @@ def found_with(path: Path, columns: Columns) -> tuple[GraphFormat, tuple[Path, .
         format, paths = GRAPH_FORMATS["triples"], (path,)
     if not format.takes_columns:
         raise GraphError(
-            said("{path}: {name} has columns of its own; leave out --columns", path=path, name=format.name)
+            said("{path}: the columns of {name} are fixed; leave out --columns", path=path, name=format.name)
         )
     return format, paths
 
@@ -200,7 +198,8 @@ def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
         listed = ", ".join(str(paths[0].relative_to(folder)) for _, paths in found[:8])
         raise GraphError(
             said(
-                "{folder}: which graph? The folder holds {found} of {names}: {listed}",
+                "{folder}: the graph isn't clear: the folder has {found} of {names}: {listed}. Give "
+                "one with -g",
                 folder=folder,
                 found=len(found),
                 names=" and ".join(writers),
@@ -228,7 +227,7 @@ def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
         listed = ", ".join(str(below) for below in deeper if below.parent not in deeper)
         raise GraphError(
             said(
-                "{folder}: no graph in this folder itself, but in {listed}: name it with -g",
+                "{folder}: no graph in this folder, but in {listed}: give that one with -g",
                 folder=folder,
                 listed=listed,
             )
@@ -236,8 +235,8 @@ def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
     there = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
     raise GraphError(
         said(
-            "{folder}: no graph of a known writer in this folder; it holds {there}. Name the "
-            "graph's file itself with -g",
+            "{folder}: no graph in a supported format in this folder; it contains {there}. Give the graph "
+            "file with -g",
             folder=folder,
             there=there,
         )

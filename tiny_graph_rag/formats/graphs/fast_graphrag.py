@@ -56,8 +56,8 @@ def refuse_pickle(paths: Sequence[Path]) -> KnowledgeGraph:
         how = "fast-graphrag: GraphRAG(…).save_graphml('graph.graphml')"
     raise GraphError(
         said(
-            "{paths}: a pickle runs whatever code it holds when it is opened, so none is read. Export the "
-            "graph with {how}",
+            "{paths}: pickle files are not read, because opening one can run code. Export the graph with "
+            "{how}",
             paths=paths[0],
             how=how,
         )

@@ -92,7 +92,6 @@ def _size(path: Path) -> int:
 
 def _in_pieces(path: Path) -> GraphColumns | None:
     """None where the file has to be read as a whole. Raises GraphError."""
-    from tiny_graph_rag.columns.hashed import RepeatedIdError
     from tiny_graph_rag.formats.graphs import kg_faults
     from tiny_graph_rag.formats.graphs.kg_pieces import (
         NotPlainError,
@@ -100,7 +99,7 @@ def _in_pieces(path: Path) -> GraphColumns | None:
         parts_beside_non_finite,
         parts_of,
     )
-    from tiny_graph_rag.graph.building import GraphColumns
+    from tiny_graph_rag.graph.building import GraphColumns, RepeatedIdError
 
     columns = GraphColumns()
     buffer = mapped(path)

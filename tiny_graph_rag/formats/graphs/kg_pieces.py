@@ -20,9 +20,9 @@ from typing import Any, TypeVar, get_type_hints
 import msgspec
 import numpy as np
 
-from tiny_graph_rag.columns.hashed import RepeatedIdError
 from tiny_graph_rag.documents import parse_json
 from tiny_graph_rag.files import BYTE_ORDER_MARK
+from tiny_graph_rag.graph.building import RepeatedIdError
 from tiny_graph_rag.graph.records import Entity, Extras, Relation, Row, made
 from tiny_graph_rag.messages import Said
 

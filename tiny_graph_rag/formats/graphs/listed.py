@@ -267,7 +267,7 @@ def fill_relations(rows: Rows, lists: Lists, given: Columns, own: Roles | None =
 
 def no_ends(path: object, columns: Iterable[str]) -> Said:
     return said(
-        "{path}: no columns that name a relation's source and target; it has: {columns}. Say which they are: "
+        "{path}: no columns for a relation's source and target; the file has: {columns}. Set them: "
         "--columns source=COLUMN,target=COLUMN,relation=COLUMN",
         path=path,
         columns=_listed(columns),

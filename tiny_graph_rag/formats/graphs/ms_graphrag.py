@@ -13,7 +13,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.hashed import IdTable, RepeatedIdError
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import GraphError, InputError
@@ -122,7 +121,7 @@ def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     if row_of_id.repeated:
         raise GraphError(
             said(
-                "{entities}: the id {twice} stands in several rows; an entity needs one of its own",
+                "{entities}: the id {twice} is in several rows; give each entity its own id",
                 entities=entities,
                 twice=repr(_twice(ids)),
             )
@@ -198,20 +197,13 @@ class _Keys:
     """The first row of each key. repeated: how many rows have a key that an earlier one has."""
 
     def __init__(self, keys: Strings) -> None:
-        self.repeated = 0
-        try:
-            self._table: IdTable | dict[str, int] = IdTable(keys)
-        except RepeatedIdError:
-            written = list(keys)
-            self._table = dict(zip(reversed(written), range(len(written) - 1, -1, -1), strict=True))
-            self.repeated = len(written) - len(self._table)
+        written = list(keys)
+        self._row_of = dict(zip(reversed(written), range(len(written) - 1, -1, -1), strict=True))
+        self.repeated = len(written) - len(self._row_of)
 
     def rows(self, keys: Sequence[str]) -> NDArray[np.int32]:
         """-1 where there is none."""
-        if isinstance(self._table, IdTable):
-            return self._table.rows(keys)
-        row_of = self._table
-        return np.fromiter((row_of.get(key, -1) for key in keys), dtype=np.int32, count=len(keys))
+        return np.fromiter((self._row_of.get(key, -1) for key in keys), np.int32, len(keys))
 
 
 def _twice(keys: Sequence[str]) -> str:

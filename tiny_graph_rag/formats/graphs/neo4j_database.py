@@ -52,7 +52,8 @@ def read_database(url: str, query: str | None = None) -> KnowledgeGraph:
     if parts.username or parts.password:
         raise UsageError(
             said(
-                "{url}: addresses end up in logs; put the user into {user} and the password into {password}",
+                "{url}: don't put a user or password into an address, because addresses are logged; "
+                "set {user} and {password} instead",
                 url=_plain(url),
                 user=USERS[0],
                 password=PASSWORD,

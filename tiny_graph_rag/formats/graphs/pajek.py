@@ -84,7 +84,7 @@ MOST_VERTICES = 1 << 26
 
 def _count(rows: Rows, count: int, line: int) -> None:
     if count > MOST_VERTICES:
-        rows.problem(line, said("{count} vertices are more than a file of lines holds", count=f"{count:,}"))
+        rows.problem(line, said("{count} vertices are too many", count=f"{count:,}"))
         return
     for number in range(1, count + 1):
         rows.entity(str(number))

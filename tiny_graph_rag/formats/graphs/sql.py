@@ -144,7 +144,7 @@ def _chosen(
     if not edges:
         raise GraphError(
             said(
-                "{path}: no table of relations among {tables}. Say which it is: --columns "
+                "{path}: no table of relations among {tables}. Set it: --columns "
                 "edges=TABLE,source=COLUMN,target=COLUMN,nodes=TABLE",
                 path=path,
                 tables=_listed(headers),

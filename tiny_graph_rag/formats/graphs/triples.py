@@ -93,8 +93,8 @@ def _check_headless(path: Path, first: list[str], cells: list[list[str]]) -> Non
     if len({Role.ID, Role.NAME, Role.TYPE} & set(node_roles(first).values())) > 1:
         raise GraphError(
             said(
-                "{path}: the table holds entities ({names}), no relations; name the table of relations with "
-                "it: -g {file},RELATIONS",
+                "{path}: the table has entities ({names}) and no relations; add the table of relations: -g "
+                "{file},RELATIONS",
                 path=path,
                 names=", ".join(first)[:80],
                 file=path.name,
@@ -103,8 +103,8 @@ def _check_headless(path: Path, first: list[str], cells: list[list[str]]) -> Non
     if len(first) != 3:
         raise GraphError(
             said(
-                "{path}: wanted three fields a line (source, relation, target) or a header that names them, "
-                "got {got}: {names}. Say which columns they are: --columns "
+                "{path}: wanted three fields per line (source, relation, target) or a header that names "
+                "them, got {got}: {names}. Set the columns: --columns "
                 "source=COLUMN,target=COLUMN,relation=COLUMN",
                 path=path,
                 got=len(first),
@@ -116,8 +116,8 @@ def _check_headless(path: Path, first: list[str], cells: list[list[str]]) -> Non
     if not again and len(cells[0]) > 1 and (numbers or sum(map(_says_column, first)) > 1):
         raise GraphError(
             said(
-                "{path}: the first line looks like a header, but its columns are not known: {names}. Say "
-                "which they are: --columns source={source},relation={relation},target={target}",
+                "{path}: the first line looks like a header with unknown columns: {names}. Set them: "
+                "--columns source={source},relation={relation},target={target}",
                 path=path,
                 names=", ".join(first),
                 source=first[0],

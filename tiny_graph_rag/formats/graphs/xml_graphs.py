@@ -16,7 +16,9 @@ from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import mapped
 from tiny_graph_rag.messages import said
 
-DOCTYPE_REFUSED = "a document type declaration (<!DOCTYPE>) can hold an entity bomb; remove it"
+DOCTYPE_REFUSED = (
+    "a document type declaration (<!DOCTYPE>) is not allowed, because it can expand to any size; remove it"
+)
 LONGEST_VALUE = 1 << 24  # characters of one attribute or value; no description is longer
 FED_BYTES = 1 << 20
 TOO_LONG = f"a value of more than {LONGEST_VALUE:,} characters; no graph's text is so long"
@@ -196,6 +198,10 @@ def _parse(
     except _UnusableError as error:
         where = f"{path}:{parser.CurrentLineNumber}:{parser.CurrentColumnNumber + 1}"
         raise GraphError(said("{where}: {error}", where=where, error=error)) from error
+    except (LookupError, ValueError) as error:  # an encoding that Python lacks, or one of several bytes
+        raise GraphError(
+            said("{path}: the encoding that the first line names can't be read; save it as UTF-8", path=path)
+        ) from error
 
 
 _CUT = {

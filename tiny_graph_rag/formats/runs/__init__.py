@@ -56,7 +56,7 @@ def in_order(places: list[Retrieved], what: str, ties: str = "list") -> list[Ret
             )
         )
     if any(math.isnan(position.score or 0.0) for position in places):
-        raise RunError(said("{what} has a NaN score; NaN has no place in an order", what=what))
+        raise RunError(said("{what} has a NaN score, which can't be ranked", what=what))
     if ties == "trec":
         from struct import pack, unpack
 
@@ -87,8 +87,8 @@ def detected(path: Path) -> str:
             raise RunError(said("{name}: the run is empty", name=path.name))
         raise RunError(
             said(
-                "{name}:1: no known run format; wanted TREC (6 fields), JSONL, JSON or a table "
-                "with a header, got {line}. Name it with --run-format: {names}",
+                "{name}:1: unknown run format; wanted TREC (6 fields), JSONL, JSON or a table with a "
+                "header, got {line}. Set it with --run-format: {names}",
                 name=path.name,
                 line=repr(head.line[:60]),
                 names=", ".join(RUN_FORMATS),

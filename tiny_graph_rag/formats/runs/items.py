@@ -237,7 +237,7 @@ def text_of(value: Any, what: str) -> str | None:
     if len(text) > LONGEST_TEXT:
         raise ValueError(
             said(
-                "{what} has {n} characters; at most {longest_text} are taken",
+                "{what} has {n} characters; at most {longest_text} are allowed",
                 what=what,
                 n=f"{len(text):,}",
                 longest_text=f"{LONGEST_TEXT:,}",
@@ -250,8 +250,10 @@ def plain_entity(item: Any) -> Any:
     """A name, a pair or an object of strings and numbers, as `formats.runs` reads them."""
     item, score = with_score(item)
     if isinstance(item, str):
-        return item if score is None else [item, score]
-    if is_list(item) or isinstance(item, bytes | bool | int | float) or item is None:
+        item = str.__str__(item)  # whatever a class of its own makes of it
+    elif is_list(item):
+        item = list(item)
+    if isinstance(item, list | str | bytes | bool | int | float) or item is None:
         return item if score is None else [item, score]
     names = ("id", "score", "text", "type", "source")
     fields = {name: scalar(attribute(item, (name,))) for name in names}

@@ -112,7 +112,11 @@ def read_jsonl(path: Path) -> WrittenRun:
             continue
         if key in rankings or key in failures:
             problems.append(
-                said("{place}: question {key} stands in the file twice", place=place, key=repr(key))
+                said(
+                    "{place}: question {key} is in the file twice; keep one of them",
+                    place=place,
+                    key=repr(key),
+                )
             )
             continue
         if query:
@@ -129,7 +133,7 @@ def read_jsonl(path: Path) -> WrittenRun:
             if waited is not None and not (is_score(waited) and 0 <= waited < math.inf):
                 problems.append(
                     said(
-                        "{place}: {name} must be a number from 0 up, got {got}",
+                        "{place}: {name} must be a number of at least 0, got {got}",
                         place=place,
                         name=repr(name),
                         got=json_kind(waited),
@@ -210,7 +214,7 @@ def read_contest(path: Path) -> WrittenRun:
         elif str(row["eval_id"]) in rankings:
             problems.append(
                 said(
-                    "{place}: question {eval_id} stands in the file twice",
+                    "{place}: question {eval_id} is in the file twice; keep one of them",
                     place=place,
                     eval_id=repr(row["eval_id"]),
                 )
@@ -277,8 +281,8 @@ def _records(path: Path) -> Records:
         if isinstance(document, dict) and document.keys() >= RESULTS:
             raise RunError(
                 said(
-                    "{path}: a results file, which keeps only the first ranks of each question; "
-                    "`eval --save-run FILE` writes the whole run, `report` and `compare` read results",
+                    "{path}: a results file has only the first ranks of each question. Write the whole run "
+                    "with `eval --save-run FILE`; `report` and `compare` read results files",
                     path=path.name,
                 )
             )

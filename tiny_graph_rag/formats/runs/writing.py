@@ -16,6 +16,7 @@ from tiny_graph_rag.run import Run
 
 TREC_TAG = "tiny-graph-rag"
 COLUMNS = ("query_id", "doc_id", "rank", "score", "name")
+LISTS_EMPTY = ("jsonl", "contest")  # the forms in which a question that retrieved nothing has a line
 
 
 def ordered_scores(run: Run) -> NDArray[np.float64]:
@@ -106,7 +107,7 @@ def parquet(ranked: Iterable[Ranked]) -> Iterator[bytes]:
     yield parquet_of(columns, numbers=("rank", "score"))
 
 
-@run_writer("contest", "JSONL: eval_id and topk, an object a line", suffixes=(".contest",))
+@run_writer("contest", "JSONL: one object per line with eval_id and topk", suffixes=(".contest",))
 def contest(ranked: Iterable[Ranked]) -> Iterator[bytes]:
     for one in ranked:
         line = {"eval_id": one.question, "topk": one.ids}

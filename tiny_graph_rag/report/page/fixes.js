@@ -4,7 +4,7 @@ const QUESTIONS_OPENED = 50;
 
 function fixSections(fixes) {
   const summary = el("section", {}, el("p", { class: "advice-line" },
-    t("{measure} {today} today, over {questions} in {groups}; measured with {evaluations}", {
+    t("{measure} {today} now, over {questions} in {groups}; measured with {evaluations}", {
       measure: fixes.measure, today: figure(fixes.today), questions: plural(fixes.questions, "question"),
       groups: plural(fixes.groups, "group"), evaluations: plural(Math.round(fixes.evaluations), "evaluation"),
     })), fixes.stopped && el("p", { class: "small note" }, t(fixes.stopped)));

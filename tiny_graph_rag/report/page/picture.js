@@ -17,7 +17,7 @@ function walkPicture(question, data, width) {
   placeRingLabels(rings, { x: width / 2, y: middle }, taken, RELATION);
   const order = [...nodes].sort((a, b) => Number(b.seed) - Number(a.seed) || (a.rank ?? 999) - (b.rank ?? 999));
   const tip = el("div", { class: "tip", hidden: true });
-  const followed = el("p", { class: "followed", "aria-live": "polite" }, t("Choose an entity to follow its path."));
+  const followed = el("p", { class: "followed", "aria-live": "polite" }, t("Select an entity to see its path."));
   const written = [];
   const paths = new Map(edges.map((each) => [each, edgeGroup(each, edges, written)]));
   const groups = new Map(order.map((each) => [each, nodeGroup(each)]));

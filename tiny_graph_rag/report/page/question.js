@@ -81,6 +81,9 @@ function linkedElsewhere(question) {
   ];
 }
 
+// "OTHER" is the type of what has none.
+const typeOf = ({ type }) => (!type || type === "OTHER" ? "" : type);
+
 function rankingTable(question, data, wanted, k, choose) {
   if (!question.ranked.length) return null;
   const costs = question.ranked.some((each) => each.cost);
@@ -94,7 +97,7 @@ function rankingTable(question, data, wanted, k, choose) {
       el("th", { scope: "row" },
         el("button", { type: "button", class: "link", onclick: () => choose(each.id) }, name(each.name)),
         hit && el("span", { class: "check" }, " ✓", el("span", { class: "hidden" }, " ", t("reference"))),
-        el("span", { class: "small" }, cut(data.entity(each.id).type ?? "", 40))),
+        el("span", { class: "small" }, cut(typeOf(data.entity(each.id)), 40))),
       hops && el("td", { class: "number" }, each.hop === null || each.hop < 0 ? "–" : String(each.hop)),
       scores && el("td", { class: "number" }, figure(each.score)),
       costs && el("td", { class: "cost" }, each.cost && [costFigure(each.cost.total), el("span", { class: "small" }, costParts(each.cost))]),

@@ -88,7 +88,7 @@ function differing({ differs, systems }) {
     el("tbody", {}, rows.map(([setting, values]) => el("tr", {}, el("th", { scope: "row" }, setting), values.map((value) => el("td", {}, el("bdi", {}, cut(said(value), 60))))))));
 }
 
-const SPEEDS = { "latency.mean": "seconds a question", "latency.p50": "p50", "latency.p95": "p95", throughput: "questions a second" };
+const SPEEDS = { "latency.mean": "seconds per question", "latency.p50": "p50", "latency.p95": "p95", throughput: "questions a second" };
 
 function speedTable(systems) {
   const names = Object.keys(SPEEDS).filter((each) => systems.some((system) => system.speed?.[each] !== undefined));

@@ -121,8 +121,8 @@ function countWords(summary) {
     missedWords(summary),
     summary.failed ? t("{n} failed or not in the run (worst value of every measure)", { n: count(summary.failed) }) : null,
     tokens ? `${plural(tokens, "token")}, ${dollars(summary.estimated_cost_usd)}` : null,
-    latency?.p95 ? t("{p50} ms a question (p95 {p95} ms)", { p50: (latency.p50 * 1000).toFixed(1), p95: (latency.p95 * 1000).toFixed(1) }) : null,
-    summary.questions_per_second ? t("{n} questions a second", { n: count(Math.round(summary.questions_per_second)) }) : null,
+    latency?.p95 ? t("{p50} ms per question (p95 {p95} ms)", { p50: (latency.p50 * 1000).toFixed(1), p95: (latency.p95 * 1000).toFixed(1) }) : null,
+    summary.questions_per_second ? t("{n} questions per second", { n: count(Math.round(summary.questions_per_second)) }) : null,
   ].filter(Boolean);
 }
 
@@ -164,14 +164,14 @@ function lossSection(data, state) {
   return el("section", { "aria-labelledby": "loss" },
     el("h2", { id: "loss" }, t("Where recall is lost")),
     body, lossNotes(summary).map((each) => el("p", { class: "small note" }, each)),
-    advice.length > 0 && el("div", { class: "below" }, el("h3", {}, t("What the numbers recommend")), el("ol", { class: "advice" }, advice)),
+    advice.length > 0 && el("div", { class: "below" }, el("h3", {}, t("Recommendations")), el("ol", { class: "advice" }, advice)),
     noAnswerTable(summary));
 }
 
 // What a setting that was tried takes, as a multiple of this run's time.
 function timeTried({ latency }, { evidence }) {
   const times = latency?.tried?.[evidence?.flag];
-  return times ? ` ${t("CPU time a question: ×{times}.", { times: times.toPrecision(2) })}` : "";
+  return times ? ` ${t("CPU time per question: ×{times}.", { times: times.toPrecision(2) })}` : "";
 }
 
 // In the page's language where its words are known, else as the file has it.

@@ -12,7 +12,7 @@ function systemSection(data) {
   const control = choice(t("compared by"), chosen.measure, measures.map((measure) => [measure, measure]), (measure) => { chosen.measure = measure; draw(); });
   draw();
   return el("section", { "aria-labelledby": "systems" },
-    el("h2", { id: "systems" }, t("Which to take")),
+    el("h2", { id: "systems" }, t("Which system to choose")),
     (found.advice ?? []).map((line, at) => el("p", { class: "advice-line" }, at ? line : el("strong", {}, line))),
     el("form", { class: "controls", onsubmit: (event) => event.preventDefault() }, control.element),
     body,

@@ -206,17 +206,24 @@ def _curve(panel: Axes, means: Sequence[tuple[int | None, Json]], colour: str, l
         panel.fill_between(hops, low, high, color=colour, alpha=0.15, linewidth=0)
 
 
-def _oracle(panel: Axes, parts: Sequence[tuple[int, Json]]) -> None:
-    """What the best possible ranking would reach by hops. parts: (hops, the slice of that setting)."""
-    reached = {(hops, part.get("oracle_recall")) for hops, part in parts}
-    known = sorted((hops, value) for hops, value in reached if value is not None)
+def _oracle(panel: Axes, parts: Sequence[tuple[Json, Json]], *, several: bool) -> None:
+    """What the best possible ranking would reach by hops, of the first system that walks: another may start
+    from other seeds. parts: (setting, the slice of it)."""
+    reached = [
+        (setting["system"], setting["hops"], part["oracle_recall"])
+        for setting, part in parts
+        if part.get("oracle_recall") is not None
+    ]
+    system = reached[0][0] if reached else ""
+    known = sorted({(hops, share) for name, hops, share in reached if name == system})
+    name = t("reachable within h hops")
     panel.plot(
         [hops for hops, _ in known],
         [value for _, value in known],
         color=SOFT,
         linestyle="--",
         linewidth=1,
-        label=t("reachable within h hops"),
+        label=f"{name} ({drawable(system, 30)})" if several else name,
     )
 
 
@@ -258,7 +265,7 @@ def _hops(content: Json, measure: str) -> Picture:
             ]
             known = [(hops, mean) for hops, mean in means if mean and mean["mean"] is not None]
             _curve(panel, known, colour, drawable(system, 30))
-        _oracle(panel, [(piece["hops"], part) for piece, part in parts if part])
+        _oracle(panel, [(piece, part) for piece, part in parts if part], several=len(systems) > 1)
         n = valued(tag) if tag else max((setting["measures"][measure]["n"] for setting in used), default=0)
         panel.set(
             title=f"{drawable(tag, 30) if tag else t('all questions')}  (n {n})",
@@ -304,7 +311,7 @@ def _differences(content: Json) -> Picture:
     baseline = names[0] if names else t("baseline")
     title = t("{system} against {baseline}: difference, 95 % interval", system=against, baseline=baseline)
     panel.set_yticks(range(len(rows)), labels)
-    panel.set(title=title)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=11)
     panel.grid(axis="x", color=GRID, linewidth=0.6)
     panel.set_ylim(len(rows) - 0.4, -0.6)
     ends = [abs(row[key] or 0.0) for _, row in rows for key in ("difference", "low", "high")]

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 SURE = 0.05  # of a p
 SPEED_WORDS = {
-    "latency.mean": "seconds a question",
+    "latency.mean": "seconds per question",
     "latency.p50": "p50",
     "latency.p95": "p95",
-    "throughput": "questions a second",
+    "throughput": "questions per second",
 }
 FLIPS_SHOWN = 10  # of each system; the file holds them all
 

@@ -42,10 +42,10 @@ def print_generated(found: Generated, wanted: int, graph: str, console: Console)
         console.print(
             counted(
                 len(found.unsaid),
-                "{n} relation type is left out, for there are no words for it: {types}. Give some in "
+                "{n} relation type is left out because there are no words for it: {types}. Add words in "
                 "{vocabulary}",
-                "{n} relation types are left out, for there are no words for them: {types}. Give some in "
-                "{vocabulary}",
+                "{n} relation types are left out because there are no words for them: {types}. Add words "
+                "in {vocabulary}",
                 types=escape(", ".join(found.unsaid[:SHOWN]) + (" …" if len(found.unsaid) > SHOWN else "")),
                 vocabulary=f"{graph}-vocabulary.yaml",
             )

@@ -93,7 +93,9 @@ def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
         console.print(escape(linked_to_nothing))
     for seed in found["linked"]:
         place = (
-            "" if seed["start"] is None else " " + t("at {start}–{end}", start=seed["start"], end=seed["end"])
+            ""
+            if seed["start"] is None
+            else " " + t("characters {start}–{end}", start=seed["start"], end=seed["end"])
         )
         how = t("({rule}, weight {weight})", rule=rule_words(seed["rule"]), weight=f"{seed['weight']:.2g}")
         console.print(escape(f"  {seed['mention']!r}{place} → {seed['name']} {how}"))

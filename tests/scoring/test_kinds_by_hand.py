@@ -1,0 +1,154 @@
+"""Relations, depth, completeness and passages of a Korean team, worked out by hand.
+
+The graph is a table of triples with a hub (플랫폼팀), two ways from 지아 to 판교, and one direction a type.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from tests.conftest import write_gold
+from tiny_graph_rag import evaluate, load_graph, load_questions
+
+TRIPLES = """source,relation,target
+지아,팀장,플랫폼팀
+지아,거주,판교
+플랫폼팀,소속,개발본부
+개발본부,위치,판교
+민수,소속,플랫폼팀
+서연,소속,플랫폼팀
+도윤,소속,플랫폼팀
+"""
+CHAIN = [("지아", "팀장", "플랫폼팀"), ("플랫폼팀", "소속", "개발본부"), ("개발본부", "위치", "판교")]
+MEMBERS = [(name, "소속", "플랫폼팀") for name in ("민수", "서연", "도윤")]
+
+
+def question(
+    id: str, query: str, entities: list[str], seed: str, relations: Any, **more: Any
+) -> dict[str, Any]:
+    keys = ("source", "type", "target")
+    return {
+        "id": id,
+        "query": query,
+        "reference_entities": entities,
+        "seed_entities": [seed],
+        "reference_relations": [dict(zip(keys, relation, strict=True)) for relation in relations],
+        **more,
+    }
+
+
+GOLD = [
+    question(
+        "chain",
+        "지아가 이끄는 팀은 어느 도시에 있나요?",
+        ["판교"],
+        "지아",
+        CHAIN,
+        reference_texts=["개발본부는 판교에 있다.", "플랫폼팀은 개발본부에 속한다.", "지아는 팀장이다."],
+    ),
+    question("list", "플랫폼팀 팀원은 모두 누구인가요?", ["민수", "서연", "도윤"], "플랫폼팀", MEMBERS),
+    question("gap", "지아의 본부는 어디에 있나요?", ["판교"], "지아", CHAIN),
+]
+REPLIES: dict[str, dict[str, Any]] = {
+    "chain": {
+        "entities": ["판교"],
+        # A reference, none, a reference, none: two of three, in two steps from 지아 where three are needed.
+        "relations": [CHAIN[0], MEMBERS[0], CHAIN[1], ("지아", "거주", "판교")],
+        "passages": [
+            {"id": "c1", "text": "민수는 지아와 같은 층에서 일한다."},
+            # Two of the three reference texts: one relevant passage.
+            {"id": "c2", "text": "플랫폼팀은  개발본부에 속한다. 그리고 개발본부는 판교에 있다! 끝."},
+            {"id": "c3", "text": "대개발본부는 판교에 있다."},  # other words: 대개발본부 is no 개발본부
+        ],
+    },
+    "list": {
+        "entities": ["민수", "개발본부", "도윤"],
+        "relations": [MEMBERS[0], MEMBERS[2], CHAIN[1], CHAIN[2]],  # two steps, where one is enough
+        "passages": [],
+    },
+    "gap": {"entities": [], "relations": CHAIN[1:], "passages": []},  # its first step is missing
+}
+BY_HAND = {
+    "relations:recall@2": (1 / 3, 2 / 3, 2 / 3),
+    "relations:recall@3": (2 / 3, 2 / 3, 2 / 3),
+    "relations:precision@4": (2 / 4, 2 / 4, 2 / 4),
+    "relations:mrr": (1, 1, 1),
+    "relations:map": ((1 / 1 + 2 / 3) / 3, (1 + 1) / 3, (1 + 1) / 3),
+    "relation_recall": (2 / 3, 2 / 3, 2 / 3),
+    "relation_precision": (2 / 4, 2 / 4, 2 / 2),
+    "path_completeness": (2 / 3, 1, 0),
+    "depth_accuracy": (2 / 3, 1 / 2, 0),
+    "stopped_early": (1, 0, 1),
+    "stopped_late": (0, 1, 0),
+    "completeness": (1, 2 / 3, 0),
+    "completeness@1": (1, 1 / 3, 0),
+}
+
+
+@pytest.fixture
+def files(own_folder: Path) -> Path:
+    (own_folder / "team.csv").write_text(TRIPLES, encoding="utf-8")
+    write_gold(own_folder / "team-eval.jsonl", *GOLD)
+    by_query = {asked["query"]: REPLIES[asked["id"]] for asked in GOLD}
+    (own_folder / "mine.py").write_text(f"retrieve = {by_query!r}.get\n", encoding="utf-8")
+    return own_folder
+
+
+def test_every_measure_is_the_tables(files: Path) -> None:
+    by_query = {asked["query"]: REPLIES[asked["id"]] for asked in GOLD}
+    result = evaluate(
+        load_graph(files / "team.csv"),
+        load_questions(GOLD),
+        retriever=by_query.get,
+        measures=list(BY_HAND),
+        linker="gold",
+    )
+    for measure, column in result.evaluation.scores.items():
+        assert column.tolist() == pytest.approx(BY_HAND[str(measure)]), measure
+
+
+def test_a_passage_that_contains_references_is_found_and_counts_once(files: Path) -> None:
+    by_query = {asked["query"]: REPLIES[asked["id"]] for asked in GOLD}
+
+    def means(match: str) -> tuple[list[float], str]:
+        result = evaluate(
+            load_graph(files / "team.csv"),
+            load_questions(GOLD),
+            retriever=by_query.get,
+            measures="passages:recall@5,passages:mrr,passages:precision@5",
+            match=match,
+        )
+        return list(result.means.values()), " ".join(result.evaluation.notes)
+
+    same, notes = means("auto")
+    assert same == [0, 0, 0]
+    assert "2 of 3 reference texts are part of one: --match contains counts those" in notes
+    contained, notes = means("contains")
+    # c2 holds two of three references and is one relevant passage; 지아는 팀장이다 is the other, not found.
+    assert contained == pytest.approx([1 / 2, 1 / 2, 1 / 5])
+    assert "--match contains" not in notes
+
+
+def test_score_of_the_saved_run_is_the_same_for_every_kind(
+    files: Path, run_cli: Callable[..., Result]
+) -> None:
+    measures = ",".join([*BY_HAND, "recall@2", "ndcg@5", "passages:recall@5", "passages:ndcg@5"])
+    both = ("-g", "./team.csv", "--measures", measures, "--set", "evaluation.match=contains")
+    done = run_cli(
+        *("eval", "--dataset", "./team-eval.jsonl", *both, "--skip-generation", "--linker", "gold"),
+        *("--retriever", "mine.py:retrieve", "-o", "./eval.json", "--save-run", "./run.jsonl"),
+    )
+    assert done.exit_code == 0, done.output
+    done = run_cli("score", "--run", "run.jsonl", "--gold", "./team-eval.jsonl", *both, "-o", "./score.json")
+    assert done.exit_code == 0, done.output
+    evaluated, scored = (
+        json.loads((files / name).read_text(encoding="utf-8")) for name in ("eval.json", "score.json")
+    )
+    assert [row["metrics"] for row in evaluated["results"]] == [row["metrics"] for row in scored["results"]]
+    assert evaluated["results"][0]["metrics"]["passages:recall@5"] == 1 / 2
