@@ -182,3 +182,9 @@ def test_rdf_in_xml_with_a_document_type_is_refused(own_folder: Path) -> None:
     (own_folder / "x.owl").write_text(RDF_XML.replace("?>\n", f"?>\n{bomb}\n", 1), encoding="utf-8")
     with pytest.raises(GraphError, match="document type declaration"):
         read_graph(own_folder / "x.owl")
+
+
+def test_a_key_without_a_name_is_no_list_of_entities(own_folder: Path) -> None:
+    document = {"": [{"data": {"id": "a"}}], "edges": [{"data": {"source": "a", "target": "b"}}]}
+    (own_folder / "x.json").write_text(json.dumps({"elements": document}), encoding="utf-8")
+    assert len(read_graph(own_folder / "x.json").entities) == 2

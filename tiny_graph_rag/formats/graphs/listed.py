@@ -290,7 +290,8 @@ def lists_of(document: Any) -> Lists | None:
     is_directed = document.get("directed") is not False
     by_key = {key_of(key): key for key in reversed(document)}
     entities = next(
-        (document[by_key[key]] for key in ENTITY_LISTS if _is_lists(document.get(by_key.get(key, "")))), None
+        (document[by_key[key]] for key in ENTITY_LISTS if key in by_key and _is_lists(document[by_key[key]])),
+        None,
     )
     relations = [
         document[by_key[key]]
