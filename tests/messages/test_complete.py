@@ -28,6 +28,7 @@ from tiny_graph_rag.graph.tables import UNDIRECTED, LoadNotes
 from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
 from tiny_graph_rag.measures.reference import KINDS
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
+from tiny_graph_rag.messages.libraries import SENTENCES
 from tiny_graph_rag.report import fix_words, tables
 from tiny_graph_rag.report.terminal import graph, sweep
 from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING, MEANING_OF_KINDS
@@ -283,6 +284,7 @@ def shown() -> set[str]:
         *in_curation(),
         *BY_NAME,
         *IN_PAGE,
+        *SENTENCES,
     }
 
 

@@ -137,7 +137,7 @@ class Chat:
                         said("{error}. Answers so far are kept: --resume goes on", error=error)
                     ) from None
                 raise
-            outcome = Outcome(error=str(error))
+            outcome = Outcome(error=error.args[0])  # in words that can be translated
         outcome = replace(outcome, perhaps=attempts.perhaps)
         self.ledger.asked += 1
         if self.journal is not None:
