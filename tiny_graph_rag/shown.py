@@ -40,8 +40,10 @@ def three(value: float | None) -> str:
 
 
 def signed(value: float | None) -> str:
-    """A difference: three digits with + or - before them, – where undefined."""
-    return UNDEFINED if value is None or math.isnan(value) else f"{round(value, 3) + 0.0:+.3f}"
+    """A difference: three digits with + or a true minus sign before them, – where undefined."""
+    return (
+        UNDEFINED if value is None or math.isnan(value) else f"{round(value, 3) + 0.0:+.3f}".replace("-", "−")
+    )
 
 
 def p_value(value: float | None) -> str:

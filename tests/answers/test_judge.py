@@ -229,7 +229,7 @@ def test_a_failed_verdict_counts_as_the_worst_and_is_said(own_folder: Path, run_
     assert found["summary"]["answers"]["judge_agreement"]["n"] == 6
     assert "failed verdicts count as the worst value: " in done.output
     assert "correctness 4" in done.output
-    assert "| correctness | 0.600 |" in (folder / "story-eval-results.md").read_text("utf-8")
+    assert "| correctness | 0.600 (" in (folder / "story-eval-results.md").read_text("utf-8")
 
 
 def test_a_preference_is_won_tied_or_lost() -> None:

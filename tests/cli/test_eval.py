@@ -128,14 +128,14 @@ def test_selections_are_recorded_in_the_results(files: Path, run_cli) -> None:
         (["--dataset", "."], "must be a file, this is a folder"),
         (["--dataset", "story-eval.jsonl", "--top-k", "0"], "--top-k must be 1 or more, got 0"),
         (["--dataset", "story-eval.jsonl", "--hops", "-1"], "--hops must be from 0 to 1000, got -1"),
-        (["--dataset", "story-eval.jsonl", "--depth", "3"], "--top-k 5 can't be more than --depth 3"),
+        (["--dataset", "story-eval.jsonl", "--depth", "3"], "--top-k 5 can't be larger than --depth 3"),
         (["--dataset", "story-eval.jsonl", "--hops", "9" * 20], "--hops must be from 0 to 1000"),
         (["--dataset", "story-eval.jsonl", "--depth", "9" * 20], "--depth must be from 1 to 2147483647"),
         (
             ["--dataset", "story-eval.jsonl", "--measures", "ndcg@101"],
-            "ndcg@101 can't cut deeper than --depth 100",
+            "ndcg@101: the cutoff is below --depth 100",
         ),
-        (["--dataset", "story-eval.jsonl", "--fail-under", "recall@101>=0"], "recall@101 can't cut deeper"),
+        (["--dataset", "story-eval.jsonl", "--fail-under", "recall@101>=0"], "recall@101: the cutoff is below --depth 100"),
         (
             ["--dataset", "story-eval.jsonl", "--max-cost", "nan"],
             "--max-cost must be an amount of USD, got nan",

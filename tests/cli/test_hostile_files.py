@@ -76,8 +76,8 @@ def test_a_report_that_fails_withholds_neither_the_others_nor_the_gates(
 
 
 YAML = {
-    "deep": ("[" * 30_000, "nested more than 50 deep"),
-    "deep mappings": ("{a: " * 30_000, "nested more than 50 deep"),
+    "deep": ("[" * 30_000, "nested more than 50 levels deep"),
+    "deep mappings": ("{a: " * 30_000, "nested more than 50 levels deep"),
     "laughs": (
         "openai:\n prices:\n  a: &a [x,x,x,x,x,x,x,x,x]\n"
         + "".join(

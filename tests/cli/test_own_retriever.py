@@ -169,7 +169,7 @@ def test_where_every_question_fails_nothing_was_measured(folder: Path) -> None:
     [
         ("def retrieve(q): return []", "my_rag.py:retrive", "has no 'retrive'; did you mean 'retrieve'?"),
         ("import nothing_of_this_name", "my_rag.py:retrieve", "importing it failed: ModuleNotFoundError"),
-        ("retrieve = 3", "my_rag.py:retrieve", "'retrieve' is no function but int"),
+        ("retrieve = 3", "my_rag.py:retrieve", "'retrieve' is not a function but int"),
         ("x = (", "my_rag.py:retrieve", "importing it failed: SyntaxError"),
         ("", "other.py:retrieve", "no such file"),
     ],

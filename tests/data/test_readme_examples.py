@@ -49,6 +49,8 @@ LEFT_OUT = {
     r"^graphify update": "the package graphify is not installed; the folder that it writes is a fixture",
     r"^uv sync": "it changes the environment that the tests run in; the extras are installed there",
     r"-g neo4j://": "there is no Neo4j here; tests/formats/test_databases.py reads one over loopback",
+    r"--with fast-graphrag": "the package is not installed; the file that it writes is a fixture",
+    r"^export FAST_GRAPHRAG": "the folder of that package",
     r"^export NEO4J": "the password of that database",
     r"^curl ": "there is no SPARQL endpoint here; the file that it writes is made below",
     r"^dask ": "tests/retrieval/test_cluster.py starts a scheduler and workers on free ports",

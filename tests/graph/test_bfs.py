@@ -140,6 +140,9 @@ def test_distances_are_networkx_shortest_paths_whatever_slots_are_closed(
                 hops = [away[entity, side] for side in (0, 1) if (entity, side) in away]
                 expected.append(min(hops, default=NOT_REACHED))
         assert hops_between(adjacency, columns(seeds), wanted, first, later).tolist() == expected
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(bfs, "LEVELS_AT_ONCE", 2)  # the rest is searched a question at a time
+            assert hops_between(adjacency, columns(seeds), wanted, first, later).tolist() == expected
         sizes = sizes_within(adjacency, columns(seeds), len(seeds), 3, first, later)
         apart = np.array(expected).reshape(-1, ENTITIES)
         for hops in range(4):

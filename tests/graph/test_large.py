@@ -130,7 +130,7 @@ def test_a_load_that_was_killed_goes_on_behind_its_last_stage(tmp_path):
         assert load(stage).returncode == -signal.SIGKILL
         assert not list(cache.glob("graphs/*/graph.arrays"))
     done = load("nothing")
-    assert done.stdout.count("done before") == 3
+    assert done.stdout.count("already done") == 3
     assert not list(cache.glob("graphs/*/building"))
     assert load("nothing").stdout.strip() == done.stdout.splitlines()[-1]  # from the cache, without a word
 

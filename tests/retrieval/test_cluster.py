@@ -209,7 +209,7 @@ def test_what_a_worker_can_not_do_is_said(tmp_path, monkeypatch):
     graph, examples, config = read_graph(GRAPH), read_eval_set(GOLD), Config().override(latency_sample=0)
     with two_nodes(tmp_path) as (address, workers), ClusterClient.open(address) as client:
         other = Shared(GRAPH, graph.sha256, {}, config, version="0.0.0")
-        with pytest.raises(UsageError, match=r"version .* runs there, 0\.0\.0 here"):
+        with pytest.raises(UsageError, match=r"worker runs version .*, this machine 0\.0\.0"):
             client.mapped(other, cluster.rank_shard, [[]])
         for worker in workers:
             worker.kill()

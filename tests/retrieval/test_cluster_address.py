@@ -38,7 +38,7 @@ def babbling() -> Iterator[int]:
 @pytest.mark.filterwarnings("ignore")
 def test_bytes_of_another_protocol_are_an_error_in_words(babbling: int) -> None:
     address = f"tcp://127.0.0.1:{babbling}"
-    with pytest.raises(ServiceError, match="no Dask scheduler"), ClusterClient.open(address):
+    with pytest.raises(ServiceError, match="not a Dask scheduler"), ClusterClient.open(address):
         pass
 
 

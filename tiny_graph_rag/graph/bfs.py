@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ NEIGHBOURS_A_STEP = 30  # numpy looks at so many in the time of one innermost st
 WORD_BITS = 64
 BLOCK_BYTES = 1 << 21  # of reached-bits at once: what stays in a cache while neighbours are read (measured)
 BOTH_ENDS_FROM = 1 << 24  # slots
+LEVELS_AT_ONCE = 64  # for all questions together; what lies farther is searched a question at a time
 SLOTS_A_LEVEL = 1 << 14  # what numpy looks at in the time that a further level takes, however small it is
 
 Columns = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -214,14 +215,18 @@ def hops_between(
     front = _masked(adjacency, passable, onward)
     into = adjacency if passable is None else front.adjacency.reversed()
     hops = np.full(len(wanted[0]), NOT_REACHED, dtype=np.int32)
-    if len(adjacency.neighbours) > BOTH_ENDS_FROM:
+
+    def search_one_by_one(questions: NDArray[np.int64]) -> None:
         back = BreadthFirst(into)
-        for question in distinct(wanted[0])[0].tolist():
+        for question in questions.tolist():
             rows = _rows(wanted, question)
             hops[rows] = list(_hops_of(front, back, seeds[1][_rows(seeds, question)], wanted[1][rows]))
+
+    questions = distinct(wanted[0])[0]
+    if len(adjacency.neighbours) > BOTH_ENDS_FROM:
+        search_one_by_one(questions)
         return hops
     first = into if front.first is None else front.first.reversed()
-    questions = distinct(wanted[0])[0]
     block = WORD_BITS * max(1, BLOCK_BYTES // (8 * len(front.seen)))
     for start in range(0, len(questions), block):
         chosen = questions[start : start + block]
@@ -230,12 +235,15 @@ def hops_between(
         rows = slice(*np.searchsorted(wanted[0], [chosen[0], chosen[-1] + 1]).tolist())
         question, entity, its_hops = np.searchsorted(chosen, wanted[0][rows]), wanted[1][rows], hops[rows]
         left = np.arange(len(question))
-        for hop, reached in enumerate(_bits_by_level(first, into, sources, -(-len(chosen) // WORD_BITS))):
+        levels = _bits_by_level(first, into, sources, -(-len(chosen) // WORD_BITS))
+        for hop, reached in enumerate(islice(levels, LEVELS_AT_ONCE)):
             is_reached = reached[entity[left], question[left] // WORD_BITS] & _bit(question[left]) > 0
             its_hops[left[is_reached]] = hop
             left = left[~is_reached]
             if not len(left):
                 break
+        if len(left) and next(levels, None) is not None:  # a level costs as much as the graph is large
+            search_one_by_one(chosen[distinct(question[left])[0]])
     return hops
 
 
