@@ -44,7 +44,7 @@ BROKEN = {
     "query type": (record(2, query_type="chat"), "query_type: unknown value 'chat'"),
     "document type": (record(2, expected_doc_types=["blog"]), "expected_doc_types: unknown value 'blog'"),
     "difficulty": (record(2, metadata={"difficulty": "extreme"}), "difficulty: unknown value 'extreme'"),
-    "date": (record(2, metadata={"created_at": "yesterday"}), "metadata.created_at: 'yesterday' is not a date"),
+    "date": (record(2, metadata={"created_at": "yesterday"}), "metadata.created_at: 'yesterday' is not"),
 }
 
 

@@ -133,7 +133,8 @@ def test_a_process_that_always_ends_is_given_up(tmp_path: Path) -> None:
     found = Schedule(worker, {str(n): "?" for n in range(50)}, Asking(4, 60), None, 0).replies()
     worker.close()
     assert len(found) == 50
-    assert sum("stopped because the process ended 5 times in a row" in (reply.error or "") for reply in found.values()) > 40
+    stopped = "stopped because the process ended 5 times in a row"
+    assert sum(stopped in (reply.error or "") for reply in found.values()) > 40
 
 
 def test_the_folder_of_the_file_stays_out_of_the_programs_path(tmp_path: Path) -> None:
