@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.study.results_file import WRITTEN_BY, decoded
+from tiny_graph_rag.study.results_file import UNREADABLE, WRITTEN_BY, changed_file, decoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +47,11 @@ def joint_name(documents: Sequence[Document]) -> str:
 
 def read_document(path: Path) -> Document:
     """Raises RunError where the file is no results file, says of which version it is, or lacks a part."""
-    raw, _ = decoded(path, (*WRITTEN_BY.values(),))
-    content = msgspec.json.decode(raw)
+    raw, record = decoded(path, (*WRITTEN_BY.values(),))
+    try:
+        content = msgspec.json.decode(raw)
+    except UNREADABLE as error:  # in a part that no type names
+        raise changed_file(path, record.kind, error) from error
     tokens = content.get("summary", {}).get("total_token_usage")
     if isinstance(tokens, dict):  # as the first files had it
         content["summary"] |= {"total_token_usage": tokens["total_tokens"], "token_usage": tokens}

@@ -55,6 +55,9 @@ class OtherFileError(RunError):
     """No results file, or one of a command that isn't wanted."""
 
 
+UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
 class _Version(msgspec.Struct):
     kind: Any = None
     schema_version: Any = None
@@ -76,7 +79,7 @@ def decoded(path: Path, commands: Sequence[str], record: Any = None) -> tuple[by
         theirs = upstream_document(path, raw)
         raw = raw if theirs is None else msgspec.json.encode(theirs)
         version = msgspec.json.decode(raw, type=_Version)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNREADABLE as error:
         raise RunError(
             said(
                 "{path}: not a results file: {error}. `eval` and `score` write one",
@@ -104,15 +107,14 @@ def decoded(path: Path, commands: Sequence[str], record: Any = None) -> tuple[by
         )
     try:
         return raw, msgspec.json.decode(raw, type=record or KINDS[version.kind])
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise RunError(
-            said(
-                "{path}: this {kind} file was cut or changed: {error}",
-                path=path,
-                kind=version.kind,
-                error=error,
-            )
-        ) from error
+    except UNREADABLE as error:
+        raise changed_file(path, version.kind, error) from error
+
+
+def changed_file(path: Path, kind: str, error: Exception) -> RunError:
+    return RunError(
+        said("{path}: this {kind} file was cut or changed: {error}", path=path, kind=kind, error=error)
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
