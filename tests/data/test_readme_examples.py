@@ -119,6 +119,7 @@ def prepared(clone: Path) -> None:
     shutil.copytree(WRITERS / "lightrag", beside / "rag_storage")
     shutil.copytree(WRITERS / "ms-graphrag-3", beside / "my-project" / "output")
     shutil.copytree(WRITERS / "graphify", beside / "my-code" / "graphify-out")
+    shutil.copy(WRITERS / "fast-graphrag" / "graph.graphml", beside)
     shutil.copytree(WRITERS / "llama-index", beside / "storage")
     passage = {"idx": "c1", "passage": "Ben Gunn\nBen Gunn moved the treasure."}
     passage |= {"extracted_entities": ["Ben Gunn"], "extracted_triples": [["Ben Gunn", "moved", "treasure"]]}
@@ -130,7 +131,8 @@ def prepared(clone: Path) -> None:
     rows = [asked | {"retrieved_entities": ["점순"], "tags": []}]
     (clone / "upstream-results.json").write_text(json.dumps({"summary": {"avg_recall": 1}, "results": rows}))
     (clone / "town.nt").write_text("<http://e.org/Ann> <http://e.org/knows> <http://e.org/Bob> .\n")
-    shutil.copy(ROOT / "data/kg/conan-doyle-speckled-band-KG.json", clone / "my-KG.json")
+    for folder in (clone, beside):
+        shutil.copy(ROOT / "data/kg/conan-doyle-speckled-band-KG.json", folder / "my-KG.json")
     (clone / "stand_in.py").write_text(STAND_IN)
 
 
