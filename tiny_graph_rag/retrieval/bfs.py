@@ -67,9 +67,26 @@ class Ranked:
     def columns(self) -> tuple[NDArray[Any], ...]:
         return self.entities, self.parts, self.ties, self.hops, self.paths
 
-    def of(self, rows: NDArray[Any]) -> Ranked:
+    def of(self, rows: NDArray[Any] | slice) -> Ranked:
         """rows: places, or a mask."""
         return Ranked(self.cut, *(column[rows] for column in self.columns))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Asked:
+    """A question as it is ranked. named, text: by mention, the seeds that it names and those by text.
+    referred: the entities that pronouns stand for."""
+
+    question: LinkedQuestion
+    reading: Reading
+    named: Sequence[WeighedMention]
+    text: Sequence[WeighedMention]
+    referred: set[int]
+
+    @classmethod
+    def of(cls, question: LinkedQuestion, reading: Reading) -> _Asked:
+        named, text = mentions_of(question.named), mentions_of(question.by_text)
+        return cls(question, reading, named, text, _referred(question))
 
 
 @retriever("bfs", "paths from the seeds, ranked by their lowest cost")
@@ -97,7 +114,7 @@ class BfsRetriever(Retriever):
         if len(graph) <= SCORED_UP_TO:
             self.texts = TextScores(index, Candidates(task).adjacency, _similar(task))
         self._walkers: dict[tuple[int, bool, int], CheapestWalks] = {}
-        self._text_walks: dict[tuple[WeighedMention, int, int, int], tuple[Reading, Ranked]] = {}
+        self._text_walks: dict[tuple[WeighedMention, Reading, int, int], Ranked] = {}
         self._within: dict[int, BfsRetriever] = {}
         self._trailed: tuple[LinkedQuestion, dict[bool, dict[int, Trail]]] | None = None
 
@@ -105,25 +122,29 @@ class BfsRetriever(Retriever):
     def of(cls, task: Task) -> Self:
         return cls(task)
 
-    # ---- one question
+    # ---- the ranking
 
-    def _ranked(self, question: LinkedQuestion, thread: int, fast: bool) -> Ranked:
-        reading, named = self.reader.read(question), mentions_of(question.named)
-        text = mentions_of(question.by_text)
-        referred = np.array(sorted(_referred(question)), dtype=np.int64)
+    def _ranked(self, questions: Sequence[LinkedQuestion], thread: int, fast: bool) -> list[Ranked]:
+        asked = [_Asked.of(question, self.reader.read(question)) for question in questions]
         candidates = max(CANDIDATES, self.settings.depth) if self.costs.typed else len(self.graph)
         most = self.settings.depth if self.costs.may_explain else candidates
-        reached = self._reached(named, text, reading, referred, most, thread, fast)
+        reached = self._reached(asked, most, thread, fast)
+        if most < candidates:  # texts may bring any of them to the front
+            again = [row for row, walks in enumerate(reached) if self._of_a_bit(walks)]
+            more = self._reached([asked[row] for row in again], candidates, thread, fast)
+            reached = list({**dict(enumerate(reached)), **dict(zip(again, more, strict=True))}.values())
+        return list(map(self._by_cost, asked, reached))
+
+    def _by_cost(self, asked: _Asked, reached: Ranked) -> Ranked:
+        """What one question's walks reached, by all parts of its cost, as far as the settings let it
+        through."""
         of_a_bit = self._of_a_bit(reached)
-        if of_a_bit and most < candidates:  # texts may bring any of them to the front
-            reached = self._reached(named, text, reading, referred, candidates, thread, fast)
-            of_a_bit = self._of_a_bit(reached)  # a limit may have ended this longer search earlier
-        reached = self._returned(reached, question)
+        reached = self._returned(reached, asked)
         if self.texts is not None and of_a_bit and len(reached.entities):
             weights = self.costs.weights
             own, neighbour, pagerank = self.texts.of(
-                question,
-                named or text,
+                asked.question,
+                asked.named or asked.text,
                 reached.entities,
                 mentioned=weights.mentioned,
                 every_text=not self.costs.typed,
@@ -136,70 +157,83 @@ class BfsRetriever(Retriever):
         )
         return reached.of(order[: self.settings.depth])
 
-    def _reached(
-        self,
-        named: Sequence[WeighedMention],
-        text: Sequence[WeighedMention],
-        reading: Reading,
-        referred: NDArray[np.int64],
-        most: int,
-        thread: int,
-        fast: bool,
-    ) -> Ranked:
-        """What lies within the hops of the named seeds and of the text seeds, each by its cheaper path.
+    def _reached(self, asked: Sequence[_Asked], most: int, thread: int, fast: bool) -> list[Ranked]:
+        """Of each question what lies within the hops of the named seeds and of the text seeds, each by its
+        cheaper path.
 
-        referred: the entities that pronouns stand for. A question asks for another than these. most: entities
-        of each walk.
+        most: entities of each walk.
         """
-        walker, walks = self._walker(thread, fast, min(most, len(self.graph))), []
-        if named:
-            walk = self._walked(walker, named, reading, 0)
-            if len(referred):
-                walk.parts[found_in(referred, walk.entities), 1] += round(self.ranking.referred * UNIT)
-            walks.append(walk)
-        if text:
-            walks.append(self._walked_from_text(walker, text, reading, self.costs.link(len(named))))
-        if len(walks) < 2:
-            return walks[0] if walks else _nothing(self.settings.hops)
-        every = Ranked(
-            next((walk.cut for walk in walks if walk.cut), None),
-            *map(np.concatenate, zip(*(walk.columns for walk in walks), strict=True)),
+        walker = self._walker(thread, fast, min(most, len(self.graph)))
+        reached = self._walked(
+            walker, [(question.named, question.reading) for question in asked], [0] * len(asked)
         )
-        order = np.lexsort((every.ties, every.parts.sum(axis=1), every.entities))
-        return every.of(order[begins(every.entities[order])])
+        for question, walk in zip(asked, reached, strict=True):
+            if question.referred:  # a question asks for another than those that pronouns stand for
+                referred = found_in(np.array(sorted(question.referred)), walk.entities)
+                walk.parts[referred, 1] += round(self.ranking.referred * UNIT)
+        links = [self.costs.link(len(question.named)) for question in asked]
+        rows = [
+            row
+            for row, question in enumerate(asked)
+            if question.text and not self._suffices(reached[row], links[row])
+        ]
+        by_text = self._walked_from_text(walker, [asked[row] for row in rows], [links[row] for row in rows])
+        for row, walk in zip(rows, by_text, strict=True):
+            reached[row] = _cheaper(reached[row], walk)
+        return reached
+
+    def _suffices(self, walk: Ranked, beyond: int) -> bool:
+        """Whether what a walk reached explains the question and fills the depth with less cost than
+        `beyond`, so that nothing which costs more can be among the best."""
+        best = walk.of(slice(self.settings.depth))
+        return (
+            len(best.entities) == self.settings.depth
+            and int(best.parts.sum(axis=1).max()) < beyond
+            and not self._of_a_bit(best)
+        )
 
     def _walked_from_text(
-        self, walker: CheapestWalks, text: Sequence[WeighedMention], reading: Reading, link: int
-    ) -> Ranked:
+        self, walker: CheapestWalks, asked: Sequence[_Asked], links: Sequence[int]
+    ) -> list[Ranked]:
         """Kept while questions repeat it: those that differ by the names in them have the same text seeds."""
-        key = text[0], id(reading), link, walker.depth
-        known = self._text_walks.get(key)
-        if known is None or known[0] is not reading:
-            if len(self._text_walks) >= KNOWN_WALKS:
-                self._text_walks.clear()
-            known = self._text_walks[key] = reading, self._walked(walker, text, reading, link)
-        return known[1]
+        keys = [
+            (question.text[0], question.reading, link, walker.depth)
+            for question, link in zip(asked, links, strict=True)
+        ]
+        walks = {key: self._text_walks.get(key) for key in keys}
+        new = [key for key, walk in walks.items() if walk is None]
+        seeds = [([mention], reading) for mention, reading, *_ in new]
+        walks |= zip(new, self._walked(walker, seeds, [link for _, _, link, _ in new]), strict=True)
+        if len(self._text_walks) >= KNOWN_WALKS:
+            self._text_walks.clear()
+        self._text_walks |= walks
+        return [walks[key] for key in keys]
 
     def _walked(
-        self, walker: CheapestWalks, mentions: Sequence[WeighedMention], reading: Reading, link: int
-    ) -> Ranked:
-        found = walker.rank(mentions, reading)
-        parts = np.zeros((len(found.entities), 5), dtype=np.int64)
-        parts[:, 0] = link
-        parts[:, 1] = self.costs.path(found.keys >> search_fast.TIE_BITS, found.hops)
-        return Ranked(found.cut, found.entities, parts, found.keys & TIES, found.hops, found.walks)
+        self, walker: CheapestWalks, asked: Sequence[tuple[Sequence[WeighedMention], Reading]], links: Sequence[int]
+    ) -> list[Ranked]:
+        """From these mentions' seeds; links: what each such walk costs from the start."""
+        walks = []
+        for found, link in zip(walker.rank(asked), links, strict=True):
+            parts = np.zeros((len(found.entities), 5), dtype=np.int64)
+            parts[:, 0] = link
+            parts[:, 1] = self.costs.path(found.keys >> search_fast.TIE_BITS, found.hops)
+            walks.append(Ranked(found.cut, found.entities, parts, found.keys & TIES, found.hops, found.walks))
+        return walks
 
     def _of_a_bit(self, reached: Ranked) -> int:
         if self.texts is None or not len(reached.entities):
             return 0
         return self.costs.of_a_bit(reached.parts.sum(axis=1), reached.hops)
 
-    def _returned(self, reached: Ranked, question: LinkedQuestion) -> Ranked:
+    def _returned(self, reached: Ranked, asked: _Asked) -> Ranked:
         """What of it the settings let through."""
         if self.filters.returned is not None:
             reached = reached.of(self.filters.returned[reached.entities])
         if self.settings.exclude_seeds:
-            named = np.array(sorted({seed.entity for seed in question.named}), dtype=np.int64)
+            named = np.array(
+                sorted({seed for mention in asked.named for seed in mention.seeds}), dtype=np.int64
+            )
             reached = reached.of(~found_in(named, reached.entities))
         return reached
 
@@ -245,12 +279,11 @@ class BfsRetriever(Retriever):
         fast = worth_compiling(steps, allowed=self.running.compiled)
         threads = self.threads
         if not fast or threads == 1 or len(questions) < THREADED_FROM:
-            return self._run([self._ranked(question, 0, fast) for question in questions])
+            return self._run(self._ranked(questions, 0, fast))
         share = -(-len(questions) // threads)
 
         def work(thread: int) -> list[Ranked]:
-            part = questions[thread * share : (thread + 1) * share]
-            return [self._ranked(question, thread, fast) for question in part]
+            return self._ranked(questions[thread * share : (thread + 1) * share], thread, fast)
 
         from concurrent.futures import ThreadPoolExecutor
 
@@ -315,7 +348,7 @@ class BfsRetriever(Retriever):
         if by_text not in trails:
             walker = self._walker(0, False, len(self.graph))
             seeds = question.by_text if by_text else question.named
-            trails[by_text] = walker.trails(mentions_of(seeds), self.reader.read(question))
+            trails[by_text] = walker.trails((mentions_of(seeds), self.reader.read(question)))
         return trails[by_text]
 
 
@@ -369,7 +402,9 @@ def mentions_of(seeds: Sequence[Seed]) -> list[WeighedMention]:
     ]
 
 
-def _nothing(hops: int) -> Ranked:
-    none, nobody = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
-    parts, paths = np.zeros((0, 5), dtype=np.int64), np.zeros((0, hops), dtype=np.int32)
-    return Ranked(None, nobody, parts, none, nobody, paths)
+def _cheaper(one: Ranked, other: Ranked) -> Ranked:
+    """What both reached, each entity by its cheaper path."""
+    columns = map(np.concatenate, zip(one.columns, other.columns, strict=True))
+    both = Ranked(one.cut or other.cut, *columns)
+    order = np.lexsort((both.ties, both.parts.sum(axis=1), both.entities))
+    return both.of(order[begins(both.entities[order])])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,7 +18,16 @@ from tiny_graph_rag.retrieval import search_fast
 from tiny_graph_rag.retrieval.filters import Filters
 from tiny_graph_rag.retrieval.query import Reading
 from tiny_graph_rag.retrieval.search import Search, TooMuchError, Trail
-from tiny_graph_rag.retrieval.search_fast import Evidence, Memory, Mentions, Prices, Query, RunColumns
+from tiny_graph_rag.retrieval.search_fast import (
+    Evidence,
+    Memory,
+    Mentions,
+    Prices,
+    Query,
+    Questions,
+    Rows,
+    RunColumns,
+)
 from tiny_graph_rag.retrieval.typed_adjacency import Runs
 from tiny_graph_rag.run import NO_STEP, Cut
 
@@ -27,7 +37,7 @@ MENTIONS = 8  # that count singly; more of them are taken as one
 NO_LIMIT = 1 << 60
 COMPARED_UP_TO = 1 << 22  # relations whose weights are compared before the first question
 MOST_STATES = (1 << 30) - 1  # walks into them are numbered by an int32
-LAST_QUESTION = 1 << 30  # marks are int32; long before that they are wiped
+MOST_ROWS = 1 << 18  # that one batch ranks
 KEPT_QUERIES = 1 << 10
 PATIENCE = 100_000  # relations that one question may look at before machine code is worth its start
 TABLES = "left", "weight"  # of a Query, by mask
@@ -42,6 +52,9 @@ class WeighedMention:
 
     seeds: tuple[int, ...]
     shares: tuple[float, ...]
+
+
+Asking = tuple[Sequence[WeighedMention], Reading]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,54 +110,73 @@ class CheapestWalks:
         )
         # Read one by one, whole numbers of a memoryview are quicker than numpy's.
         self._graph_read, self._evidence_read = _readable(self._graph), _readable(self._evidence)
-        self._queries: dict[tuple[int, int], _Asked] = {}
-        self._capacity = 0
+        self._queries: dict[tuple[Reading, int], _Asked] = {}
+        marks, clock = _rows(len(graph), search_fast.MARK), _rows(1, search_fast.CLOCK)
+        none = np.zeros(0, np.int64)
+        self._memory = Memory(none, none, none, none, none, marks, none, none, none, clock)
 
-    def rank(self, mentions: Sequence[WeighedMention], reading: Reading) -> Ranked:
-        """The entities within the hops of the mentions' seeds, best first, at most `depth`."""
-        if not self.fast and self.may_compile:
-            return self._within_limits(mentions, reading, self._begun)
-        return self._within_limits(mentions, reading, self._compiled if self.fast else self._interpreted)
+    def rank(self, questions: Sequence[Asking]) -> list[Ranked]:
+        """Of each question the entities within the hops of its mentions' seeds, best first, at most
+        `depth`."""
+        if not self.fast:
+            search = self._begun if self.may_compile else self._interpreted
+            return [self._within_limits(question, search) for question in questions]
+        ranked: list[Ranked] = []
+        while len(ranked) < len(questions):
+            batch = questions[len(ranked) : len(ranked) + max(1, MOST_ROWS // self.depth)]
+            asked = [(self._asked(reading, self.hops), _packed(mentions)) for mentions, reading in batch]
+            try:
+                for one in self._compiled(asked, self.hops):
+                    ranked.append(one)
+            except TooMuchError as limit:
+                ranked.append(self._within_limits(questions[len(ranked)], self._compiled_alone, limit))
+        return ranked
 
-    def trails(self, mentions: Sequence[WeighedMention], reading: Reading) -> dict[int, Trail]:
+    def trails(self, question: Asking) -> dict[int, Trail]:
         """What the cost of each ranked entity is made of."""
-        return self._within_limits(mentions, reading, self._trails)
+        return self._within_limits(question, self._trails)
 
     def _within_limits(
-        self, mentions: Sequence[WeighedMention], reading: Reading, search: Callable[..., T]
+        self, question: Asking, search: Callable[..., T], limit: TooMuchError | None = None
     ) -> T:
-        """What `search` finds within as many hops as stay within the limits."""
-        packed = _packed(mentions)
-        most, hops, cut = max(self.most_states, 4 * len(packed.seeds) + self.depth), self.hops, None
+        """What `search` finds within as many hops as stay within the limits. limit: which one all hops went
+        beyond, where that is known."""
+        mentions, reading = _packed(question[0]), question[1]
+        hops, cut = self.hops, None
         while True:
+            if limit is not None:
+                hops = max(0, min(hops, limit.deepest) - 1)
+                name = "steps" if limit.looked else "states"
+                cut = Cut(hops, f"max_{name}", getattr(self, f"most_{name}"))
             asked = self._asked(reading, hops)
             for column, rows, bit in asked.evidence:
                 self._evidence[column][rows] |= bit
             try:
-                return search(asked, packed, hops, most, cut)
-            except TooMuchError as limit:
-                hops = max(0, min(hops, limit.deepest) - 1)
-                name = "steps" if limit.looked else "states"
-                cut = Cut(hops, f"max_{name}", getattr(self, f"most_{name}"))
+                return search(asked, mentions, hops, cut)
+            except TooMuchError as another:
+                limit = another
             finally:
                 for column, rows, _ in asked.evidence:
                     self._evidence[column][rows] = 0
 
-    def _begun(self, asked: _Asked, mentions: Mentions, hops: int, most: int, cut: Cut | None) -> Ranked:
+    def _most_states_of(self, mentions: Mentions) -> int:
+        return max(self.most_states, 4 * len(mentions.seeds) + self.depth)
+
+    def _begun(self, asked: _Asked, mentions: Mentions, hops: int, cut: Cut | None) -> Ranked:
         """Interpreted, and from the beginning by machine code where a hub makes that long."""
         patience = min(PATIENCE, self.most_steps)
         try:
-            return self._interpreted(asked, mentions, hops, most, cut, patience)
+            return self._interpreted(asked, mentions, hops, cut, patience)
         except TooMuchError as limit:
             if not limit.looked or patience == self.most_steps:
                 raise
-        return self._compiled(asked, mentions, hops, most, cut)
+        return self._compiled_alone(asked, mentions, hops, cut)
 
     def _interpreted(
-        self, asked: _Asked, mentions: Mentions, hops: int, most: int, cut: Cut | None, looked: int = 0
+        self, asked: _Asked, mentions: Mentions, hops: int, cut: Cut | None, looked: int = 0
     ) -> Ranked:
         """looked: relations to look at, at most; 0: as the limit has it."""
-        search = self._search(asked, mentions, hops, most, looked)
+        search = self._search(asked, mentions, hops, looked)
         rows = search.rank()
         walks = np.full((len(rows), self.hops), NO_STEP, dtype=np.int32)
         for place, row in enumerate(rows):
@@ -158,75 +190,69 @@ class CheapestWalks:
             cut,
         )
 
-    def _trails(
-        self, asked: _Asked, mentions: Mentions, hops: int, most: int, _: Cut | None
-    ) -> dict[int, Trail]:
-        search = self._search(asked, mentions, hops, most)
+    def _trails(self, asked: _Asked, mentions: Mentions, hops: int, _: Cut | None) -> dict[int, Trail]:
+        search = self._search(asked, mentions, hops)
         return {row.entity: search.trail(row) for row in search.rank()}
 
-    def _search(self, asked: _Asked, mentions: Mentions, hops: int, most: int, looked: int = 0) -> Search:
+    def _search(self, asked: _Asked, mentions: Mentions, hops: int, looked: int = 0) -> Search:
         return Search(
             self._graph_read, asked.query, asked.price, self._evidence_read, mentions, hops, self.depth,
-            looked or self.most_steps, most,
+            looked or self.most_steps, self._most_states_of(mentions),
         )  # fmt: skip
 
-    def _compiled(self, asked: _Asked, mentions: Mentions, hops: int, most: int, cut: Cut | None) -> Ranked:
-        columns = Mentions(*(np.array(column, dtype=np.int64) for column in mentions))
-        least = 4 * len(mentions.seeds) + self.depth
-        if self._capacity < least:
-            self._room(max(least, FIRST_STATES), most)
-        while True:
-            memory, clock = self._memory, self._memory.clock[0]
-            clock["question"] += 1
-            if clock["question"] > LAST_QUESTION:
-                memory.marks[:] = 0
-                clock["question"] = 1
-            clock["most"] = self.most_steps
-            rank, describe = compiled_search()
-            rows = rank(self._graph, asked.row, self._evidence, columns, memory, hops, self.depth)
-            if rows != search_fast.OVERFLOW:
-                break
-            looked = bool(clock["full"] == search_fast.TOO_LONG)
-            if looked or (clock["full"] == search_fast.NO_ROW and self._capacity >= most):
-                raise TooMuchError(looked=looked, deepest=int(clock["deepest"]))
-            self._room(4 * self._capacity, most)
-        keys, shown = memory.keys[:rows], memory.shown[:rows]
-        if rows > self.depth:
-            best = np.flatnonzero(keys <= np.partition(keys, self.depth - 1)[self.depth - 1])
-            keys, shown = keys[best], shown[best]
-        entities, steps = np.zeros(len(shown), np.int32), np.zeros(len(shown), np.int32)
-        walks = np.full((len(shown), self.hops), NO_STEP, np.int32)
-        describe(self._graph, memory, shown, entities, steps, walks)
-        order = np.lexsort((self._graph.name_rank[entities], steps, keys))[: self.depth]
-        return Ranked(entities[order], keys[order], steps[order], walks[order], cut)
+    def _compiled_alone(self, asked: _Asked, mentions: Mentions, hops: int, cut: Cut | None) -> Ranked:
+        (ranked,) = self._compiled([(asked, mentions)], hops)
+        return replace(ranked, cut=cut)
+
+    def _compiled(self, batch: Sequence[tuple[_Asked, Mentions]], hops: int) -> Iterator[Ranked]:
+        """Of one question after the other. Raises TooMuchError at one that goes beyond a limit."""
+        questions = _batch(batch, [self._most_states_of(mentions) for _, mentions in batch])
+        most = int(questions.most_states.max())
+        if len(self._memory.states) < min(FIRST_STATES, most):
+            self._room(FIRST_STATES, most)
+        size = len(batch) * min(self.depth, len(self._graph.flags))
+        rows = Rows(
+            np.zeros(len(batch) + 1, np.int64), np.empty(size, np.int32), np.empty(size, np.int64),
+            np.empty(size, np.int32), np.empty((size, self.hops), np.int32),
+        )  # fmt: skip
+        rank, done = compiled_search(), 0
+        while done < len(batch):
+            first, memory, clock = done, self._memory, self._memory.clock[0]
+            clock["most_looked"] = self.most_steps
+            done = rank(self._graph, self._evidence, questions, memory, rows, done, hops, self.depth)
+            ends = rows.offsets[first : done + 1].tolist()
+            for low, high in pairwise(ends):
+                yield Ranked(*(column[low:high] for column in rows[1:]))
+            if done < len(batch):
+                full = clock["full"]
+                if full != search_fast.NO_ROOM:
+                    raise TooMuchError(looked=full == search_fast.TOO_LONG, deepest=int(clock["deepest"]))
+                self._room(4 * len(memory.buckets), most)
 
     def _asked(self, reading: Reading, hops: int) -> _Asked:
         """The reading as the search takes it, kept while questions repeat it."""
-        asked = self._queries.get((id(reading), hops))
-        if asked is None or asked.reading is not reading:
+        asked = self._queries.get((reading, hops))
+        if asked is None:
             if len(self._queries) >= KEPT_QUERIES:
                 self._queries.clear()
             asked = _Asked.of(reading, self.prices, hops, exclude_seeds=self.exclude_seeds)
-            self._queries[id(reading), hops] = asked
+            self._queries[reading, hops] = asked
         return asked
 
     def _room(self, wanted: int, most: int) -> None:
         """Memory for so many states and answers, at most `most`, and for what is put on the agenda."""
-        entities, states = len(self._graph.flags), min(wanted, most)
-        if not self._capacity:
-            self._marks = _rows(entities, search_fast.MARK)
-            self._clock = _rows(1, search_fast.CLOCK)
-        self._capacity = wanted
+        states = min(wanted, most)
         self._memory = Memory(
             _rows(states, search_fast.STATE),
             _rows(2 * states, search_fast.WALK),
             _rows(states, search_fast.ANSWERED),
             _rows(ITEMS_A_STATE * wanted, search_fast.ITEM),
-            self._marks,
+            _rows(wanted, search_fast.BUCKET),
+            self._memory.marks,
             zeros_as_touched(2 * states, np.int64),
             zeros_as_touched(2 * states, np.int64),
             zeros_as_touched(2 * states, np.int64),
-            self._clock,
+            self._memory.clock,
         )
 
 
@@ -281,11 +307,30 @@ def _packed(mentions: Sequence[WeighedMention]) -> Mentions:
     return Mentions(pointers, seeds, masses)
 
 
+def _batch(batch: Sequence[tuple[_Asked, Mentions]], most_states: Sequence[int]) -> Questions:
+    """Questions as the compiled search takes them; each reading once."""
+    asked = {id(reading): reading for reading, _ in batch}
+    place = {key: row for row, key in enumerate(asked)}
+    seeds = np.cumsum([0, *(len(mentions.seeds) for _, mentions in batch)])
+    every = [mentions for _, mentions in batch]
+    pointers = [np.array(mentions.pointers[:-1]) + first for mentions, first in zip(every, seeds, strict=False)]
+    return Questions(
+        np.concatenate([reading.row for reading in asked.values()]),
+        np.cumsum([0, *(len(reading.fills) for reading in asked.values())]),
+        np.concatenate([reading.fills for reading in asked.values()]),
+        np.array([place[id(reading)] for reading, _ in batch]),
+        np.cumsum([0, *map(len, pointers)]),
+        np.concatenate([*pointers, seeds[-1:]]),
+        np.concatenate([mentions.seeds for mentions in every], dtype=np.int64),
+        np.concatenate([mentions.masses for mentions in every], dtype=np.int64),
+        np.array(most_states),
+    )
+
+
 @cache
-def compiled_search() -> tuple[Callable[..., int], Callable[..., int]]:
-    """`search_fast.rank` and `describe` as machine code, and with them every function that they call."""
-    made = (compiled(item, search_fast.CALLED) for item in (search_fast.rank, search_fast.describe))
-    return next(made), next(made)
+def compiled_search() -> Callable[..., int]:
+    """`search_fast.rank` as machine code, and with it every function that it calls."""
+    return compiled(search_fast.rank, search_fast.CALLED)
 
 
 @dataclass
@@ -293,7 +338,6 @@ class _Asked:
     """A reading as the search takes it. evidence: (column of Evidence, rows, bit of the slot that they
     fill)."""
 
-    reading: Reading
     hops: int
     query: Query
     price: Prices
@@ -315,6 +359,16 @@ class _Asked:
                 rows[0][name] = value
         return rows
 
+    @cached_property
+    def fills(self) -> NDArray[Any]:
+        """`evidence` as rows of search_fast.FILL."""
+        parts = [np.zeros(0, search_fast.FILL)]
+        for column, rows, bit in self.evidence:
+            part = np.zeros(len(rows), search_fast.FILL)
+            part["column"], part["row"], part["bit"] = column, rows, bit
+            parts.append(part)
+        return np.concatenate(parts)
+
     @classmethod
     def of(cls, reading: Reading, prices: Prices, hops: int, *, exclude_seeds: bool) -> _Asked:
         slots = reading.slots
@@ -332,15 +386,15 @@ class _Asked:
             asks=reading.asks,
         )
         price = prices._replace(unexplained=reading.unexplained)
-        evidence = []
-        for place, slot in enumerate(slots):
-            found = slot.found
+        evidence = [
+            (column, np.fromiter(rows, np.int64, len(rows)), 1 << place)
+            for place, slot in enumerate(slots)
             for column, rows in enumerate(
-                (slot.types, found.relations, found.entities, (), found.entity_types)
-            ):
-                if len(rows):
-                    evidence.append((column, np.fromiter(rows, np.int64, len(rows)), 1 << place))
-        return cls(reading, hops, query, price, evidence)
+                (slot.types, slot.found.relations, slot.found.entities, (), slot.found.entity_types)
+            )
+            if len(rows)
+        ]
+        return cls(hops, query, price, evidence)
 
 
 @lru_cache(KEPT_QUERIES)

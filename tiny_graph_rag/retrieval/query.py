@@ -161,7 +161,7 @@ class Slot:
     found: Texts = field(default_factory=lambda: Texts(0))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Reading:
     """slots: in the order in which a walk from the seed should fill them. focus, head: bits of slots.
 

@@ -1,7 +1,8 @@
 """The search of search.py, compiled: the same ways in the same order, so the same ranking to the last bit.
 
-States, walks and answers are rows of arrays with named fields. A walk's number is twice its state's, plus one
-for the state's second walk. An item of the agenda is a walk's number, its key the bound, steps and whether
+It ranks one question after the other, so that nothing waits for Python between them. States, walks and
+answers are rows of arrays with named fields. A walk's number is twice its state's, plus one for the state's
+second walk. An item of the agenda is a walk's number, its key the bound, steps and whether
 its state was left before: then again by the ways that have this bound, which are not kept but looked up.
 
 What both searches must agree on, the prices of a step and of an end, stands here once and is called by both:
@@ -15,6 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tiny_graph_rag.run import NO_STEP
+
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, arg-type"
 
 FAR = 1 << 29  # more than any cost, and still an int32
@@ -24,9 +27,11 @@ MANTISSA = 24  # of those: the leading bits of the damped mass, after 6 bits of 
 NOT_RETURNED, NOT_CROSSED = 1, 2  # bits of an entity's flags
 OTHERS, ONE_OF_SEEDS = 1, 2  # what a question asks for, where it doesn't ask for just anything
 OVERFLOW = -1
-NO_ITEM, NO_ROW, TOO_LONG = 1, 2, 3  # why: no room on the agenda, for states or answers; too much looked at
+NO_ROOM, TOO_MANY, TOO_LONG = 1, 2, 3  # why: of memory; of states or answers that may be; of looks
 MOST_SLOTS = 8
 LOOK_AGAIN = 100  # thousandths by which the bound grows before settled answers are counted again
+
+LAST_QUESTION = 1 << 30  # marks are int32; then they are wiped
 
 EITHER, WITHOUT, WITH = range(3)  # ends whose texts fill further slots: all, those that don't, those that do
 STEP_BITS = 10  # of a key
@@ -106,13 +111,12 @@ ANSWERED = np.dtype(
      ("before", np.int32), ("older", np.int32), ("slot", np.int64), ("mass", np.int64)], align=True,
 )  # fmt: skip
 ITEM = np.dtype([("walk", np.int32), ("next", np.int32)])
-MOST_BUCKETS = 1 << 13
+BUCKET = np.dtype([("key", np.int64), ("first", np.int64)])
 CLOCK = np.dtype(
     [(name, np.int64) for name in
-     ("question", "states", "answers", "items", "buckets", "looked", "most", "deepest", "full")]
-    + [("key", np.int64, MOST_BUCKETS), ("first", np.int64, MOST_BUCKETS)]
+     ("question", "states", "answers", "items", "buckets", "looked", "most_looked", "most_states",
+      "deepest", "full")]
 )  # fmt: skip
-
 
 # A Query and Prices as one row, which is handed over by one address. With as many steps to go as there may be
 # slots, or more, nothing need stay unexplained.
@@ -126,17 +130,46 @@ ASKED = np.dtype(
 )
 
 
+class Questions(NamedTuple):
+    """A batch. asked: rows of ASKED, with the bits of Evidence that each sets: fills[row] to fills[row + 1] of
+    FILL. which: of each question, its row among these; first: its mentions, which are stretches of `seeds`
+    from one pointer to the next, with their masses; most_states: what it may have."""
+
+    asked: Any
+    fills: Any
+    fill: Any
+    which: Any
+    first: Any
+    pointers: Any
+    seeds: Any
+    masses: Any
+    most_states: Any
+
+
+FILL = np.dtype([("column", np.int64), ("row", np.int64), ("bit", np.int64)])
+
+
+class Rows(NamedTuple):
+    """What is ranked: of each question the rows from one offset to the next. walks: (rows, hops) relations."""
+
+    offsets: Any
+    entities: Any
+    keys: Any
+    steps: Any
+    walks: Any
+
+
 class Memory(NamedTuple):
-    """items: of the agenda. marks: of each entity, what the question of that number found there. clock: one
-    row; looked: relations looked at, of which there may be `most`; deepest: steps of the longest walk begun;
-    full: whether there was no room for something; key, first: of the agenda's buckets, each of the items
-    with one key, the least key last. keys, shown: of each settled entity its
-    key, its mass and the answer shown, or -1 - a seed."""
+    """items: of the agenda; buckets: the items of one key each, the least key last. marks: of each entity,
+    what the question of that number found there. keys, masses, shown: of each settled entity its key, its
+    mass and the answer shown, or -1 - a seed. clock: one row; looked: relations looked at; deepest: steps of
+    the longest walk begun; full: why a search could not go on."""
 
     states: Any
     walks: Any
     answers: Any
     items: Any
+    buckets: Any
     marks: Any
     keys: Any
     masses: Any
@@ -210,32 +243,69 @@ def off_seed(own: int, query: Query, price: Prices) -> int:
 # --- compiled only --------------------------------------------------------------------------------------
 
 
-def rank(graph, queries, evidence, mentions, memory, hops, depth):
-    """-> how many rows are written to memory.keys and .shown, `depth` or more where there are so many; or
-    OVERFLOW: something needs more room than there is, or more relations would be looked at than may be."""
-    (states, walks, answers, items, marks, keys, masses, shown, clocks) = memory
-    clock, query = clocks[0], queries[0]
+def rank(graph, evidence, questions, memory, rows, done, hops, depth):
+    """Rank the questions from `done` on. -> how many are done then: all, or those before one that needs more
+    room than there is, or more of something than may be."""
+    while done < len(questions.which):
+        asked = questions.which[done]
+        for place in range(questions.fills[asked], questions.fills[asked + 1]):
+            fill = questions.fill[place]
+            set_bits(fill, evidence, fill.bit)
+        count = rank_one(graph, questions.asked[asked], evidence, questions, memory, done, hops, depth)
+        for place in range(questions.fills[asked], questions.fills[asked + 1]):
+            set_bits(questions.fill[place], evidence, 0)
+        if count == OVERFLOW:
+            break
+        describe(graph, memory, rows, rows.offsets[done], count)
+        done += 1
+        rows.offsets[done] = rows.offsets[done - 1] + count
+    return done
+
+
+def set_bits(fill, evidence, bit):
+    """One more bit where an asked word stands; 0: none any more."""
+    if fill.column == 0:
+        evidence.types[fill.row] = evidence.types[fill.row] | bit if bit else 0
+    elif fill.column == 1:
+        evidence.relations[fill.row] = evidence.relations[fill.row] | bit if bit else 0
+    elif fill.column == 2:
+        evidence.entities[fill.row] = evidence.entities[fill.row] | bit if bit else 0
+    else:
+        evidence.entity_types[fill.row] = evidence.entity_types[fill.row] | bit if bit else 0
+
+
+def rank_one(graph, query, evidence, questions, memory, place, hops, depth):
+    """-> how many rows, best first, are written to memory.keys and .shown; or OVERFLOW."""
+    states, walks, answers, items, buckets, marks, keys, masses, shown, clocks = memory
+    clock = clocks[0]
     clock.states, clock.answers, clock.items, clock.buckets = 0, 0, 0, 0
     clock.looked, clock.deepest, clock.full = 0, 0, 0
-    count = len(mentions.pointers) - 1
+    clock.most_states = questions.most_states[place]
+    if clock.question == LAST_QUESTION:
+        for entity in range(len(marks)):
+            marks[entity].question = 0
+        clock.question = 0
+    clock.question += 1
+    first, last = questions.first[place], questions.first[place + 1]
+    count = last - first
     for mention in range(count):
-        for place in range(mentions.pointers[mention], mentions.pointers[mention + 1]):
-            seed = mentions.seeds[place]
-            row = mark(seed, clock.question, marks)
+        for seed in range(questions.pointers[first + mention], questions.pointers[first + mention + 1]):
+            entity = questions.seeds[seed]
+            row = mark(entity, clock.question, marks)
             row.is_seed = 1
-            z = state_of(seed, row, mention, 0, 0, states, walks, clock)
+            z = state_of(entity, row, mention, 0, 0, states, walks, clock)
             if z == OVERFLOW:
                 return OVERFLOW
             if walks[2 * z].cost == FAR:
-                set_walk(walks[2 * z], 0, -1, -2, 0, -1, mentions.masses[place])
+                set_walk(walks[2 * z], 0, -1, -2, 0, -1, questions.masses[seed])
                 if hops:
-                    put(0, 0, False, 2 * z, items, clock)
+                    put(0, 0, False, 2 * z, items, buckets, clock)
     slack = query.left[0] + query.off_focus + query.off_head if count > 1 else 0
     next_look = 0
     upto = FAR
     while clock.buckets:
         clock.buckets -= 1
-        key, place = clock.key[clock.buckets], clock.first[clock.buckets]
+        key, item = buckets[clock.buckets].key, buckets[clock.buckets].first
         bound = key >> (STEP_BITS + 1)
         if bound - slack > next_look:
             next_look = bound - slack + LOOK_AGAIN
@@ -245,55 +315,111 @@ def rank(graph, queries, evidence, mentions, memory, hops, depth):
             ):
                 upto = bound - slack
                 break
-        while place >= 0:
-            number = items[place].walk
-            place = items[place].next
+        while item >= 0:
+            number = items[item].walk
+            item = items[item].next
             if key & 1 == 0 and not is_to_leave(bound, number, query, states, walks, marks, clock, hops):
                 continue
-            leave(bound, number, graph, query, evidence, states, walks, answers, items, marks, clock, hops)
+            leave(
+                bound, number, graph, query, evidence, states, walks, answers, items, buckets, marks, clock,
+                hops,
+            )  # fmt: skip
             if clock.full:
                 return OVERFLOW
-    rows = settled(upto, query, count, answers, marks, keys, masses, shown, clock)
-    for row in range(rows):
+    found = settled(upto, query, count, answers, marks, keys, masses, shown, clock)
+    for row in range(found):
         keys[row] = key_of(keys[row], masses[row], graph.strength[answers[shown[row]].entity])
     if not query.exclude_seeds:
-        for place in range(len(mentions.seeds)):
-            seed = mentions.seeds[place]
-            row = marks[seed]
-            if graph.flags[seed] & NOT_RETURNED or row.answer >= 0:
+        for seed in range(questions.pointers[first], questions.pointers[last]):
+            entity = questions.seeds[seed]
+            row = marks[entity]
+            if graph.flags[entity] & NOT_RETURNED or row.answer >= 0:
                 continue
             row.answer = 0  # a seed that two mentions name stands once
-            own = own_words(seed, evidence)
+            own = own_words(entity, evidence)
             energy = np.int64(0)
             if query.asks != ONE_OF_SEEDS:
                 energy = query.left[own] + (count - 1) * query.other_seed + off_seed(own, query, query)
-            keys[rows] = key_of(energy, mentions.masses[place], np.int64(1 << 16))
-            shown[rows] = -1 - seed
-            rows += 1
-    return rows
+            keys[found] = key_of(energy, questions.masses[seed], np.int64(1 << 16))
+            shown[found] = -1 - entity
+            found += 1
+    return best_first(found, depth, graph, memory)
 
 
-def put(bound, steps, again, number, items, clock):
+def best_first(count, depth, graph, memory):
+    """Bring the best `depth` of the rows in memory.keys and .shown to the front, in order: a heap of them, the
+    worst on top. -> how many."""
+    size = min(count, depth)
+    for place in range(size // 2 - 1, -1, -1):
+        sink(place, size, graph, memory)
+    for row in range(size, count):
+        if stands_before(row, 0, graph, memory):
+            memory.keys[0], memory.shown[0] = memory.keys[row], memory.shown[row]
+            sink(0, size, graph, memory)
+    for end in range(size - 1, 0, -1):
+        swap(0, end, memory)
+        sink(0, end, graph, memory)
+    return size
+
+
+def sink(place, size, graph, memory):
+    """Let a row sink below those of the heap that stand behind it."""
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            return
+        if child + 1 < size and stands_before(child, child + 1, graph, memory):
+            child += 1
+        if not stands_before(place, child, graph, memory):
+            return
+        swap(place, child, memory)
+        place = child
+
+
+def swap(one, other, memory):
+    keys, shown = memory.keys, memory.shown
+    keys[one], keys[other] = keys[other], keys[one]
+    shown[one], shown[other] = shown[other], shown[one]
+
+
+def stands_before(one, other, graph, memory):
+    """By key, then by fewer steps, then in the house order of names."""
+    if memory.keys[one] != memory.keys[other]:
+        return memory.keys[one] < memory.keys[other]
+    return house_place(memory.shown[one], graph, memory) < house_place(memory.shown[other], graph, memory)
+
+
+def house_place(shown, graph, memory):
+    """(steps, rank by name) of an answer or a seed."""
+    if shown < 0:
+        return 0, np.int64(graph.name_rank[-1 - shown])
+    answer = memory.answers[shown]
+    return answer.steps + 1, np.int64(graph.name_rank[answer.entity])
+
+
+def put(bound, steps, again, number, items, buckets, clock):
     """Put an item on the agenda, first in its bucket."""
     key = (((np.int64(bound) << STEP_BITS) + steps) << 1) | again
     low, high = 0, clock.buckets
     while low < high:
         middle = (low + high) >> 1
-        if clock.key[middle] > key:
+        if buckets[middle].key > key:
             low = middle + 1
         else:
             high = middle
-    if clock.items >= len(items) or clock.buckets >= MOST_BUCKETS:
-        clock.full = NO_ITEM
+    if clock.items >= len(items) or clock.buckets >= len(buckets):
+        clock.full = NO_ROOM
         return
-    if low == clock.buckets or clock.key[low] != key:
+    if low == clock.buckets or buckets[low].key != key:
         for place in range(clock.buckets, low, -1):
-            clock.key[place], clock.first[place] = clock.key[place - 1], clock.first[place - 1]
-        clock.key[low], clock.first[low] = key, -1
+            before, behind = buckets[place - 1], buckets[place]
+            behind.key, behind.first = before.key, before.first
+        bucket = buckets[low]
+        bucket.key, bucket.first = key, -1
         clock.buckets += 1
-    new = items[clock.items]
-    new.walk, new.next = number, clock.first[low]
-    clock.first[low] = clock.items
+    item, bucket = items[clock.items], buckets[low]
+    item.walk, item.next = number, bucket.first
+    bucket.first = clock.items
     clock.items += 1
 
 
@@ -328,8 +454,8 @@ def state_of(entity, row, mention, steps, mask, states, walks, clock):
             return z
         z = other.older
     z = clock.states
-    if z >= len(states):
-        clock.full = NO_ROW
+    if z >= clock.most_states or z >= len(states):
+        clock.full = TOO_MANY if z >= clock.most_states else NO_ROOM
         return OVERFLOW
     clock.states += 1
     new = states[z]
@@ -364,7 +490,7 @@ def is_to_leave(bound, number, query, states, walks, marks, clock, hops):
     return True
 
 
-def leave(bound, number, graph, query, evidence, states, walks, answers, items, marks, clock, hops):
+def leave(bound, number, graph, query, evidence, states, walks, answers, items, buckets, marks, clock, hops):
     """Follow the ways out of a state that cost `bound` at least, and put it back for the next ones."""
     state, walk = states[number >> 1], walks[number]
     back = walks[number & -2].kind ^ 1
@@ -399,7 +525,7 @@ def leave(bound, number, graph, query, evidence, states, walks, answers, items, 
             if least == bound:
                 follow(
                     ends_there, texts, number, run, speaks, cost, mask, graph, query, evidence, states, walks,
-                    answers, items, marks, clock, hops,
+                    answers, items, buckets, marks, clock, hops,
                 )  # fmt: skip
                 if clock.full:
                     return
@@ -407,12 +533,12 @@ def leave(bound, number, graph, query, evidence, states, walks, answers, items, 
             elif least > bound:
                 next_bound = min(next_bound, least)
     if next_bound < FAR:
-        put(next_bound, state.steps, True, number, items, clock)
+        put(next_bound, state.steps, True, number, items, buckets, clock)
 
 
 def follow(
     ends_there, texts, number, run, speaks, cost, mask, graph, query, evidence, states, walks, answers,
-    items, marks, clock, hops,
+    items, buckets, marks, clock, hops,
 ):  # fmt: skip
     """Take the ends of a run as answers, or as places to go on from."""
     z = number >> 1
@@ -424,7 +550,7 @@ def follow(
         came_from = states[walks[2 * z].before >> 1].entity
         low_slot += np.searchsorted(graph.neighbours[low_slot:high_slot], came_from)
     clock.looked += high_slot - low_slot if number & 1 == 0 else 1
-    if clock.looked > clock.most:
+    if clock.looked > clock.most_looked:
         clock.full = TOO_LONG
         return
     missing = query.words & ~mask
@@ -463,7 +589,7 @@ def follow(
                 return
             merge(
                 y, pays, number, kind, rank_here, slot, mass, graph.relations, query, states, walks,
-                items, clock, hops,
+                items, buckets, clock, hops,
             )  # fmt: skip
             continue
         energy = pays + query.left[mask | new]
@@ -499,8 +625,8 @@ def answer_of(entity, row, mention, answers, clock):
             return y
         y = answers[y].older
     y = clock.answers
-    if y >= len(answers):
-        clock.full = NO_ROW
+    if y >= clock.most_states or y >= len(answers):
+        clock.full = TOO_MANY if y >= clock.most_states else NO_ROOM
         return OVERFLOW
     clock.answers += 1
     new = answers[y]
@@ -525,8 +651,8 @@ def comes_first(state, mask, rank_here, slot, best, states):
 
 
 def merge(
-    z, cost, before, kind, rank_here, slot, mass, relations, query, states, walks, items, clock,
-    hops,
+    z, cost, before, kind, rank_here, slot, mass, relations, query, states, walks, items, buckets,
+    clock, hops,
 ):  # fmt: skip
     """One more walk into a state, which keeps the cheapest, and the cheapest by another relation than
     that."""
@@ -535,7 +661,7 @@ def merge(
     relation = relations[slot]
     if one.cost == FAR or (relation == relations[one.slot] and cost < one.cost):
         set_walk(one, cost, before, kind, rank_here, slot, mass)
-        turn(2 * z, one, query, states[z], items, clock, hops)
+        turn(2 * z, one, query, states[z], items, buckets, clock, hops)
     elif relation == relations[one.slot]:
         if cost == one.cost:
             one.mass += mass
@@ -543,9 +669,9 @@ def merge(
         is_new = one.cost < two.cost
         copy_walk(two, one)
         set_walk(one, cost, before, kind, rank_here, slot, mass)
-        turn(2 * z, one, query, states[z], items, clock, hops)
+        turn(2 * z, one, query, states[z], items, buckets, clock, hops)
         if is_new:
-            turn(2 * z + 1, two, query, states[z], items, clock, hops)
+            turn(2 * z + 1, two, query, states[z], items, buckets, clock, hops)
     elif cost == one.cost:
         one.mass += mass
         is_new = two.cost > cost
@@ -556,20 +682,20 @@ def merge(
             set_walk(two, cost, before, kind, rank_here, slot, one.mass)
         two.mass = one.mass
         if is_new:
-            turn(2 * z + 1, two, query, states[z], items, clock, hops)
+            turn(2 * z + 1, two, query, states[z], items, buckets, clock, hops)
     elif cost < two.cost:
         set_walk(two, cost, before, kind, rank_here, slot, mass)
-        turn(2 * z + 1, two, query, states[z], items, clock, hops)
+        turn(2 * z + 1, two, query, states[z], items, buckets, clock, hops)
     elif cost == two.cost:
         two.mass += mass
         if (rank_here, slot) < (two.rank, two.slot):
             set_walk(two, cost, before, kind, rank_here, slot, two.mass)
 
 
-def turn(number, walk, query, state, items, clock, hops):
+def turn(number, walk, query, state, items, buckets, clock, hops):
     """Put on the agenda that a state is to be left by this walk."""
     bound = walk.cost + query.step + query.least[min(hops - state.steps, MOST_SLOTS), state.mask]
-    put(bound, state.steps, False, number, items, clock)
+    put(bound, state.steps, False, number, items, buckets, clock)
 
 
 def settled(bound, query, mentions, answers, marks, energies, masses, shown, clock):
@@ -639,23 +765,26 @@ def joined(y, mentions, query, answers):
         mass = joint_mass
 
 
-def describe(graph, memory, shown, entities, steps, paths):
-    """Write entities, steps and paths of ranked entities, `shown` as memory.shown has them."""
-    walks, answers = memory.walks, memory.answers
-    for row in range(len(shown)):
-        if shown[row] < 0:
-            entities[row] = -1 - shown[row]
+def describe(graph, memory, rows, first, count):
+    """Write entities, keys, steps and walks of the first rows of memory.keys and .shown."""
+    for row in range(first, first + count):
+        shown = memory.shown[row - first]
+        rows.keys[row] = memory.keys[row - first]
+        rows.walks[row] = NO_STEP
+        if shown < 0:
+            rows.entities[row], rows.steps[row] = -1 - shown, 0
             continue
-        answer = answers[shown[row]]
-        entities[row], steps[row] = answer.entity, answer.steps + 1
-        paths[row, answer.steps] = graph.relations[answer.slot]
+        answer = memory.answers[shown]
+        rows.entities[row], rows.steps[row] = answer.entity, answer.steps + 1
+        rows.walks[row, answer.steps] = graph.relations[answer.slot]
         number = answer.before
         for step in range(answer.steps - 1, -1, -1):
-            paths[row, step] = graph.relations[walks[number].slot]
-            number = walks[number].before
+            rows.walks[row, step] = graph.relations[memory.walks[number].slot]
+            number = memory.walks[number].before
 
 
 CALLED = (
-    filled_by, step_price, told, damped, key_of, off_seed, put, mark, own_words, set_walk,
-    copy_walk, state_of, is_to_leave, answer_of, comes_first, turn, merge, follow, leave, joined, settled,
+    filled_by, step_price, told, damped, key_of, off_seed, put, mark, own_words, set_walk, copy_walk,
+    state_of, is_to_leave, answer_of, comes_first, turn, merge, follow, leave, joined, settled, house_place,
+    stands_before, swap, sink, best_first, set_bits, rank_one, describe,
 )  # fmt: skip
