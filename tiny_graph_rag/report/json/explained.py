@@ -161,7 +161,7 @@ def references_of(
             reference.path = paths.get(item, UNSET)
         above = _above(evaluation, questions, spelled)
         for row in np.flatnonzero(verdicts == Verdict.RANKED_BELOW_K).tolist():
-            written[row].above = above[int(references.questions[row])]
+            written[row].above = above[int(question[row]) - questions.start]
     for row in np.flatnonzero(verdicts == Verdict.NOT_IN_GRAPH).tolist():
         near = evaluation.explanation.nearest.get(written[row].name, ())
         written[row].nearest = [one.name for one in near]
