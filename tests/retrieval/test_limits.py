@@ -201,12 +201,12 @@ def test_memory_ends_at_the_limit_whatever_the_graph(monkeypatch):
     monkeypatch.setattr(Search, "rank", lambda search: searches.append(search) or rank(search))
     retriever = make_retriever(graph, Config().override(max_states=90, compiled=False, **settings))
     mentions, reading = mentions_of(question.seeds), retriever.reader.read(question)
-    found = retriever._walker(0, False, 20).rank(mentions, reading)
+    (found,) = retriever._walker(0, False, 20).rank([(mentions, reading)])
     assert len(searches) > 1
     assert all(len(search.states) <= 90 for search in searches)
     pytest.importorskip("numba")
     walker = retriever._walker(0, True, 20)
-    assert walker.rank(mentions, reading).keys.tolist() == found.keys.tolist()
+    assert walker.rank([(mentions, reading)])[0].keys.tolist() == found.keys.tolist()
     assert len(walker._memory.states) <= 90
     assert len(walker._memory.answers) <= 90
 

@@ -60,10 +60,11 @@ def test_compiled_and_readable_rank_alike_to_the_last_bit(case: Any, steps: int,
     reading, mentions = made.reader.read(question), mentions_of(question.seeds)
     for asked in (mentions[:1], mentions):
         readable, compiled = (
-            walks_of(made, fast=fast, most_steps=steps, most_states=states).rank(asked, reading)
+            walks_of(made, fast=fast, most_steps=steps, most_states=states).rank([(asked, reading)] * 2)
             for fast in (False, True)
         )
-        assert columns(readable) == columns(compiled)
+        assert list(map(columns, readable)) == list(map(columns, compiled))
+        assert columns(compiled[0]) == columns(compiled[1])
 
 
 @given(case=cases(), patience=st.integers(1, 30), steps=st.sampled_from([0, 5, 20]))
@@ -74,10 +75,10 @@ def test_a_long_question_goes_on_by_machine_code_with_the_same_ranking(
     pytest.importorskip("numba")
     _, made, question = made_from(case)
     reading, mentions = made.reader.read(question), mentions_of(question.seeds)
-    readable = walks_of(made, most_steps=steps).rank(mentions, reading)
+    (readable,) = walks_of(made, most_steps=steps).rank([(mentions, reading)])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cheapest, "PATIENCE", patience)
-        begun = walks_of(made, may_compile=True, most_steps=steps).rank(mentions, reading)
+        (begun,) = walks_of(made, may_compile=True, most_steps=steps).rank([(mentions, reading)])
     assert columns(readable) == columns(begun)
 
 
@@ -90,7 +91,7 @@ def test_the_parts_of_a_trail_add_up_to_the_energy(case: Any) -> None:
     graph, made, question = made_from(case)
     reading, mentions = made.reader.read(question), mentions_of(question.seeds)
     walks = walks_of(made)
-    ranked, trails = walks.rank(mentions, reading), walks.trails(mentions, reading)
+    (ranked,), trails = walks.rank([(mentions, reading)]), walks.trails((mentions, reading))
     assert list(trails) == ranked.entities.tolist()
     for row, (entity, trail) in enumerate(trails.items()):
         assert trail.energy == int(ranked.keys[row]) >> TIE_BITS
@@ -119,20 +120,21 @@ def test_how_often_settled_answers_are_counted_changes_nothing(depth: int, monke
     reading, rankings = made.reader.read(question), []
     for look_again in (1, 7, 100, 10**6):
         monkeypatch.setattr(search, "LOOK_AGAIN", look_again)
-        rankings.append(columns(walks_of(made).rank(mentions_of(question.seeds), reading)))
+        rankings += map(columns, walks_of(made).rank([(mentions_of(question.seeds), reading)]))
     assert graph.entities.names[rankings[0][0][0]] == "1974"
     assert all(ranking == rankings[0] for ranking in rankings)
 
 
-def test_room_for_states_grows_until_everything_fits() -> None:
-    """A clique of 40 with room for 44 states at first."""
+def test_room_for_states_grows_until_everything_fits(monkeypatch: Any) -> None:
+    """A clique of 40 with room for 20 states at first."""
     pytest.importorskip("numba")
     names = [f"N{place}" for place in range(40)]
     graph = graph_of([(one, "likes", other) for one in names for other in names if one < other])
     made = retriever(graph, hops=2)
     walks = walks_of(made, fast=True)
-    walks._room(44, 1 << 20)
+    monkeypatch.setattr(cheapest, "FIRST_STATES", 20)
     question = ask("who also likes N0", graph, "N0")
-    asked = mentions_of(question.seeds), made.reader.read(question)
-    assert columns(walks.rank(*asked)) == columns(walks_of(made).rank(*asked))
-    assert len(walks._memory.states) > 44
+    asked = [(mentions_of(question.seeds), made.reader.read(question))] * 2
+    (one, again), (readable, _) = walks.rank(asked), walks_of(made).rank(asked)
+    assert columns(one) == columns(again) == columns(readable)
+    assert len(walks._memory.states) > 20

@@ -72,11 +72,11 @@ class LinkedQuestion:
     @property
     def named(self) -> tuple[Seed, ...]:
         """The seeds that the question names, or that earlier turns name for it."""
-        return tuple(seed for seed in self.seeds if not seed.is_text)
+        return tuple([seed for seed in self.seeds if seed.rule != TEXT])
 
     @property
     def by_text(self) -> tuple[Seed, ...]:
-        return tuple(seed for seed in self.seeds if seed.is_text)
+        return tuple([seed for seed in self.seeds if seed.rule == TEXT])
 
     @property
     def starts(self) -> tuple[Seed, ...]:

@@ -93,6 +93,8 @@ class _Asked:
 class BfsRetriever(Retriever):
     """Every entity within the hops of a seed, by its cost: the score is 1 / (1 + cost), in (0, 1]."""
 
+    beside_linking = True
+
     def __init__(self, task: Task) -> None:
         graph, config = task.graph, task.config
         self.graph, self.settings, self.running, self.ranking = (
@@ -200,8 +202,8 @@ class BfsRetriever(Retriever):
             (question.text[0], question.reading, link, walker.depth)
             for question, link in zip(asked, links, strict=True)
         ]
-        walks = {key: self._text_walks.get(key) for key in keys}
-        new = [key for key, walk in walks.items() if walk is None]
+        walks = {key: walk for key in keys if (walk := self._text_walks.get(key)) is not None}
+        new = [key for key in dict.fromkeys(keys) if key not in walks]
         seeds = [([mention], reading) for mention, reading, *_ in new]
         walks |= zip(new, self._walked(walker, seeds, [link for _, _, link, _ in new]), strict=True)
         if len(self._text_walks) >= KNOWN_WALKS:
@@ -210,7 +212,10 @@ class BfsRetriever(Retriever):
         return [walks[key] for key in keys]
 
     def _walked(
-        self, walker: CheapestWalks, asked: Sequence[tuple[Sequence[WeighedMention], Reading]], links: Sequence[int]
+        self,
+        walker: CheapestWalks,
+        asked: Sequence[tuple[Sequence[WeighedMention], Reading]],
+        links: Sequence[int],
     ) -> list[Ranked]:
         """From these mentions' seeds; links: what each such walk costs from the start."""
         walks = []

@@ -309,22 +309,26 @@ def _packed(mentions: Sequence[WeighedMention]) -> Mentions:
 
 def _batch(batch: Sequence[tuple[_Asked, Mentions]], most_states: Sequence[int]) -> Questions:
     """Questions as the compiled search takes them; each reading once."""
-    asked = {id(reading): reading for reading, _ in batch}
-    place = {key: row for row, key in enumerate(asked)}
-    seeds = np.cumsum([0, *(len(mentions.seeds) for _, mentions in batch)])
-    every = [mentions for _, mentions in batch]
-    pointers = [np.array(mentions.pointers[:-1]) + first for mentions, first in zip(every, seeds, strict=False)]
+    readings = list(dict.fromkeys(asked for asked, _ in batch))
+    place = {asked: row for row, asked in enumerate(readings)}
+    first, pointers, seeds, masses = [0], list[int](), list[int](), list[int]()
+    for _, mentions in batch:
+        pointers += [len(seeds) + pointer for pointer in mentions.pointers[:-1]]
+        first.append(len(pointers))
+        seeds += mentions.seeds
+        masses += mentions.masses
     return Questions(
-        np.concatenate([reading.row for reading in asked.values()]),
-        np.cumsum([0, *(len(reading.fills) for reading in asked.values())]),
-        np.concatenate([reading.fills for reading in asked.values()]),
-        np.array([place[id(reading)] for reading, _ in batch]),
-        np.cumsum([0, *map(len, pointers)]),
-        np.concatenate([*pointers, seeds[-1:]]),
-        np.concatenate([mentions.seeds for mentions in every], dtype=np.int64),
-        np.concatenate([mentions.masses for mentions in every], dtype=np.int64),
-        np.array(most_states),
-    )
+        np.frombuffer(b"".join(asked.row for asked in readings), search_fast.ASKED),
+        np.cumsum([0, *(len(asked.fills) for asked in readings)]),
+        np.concatenate([asked.fills for asked in readings]),
+        *(
+            np.array(column, np.int64)
+            for column in (
+                [place[asked] for asked, _ in batch], first, [*pointers, len(seeds)], seeds, masses,
+                most_states,
+            )
+        ),
+    )  # fmt: skip
 
 
 @cache
@@ -333,7 +337,7 @@ def compiled_search() -> Callable[..., int]:
     return compiled(search_fast.rank, search_fast.CALLED)
 
 
-@dataclass
+@dataclass(eq=False)
 class _Asked:
     """A reading as the search takes it. evidence: (column of Evidence, rows, bit of the slot that they
     fill)."""
@@ -344,8 +348,8 @@ class _Asked:
     evidence: list[tuple[int, NDArray[np.int64], int]]
 
     @cached_property
-    def row(self) -> NDArray[Any]:
-        """Query and prices as one row of search_fast.ASKED."""
+    def row(self) -> bytes:
+        """Query and prices as a row of search_fast.ASKED."""
         rows = np.zeros(1, search_fast.ASKED)
         for name, value in (self.query._asdict() | self.price._asdict()).items():
             if name == "least":
@@ -357,17 +361,16 @@ class _Asked:
                 rows[0][name][: len(value)] = value
             else:
                 rows[0][name] = value
-        return rows
+        return rows.tobytes()
 
     @cached_property
-    def fills(self) -> NDArray[Any]:
-        """`evidence` as rows of search_fast.FILL."""
-        parts = [np.zeros(0, search_fast.FILL)]
-        for column, rows, bit in self.evidence:
-            part = np.zeros(len(rows), search_fast.FILL)
-            part["column"], part["row"], part["bit"] = column, rows, bit
-            parts.append(part)
-        return np.concatenate(parts)
+    def fills(self) -> NDArray[np.int64]:
+        """`evidence` as search_fast.Questions has it."""
+        parts = [
+            np.stack([np.full(len(rows), column), rows, np.full(len(rows), bit)], axis=1)
+            for column, rows, bit in self.evidence
+        ]
+        return np.concatenate([np.zeros((0, 3), np.int64), *parts])
 
     @classmethod
     def of(cls, reading: Reading, prices: Prices, hops: int, *, exclude_seeds: bool) -> _Asked:

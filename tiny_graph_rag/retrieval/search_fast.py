@@ -131,13 +131,14 @@ ASKED = np.dtype(
 
 
 class Questions(NamedTuple):
-    """A batch. asked: rows of ASKED, with the bits of Evidence that each sets: fills[row] to fills[row + 1] of
-    FILL. which: of each question, its row among these; first: its mentions, which are stretches of `seeds`
-    from one pointer to the next, with their masses; most_states: what it may have."""
+    """A batch. asked: rows of ASKED, each with what it fills, from one pointer of `filled` to the next: (column
+    of Evidence, row, bit). which: of each question its row among these; first: its mentions, which are
+    stretches of `seeds` from one of `pointers` to the next, with their masses; most_states: that it may
+    have."""
 
     asked: Any
+    filled: Any
     fills: Any
-    fill: Any
     which: Any
     first: Any
     pointers: Any
@@ -146,11 +147,9 @@ class Questions(NamedTuple):
     most_states: Any
 
 
-FILL = np.dtype([("column", np.int64), ("row", np.int64), ("bit", np.int64)])
-
-
 class Rows(NamedTuple):
-    """What is ranked: of each question the rows from one offset to the next. walks: (rows, hops) relations."""
+    """What is ranked: of each question the rows from one offset to the next. walks: (rows, hops), relations
+    from a seed."""
 
     offsets: Any
     entities: Any
@@ -248,12 +247,14 @@ def rank(graph, evidence, questions, memory, rows, done, hops, depth):
     room than there is, or more of something than may be."""
     while done < len(questions.which):
         asked = questions.which[done]
-        for place in range(questions.fills[asked], questions.fills[asked + 1]):
-            fill = questions.fill[place]
-            set_bits(fill, evidence, fill.bit)
+        first, last = questions.filled[asked], questions.filled[asked + 1]
+        for place in range(first, last):
+            column, row, bit = questions.fills[place]
+            fill(column, row, bit, evidence)
         count = rank_one(graph, questions.asked[asked], evidence, questions, memory, done, hops, depth)
-        for place in range(questions.fills[asked], questions.fills[asked + 1]):
-            set_bits(questions.fill[place], evidence, 0)
+        for place in range(first, last):
+            column, row, _ = questions.fills[place]
+            fill(column, row, 0, evidence)
         if count == OVERFLOW:
             break
         describe(graph, memory, rows, rows.offsets[done], count)
@@ -262,16 +263,16 @@ def rank(graph, evidence, questions, memory, rows, done, hops, depth):
     return done
 
 
-def set_bits(fill, evidence, bit):
-    """One more bit where an asked word stands; 0: none any more."""
-    if fill.column == 0:
-        evidence.types[fill.row] = evidence.types[fill.row] | bit if bit else 0
-    elif fill.column == 1:
-        evidence.relations[fill.row] = evidence.relations[fill.row] | bit if bit else 0
-    elif fill.column == 2:
-        evidence.entities[fill.row] = evidence.entities[fill.row] | bit if bit else 0
+def fill(column, row, bit, evidence):
+    """Set a bit of Evidence; 0: clear all of the row."""
+    if column == 0:
+        evidence.types[row] = evidence.types[row] | bit if bit else 0
+    elif column == 1:
+        evidence.relations[row] = evidence.relations[row] | bit if bit else 0
+    elif column == 2:
+        evidence.entities[row] = evidence.entities[row] | bit if bit else 0
     else:
-        evidence.entity_types[fill.row] = evidence.entity_types[fill.row] | bit if bit else 0
+        evidence.entity_types[row] = evidence.entity_types[row] | bit if bit else 0
 
 
 def rank_one(graph, query, evidence, questions, memory, place, hops, depth):
@@ -347,8 +348,8 @@ def rank_one(graph, query, evidence, questions, memory, place, hops, depth):
 
 
 def best_first(count, depth, graph, memory):
-    """Bring the best `depth` of the rows in memory.keys and .shown to the front, in order: a heap of them, the
-    worst on top. -> how many."""
+    """Bring the best `depth` of the rows in memory.keys and .shown to the front, in order, by a heap of them
+    with the worst on top. -> how many."""
     size = min(count, depth)
     for place in range(size // 2 - 1, -1, -1):
         sink(place, size, graph, memory)
@@ -786,5 +787,5 @@ def describe(graph, memory, rows, first, count):
 CALLED = (
     filled_by, step_price, told, damped, key_of, off_seed, put, mark, own_words, set_walk, copy_walk,
     state_of, is_to_leave, answer_of, comes_first, turn, merge, follow, leave, joined, settled, house_place,
-    stands_before, swap, sink, best_first, set_bits, rank_one, describe,
+    stands_before, swap, sink, best_first, fill, rank_one, describe,
 )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -396,15 +396,36 @@ def _retrieved(
     linked: list[LinkedQuestion] = []
     parts: list[Run] = []
     moments = [time.perf_counter()]
-    for start in range(0, len(examples), size):
-        batch = linker.link(examples.examples[start : start + size])
-        parts.append(_without_failed(retriever.retrieve(batch), batch))
+    batches = [examples.examples[start : start + size] for start in range(0, len(examples), size)]
+    for batch, run in _in_batches(linker, retriever, batches):
+        parts.append(_without_failed(run, batch))
         linked.extend(batch)
         moments.append(time.perf_counter())
         progress(len(linked))
     seconds = np.diff(moments) if alone else _latencies(linker, retriever, examples, timed)
     per_second = len(examples) / max(moments[-1] - moments[0], 1e-9)
     return tuple(linked), Run.concatenated(parts), Latency(seconds, per_second)
+
+
+def _in_batches(
+    linker: Linker, retriever: Retriever, batches: Sequence[Sequence[Example]]
+) -> Iterator[tuple[list[LinkedQuestion], Run]]:
+    """Each batch linked and ranked; where the retriever can, one is ranked while the next one is linked."""
+    if not retriever.beside_linking or len(batches) < 2 or len(batches[0]) == 1:
+        for batch in batches:
+            linked = linker.link(batch)
+            yield linked, retriever.retrieve(linked)
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as beside:
+        last = linker.link(batches[0])
+        ranking = beside.submit(retriever.retrieve, last)
+        for batch in batches[1:]:
+            linked = linker.link(batch)
+            yield last, ranking.result()
+            last, ranking = linked, beside.submit(retriever.retrieve, linked)
+        yield last, ranking.result()
 
 
 def _without_failed(run: Run, linked: Sequence[LinkedQuestion]) -> Run:

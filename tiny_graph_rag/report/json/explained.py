@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.study.evaluate import Perturbed
     from tiny_graph_rag.study.no_answer import NoAnswer
 
-VERDICTS = tuple(Verdict)
+VERDICTS = tuple(map(str, Verdict))
 LISTED = (Verdict.RANKED_BELOW_K, Verdict.HIT)
 
 
@@ -148,7 +148,7 @@ def references_of(
                 named.resolved_by,
                 len(named.entities) > 1,
                 bool(shares),
-                str(VERDICTS[verdict]),
+                VERDICTS[verdict],
                 None if rank == NO_RANK else rank,
                 None if hop == NOT_REACHED else hop,
                 spelling_of(spelled, entity, named.name) if is_listed else UNSET,

@@ -47,7 +47,7 @@ class Spelled:
         self.graph = graph
         self.ids: Remembered[int, str] = Remembered(graph.entities.ids.__getitem__)
         self.names: Remembered[int, str] = Remembered(graph.entities.names.__getitem__)
-        self._steps: Remembered[int, Step] = Remembered(self._step)
+        self._steps: dict[int, Step] = {}
         self._known = np.zeros(len(graph), dtype=bool)
 
     def mention(self, rows: NDArray[np.integer[Any]]) -> None:
@@ -80,21 +80,25 @@ class Spelled:
             source, target = known.sources[relation], known.targets[relation]
             forward[rows, hop] = at[rows] == target
             at[rows] = np.where(forward[rows, hop], source, target)
-        relations = walks[walked]
-        self.mention(np.concatenate([known.sources[relations], known.targets[relations]]))
-        steps = list(
-            map(self._steps.__getitem__, (2 * relations.astype(np.int64) + forward[walked]).tolist())
-        )
+        keys = (2 * walks[walked].astype(np.int64) + forward[walked]).tolist()
+        new = [key for key in dict.fromkeys(keys) if key not in self._steps]
+        self._steps.update(zip(new, self._made(np.array(new, dtype=np.int64)), strict=True))
+        steps = list(map(self._steps.__getitem__, keys))
         ends = np.cumsum(walked.sum(axis=1)).tolist()
         return [steps[low:high] for low, high in pairwise([0, *ends])]
 
-    def _step(self, key: int) -> Step:
-        """key: twice the relation, plus one where it is walked in its own direction."""
-        relation, forward = divmod(key, 2)
-        known = self.graph.relations
-        ends = self.ids[int(known.sources[relation])], self.ids[int(known.targets[relation])]
-        source, target = ends if forward else ends[::-1]
-        return Step(source, known.types[relation], target, bool(forward))
+    def _made(self, keys: NDArray[np.int64]) -> Iterator[Step]:
+        """keys: twice the relation, plus one where it is walked in its own direction."""
+        known, relations, forward = self.graph.relations, keys // 2, keys % 2 == 1
+        sources, targets = known.sources[relations], known.targets[relations]
+        self.mention(np.concatenate([sources, targets]))
+        return map(
+            Step,
+            map(self.ids.__getitem__, np.where(forward, sources, targets).tolist()),
+            map(known.types.names.__getitem__, known.types.codes[relations].tolist()),
+            map(self.ids.__getitem__, np.where(forward, targets, sources).tolist()),
+            forward.tolist(),
+        )
 
 
 def linked_seeds(linked: LinkedQuestion, spelled: Spelled) -> list[Seed]:
