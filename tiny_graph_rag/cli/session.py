@@ -261,6 +261,13 @@ def selection(chosen: Chosen) -> Selection:
     return Selection(chosen.limit, comma_list(chosen.tags), comma_list(chosen.ids))
 
 
+def named_after(chosen: Chosen, name: str) -> str:
+    """What files made from these questions are called."""
+    if chosen.limit is None and not chosen.tags and not chosen.ids:
+        return name  # nothing of gold sets is loaded for it
+    return selection(chosen).named(name)
+
+
 def check_cutoff(config: Config, cutoff: int) -> None:
     """Raises UsageError where measures would look deeper than anything is retrieved."""
     if cutoff > config.retrieval.depth:
