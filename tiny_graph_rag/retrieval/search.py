@@ -100,6 +100,15 @@ class Answer(Struct, eq=False):
     def steps(self) -> int:
         return self.before.state.steps + 1
 
+    @property
+    def relations(self) -> list[int]:
+        """Walked to the answer, from a seed on."""
+        relations, walk = [self.relation], self.before
+        while walk.before is not None:
+            relations.append(walk.relation)
+            walk = walk.before
+        return relations[::-1]
+
 
 class Row(NamedTuple):
     """A ranked entity. steps: of the path shown; shown: the answer that it is of, None of a seed."""
@@ -465,10 +474,6 @@ class Search:
             (self.count - len(answers)) * price.other_seed,
             _by_slot(query.weight, ~mask),
         )
-
-    def relations(self, answer: Answer) -> list[int]:
-        """Walked to the answer, from a seed on."""
-        return [step.relation for step in _steps(-1, answer)]
 
 
 def _by_slot(weights: Sequence[int], mask: int) -> tuple[tuple[int, int], ...]:
