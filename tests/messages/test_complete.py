@@ -140,12 +140,17 @@ def in_python() -> Iterator[str]:
     for path in PACKAGE.rglob("*.py"):
         names = _names_in(path)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            if not isinstance(node, ast.Call):
                 continue
+            name = getattr(node.func, "id", "") or getattr(node.func, "attr", "")
             calls = {"t": node.args[:1], "said": node.args[:1], "counted": node.args[1:3]}
-            for argument in calls.get(node.func.id, []):
-                yield from filter(_has_words, _texts(argument, names))
-            if node.func.id == "amount":
+            calls |= dict.fromkeys(
+                ("at", "add", "problem"), node.args[1:2]
+            )  # a place, and what is wrong there
+            for argument in calls.get(name, []):
+                if not isinstance(argument, ast.Call):  # made by `said` already
+                    yield from filter(_has_words, _texts(argument, names))
+            if name == "amount":
                 yield from _amounts([text for part in node.args[1:3] for text in _texts(part, names)])
 
 
