@@ -121,6 +121,15 @@ def propose_aliases(graph: KnowledgeGraph, questions: EvalSet) -> list[Alias]:
     return sorted(entries, key=lambda entry: (-len(entry.questions), entry.alias, entry.entity_id))
 
 
+def at_random(graph: KnowledgeGraph, aliases: Sequence[Alias], random: np.random.Generator) -> list[Alias]:
+    """As many aliases, each of an entity drawn at random."""
+    rows = random.integers(len(graph), size=len(aliases)).tolist()
+    ids = graph.entities.ids
+    return [
+        msgspec.structs.replace(alias, entity_id=ids[row]) for alias, row in zip(aliases, rows, strict=True)
+    ]
+
+
 def _that_link(graph: KnowledgeGraph, questions: EvalSet, entries: list[Alias]) -> list[Alias]:
     """The aliases with which a question links to their entity, and these questions."""
     if not entries:

@@ -89,6 +89,16 @@ def propose_merges(graph: KnowledgeGraph, questions: EvalSet) -> list[Merge]:
     return sorted(merges, key=lambda merge: (-len(merge.questions), merge.names))
 
 
+def at_random(graph: KnowledgeGraph, merges: Sequence[Merge], random: np.random.Generator) -> list[Merge]:
+    """As many merges, of as many entities each, drawn at random."""
+    ids = graph.entities.ids
+    drawn = iter(random.permutation(len(ids)).tolist())
+    return [
+        Merge(keep_id=ids[next(drawn)], drop_ids=tuple(ids[next(drawn)] for _ in merge.drop_ids))
+        for merge in merges
+    ]
+
+
 def same_pairs(graph: KnowledgeGraph) -> Iterator[Pair]:
     """Every two entities whose spellings differ only by what the rules allow, each pair once."""
     names = graph.entities.names
