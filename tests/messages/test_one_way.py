@@ -61,7 +61,9 @@ def shown_in(source: str) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Raise) if name not in SHOWING else True:
             if name in FOR_PROGRAMMERS:
                 continue
-            for argument in call.args:
+            # `UsageError.of` takes the template itself, which must stand there whole.
+            arguments = [part for part in call.args if name != "of" or not isinstance(part, ast.Constant)]
+            for argument in arguments:
                 yield from unmade(argument)
 
 
@@ -74,6 +76,8 @@ def test_the_search_sees_what_it_is_for() -> None:
     for wrong in (
         'raise UsageError(f"{path}: no such file")',
         'raise UsageError("there is " + "nothing")',
+        'raise UsageError.of(f"{path}: no such file")',
+        'raise UsageError.of("there is " + "nothing")',
         'session.warn(f"left out: {names} of them")',
         'print("some words")',
         "rows.problem(1, f'wanted a list, got {what}')",
@@ -81,6 +85,7 @@ def test_the_search_sees_what_it_is_for() -> None:
         assert list(shown_in(wrong)), wrong
     for right in (
         'raise UsageError(said("no such file: {path}", path=path))',
+        'raise UsageError.of("no such file: {path}", path=path)',
         'raise TypeError("an error is text")',
         'session.say("  " + command)',
     ):

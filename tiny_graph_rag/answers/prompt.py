@@ -11,7 +11,6 @@ from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.llm.base import Message
-from tiny_graph_rag.messages import said
 
 PLACES = ("graph", "question")
 DIVIDER = "---"  # a line of its own: the system's part above, the user's below
@@ -30,12 +29,10 @@ class Template:
         """Raises UsageError where a place is missing."""
         for place in PLACES:
             if f"{{{place}}}" not in text:
-                raise UsageError(
-                    said(
-                        "{source}: the prompt needs {{{place}}} where the {place} should be inserted",
-                        source=source,
-                        place=place,
-                    )
+                raise UsageError.of(
+                    "{source}: the prompt needs {{{place}}} where the {place} should be inserted",
+                    source=source,
+                    place=place,
                 )
         above, divider, below = text.replace("\r\n", "\n").partition(f"\n{DIVIDER}\n")
         return cls(above.strip(), below.strip()) if divider else cls("", text.strip())

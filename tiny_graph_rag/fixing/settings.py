@@ -23,7 +23,6 @@ from tiny_graph_rag.linking import asks_model
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import EQUAL
 from tiny_graph_rag.measures.statistics import Groups
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval import is_own, walks
 
 HOPS = (1, 2, 3, 4)
@@ -174,25 +173,21 @@ def with_patch(config: Config, patch: Patch, name: str) -> Config:
             continue
         for key, value in entry.values.items():
             if key not in VARIED or not find_setting(key).accepts(value):
-                raise PatchError(
-                    said(
-                        "{file}: settings[{place}]: {key}: {value} isn't allowed in a patch; allowed "
-                        "settings: {allowed}",
-                        file=name,
-                        place=place,
-                        key=key,
-                        value=repr(value)[:60],
-                        allowed=", ".join(VARIED),
-                    )
+                raise PatchError.of(
+                    "{file}: settings[{place}]: {key}: {value} isn't allowed in a patch; allowed "
+                    "settings: {allowed}",
+                    file=name,
+                    place=place,
+                    key=key,
+                    value=repr(value)[:60],
+                    allowed=", ".join(VARIED),
                 )
         config = config.replaced(entry.values)
         if not can_be_tried(config):
-            raise PatchError(
-                said(
-                    "{file}: settings[{place}]: these settings would run code or ask a service; give them as "
-                    "options instead",
-                    file=name,
-                    place=place,
-                )
+            raise PatchError.of(
+                "{file}: settings[{place}]: these settings would run code or ask a service; give them as "
+                "options instead",
+                file=name,
+                place=place,
             )
     return config
