@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,6 +32,17 @@ class Beside:
     groups: Groups | None = None
 
     __repr__ = short_repr
+
+    @classmethod
+    def of(cls, judged: Judged, measures: Collection[Measure], groups: Sequence[str | None] = ()) -> Beside:
+        return cls(
+            judged.relevant,
+            judged.returned,
+            judged.answered,
+            weights(judged, measures),
+            ceilings(judged, measures),
+            numbered(groups),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +96,7 @@ def summarise(
     groups: Sequence[str | None] = (),
 ) -> Summary:
     """tags, groups: of each question; a question counts in every tag that it carries."""
-    beside = Beside(
-        judged.relevant,
-        judged.returned,
-        judged.answered,
-        weights(judged, scores),
-        ceilings(judged, scores),
-        numbered(groups),
-    )
-    return slices(scores, beside, tags)
+    return slices(scores, Beside.of(judged, scores, groups), tags)
 
 
 def slices(scores: Mapping[Measure, Column], beside: Beside, tags: Sequence[Sequence[str]]) -> Summary:

@@ -371,9 +371,4 @@ def _stretch(
         queries=[asked_question.query for asked_question in questions],
         tags=[asked_question.tags for asked_question in questions],
         groups=[asked_question.group for asked_question in questions],
-        latency_seconds={
-            asked_question.id: run.latency_seconds[asked_question.id]
-            for asked_question in questions
-            if asked_question.id in run.latency_seconds
-        },
     )
