@@ -24,7 +24,6 @@ from tiny_graph_rag.cli.options import (
     Label,
     Measured,
     Reporting,
-    comma_list,
     from_config,
 )
 from tiny_graph_rag.cli.output import STDOUT, Output, keep_earlier
@@ -288,12 +287,10 @@ def _score(
         split,
         ties,
         config.evaluation.ambiguous,
-        chosen.limit,
-        comma_list(chosen.tags),
-        comma_list(chosen.ids),
+        selection(chosen),
         matching,
     )
-    target = out.path(session, f"{selection(chosen).named(bare_name(request.run))}-results.json")
+    target = out.path(session, f"{request.selection.named(bare_name(request.run))}-results.json")
     graph_path = session.graph_path(Graph(graph)) if graph is not None else None
     session.outputs.confirm()
     knowledge = session.graph(Graph(graph)) if graph is not None else None
@@ -419,8 +416,14 @@ def _sources(
     opened: Opened, run: str, run_sum: Callable[[], str], gold_sum: Callable[[], str]
 ) -> dict[str, dict[str, Any]]:
     """Which files were scored, known when their sums are."""
+    from tiny_graph_rag.report.json.numbers import selection_json
+
     return {
-        "dataset": {"name": opened.gold_name, "sha256": gold_sum(), "selection": opened.selection},
+        "dataset": {
+            "name": opened.gold_name,
+            "sha256": gold_sum(),
+            "selection": selection_json(opened.selection),
+        },
         "run": {"name": run, "sha256": run_sum(), "format": opened.run_format},
     }
 

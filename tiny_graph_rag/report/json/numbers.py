@@ -23,6 +23,7 @@ one was applied."""
 _ENCODER = msgspec.json.Encoder(enc_hook=str)  # texts of errors are a kind of str
 
 if TYPE_CHECKING:
+    from tiny_graph_rag.gold.examples import Selection
     from tiny_graph_rag.study.waterfall import Step
 
 
@@ -84,6 +85,11 @@ def mean_fields(mean: Mean) -> dict[str, Any]:
         "n": mean.n,
         "reliable": mean.reliable,
     }
+
+
+def selection_json(chosen: Selection) -> dict[str, Any] | None:
+    """`selection` of a gold set: null where all of it was asked."""
+    return {"limit": chosen.limit, "tags": list(chosen.tags), "ids": list(chosen.ids)} if chosen else None
 
 
 def token_fields(usage: Mapping[str, int]) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from tiny_graph_rag.report.json.numbers import (
     number,
     opened,
     packed,
+    selection_json,
     slice_document,
     steps_json,
     token_fields,
@@ -341,11 +342,5 @@ def ranked(evaluation: Evaluation, row: int, most: int, spelled: Spelled) -> lis
 
 def dataset_json(examples: EvalSet) -> dict[str, Any]:
     """`dataset` of a results file: which gold set, and what was left of it."""
-    chosen = examples.selection
-    return {
-        "name": examples.name,
-        "sha256": examples.sha256,
-        "selection": {"limit": chosen.limit, "tags": list(chosen.tags), "ids": list(chosen.ids)}
-        if chosen
-        else None,
-    }
+    selection = selection_json(examples.selection)
+    return {"name": examples.name, "sha256": examples.sha256, "selection": selection}
