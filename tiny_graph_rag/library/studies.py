@@ -178,7 +178,7 @@ class SweepResult:
     @property
     def reason(self) -> str:
         """Why they are recommended, or why nothing is."""
-        return self.sweep.recommended[""].reason
+        return str(self.sweep.recommended[""].reason)
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row a setting and measure, over all questions: mean, low, high, n, reliable, and the share of

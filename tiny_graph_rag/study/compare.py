@@ -93,18 +93,6 @@ SURELY_WORSE = "{name} is significantly worse than {baseline} in {n} of {all} me
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A sentence and what stands in its places, so that it can be said in another language."""
-
-    said: str
-    values: dict[str, str]
-
-    @property
-    def shown(self) -> str:
-        return self.said.format(**self.values)
-
-
-@dataclass(frozen=True, slots=True)
 class Comparison:
     """systems: the baseline first. notes: what a reader must know about the files' differences. differs:
     setting → its value in each system, of those that are not the same in all. groups: of questions that are
@@ -122,11 +110,11 @@ class Comparison:
 
     __repr__ = short_repr
 
-    def verdicts(self) -> tuple[Told, ...]:
+    def verdicts(self) -> tuple[Said, ...]:
         """One sentence a system: better, worse, or no significant difference, and by how much."""
         return tuple(self._verdict(place) for place in range(1, len(self.systems)))
 
-    def _verdict(self, place: int) -> Told:
+    def _verdict(self, place: int) -> Said:
         rows = {measure: rows[place] for measure, rows in self.overall.items()}
         tests = len(self.overall) * (len(self.systems) - 1)
         both = {"name": self.systems[place].name, "baseline": self.systems[0].name}
@@ -135,19 +123,19 @@ class Comparison:
             most = max(rows, key=lambda measure: abs(np.nan_to_num(rows[measure].difference)))
             row, told = rows[most], both | {"figures": _figures(most, rows[most], tests)}
             if math.isnan(row.smallest):
-                return Told(ALIKE_BY_FEW, told)
-            return Told(ALIKE, told | {"n": f"{row.n:,}", "smallest": f"{row.smallest:.3f}"})
+                return said(ALIKE_BY_FEW, **told)
+            return said(ALIKE, **told, n=f"{row.n:,}", smallest=f"{row.smallest:.3f}")
         better = [measure for measure, way in ways.items() if way > 0]
         worse = [measure for measure, way in ways.items() if way < 0]
         if better and worse:
             better_by, worse_by = (_figures(item, rows[item], tests) for item in (better[0], worse[0]))
-            return Told(MIXED, both | {"better": better_by, "worse": worse_by})
+            return said(MIXED, **both, better=better_by, worse=worse_by)
         surest = min(better or worse, key=lambda measure: rows[measure].p_holm)
         told = both | {"figures": _figures(surest, rows[surest], tests)}
         if len(rows) == 1:
-            return Told(BETTER if better else WORSE, told)
+            return said(BETTER if better else WORSE, **told)
         sure = {"n": str(len(better or worse)), "all": str(len(rows))}
-        return Told(SURELY_BETTER if better else SURELY_WORSE, told | sure)
+        return said(SURELY_BETTER if better else SURELY_WORSE, **told, **sure)
 
 
 def _way(measure: str, row: Compared) -> int:

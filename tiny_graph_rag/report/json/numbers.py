@@ -24,6 +24,7 @@ _ENCODER = msgspec.json.Encoder(enc_hook=str)  # texts of errors are a kind of s
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import Selection
+    from tiny_graph_rag.messages import Said
     from tiny_graph_rag.study.waterfall import Step
 
 
@@ -90,6 +91,11 @@ def mean_fields(mean: Mean) -> dict[str, Any]:
 def selection_json(chosen: Selection) -> dict[str, Any] | None:
     """`selection` of a gold set: null where all of it was asked."""
     return {"limit": chosen.limit, "tags": list(chosen.tags), "ids": list(chosen.ids)} if chosen else None
+
+
+def said_json(sentence: Said) -> dict[str, Any]:
+    """A sentence with names in braces, and what stands there: for showing it in another language."""
+    return {"said": sentence.template, "values": dict(sentence.values)}
 
 
 def token_fields(usage: Mapping[str, int]) -> dict[str, Any]:
