@@ -20,6 +20,7 @@ from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
 from tiny_graph_rag.measures.statistics import mean_of
+from tiny_graph_rag.measures.summary import headline, latency_document, number, slice_document
 from tiny_graph_rag.report.json.explained import (
     explained_summary,
     perturbed_json,
@@ -29,13 +30,9 @@ from tiny_graph_rag.report.json.explained import (
 from tiny_graph_rag.report.json.numbers import (
     Made,
     head,
-    headline,
-    latency_document,
-    number,
     opened,
     packed,
     selection_json,
-    slice_document,
     steps_json,
     token_fields,
 )

@@ -21,15 +21,8 @@ from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW, Judged
 from tiny_graph_rag.measures.statistics import mean_of
-from tiny_graph_rag.report.json.numbers import (
-    headline,
-    latency_document,
-    number,
-    packed,
-    slice_document,
-    steps_json,
-    token_fields,
-)
+from tiny_graph_rag.measures.summary import headline, latency_document, number, slice_document
+from tiny_graph_rag.report.json.numbers import packed, steps_json, token_fields
 from tiny_graph_rag.scoring.stretches import Collected, Columns, Names, Stretch
 from tiny_graph_rag.study.waterfall import (
     NO_RANK,
