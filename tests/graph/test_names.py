@@ -98,7 +98,7 @@ def test_many_names_are_found_among_slots_made_in_parts(monkeypatch: pytest.Monk
     monkeypatch.setattr(names_module, "CHUNK", 37)
     parts = NameIndex.of(graph_of(written))
     for column in ("keys", "rows", "slots", "reach", "words", "counts"):
-        assert getattr(parts, column).tolist() == getattr(whole, column).tolist()
+        assert parts.columns[column].tolist() == whole.columns[column].tolist()
     assert [whole.resolve(name.upper()) for name in written] == [((row,), "folded") for row in range(500)]
     assert whole.resolve("Name 500 of 3") == ((), None)
     longest = max((fold(name) for name in written), key=len)

@@ -42,7 +42,7 @@ class KeyTable:
 
     @staticmethod
     def columns(keys: Keys, rows: NDArray[np.int32], bits: int) -> dict[str, NDArray[Any]]:
-        """What a table is made of. keys: of the rows, which are ascending; bits: the first that find a slot."""
+        """What a table is made of. keys: of the rows, these ascending; bits: the first that find a slot."""
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
         part = min(1 << bits, SLOTS_AT_ONCE)
