@@ -8,13 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Drops
 from tiny_graph_rag.cli.help import MEASURE, MEASURES, OUTPUT
-from tiny_graph_rag.cli.options import Common, Folders, Reporting
+from tiny_graph_rag.cli.options import Common, Folders, Reporting, argument, option
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
@@ -28,43 +26,28 @@ LONGEST_NAME = 70  # characters of a derived file name: file systems take 255 by
 
 @command(app, "compare", MEASURE)
 def compare_command(
-    results: Annotated[
-        list[Path], typer.Argument(help="Results files of eval or score; the first is the baseline.")
-    ],
+    results: Annotated[list[Path], argument("Results files of eval or score; the first is the baseline.")],
     folders: Folders,
     common: Common,
     drops: Drops,
     reporting: Reporting,
     measures: Annotated[
-        str | None,
-        typer.Option(
-            "--measures",
-            help="Measures to compare.",
-            show_default="all that the files have in common",
-            rich_help_panel=MEASURES,
-        ),
+        str | None, option("Measures to compare.", MEASURES, default="all that the files have in common")
     ] = None,
     top_k: Annotated[
-        int | None,
-        typer.Option(
-            "--top-k",
-            help="Only measures with this cutoff or without one.",
-            show_default="any rank",
-            rich_help_panel=MEASURES,
-        ),
+        int | None, option("Only measures with this cutoff or without one.", MEASURES, default="any rank")
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Compare what was scored differently, on the questions in common.")
+        bool, option("Compare what was scored differently, on the questions in common.")
     ] = False,
-    by_tag: Annotated[bool, typer.Option("--by-tag", help="Print the table of every tag too.")] = False,
+    by_tag: Annotated[bool, option("Print the table of every tag too.")] = False,
     output: Annotated[
         str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Comparison file; - for standard output.",
-            show_default="BASELINE-vs-OTHER-comparison.json",
-            rich_help_panel=OUTPUT,
+        option(
+            "Comparison file; - for standard output.",
+            OUTPUT,
+            short="-o",
+            default="BASELINE-vs-OTHER-comparison.json",
         ),
     ] = None,
 ) -> None:

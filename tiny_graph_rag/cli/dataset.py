@@ -12,7 +12,7 @@ from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gold_files import GoldOutput, read_any
 from tiny_graph_rag.cli.help import GOLD, OPTIONS, Commands
 from tiny_graph_rag.cli.linking import Linking
-from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, from_config
+from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, argument, from_config, option
 from tiny_graph_rag.cli.output import STDOUT
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount, at
@@ -31,17 +31,12 @@ sets = typer.Typer(
 )
 app.add_typer(sets, rich_help_panel=GOLD)
 
-Sets = Annotated[list[Path], typer.Argument(help="Gold sets in any supported format.")]
-One = Annotated[Path, typer.Argument(help="Gold set in any supported format.")]
+Sets = Annotated[list[Path], argument("Gold sets in any supported format.")]
+One = Annotated[Path, argument("Gold set in any supported format.")]
 Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        help="jsonl, json, sheet, rag, trec, table, contest.",
-        show_default="by the file's suffix",
-    ),
+    str | None, option("jsonl, json, sheet, rag, trec, table, contest.", default="by the file's suffix")
 ]
-ShowAll = Annotated[bool, typer.Option("--all", help="Show all differences, not twelve of each kind.")]
+ShowAll = Annotated[bool, option("Show all differences, not twelve of each kind.")]
 
 
 @command(sets, "diff")
@@ -65,23 +60,19 @@ def merge_command(
     common: Common,
     prefer: Annotated[
         str,
-        typer.Option(
-            "--prefer",
-            help=(
-                "For an id with different questions or judgments: keep the first, the last, or the union "
-                "of the judgments."
-            ),
-            show_default="an error",
+        option(
+            "For an id with different questions or judgments: keep the first, the last, or the union "
+            "of the judgments.",
+            default="an error",
         ),
     ] = "",
     format: Format = None,
     output: Annotated[
         str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Gold set to write, under --dataset-dir; - for standard output.",
-            show_default="FIRST-merged.jsonl",
+        option(
+            "Gold set to write, under --dataset-dir; - for standard output.",
+            short="-o",
+            default="FIRST-merged.jsonl",
         ),
     ] = None,
 ) -> None:
@@ -122,24 +113,18 @@ def split_command(
     dataset: One,
     folders: Folders,
     common: Common,
-    share: Annotated[str, typer.Option("--share", help="Shares of the parts.")] = "50/25/25",
-    by: Annotated[
-        str, typer.Option("--by", help="What stays together: group (variants of a question) or id.")
-    ] = "group",
+    share: Annotated[str, option("Shares of the parts.")] = "50/25/25",
+    by: Annotated[str, option("What stays together: group (variants of a question) or id.")] = "group",
     names: Annotated[
-        str | None,
-        typer.Option(
-            "--names", help="Names of the parts (a,b).", show_default="train,dev,test; or part1,part2 …"
-        ),
+        str | None, option("Names of the parts (a,b).", default="train,dev,test; or part1,part2 …")
     ] = None,
     format: Format = None,
     output: Annotated[
         str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="File that the parts are named after, under --dataset-dir: SET.jsonl → SET-dev.jsonl.",
-            show_default="the name of the gold set",
+        option(
+            "File that the parts are named after, under --dataset-dir: SET.jsonl → SET-dev.jsonl.",
+            short="-o",
+            default="the name of the gold set",
         ),
     ] = None,
 ) -> None:
@@ -201,17 +186,10 @@ def stats_command(
     folders: Folders,
     common: Common,
     quota: Annotated[
-        str | None,
-        typer.Option("--quota", help="Target share of each tag: multi-hop=40,alias-noise=40,coreference=20."),
+        str | None, option("Target share of each tag: multi-hop=40,alias-noise=40,coreference=20.")
     ] = None,
     effect: Annotated[
-        float,
-        typer.Option(
-            "--effect",
-            help="Smallest difference of means that a slice should be able to show.",
-            min=0.001,
-            max=1.0,
-        ),
+        float, option("Smallest difference of means that a slice should be able to show.", min=0.001, max=1.0)
     ] = 0.05,
 ) -> None:
     """Count questions by tag, shape and hops, compare with quotas, and list slices that are too small."""
@@ -228,8 +206,7 @@ def stats_command(
 def convert_command(
     dataset: One,
     output: Annotated[
-        str,
-        typer.Option("-o", "--output", help="Gold set to write, under --dataset-dir; - for standard output."),
+        str, option("Gold set to write, under --dataset-dir; - for standard output.", short="-o")
     ],
     folders: Folders,
     common: Common,
@@ -246,9 +223,7 @@ def convert_command(
 
 @command(sets, "from")
 def from_command(
-    dataset: Annotated[
-        Path, typer.Argument(help="Questions with answers, evidence or contexts, in any format.")
-    ],
+    dataset: Annotated[Path, argument("Questions with answers, evidence or contexts, in any format.")],
     graph: Graph,
     folders: Folders,
     chosen: Chosen,
@@ -259,24 +234,19 @@ def from_command(
     fuzzy: Annotated[float | None, from_config("--fuzzy", panel=OPTIONS)] = None,
     accept: Annotated[
         str | None,
-        typer.Option(
-            "--accept",
-            help="Which entities to accept as references: named in the answer and the evidence (both), the "
+        option(
+            "Which entities to accept as references: named in the answer and the evidence (both), the "
             "whole answer (exact), or named in the answer (answer).",
-            show_default="nothing: all are reviewed in `curate`",
+            default="nothing: all are reviewed in `curate`",
         ),
     ] = None,
-    max_cost: Annotated[
-        float | None,
-        typer.Option("--max-cost", help="Most USD that `--linker llm` may cost.", min=0.0),
-    ] = None,
+    max_cost: Annotated[float | None, option("Most USD that `--linker llm` may cost.", min=0.0)] = None,
     output: Annotated[
         str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Draft to write, under --dataset-dir; - for standard output.",
-            show_default="NAME-draft.jsonl",
+        option(
+            "Draft to write, under --dataset-dir; - for standard output.",
+            short="-o",
+            default="NAME-draft.jsonl",
         ),
     ] = None,
 ) -> None:
@@ -339,20 +309,15 @@ def version_command(
     dataset: One,
     folders: Folders,
     common: Common,
-    note: Annotated[
-        str | None, typer.Option("--note", "-m", help="Note on what changed. Records a new version.")
-    ] = None,
+    note: Annotated[str | None, option("Note on what changed. Records a new version.", short="-m")] = None,
     part: Annotated[
         str | None,
-        typer.Option(
-            "--part",
-            help="Part of the version to increase: major, minor or patch. Records a new version.",
-            show_default="minor",
+        option(
+            "Part of the version to increase: major, minor or patch. Records a new version.", default="minor"
         ),
     ] = None,
     since: Annotated[
-        Path | None,
-        typer.Option("--since", help="Earlier version of the gold set; the differences are recorded too."),
+        Path | None, option("Earlier version of the gold set; the differences are recorded too.")
     ] = None,
 ) -> None:
     """Record a version of a gold set next to it (version, SHA-256, changelog), or show those there are."""

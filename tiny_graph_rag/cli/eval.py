@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
-import typer
-
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Floors, Gates, end_with
-from tiny_graph_rag.cli.help import DETAIL, MEASURE, MEASURES, OUTPUT
+from tiny_graph_rag.cli.help import MEASURE, MORE, OUTPUT
 from tiny_graph_rag.cli.options import (
     ANSWERING,
     RETRIEVING,
@@ -32,6 +30,7 @@ from tiny_graph_rag.cli.options import (
     PatchFile,
     Reporting,
     comma_list,
+    option,
 )
 from tiny_graph_rag.cli.output import Output, keep_earlier, warn_unlisted
 from tiny_graph_rag.cli.session import (
@@ -72,21 +71,13 @@ def evaluate_command(
     scoring: Annotated[Given, SCORING],
     output: Annotated[
         str | None,  # not a Path: that would lose a leading "./"
-        typer.Option(
-            "-o",
-            "--output",
-            help="Results file; - for standard output.",
-            show_default="NAME-results.json",
-            rich_help_panel=OUTPUT,
-        ),
+        option("Results file; - for standard output.", OUTPUT, short="-o", default="NAME-results.json"),
     ] = None,
     watch: Annotated[
         bool,
-        typer.Option(
-            "--watch",
-            help="Run again whenever the graph, gold set, vocabulary or settings change, and show what "
-            "moved.",
-            rich_help_panel=OUTPUT,
+        option(
+            "Run again whenever the graph, gold set, vocabulary or settings change, and show what moved.",
+            OUTPUT,
         ),
     ] = False,
     measures: Measured = None,
@@ -95,35 +86,22 @@ def evaluate_command(
     cluster_address: Cluster = None,
     perturb: Annotated[
         str | None,
-        typer.Option(
-            "--perturb",
-            help="Ask again with changed questions (lower,typos,spaces,particles) and show how much is lost.",
-            rich_help_panel=MEASURES + DETAIL,
+        option(
+            "Ask again with changed questions (lower,typos,spaces,particles) and show how much is lost.", MORE
         ),
     ] = None,
     repeat: Annotated[
-        int,
-        typer.Option(
-            "--repeat",
-            min=1,
-            help="Ask your own retriever this many times and show whether its order changes.",
-            rich_help_panel=MEASURES + DETAIL,
-        ),
+        int, option("Ask your own retriever this many times and show whether its order changes.", MORE, min=1)
     ] = 1,
     save_run: Annotated[
-        str | None,
-        typer.Option(
-            "--save-run",
-            help="Write the whole run (.trec, .jsonl, .csv, .parquet).",
-            rich_help_panel=OUTPUT + DETAIL,
-        ),
+        str | None, option("Write the whole run (.trec, .jsonl, .csv, .parquet).", MORE)
     ] = None,
     save_run_format: Annotated[
         str | None,
-        typer.Option(
-            "--format",
-            help="Format of --save-run: trec, jsonl, csv, parquet or contest.",
-            show_default="by suffix",
+        option(
+            "Format of --save-run: trec, jsonl, csv, parquet or contest.",
+            flag="--format",
+            default="by suffix",
             hidden=True,
         ),
     ] = None,

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
-import typer
-
-from tiny_graph_rag.cli.help import DETAIL, GATES
+from tiny_graph_rag.cli.help import GATES, MORE
+from tiny_graph_rag.cli.options import option
 from tiny_graph_rag.config import step_summary_file
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError
 from tiny_graph_rag.files import write_atomically
@@ -26,24 +25,11 @@ if TYPE_CHECKING:
 
 ON_MEAN: Final = "mean"
 GateOn = Annotated[
-    str,
-    typer.Option(
-        "--gate-on",
-        help="Compare gates with the mean, or with the worse end of its 95 % interval (interval).",
-        rich_help_panel=GATES + DETAIL,
-    ),
+    str, option("Compare gates with the mean, or with the worse end of its 95 % interval (interval).", MORE)
 ]
-Junit = Annotated[
-    Path | None,
-    typer.Option("--junit", help="Write the gates' outcome as JUnit XML.", rich_help_panel=GATES + DETAIL),
-]
+Junit = Annotated[Path | None, option("Write the gates' outcome as JUnit XML.", MORE)]
 JunitQuestions = Annotated[
-    str | None,
-    typer.Option(
-        "--junit-questions",
-        help='Add a JUnit case for each question, which must reach this: "recall@5>=0.5".',
-        rich_help_panel=GATES + DETAIL,
-    ),
+    str | None, option('Add a JUnit case for each question, which must reach this: "recall@5>=0.5".', MORE)
 ]
 
 
@@ -54,11 +40,7 @@ class Floors:
     PANEL: ClassVar[str] = GATES
 
     fail_under: Annotated[
-        str | None,
-        typer.Option(
-            "--fail-under",
-            help='Exit with code 1 unless these gates pass: "recall@5>=0.65,tag:2-hop/mrr>0.5".',
-        ),
+        str | None, option('Exit with code 1 unless these gates pass: "recall@5>=0.65,tag:2-hop/mrr>0.5".')
     ] = None
     gate_on: GateOn = ON_MEAN
     junit: Junit = None
@@ -85,10 +67,7 @@ class Drops:
 
     max_drop: Annotated[
         str | None,
-        typer.Option(
-            "--max-drop",
-            help='Exit with code 1 if a system is worse by more than this: "ndcg@5=0.02,latency.p95=0.1".',
-        ),
+        option('Exit with code 1 if a system is worse by more than this: "ndcg@5=0.02,latency.p95=0.1".'),
     ] = None
     gate_on: GateOn = ON_MEAN
     junit: Junit = None

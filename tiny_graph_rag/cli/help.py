@@ -1,9 +1,9 @@
 """How `--help` reads: plain lines in groups, in the reader's language; what most people need comes first.
 
 An option says its group by Typer's own `rich_help_panel`, or its record of options does for all (`PANEL`).
-Those whose group ends in DETAIL are needed less often: they come after all others, as one group. What an
-option chooses by name is listed with it, as its registry has it (none of it is imported for that); retrievers
-and linkers are explained in a group of their own.
+Those in MORE are needed less often: they come after all others. What an option chooses by name is listed with
+it, as its registry has it (none of it is imported for that); retrievers and linkers are explained in a group
+of their own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,6 @@ INPUT, RETRIEVAL, MEASURES, OUTPUT, ANSWERS, GATES, OPTIONS = (
     "Gates for CI",
     "Options",
 )
-DETAIL = ", in detail"
 ARGUMENTS, MORE = "Arguments", "More options"
 BEGIN, MEASURE, LOOK, GOLD = "Begin", "Measure and compare", "Look closer", "Gold sets"
 GROUPS = (ARGUMENTS, INPUT, RETRIEVAL, MEASURES, OUTPUT, ANSWERS, GATES, OPTIONS, MORE)
@@ -117,8 +116,7 @@ def group_of(parameter: Any) -> str:
     """The group of `--help` that an option or argument stands in."""
     if parameter.param_type_name == "argument":
         return ARGUMENTS
-    group = getattr(parameter, "rich_help_panel", None) or OPTIONS
-    return MORE if group.endswith(DETAIL) or parameter.name == "help" else group
+    return MORE if parameter.name == "help" else getattr(parameter, "rich_help_panel", None) or OPTIONS
 
 
 def option_help(parameter: Any) -> str:

@@ -7,12 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, OUTPUT
-from tiny_graph_rag.cli.options import Common, Folders, comma_list
+from tiny_graph_rag.cli.options import Common, Folders, argument, comma_list, option
 from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import InputError, UsageError, nearest
@@ -26,29 +24,12 @@ if TYPE_CHECKING:
 def history_command(
     folders: Folders,
     common: Common,
-    folder: Annotated[
-        Path | None, typer.Argument(help="Folder of results.", show_default="--results-dir")
-    ] = None,
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", help="Only results on this gold set.", rich_help_panel=INPUT)
-    ] = None,
-    measures: Annotated[
-        str | None,
-        typer.Option(
-            "--measures", help="Measures to show (a,b).", show_default="all", rich_help_panel=MEASURES
-        ),
-    ] = None,
-    tag: Annotated[
-        str | None, typer.Option("--tag", help="Means of this tag only.", rich_help_panel=MEASURES)
-    ] = None,
+    folder: Annotated[Path | None, argument("Folder of results.", default="--results-dir")] = None,
+    dataset: Annotated[str | None, option("Only results on this gold set.", INPUT)] = None,
+    measures: Annotated[str | None, option("Measures to show (a,b).", MEASURES, default="all")] = None,
+    tag: Annotated[str | None, option("Means of this tag only.", MEASURES)] = None,
     report: Annotated[
-        str | None,
-        typer.Option(
-            "--report",
-            help="Page to write, such as history.html.",
-            rich_help_panel=OUTPUT,
-            show_default="none",
-        ),
+        str | None, option("Page to write, such as history.html.", OUTPUT, default="none")
     ] = None,
     output: Written = None,
 ) -> None:

@@ -19,12 +19,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK
-from tiny_graph_rag.cli.options import Common, Folders
+from tiny_graph_rag.cli.options import Common, Folders, option
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import MissingExtraError, UsageError
@@ -76,10 +74,9 @@ def mcp_command(
     common: Common,
     allow: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--allow",
-            help="Folder whose files the tools may read; give it again for more.",
-            show_default="the folders of graphs, gold sets and results",
+        option(
+            "Folder whose files the tools may read; give it again for more.",
+            default="the folders of graphs, gold sets and results",
         ),
     ] = None,
 ) -> None:

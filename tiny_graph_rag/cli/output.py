@@ -13,10 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tiny_graph_rag.cli.help import OUTPUT
-from tiny_graph_rag.cli.options import Reporting
+from tiny_graph_rag.cli.options import Reporting, option
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.files import bare_name, is_results, output_path
 from tiny_graph_rag.messages import t
@@ -108,14 +106,7 @@ class Output:
 
 
 Written = Annotated[
-    str | None,
-    typer.Option(
-        "-o",
-        "--output",
-        help="JSON file to write; - for standard output.",
-        show_default="none",
-        rich_help_panel=OUTPUT,
-    ),
+    str | None, option("JSON file to write; - for standard output.", OUTPUT, short="-o", default="none")
 ]
 
 

@@ -5,14 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import end_with
 from tiny_graph_rag.cli.help import ANSWERS, INPUT, LOOK, MEASURES, OUTPUT
 from tiny_graph_rag.cli.linking import Linking, say_paid
-from tiny_graph_rag.cli.options import RETRIEVING, Common, Folders, Given, Graph, PatchFile, from_config
+from tiny_graph_rag.cli.options import (
+    RETRIEVING,
+    Common,
+    Folders,
+    Given,
+    Graph,
+    PatchFile,
+    argument,
+    from_config,
+    option,
+)
 from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, ServiceError, TinyGraphRagError, UsageError
@@ -32,26 +40,12 @@ def query(
     folders: Folders,
     retrieving: Annotated[Given, RETRIEVING],
     common: Common,
-    question: Annotated[str | None, typer.Argument(help="Question.", show_default=False)] = None,
-    dataset: Annotated[
-        Path | None,
-        typer.Option("--dataset", help="Gold set that contains the question.", rich_help_panel=INPUT),
-    ] = None,
-    id: Annotated[
-        str | None,
-        typer.Option("--id", help="Id of the question in the gold set.", rich_help_panel=INPUT),
-    ] = None,
+    question: Annotated[str | None, argument("Question.", default=False)] = None,
+    dataset: Annotated[Path | None, option("Gold set that contains the question.", INPUT)] = None,
+    id: Annotated[str | None, option("Id of the question in the gold set.", INPUT)] = None,
     top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
-    explain: Annotated[
-        bool,
-        typer.Option(
-            "--explain", help="Show the five parts of each cost and what they mean.", rich_help_panel=OUTPUT
-        ),
-    ] = False,
-    skip_generation: Annotated[
-        bool,
-        typer.Option("--skip-generation", help="Show retrieval only.", rich_help_panel=ANSWERS),
-    ] = False,
+    explain: Annotated[bool, option("Show the five parts of each cost and what they mean.", OUTPUT)] = False,
+    skip_generation: Annotated[bool, option("Show retrieval only.", ANSWERS)] = False,
     model: Annotated[str | None, from_config("--model", panel=ANSWERS)] = None,
     patch: PatchFile = None,
     output: Written = None,

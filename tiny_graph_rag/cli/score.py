@@ -9,12 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Drops, Floors, Gates, end_with
-from tiny_graph_rag.cli.help import DETAIL, INPUT, MEASURE, MEASURES, OUTPUT
+from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, MORE, OUTPUT
 from tiny_graph_rag.cli.options import (
     Chosen,
     Cluster,
@@ -24,8 +22,10 @@ from tiny_graph_rag.cli.options import (
     Label,
     Measured,
     Reporting,
+    argument,
     comma_list,
     from_config,
+    option,
 )
 from tiny_graph_rag.cli.output import STDOUT, Output, keep_earlier
 from tiny_graph_rag.cli.session import Session, selection
@@ -47,97 +47,47 @@ NAMED = ("jsonl", "contest")  # formats of gold sets whose references are names
 
 @command(app, "score", MEASURE)
 def score(
-    gold: Annotated[
-        Path,
-        typer.Option(
-            "--gold",
-            help="Gold set: JSONL, JSON, TREC qrels, CSV, TSV or Parquet.",
-            rich_help_panel=INPUT,
-        ),
-    ],
+    gold: Annotated[Path, option("Gold set: JSONL, JSON, TREC qrels, CSV, TSV or Parquet.", INPUT)],
     folders: Folders,
     chosen: Chosen,
     reporting: Reporting,
     common: Common,
     floors: Floors,
     more: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[RUN]...", help="Runs to score; several are compared.", show_default=False),
+        list[Path] | None, argument("Runs to score; several are compared.", default=False, metavar="[RUN]...")
     ] = None,
     run: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--run",
-            help="Run file: TREC, JSONL, JSON, CSV, TSV or Parquet (docs/runs.md). Repeatable.",
-            rich_help_panel=INPUT,
-        ),
+        option("Run file: TREC, JSONL, JSON, CSV, TSV or Parquet (docs/runs.md). Repeatable.", INPUT),
     ] = None,
     graph: Annotated[
-        Path | None,
-        typer.Option("-g", "--graph", help="Knowledge graph: names become entities.", rich_help_panel=INPUT),
+        Path | None, option("Knowledge graph: names become entities.", INPUT, short="-g")
     ] = None,
-    run_format: Annotated[
-        str | None,
-        typer.Option(
-            "--run-format",
-            help="Format of the run file.",
-            show_default="by content",
-            rich_help_panel=INPUT + DETAIL,
-        ),
-    ] = None,
-    gold_format: Annotated[
-        str | None,
-        typer.Option(
-            "--gold-format",
-            help="Format of the gold set.",
-            show_default="by content",
-            rich_help_panel=INPUT + DETAIL,
-        ),
-    ] = None,
-    split: Annotated[
-        str | None,
-        typer.Option("--split", help="Only this split of a gold table.", rich_help_panel=INPUT + DETAIL),
-    ] = None,
+    run_format: Annotated[str | None, option("Format of the run file.", MORE, default="by content")] = None,
+    gold_format: Annotated[str | None, option("Format of the gold set.", MORE, default="by content")] = None,
+    split: Annotated[str | None, option("Only this split of a gold table.", MORE)] = None,
     measures: Measured = None,
     label: Label = None,
     top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
     match: Annotated[
         str | None,
-        typer.Option(
-            "--match",
-            help="When a retrieved item counts as a reference: name, id, text, contains, rouge1, "
-            "rouge2, rougeL.",
-            show_default="id or name",
-            rich_help_panel=MEASURES,
+        option(
+            "When a retrieved item counts as a reference: name, id, text, contains, rouge1, rouge2, rougeL.",
+            MEASURES,
+            default="id or name",
         ),
     ] = None,
     rouge_threshold: Annotated[
-        float,
-        typer.Option(
-            "--rouge-threshold",
-            help="Lowest ROUGE F1 at which a text counts as a reference.",
-            rich_help_panel=MEASURES + DETAIL,
-        ),
+        float, option("Lowest ROUGE F1 at which a text counts as a reference.", MORE)
     ] = ROUGE_THRESHOLD,
     cluster_address: Cluster = None,
     ties: Annotated[
-        str,
-        typer.Option(
-            "--ties",
-            help="Equal scores: list (file order) or trec (float32, then id descending).",
-            rich_help_panel=MEASURES + DETAIL,
-        ),
+        str, option("Equal scores: list (file order) or trec (float32, then id descending).", MORE)
     ] = "list",
-    ambiguous: Annotated[str | None, from_config("--ambiguous", panel=MEASURES + DETAIL)] = None,
+    ambiguous: Annotated[str | None, from_config("--ambiguous", panel=MORE)] = None,
     output: Annotated[
         str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Results file; - for standard output.",
-            show_default="RUN-results.json",
-            rich_help_panel=OUTPUT,
-        ),
+        option("Results file; - for standard output.", OUTPUT, short="-o", default="RUN-results.json"),
     ] = None,
 ) -> None:
     """Score a run of any program against a gold set, in any common format."""

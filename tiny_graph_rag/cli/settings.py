@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK
-from tiny_graph_rag.cli.options import Common
+from tiny_graph_rag.cli.options import Common, argument
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.config import all_settings, find_setting, section_comment, section_names
 from tiny_graph_rag.messages import t
@@ -20,8 +18,7 @@ from tiny_graph_rag.secret import safe_url
 def settings_command(
     common: Common,
     section: Annotated[
-        str | None,
-        typer.Argument(help="Only this section (retrieval) or this setting (retrieval.hops)."),
+        str | None, argument("Only this section (retrieval) or this setting (retrieval.hops).")
     ] = None,
 ) -> None:
     """List every setting with its value here, its default and its meaning; `--set section.name=value` changes

@@ -8,12 +8,10 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import Without, command
 from tiny_graph_rag.cli.gating import append_step_summary, end_with
-from tiny_graph_rag.cli.help import DETAIL, MEASURE, MEASURES, OUTPUT, RETRIEVAL
+from tiny_graph_rag.cli.help import MEASURE, MEASURES, MORE, OUTPUT, RETRIEVAL
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import (
     RETRIEVING,
@@ -29,6 +27,7 @@ from tiny_graph_rag.cli.options import (
     PatchFile,
     Reporting,
     comma_list,
+    option,
 )
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import (
@@ -88,48 +87,22 @@ def sweep_command(
     chosen: Chosen,
     reporting: Reporting,
     common: Annotated[Common, Without(("set_",))],
-    hops: Annotated[
-        str,
-        typer.Option("--hops", help="Hop limits to try, such as 0-6 or 1,2,4.", rich_help_panel=RETRIEVAL),
-    ] = "0-4",
+    hops: Annotated[str, option("Hop limits to try, such as 0-6 or 1,2,4.", RETRIEVAL)] = "0-4",
     top_k: Annotated[
-        str | None,
-        typer.Option(
-            "--top-k",
-            help="Cutoffs of the measures, such as 1,3,5,10.",
-            show_default="5",
-            rich_help_panel=MEASURES,
-        ),
+        str | None, option("Cutoffs of the measures, such as 1,3,5,10.", MEASURES, default="5")
     ] = None,
-    retriever: Annotated[
-        str | None,
-        typer.Option(
-            "--retriever", help="Retrievers to try (a,b).", show_default="bfs", rich_help_panel=RETRIEVAL
-        ),
-    ] = None,
-    linker: Annotated[
-        str | None,
-        typer.Option(
-            "--linker", help="Linkers to try (a,b).", show_default="names", rich_help_panel=RETRIEVAL
-        ),
-    ] = None,
+    retriever: Annotated[str | None, option("Retrievers to try (a,b).", RETRIEVAL, default="bfs")] = None,
+    linker: Annotated[str | None, option("Linkers to try (a,b).", RETRIEVAL, default="names")] = None,
     fuzzy: Annotated[
-        str | None,
-        typer.Option(
-            "--fuzzy",
-            help="Similarity thresholds to try, such as none,0.85,0.9.",
-            show_default="none",
-            rich_help_panel=RETRIEVAL,
-        ),
+        str | None, option("Similarity thresholds to try, such as none,0.85,0.9.", RETRIEVAL, default="none")
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="SECTION.NAME=VALUES",
-            help="A setting that changes what is retrieved, with the values to try "
+        option(
+            "A setting that changes what is retrieved, with the values to try "
             "(retrieval.min_weight=0,0.5). A single value applies to the whole sweep. Repeatable.",
-            rich_help_panel=RETRIEVAL,
+            RETRIEVAL,
+            metavar="SECTION.NAME=VALUES",
         ),
     ] = None,
     measures: Measured = None,
@@ -137,30 +110,16 @@ def sweep_command(
     label: Label = None,
     cluster_address: Cluster = None,
     decide_by: Annotated[
-        str | None,
-        typer.Option(
-            "--decide-by",
-            help="Measure that decides the recommendation.",
-            show_default="ndcg at --top-k",
-            rich_help_panel=MEASURES,
-        ),
+        str | None, option("Measure that decides the recommendation.", MEASURES, default="ndcg at --top-k")
     ] = None,
-    tolerance: Annotated[
-        float,
-        typer.Option(
-            "--tolerance",
-            help="How far below the best mean still counts as equal.",
-            rich_help_panel=MEASURES + DETAIL,
-        ),
-    ] = 0.02,
+    tolerance: Annotated[float, option("How far below the best mean still counts as equal.", MORE)] = 0.02,
     output: Annotated[
         str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Sweep file (a CSV goes next to it); - for standard output.",
-            show_default="NAME-sweep.json",
-            rich_help_panel=OUTPUT,
+        option(
+            "Sweep file (a CSV goes next to it); - for standard output.",
+            OUTPUT,
+            short="-o",
+            default="NAME-sweep.json",
         ),
     ] = None,
 ) -> None:

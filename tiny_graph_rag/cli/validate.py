@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import GOLD
-from tiny_graph_rag.cli.options import Chosen, Common, Dataset, Folders, Graph
+from tiny_graph_rag.cli.options import Chosen, Common, Dataset, Folders, Graph, option
 from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import DatasetError, FoundProblems, UsageError, amount, at
@@ -32,33 +30,19 @@ def validate_command(
     chosen: Chosen,
     common: Common,
     pin: Annotated[
-        bool,
-        typer.Option(
-            "--pin", help="Pin the gold set to this graph version, so that later changes are detected."
-        ),
+        bool, option("Pin the gold set to this graph version, so that later changes are detected.")
     ] = False,
     fix_suggestions: Annotated[
-        Path | None,
-        typer.Option(
-            "--fix-suggestions",
-            help="Write a gold set in which missing references are renamed; review it before use.",
-        ),
+        Path | None, option("Write a gold set in which missing references are renamed; review it before use.")
     ] = None,
     was: Annotated[
-        Path | None,
-        typer.Option(
-            "--was", help="Older version of the graph, used by --fix-suggestions to find renamed entities."
-        ),
+        Path | None, option("Older version of the graph, used by --fix-suggestions to find renamed entities.")
     ] = None,
     refresh: Annotated[
-        bool,
-        typer.Option(
-            "--refresh",
-            help="Compute the references of questions with a pattern on this graph, and save them.",
-        ),
+        bool, option("Compute the references of questions with a pattern on this graph, and save them.")
     ] = False,
     output: Written = None,
-    all_: Annotated[bool, typer.Option("--all", help="Show all findings, not ten of each kind.")] = False,
+    all_: Annotated[bool, option("Show all findings, not ten of each kind.")] = False,
 ) -> None:
     """Check a gold set against its graph: missing or ambiguous names, duplicates, the recall ceiling."""
     from tiny_graph_rag.files import find_input
