@@ -15,6 +15,7 @@ import pytest
 import typer
 
 from tests.conftest import ROOT
+from tests.messages.test_one_way import makes_its_text
 from tiny_graph_rag import files
 from tiny_graph_rag.cli import app, curate, deciding, load, recommend, session, usage
 from tiny_graph_rag.cli import help as help_
@@ -136,13 +137,15 @@ IN_PAGE = {"the server doesn't respond", "won", "lost", "mixed", "alias", "folde
 
 
 def in_python() -> Iterator[str]:
-    """What is given to the functions of messages/, as it stands or by the name of a constant."""
+    """What is given to the functions of messages/ and to errors, as it stands or by a constant's name."""
     for path in PACKAGE.rglob("*.py"):
         names = _names_in(path)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
                 continue
             calls = {"t": node.args[:1], "said": node.args[:1], "counted": node.args[1:3]}
+            if makes_its_text(node.func.id):
+                calls[node.func.id] = [part for part in node.args if isinstance(part, ast.Constant)]
             for argument in calls.get(node.func.id, []):
                 yield from filter(_has_words, _texts(argument, names))
             if node.func.id == "amount":

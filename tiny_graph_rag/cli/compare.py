@@ -16,7 +16,6 @@ from tiny_graph_rag.cli.options import Common, Folders, Reporting, argument, opt
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.results_file import System
@@ -70,10 +69,8 @@ def compare_command(
         wanted = [entry for entry in wanted if "@" not in entry or entry.endswith(f"@{top_k}")]
         if not wanted:
             raise UsageError(
-                said(
-                    "no measure has the cutoff {top_k}; run eval with --top-k {top_k} or set --measures",
-                    top_k=top_k,
-                )
+                "no measure has the cutoff {top_k}; run eval with --top-k {top_k} or set --measures",
+                top_k=top_k,
             )
     if measures or top_k is not None:
         wanted = list(dict.fromkeys([*wanted, *map(str, gates.measures)]))
@@ -89,16 +86,14 @@ def compare_command(
         missing = [name for name in map(str, gates.measures) if name not in found.overall]
         if missing:
             raise UsageError(
-                said(
-                    "--max-drop: {missing} is not in every results file; run eval with it in --measures",
-                    missing=missing[0],
-                )
+                "--max-drop: {missing} is not in every results file; run eval with it in --measures",
+                missing=missing[0],
             )
         differences = {key: rows[row] for key, rows in found.overall.items()}
         base = found.systems[0].speed
         without = [name for name in gates.speeds if name not in base or name not in system.speed]
         if without:
-            raise UsageError(said("--max-drop: {without} is not in every results file", without=without[0]))
+            raise UsageError("--max-drop: {without} is not in every results file", without=without[0])
         faster = {name: system.speed[name] - base[name] for name in gates.speeds}
         # A tag that every question has is no part of its own: its differences are those of all.
         every = {tag for tags in found.systems[0].tags for tag in tags}

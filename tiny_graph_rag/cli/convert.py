@@ -67,11 +67,8 @@ def convert(
         given.append(output)
     if len(given) != 2:
         raise UsageError(
-            said(
-                "convert wants a graph and a file to write (GRAPH TARGET, or -g GRAPH -o "
-                "TARGET), got {given}",
-                given=len(given),
-            )
+            "convert wants a graph and a file to write (GRAPH TARGET, or -g GRAPH -o TARGET), got {given}",
+            given=len(given),
         )
     source, target = given
     form = form_of(GRAPH_WRITERS, target, to, "--format")

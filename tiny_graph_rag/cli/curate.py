@@ -101,10 +101,8 @@ def curate_command(
         )
         if not server.may_replace():  # said before anybody judges, not after
             raise UsageError(
-                said(
-                    "{path} already exists and was not written from this draft; choose another name with -o",
-                    path=path,
-                )
+                "{path} already exists and was not written from this draft; choose another name with -o",
+                path=path,
             )
         _warn_of_strays(session, curation, source.name, journal_file.name)
         if not export:

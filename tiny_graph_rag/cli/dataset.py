@@ -50,7 +50,7 @@ def diff_command(old: One, new: One, folders: Folders, common: Common, all_: Sho
     found = diff(before, after)
     print_diff(found, before.name, after.name, session.console, every=all_)
     if found:
-        raise FoundProblems(said("the sets differ"))
+        raise FoundProblems("the sets differ")
 
 
 @command(sets, "merge")
@@ -81,9 +81,9 @@ def merge_command(
     from tiny_graph_rag.gold.keep import merge
 
     if prefer not in ("", "first", "last", "union"):
-        raise UsageError(said("--prefer: wanted first, last or union, got {prefer}", prefer=repr(prefer)))
+        raise UsageError("--prefer: wanted first, last or union, got {prefer}", prefer=repr(prefer))
     if len(several) < 2:
-        raise UsageError(said("wanted at least two gold sets to merge"))
+        raise UsageError("wanted at least two gold sets to merge")
     session = Session.open(common, folders, to_stdout=output == STDOUT)
     read = [read_any(session, path) for path in several]
     if output is not None and not Path(output).suffix:
@@ -133,9 +133,9 @@ def split_command(
     from tiny_graph_rag.gold.keep import parse_shares, split
 
     if by not in ("group", "id"):
-        raise UsageError(said("--by: wanted group or id, got {by}", by=repr(by)))
+        raise UsageError("--by: wanted group or id, got {by}", by=repr(by))
     if output == "-":
-        raise UsageError(said("-o -: several parts can't all go to standard output; give a file name"))
+        raise UsageError("-o -: several parts can't all go to standard output; give a file name")
     session = Session.open(common, folders)
     shares = parse_shares(share)
     called = (
@@ -143,11 +143,9 @@ def split_command(
     )
     if len(set(called)) != len(shares):
         raise UsageError(
-            said(
-                "--names: wanted {shares} different names, one per share, got {names}",
-                shares=len(shares),
-                names=repr(names),
-            )
+            "--names: wanted {shares} different names, one per share, got {names}",
+            shares=len(shares),
+            names=repr(names),
         )
     examples = read_any(session, dataset)
     parts = split(examples, shares, session.config.evaluation.seed, whole=by == "group")
@@ -330,16 +328,12 @@ def version_command(
         for decision in history:
             session.say(say_entry(decision))
         if not history:
-            raise FoundProblems(
-                said("{name}: no version is recorded; record one with --note", name=examples.name)
-            )
+            raise FoundProblems("{name}: no version is recorded; record one with --note", name=examples.name)
         if not is_current(examples, history):
             raise FoundProblems(
-                said(
-                    "{name} has changed since version {version}; record the change with --note",
-                    name=examples.name,
-                    version=history[-1].version,
-                )
+                "{name} has changed since version {version}; record the change with --note",
+                name=examples.name,
+                version=history[-1].version,
             )
         return
     session.outputs.claim(versions_path(examples), is_own=True)

@@ -12,7 +12,7 @@ from tiny_graph_rag.cli.options import option
 from tiny_graph_rag.config import step_summary_file
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError
 from tiny_graph_rag.files import write_atomically
-from tiny_graph_rag.messages import said, t
+from tiny_graph_rag.messages import t
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,7 +55,7 @@ class Floors:
         gates = parse_floors(self.fail_under) if self.fail_under else ()
         questions = parse_question_floors(self.junit_questions) if self.junit_questions else ()
         if questions and (self.junit is None or session.to_stdout):
-            raise UsageError(said("--junit-questions goes with --junit FILE and a results file (no `-o -`)"))
+            raise UsageError("--junit-questions goes with --junit FILE and a results file (no `-o -`)")
         return Gates.of(session, gates, self.gate_on, self.junit, questions)
 
 

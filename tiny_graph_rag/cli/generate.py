@@ -92,12 +92,10 @@ def generate_command(
             (found,) = cluster.mapped(shared, generate_on, [wanted])
     if not found.questions:
         raise FoundProblems(
-            said(
-                "{graph}: no question can be made from {relations}; every one was trivial, ambiguous or "
-                "beyond --hops",
-                graph=knowledge.name,
-                relations=amount(len(knowledge.relations), "relation"),
-            )
+            "{graph}: no question can be made from {relations}; every one was trivial, ambiguous or "
+            "beyond --hops",
+            graph=knowledge.name,
+            relations=amount(len(knowledge.relations), "relation"),
         )
     print_generated(found, wanted.n, knowledge.name, session.console)
     if rewriting is not None:
@@ -127,9 +125,7 @@ class Rewriting:
         from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON, Tariff, can_ask
 
         if not dry_run and not can_ask(session.config):
-            raise UsageError(
-                said("{option} needs an API: {how}", option="--rewrite", how=said(HOW_TO_TURN_ON))
-            )
+            raise UsageError("{option} needs an API: {how}", option="--rewrite", how=said(HOW_TO_TURN_ON))
         tariff, name = Tariff(session.config), session.config.openai.model
         if not dry_run:
             Endpoint.of(session.config)  # an address that may not be asked is refused before any work

@@ -43,13 +43,11 @@ def history_command(
     place = folder or results
     if not place.is_dir():
         raise InputError(
-            said("{place}: this folder doesn't exist; `eval` creates it with the first results", place=place)
+            "{place}: this folder doesn't exist; `eval` creates it with the first results", place=place
         )
     page = output_path(report, results) if report is not None else None
     if page is not None and page.suffix != ".html":
-        raise UsageError(
-            said("--report {report}: the page is an HTML file; name it something.html", report=report)
-        )
+        raise UsageError("--report {report}: the page is an HTML file; name it something.html", report=report)
     past, problems = read_past(place)
     for problem in problems:
         session.warn(said("left out: {problem}", problem=problem))
@@ -83,25 +81,23 @@ def _chosen(
         known = tuple(dict.fromkeys(entry.dataset for entry in past))
         if name not in known:
             raise UsageError(
-                said(
-                    "no results on the gold set {name} in {place}{near}",
-                    name=repr(name),
-                    place=place,
-                    near=nearest(name, known),
-                )
+                "no results on the gold set {name} in {place}{near}",
+                name=repr(name),
+                place=place,
+                near=nearest(name, known),
             )
         past = [entry for entry in past if entry.dataset == name]
     if not past:
-        raise InputError(said("{place}: no results of eval or score here; run `eval` first", place=place))
+        raise InputError("{place}: no results of eval or score here; run `eval` first", place=place)
     known = tuple(dict.fromkeys(name for entry in past for name in entry.measures))
     for entry in wanted:
         if entry not in known:
             raise UsageError(
-                said("no result has the measure {each}{near}", each=repr(entry), near=nearest(entry, known))
+                "no result has the measure {each}{near}", each=repr(entry), near=nearest(entry, known)
             )
     tags = tuple(dict.fromkeys(name for entry in past for name in entry.by_tag))
     if tag is not None and tag not in tags:
-        raise UsageError(said("no result has the tag {tag}{near}", tag=repr(tag), near=nearest(tag, tags)))
+        raise UsageError("no result has the tag {tag}{near}", tag=repr(tag), near=nearest(tag, tags))
     if wanted:
         past = [
             replace(

@@ -15,7 +15,7 @@ import typer
 from tiny_graph_rag.cli.help import ANSWERS, INPUT, MEASURES, MORE, OUTPUT, RETRIEVAL
 from tiny_graph_rag.config import find_setting
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.messages import LANGUAGES, said
+from tiny_graph_rag.messages import LANGUAGES
 
 RETRIEVER_HELP = "how entities are found and ranked; file.py:function for your own function"
 Given = dict[str, Any]  # settings by name, None where not given
@@ -254,7 +254,7 @@ class Reporting:
         if self.report is None:
             return ()
         if to_stdout:
-            raise UsageError(said("--report writes files next to a results file; leave out `-o -`"))
+            raise UsageError("--report writes files next to a results file; leave out `-o -`")
         from tiny_graph_rag.report.reports import check_reports
 
         names = comma_list(self.report)
@@ -268,5 +268,5 @@ def comma_list(text: str | None) -> tuple[str, ...]:
         return ()
     items = tuple(item.strip() for item in text.split(",") if item.strip())
     if not items:
-        raise UsageError(said("wanted a comma-separated list, got {text}", text=repr(text)))
+        raise UsageError("wanted a comma-separated list, got {text}", text=repr(text))
     return items

@@ -145,23 +145,19 @@ class DraftOutput:
         ]
         if by_hand:
             raise UsageError(
-                said(
-                    "{path}: holds judgments of {ids} that would be lost; name another draft with -o",
-                    path=self.path,
-                    ids=_listed(by_hand),
-                )
+                "{path}: holds judgments of {ids} that would be lost; name another draft with -o",
+                path=self.path,
+                ids=_listed(by_hand),
             )
         journal = journal_path(self.path)
         queries = {id: example.query for id, example in now.items()}
         moved = judged_otherwise(journal, {id: query for id, (query, _) in before.items()}, queries)
         if moved:
             raise UsageError(
-                said(
-                    "{journal}: holds decisions on {ids}, which would stand for other questions now. Give "
-                    "the questions ids of their own, or name another draft with -o",
-                    journal=journal,
-                    ids=_listed(moved),
-                )
+                "{journal}: holds decisions on {ids}, which would stand for other questions now. Give "
+                "the questions ids of their own, or name another draft with -o",
+                journal=journal,
+                ids=_listed(moved),
             )
 
     def write(self, drafts: Sequence[Draft]) -> Path | None:

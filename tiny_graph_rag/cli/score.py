@@ -30,7 +30,7 @@ from tiny_graph_rag.cli.options import (
 from tiny_graph_rag.cli.output import STDOUT, Output, keep_earlier
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError, at
-from tiny_graph_rag.messages import said, t
+from tiny_graph_rag.messages import t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -113,7 +113,7 @@ def score(
     )
     runs = [*(run or ()), *(more or ())]
     if not runs:
-        raise UsageError(said("the option {name} is missing", name="--run"))
+        raise UsageError("the option {name} is missing", name="--run")
     if len(runs) == 1:
         one(runs[0], reporting=reporting, output=output)
     else:
@@ -140,22 +140,18 @@ def _several(
     from tiny_graph_rag.report.reports import REPORTS, ReportError, write_reports
 
     if output == STDOUT:
-        raise UsageError(
-            said("-o -: {n} results can't all go to standard output; give a folder", n=len(runs))
-        )
+        raise UsageError("-o -: {n} results can't all go to standard output; give a folder", n=len(runs))
     if output is not None and Path(output).suffix:
-        raise UsageError(
-            said("-o {output}: {n} results need a folder, not one file", output=output, n=len(runs))
-        )
+        raise UsageError("-o {output}: {n} results need a folder, not one file", output=output, n=len(runs))
     if floors.junit is not None:
-        raise UsageError(said("--junit works with one run; score the runs one by one"))
+        raise UsageError("--junit works with one run; score the runs one by one")
     reports = reporting.names()
     session = Session.open(common, folders)
     folder = "" if output is None else f"{output.rstrip('/')}/"
     names = [f"{folder}{selection(chosen).named(bare_name(path))}-results.json" for path in runs]
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        raise UsageError(said("{path}: two outputs would be written to this file; rename one", path=twice[0]))
+        raise UsageError("{path}: two outputs would be written to this file; rename one", path=twice[0])
     failed: list[TinyGraphRagError] = []
     for path, name in zip(runs, names, strict=True):
         try:
@@ -221,7 +217,7 @@ def _score(
     from tiny_graph_rag.study.waterfall import Listed
 
     if ambiguous not in (None, "first") and graph is None:
-        raise UsageError(said("--ambiguous needs a graph; add -g"))
+        raise UsageError("--ambiguous needs a graph; add -g")
     text_match = _text_match(match, rouge_threshold, on_graph=graph is not None)
     out = Output.of(output, reporting)
     session = Session.open(common, folders, to_stdout=out.to_stdout, top_k=top_k, ambiguous=ambiguous)
@@ -302,7 +298,7 @@ def _measures(measures: str | None, gates: Gates, cutoff: int, *, on_graph: bool
     wanted = tuple(dict.fromkeys([*named, *gates.measures]))
     for name in wanted:
         if name.kind.needs == "graph" and not on_graph:
-            raise UsageError(said("measure {measure} needs the relations of a graph; add -g", measure=name))
+            raise UsageError("measure {measure} needs the relations of a graph; add -g", measure=name)
     return wanted
 
 
@@ -384,9 +380,9 @@ def _sources(
 def _text_match(kind: str | None, threshold: float, *, on_graph: bool) -> TextMatch | None:
     """Raises UsageError for what is no way to match, or a threshold that nothing is held against."""
     if kind is not None and on_graph:
-        raise UsageError(said("--match compares texts, but with -g names become entities; leave one out"))
+        raise UsageError("--match compares texts, but with -g names become entities; leave one out")
     if threshold != ROUGE_THRESHOLD and not (kind or "").startswith("rouge"):
-        raise UsageError(said("--rouge-threshold goes with --match rouge1, rouge2 or rougeL"))
+        raise UsageError("--rouge-threshold goes with --match rouge1, rouge2 or rougeL")
     if kind is None:
         return None
     from tiny_graph_rag.measures.textual import TextMatch

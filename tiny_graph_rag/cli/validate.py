@@ -12,7 +12,7 @@ from tiny_graph_rag.cli.options import Chosen, Common, Dataset, Folders, Graph, 
 from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import DatasetError, FoundProblems, UsageError, amount, at
-from tiny_graph_rag.messages import Said, counted, said, shown, t
+from tiny_graph_rag.messages import Said, counted, shown, t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import EvalSet
@@ -109,7 +109,7 @@ def validate_command(
         _pin(session, knowledge, examples, found, errors)
     warnings = amount(found.count("warning"), "warning")
     if errors or lost:
-        raise FoundProblems(said("{errors}, {warnings}", errors=amount(errors, "error"), warnings=warnings))
+        raise FoundProblems("{errors}, {warnings}", errors=amount(errors, "error"), warnings=warnings)
     session.say(counted(found.count("warning"), "no errors, {n} warning", "no errors, {n} warnings"))
 
 
@@ -119,10 +119,8 @@ def _pin(session: Session, graph: KnowledgeGraph, examples: EvalSet, found: Vali
 
     if errors:
         raise FoundProblems(
-            said(
-                "not pinned: {errors}; fix them before you pin the gold set to the graph",
-                errors=amount(errors, "error"),
-            )
+            "not pinned: {errors}; fix them before you pin the gold set to the graph",
+            errors=amount(errors, "error"),
         )
     session.outputs.claim(pin_path(examples), is_own=True)
     session.say(t("pinned: {path}", path=write_pin(graph, examples, found.judgments)))
@@ -157,12 +155,10 @@ def _refresh(
         raise DatasetError(*broken)
     if not any(KEY in example.unknown for example in examples):
         raise DatasetError(
-            said(
-                "{name}: no question has a pattern under {key}, such as {grammar}",
-                name=path.name,
-                key=repr(KEY),
-                grammar=GRAMMAR,
-            )
+            "{name}: no question has a pattern under {key}, such as {grammar}",
+            name=path.name,
+            key=repr(KEY),
+            grammar=GRAMMAR,
         )
     found, changes, problems = refreshed(graph, examples)
     if problems:
@@ -219,7 +215,7 @@ def _without_graph(
         out.write("validation", dataset=dataset_json(examples), **counts, **more)
     if errors:
         raise FoundProblems(
-            said("{errors}, {warnings}", errors=amount(errors, "error"), warnings=amount(warnings, "warning"))
+            "{errors}, {warnings}", errors=amount(errors, "error"), warnings=amount(warnings, "warning")
         )
     session.say(counted(warnings, "no errors, {n} warning", "no errors, {n} warnings"))
 
