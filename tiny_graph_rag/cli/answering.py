@@ -167,7 +167,7 @@ class Answering:
         """
         from tiny_graph_rag.answers.forecast import forecast
         from tiny_graph_rag.answers.records import Answer
-        from tiny_graph_rag.report.terminal.answers import print_forecast
+        from tiny_graph_rag.report.terminal.answers import forecast_lines
 
         settings, asked = evaluation.config.openai, self._asked(evaluation)
         counter, price = self.tariff.counter(settings.model), self.tariff.price(settings.model)
@@ -195,7 +195,7 @@ class Answering:
             embedded = self._comparing(evaluation, asked, unwritten).calls()
             found = forecast(embedded, self.tariff.counter(model), more_prompt=settings.max_tokens)
             rows.append(("judging by embeddings", found, found.cost_usd(self.tariff.price(model))))
-        print_forecast(rows, self.session.console)
+        self.session.show(forecast_lines(rows))
 
     def answered(self, evaluation: Evaluation) -> Evaluation:
         """The evaluation with its answers; as it is where only links were wanted."""
@@ -207,7 +207,7 @@ class Answering:
         from tiny_graph_rag.answers.answering import answer_all
         from tiny_graph_rag.answers.judge import judge_all
         from tiny_graph_rag.llm.setup import models
-        from tiny_graph_rag.report.terminal.answers import print_answers
+        from tiny_graph_rag.report.terminal.answers import answers_lines
         from tiny_graph_rag.study.answer_scores import summarise_answers
 
         asked = self._asked(evaluation)
@@ -235,7 +235,7 @@ class Answering:
             [question.tags for question in evaluation.examples],
             [question.group for question in evaluation.examples],
         )
-        print_answers(answered, self.session.console)
+        self.session.show(answers_lines(answered))
         say_paid(self.session, self.chat)
         return replace(evaluation, answered=answered)
 

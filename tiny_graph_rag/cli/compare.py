@@ -54,7 +54,7 @@ def compare_command(
     from tiny_graph_rag.files import find_input
     from tiny_graph_rag.measures import parse_measures
     from tiny_graph_rag.report.json.studies import comparison_parts
-    from tiny_graph_rag.report.terminal.comparison import print_comparison
+    from tiny_graph_rag.report.terminal.comparison import comparison_lines
     from tiny_graph_rag.study.compare import compare
     from tiny_graph_rag.study.gates import hold_drops
     from tiny_graph_rag.study.results_file import read_system
@@ -78,7 +78,7 @@ def compare_command(
         wanted = []
     target = out.path(session, f"{_named(systems)}-comparison.json")
     found = compare(systems, measures=wanted, seed=session.config.evaluation.seed, force=force)
-    print_comparison(found, session.console, by_tag=by_tag)
+    session.show(comparison_lines(found, by_tag=by_tag))
     out.write(session, target, comparison_parts(found, session.config, session.made()))
     out.tell(session, comparison=target)
     outcomes = []

@@ -43,12 +43,12 @@ ShowAll = Annotated[bool, option("Show all differences, not twelve of each kind.
 def diff_command(old: One, new: One, folders: Folders, common: Common, all_: ShowAll = False) -> None:
     """Show the differences between two gold sets, question by question; exit code 1 if there are any."""
     from tiny_graph_rag.gold.keep import diff
-    from tiny_graph_rag.report.terminal.gold_sets import print_diff
+    from tiny_graph_rag.report.terminal.gold_sets import diff_lines
 
     session = Session.open(common, folders)
     before, after = read_any(session, old), read_any(session, new)
     found = diff(before, after)
-    print_diff(found, before.name, after.name, session.console, every=all_)
+    session.show(diff_lines(found, before.name, after.name, every=all_))
     if found:
         raise FoundProblems("the sets differ")
 
@@ -192,12 +192,12 @@ def stats_command(
 ) -> None:
     """Count questions by tag, shape and hops, compare with quotas, and list slices that are too small."""
     from tiny_graph_rag.gold.keep import contents, parse_quotas
-    from tiny_graph_rag.report.terminal.gold_sets import print_contents
+    from tiny_graph_rag.report.terminal.gold_sets import contents_lines
 
     session = Session.open(common, folders)
     examples = read_any(session, dataset)
     found = contents(examples, parse_quotas(quota) if quota else {}, effect)
-    print_contents(examples.name, found, effect, session.console)
+    session.show(contents_lines(examples.name, found, effect))
 
 
 @command(sets, "convert")

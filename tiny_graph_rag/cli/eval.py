@@ -272,10 +272,15 @@ def _show(session: Session, evaluation: Evaluation, found: dict[str, Any], shows
     """The terminal's report. found: the results file's `summary`. shows: the command that shows one question,
     but for its id."""
     from tiny_graph_rag.gold.examples import groups_offered
-    from tiny_graph_rag.report.terminal.evaluation import print_evaluation
+    from tiny_graph_rag.report.terminal.evaluation import evaluation_lines
 
-    print_evaluation(
-        evaluation, found, session.console, lambda question: f"{shows} --id {shlex.quote(question)}"
+    session.show(
+        evaluation_lines(
+            evaluation,
+            found,
+            session.console.width,
+            lambda question: f"{shows} --id {shlex.quote(question)}",
+        )
     )
     if not any(row_question.group for row_question in evaluation.examples):
         offered = groups_offered(
@@ -288,11 +293,11 @@ def _show(session: Session, evaluation: Evaluation, found: dict[str, Any], shows
 
 
 def _asked_altered(session: Session, evaluation: Evaluation, kinds: tuple[str, ...]) -> Evaluation:
-    from tiny_graph_rag.report.terminal.evaluation import print_perturbed
+    from tiny_graph_rag.report.terminal.evaluation import perturbed_lines
     from tiny_graph_rag.study.perturb import perturb
 
     evaluation = replace(evaluation, perturbed=perturb(evaluation, kinds))
-    print_perturbed(evaluation.perturbed, session.console)
+    session.show(perturbed_lines(evaluation.perturbed))
     return evaluation
 
 

@@ -58,7 +58,7 @@ def generate_command(
     """Generate a gold set from a graph: questions whose answers are computed on the graph."""
     from tiny_graph_rag.gold.generate import SHARES, Wanted, generate, parse_hops, parse_shapes
     from tiny_graph_rag.graph.names import NameIndex
-    from tiny_graph_rag.report.terminal.gold_sets import print_generated
+    from tiny_graph_rag.report.terminal.gold_sets import generated_lines
 
     to = GoldOutput(output, None if output is None or Path(output).suffix else "jsonl")
     session = Session.open(
@@ -97,7 +97,7 @@ def generate_command(
             graph=knowledge.name,
             relations=amount(len(knowledge.relations), "relation"),
         )
-    print_generated(found, wanted.n, knowledge.name, session.console)
+    session.show(generated_lines(found, wanted.n, knowledge.name))
     if rewriting is not None:
         if dry_run:
             rewriting.forecast(knowledge, found.questions)
@@ -151,12 +151,12 @@ class Rewriting:
 
     def forecast(self, graph: KnowledgeGraph, questions: Sequence[Example]) -> None:
         from tiny_graph_rag.answers.forecast import forecast
-        from tiny_graph_rag.report.terminal.answers import print_forecast
+        from tiny_graph_rag.report.terminal.answers import forecast_lines
 
         name = self.session.config.openai.model
         found = forecast(self._calls(graph, questions), self.tariff.counter(name))
         rows = [("rewriting", found, found.cost_usd(self.tariff.price(name)))]
-        print_forecast(rows, self.session.console)
+        self.session.show(forecast_lines(rows))
 
     def said(self, graph: KnowledgeGraph, questions: Sequence[Example], path: Path) -> tuple[Example, ...]:
         """The questions in the model's words. Raises ServiceError where the API can't be used at all."""

@@ -36,7 +36,7 @@ def history_command(
     """Show results over time: a table and a line for each measure and tag, oldest first."""
     from tiny_graph_rag.files import note_named, output_path
     from tiny_graph_rag.report.history import groups, history_document, read_past
-    from tiny_graph_rag.report.terminal.history import print_history
+    from tiny_graph_rag.report.terminal.history import history_lines
 
     session = Session.open(common, folders, to_stdout=output == STDOUT)
     results = Path(session.config.storage.results_dir)
@@ -59,7 +59,7 @@ def history_command(
     wanted = comma_list(measures)
     past = _chosen(past, place, dataset, wanted, tag)
     named = groups(past)
-    print_history(named, wanted, tag or "", session.console)
+    session.show(history_lines(named, wanted, tag or ""))
     document = history_document(named)
     out.write("history", **document)
     if page is not None:

@@ -52,7 +52,7 @@ def query(
 ) -> None:
     """Show one question in detail: its seeds, what is retrieved, the paths, and a model's answer."""
     from tiny_graph_rag.report.json.paths import walk_in_words
-    from tiny_graph_rag.report.terminal.graph import print_costs, print_question
+    from tiny_graph_rag.report.terminal.graph import costs_lines, question_lines
 
     session = Session.open(
         common,
@@ -79,9 +79,9 @@ def query(
     names = spelled.names_by_id()
     for entity in found["ranked"]:
         entity["walk_text"] = walk_in_words(entity.get("walk", []), names)
-    print_question(found, session.console, shown)
+    session.show(question_lines(found, shown))
     if explain:
-        print_costs(found["ranked"][:shown], session.console)
+        session.show(costs_lines(found["ranked"][:shown]))
     failed: list[TinyGraphRagError] = []
     if not skip_generation:
         try:

@@ -314,14 +314,14 @@ def _show(
     """What the terminal shows: means, and where recall is lost as far as a run tells."""
     from tiny_graph_rag.report.json.score import summary
     from tiny_graph_rag.report.plain import waterfall_steps
-    from tiny_graph_rag.report.terminal.summary import print_summary
+    from tiny_graph_rag.report.terminal.summary import summary_lines
 
     found = summary(collected, listed, wish.cutoff, opened.usage)
-    print_summary(found, session.console)
+    session.show(summary_lines(found, session.console.width))
     if waterfall_steps(found):
-        from tiny_graph_rag.report.terminal.evaluation import print_waterfall
+        from tiny_graph_rag.report.terminal.evaluation import waterfall_lines
 
-        print_waterfall(found, wish.cutoff, session.console)
+        session.show(waterfall_lines(found, wish.cutoff))
     elif not on_graph and wish.match is None and opened.gold_format in NAMED:
         session.say(
             t("names were compared as they are written; with a graph (-g), an alias counts as its entity")

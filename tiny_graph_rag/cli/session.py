@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # a command loads only what it uses
     from tiny_graph_rag.gold.examples import EvalSet, Selection
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures import Measure
-    from tiny_graph_rag.report.terminal import Console
+    from tiny_graph_rag.report.terminal import Console, Shown
     from tiny_graph_rag.retrieval.cluster import ClusterClient
 
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
@@ -146,6 +146,12 @@ class Session:
         from tiny_graph_rag.report.terminal import screen
 
         return screen(stream, self.quiet)
+
+    def show(self, parts: Iterable[Shown]) -> None:
+        """Lines and tables, as report/terminal makes them."""
+        console = self.console
+        for part in parts:
+            console.print(part)
 
     def say(self, text: str) -> None:
         if not self.quiet:

@@ -125,7 +125,7 @@ def sweep_command(
     """Try hop limits, cutoffs, retrievers or any setting on a gold set and recommend one."""
     from tiny_graph_rag.report.csv_files import sweep_table
     from tiny_graph_rag.report.json.studies import sweep_document, sweep_parts
-    from tiny_graph_rag.report.terminal.sweep import print_sweep
+    from tiny_graph_rag.report.terminal.sweep import sweep_lines
     from tiny_graph_rag.study.sweep import sweep
 
     out = Output.of(output, reporting)
@@ -179,7 +179,7 @@ def sweep_command(
             retrievers = make_retriever if cluster is None else cluster.sharing(path, of_shards)
             found = sweep(knowledge, examples, config, plan, told, linking.maker, retrievers)
     linking.say_spent()
-    print_sweep(found, session.console)
+    session.show(sweep_lines(found))
     document = sweep_document(found, session.made(label))
     out.write(session, target, sweep_parts(document))
     if not out.to_stdout:

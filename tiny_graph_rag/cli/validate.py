@@ -56,7 +56,7 @@ def validate_command(
     from tiny_graph_rag.graph.names import NameIndex
     from tiny_graph_rag.report.json.results import dataset_json
     from tiny_graph_rag.report.json.studies import validation_json
-    from tiny_graph_rag.report.terminal.validation import print_findings, print_validation
+    from tiny_graph_rag.report.terminal.validation import findings_lines, validation_lines
 
     session = Session.open(common, folders, to_stdout=output == STDOUT)
     out = DocumentOutput.of(session, output)
@@ -80,9 +80,9 @@ def validate_command(
     names = NameIndex.of(knowledge)
     found = validate(knowledge, examples, names)
     drift = read_drift(knowledge, examples, found.judgments)
-    print_findings(found.findings, broken, all_, session.console)
+    session.show(findings_lines(found.findings, broken, all_))
     tags = _hop_tags(knowledge, examples, names, found)
-    print_validation(found, broken, tags, drift, session.console)
+    session.show(validation_lines(found, broken, tags, drift))
     if out.path is not None:
         out.write(
             "validation",
@@ -189,10 +189,10 @@ def _without_graph(
     """Schema, fields, duplicates and tags: what needs no graph. Raises FoundProblems for errors."""
     from tiny_graph_rag.gold.validate import validate_alone
     from tiny_graph_rag.report.json.results import dataset_json
-    from tiny_graph_rag.report.terminal.validation import print_findings
+    from tiny_graph_rag.report.terminal.validation import findings_lines
 
     findings = validate_alone(examples)
-    print_findings(findings, broken, every, session.console)
+    session.show(findings_lines(findings, broken, every))
     judged = sum(example.judged for example in examples)
     session.say(
         t(
