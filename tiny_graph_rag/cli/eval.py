@@ -86,11 +86,15 @@ def evaluate_command(
     perturb: Annotated[
         str | None,
         option(
-            "Ask again with changed questions (lower,typos,spaces,particles) and show how much is lost.", MORE
+            "Ask again with changed questions (lower,typos,spaces,particles) and show how much is lost.",
+            hidden=True,
         ),
     ] = None,
     repeat: Annotated[
-        int, option("Ask your own retriever this many times and show whether its order changes.", MORE, min=1)
+        int,
+        option(
+            "Ask your own retriever this many times and show whether its order changes.", min=1, hidden=True
+        ),
     ] = 1,
     save_run: Annotated[
         str | None, option("Write the whole run (.trec, .jsonl, .csv, .parquet).", MORE)

@@ -77,7 +77,7 @@ def fix_command(
     from tiny_graph_rag.report.json.fixes import fixes_json
     from tiny_graph_rag.report.terminal.fixes import fix_lines
 
-    out = Output.of(output, reporting)
+    out = Output.of(output, reporting, ".yaml")
     session = Session.open(
         common, folders, to_stdout=out.to_stdout, **retrieving, top_k=top_k, latency_sample=0
     )

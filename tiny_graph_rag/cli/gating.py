@@ -25,11 +25,15 @@ if TYPE_CHECKING:
 
 ON_MEAN: Final = "mean"
 GateOn = Annotated[
-    str, option("Compare gates with the mean, or with the worse end of its 95 % interval (interval).", MORE)
+    str,
+    option(
+        "Compare gates with the mean, or with the worse end of its 95 % interval (interval).", hidden=True
+    ),
 ]
 Junit = Annotated[Path | None, option("Write the gates' outcome as JUnit XML.", MORE)]
 JunitQuestions = Annotated[
-    str | None, option('Add a JUnit case for each question, which must reach this: "recall@5>=0.5".', MORE)
+    str | None,
+    option('Add a JUnit case for each question, which must reach this: "recall@5>=0.5".', hidden=True),
 ]
 
 

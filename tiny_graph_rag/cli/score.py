@@ -208,6 +208,7 @@ def _score(
 
     from tiny_graph_rag.files import bare_name, find_input, sha256_meanwhile
     from tiny_graph_rag.measures import default_measures
+    from tiny_graph_rag.measures.judged import PASSAGES
     from tiny_graph_rag.report.json.numbers import head
     from tiny_graph_rag.report.json.score import Wish, document_parts
     from tiny_graph_rag.scoring.matching import Matching
@@ -220,7 +221,10 @@ def _score(
         raise UsageError("--ambiguous needs a graph; add -g")
     text_match = _text_match(match, rouge_threshold, on_graph=graph is not None)
     out = Output.of(output, reporting)
-    session = Session.open(common, folders, to_stdout=out.to_stdout, top_k=top_k, ambiguous=ambiguous)
+    of_passages = match if graph is not None else None  # as `eval` has it: names are entities there
+    session = Session.open(
+        common, folders, to_stdout=out.to_stdout, top_k=top_k, ambiguous=ambiguous, match=of_passages
+    )
     gates = floors.checked(session)
     config = session.config
     cutoff = config.evaluation.top_k
@@ -280,6 +284,10 @@ def _score(
         break
     for line in opened.notes():
         session.warn(at(request.run.name, line))
+    if of_passages is not None and not any(
+        measure.of == PASSAGES for measure in collected.found().overall.measures
+    ):
+        session.warn(t("--match changes nothing here: with -g it is for passages, and none were scored"))
     if not brief:
         _show(session, opened, wish, collected, listed, on_graph=knowledge is not None)
     out.tell(session, results=target)
@@ -379,11 +387,11 @@ def _sources(
 
 def _text_match(kind: str | None, threshold: float, *, on_graph: bool) -> TextMatch | None:
     """Raises UsageError for what is no way to match, or a threshold that nothing is held against."""
-    if kind is not None and on_graph:
-        raise UsageError("--match compares texts, but with -g names become entities; leave one out")
+    if kind == "name" and on_graph:
+        raise UsageError("--match name: with -g names become entities; leave one out")
     if threshold != ROUGE_THRESHOLD and not (kind or "").startswith("rouge"):
         raise UsageError("--rouge-threshold goes with --match rouge1, rouge2 or rougeL")
-    if kind is None:
+    if kind is None or on_graph:
         return None
     from tiny_graph_rag.measures.textual import TextMatch
 

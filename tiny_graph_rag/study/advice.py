@@ -191,10 +191,13 @@ def largest_loss(found: Explanation) -> Iterator[Advice]:
     worst = max(found.waterfall, key=lambda step: step.loss)
     if worst.loss >= WORTH_SAYING:
         remedies = REMEDY if found.diagnosis.limits.walks else REMEDY | UNWALKED
+        step = (
+            f"recall@{found.diagnosis.cutoff}" if worst.name == "recall@k" else worst.name
+        )  # as tables have it
         yield Advice(
             "largest loss",
             LARGEST_LOSS,
-            {"step": worst.name, "points": f"{100 * worst.loss:.1f}", "remedy": remedies[worst.name]},
+            {"step": step, "points": f"{100 * worst.loss:.1f}", "remedy": remedies[worst.name]},
             {"step": worst.name, "loss": worst.loss},
         )
 
