@@ -57,11 +57,9 @@ def with_patterns(graph: KnowledgeGraph | None, examples: EvalSet) -> EvalSet:
         return examples
     if graph is None:
         raise DatasetError(
-            said(
-                "{name}: question {id} has a pattern, which needs a graph; add -g",
-                name=examples.name,
-                id=following[0].id,
-            )
+            "{name}: question {id} has a pattern, which needs a graph; add -g",
+            name=examples.name,
+            id=following[0].id,
         )
     index, names = StepIndex.of(graph), NameIndex.of(graph)
     problems: list[Said] = []
