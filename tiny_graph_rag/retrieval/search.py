@@ -59,9 +59,14 @@ class TooMuchError(Exception):
         self.looked, self.deepest = looked, deepest
 
 
-class Walk(Struct, eq=False):
-    """Into a state, over a relation of this kind (its type and direction). order: of equally cheap walks the
-    first by it is shown. mass: of all that cost as much."""
+# None of these leads back to itself, so the garbage collector need not know them.
+
+
+class Walk(Struct, eq=False, gc=False):
+    """Into a state (the last four fields), over a relation of this kind (its type and direction).
+
+    order: of equally cheap walks the first by it is shown. mass: of all that cost as much.
+    """
 
     cost: int
     mass: int
@@ -69,10 +74,13 @@ class Walk(Struct, eq=False):
     relation: int
     kind: int
     before: Walk | None
-    state: State
+    entity: int
+    mention: int
+    steps: int
+    mask: int
 
 
-class State(Struct, eq=False):
+class State(Struct, eq=False, gc=False):
     """walks: the cheapest into it, and the cheapest by another relation, which alone may go straight back
     over the first one's."""
 
@@ -83,7 +91,7 @@ class State(Struct, eq=False):
     walks: list[Walk]
 
 
-class Answer(Struct, eq=False):
+class Answer(Struct, eq=False, gc=False):
     """An entity's cheapest explanation from one mention. cost, mask: of its walk, which goes on from `before`
     over `relation`; lands: whether that is on the question's focus; order: as a Walk's, fewer steps first."""
 
@@ -98,7 +106,7 @@ class Answer(Struct, eq=False):
 
     @property
     def steps(self) -> int:
-        return self.before.state.steps + 1
+        return self.before.steps + 1
 
     @property
     def relations(self) -> list[int]:
@@ -183,9 +191,10 @@ class Search:
         pointers, seeds, masses = self.mentions
         for mention in range(self.count):
             for place in range(pointers[mention], pointers[mention + 1]):
-                state = self._state(seeds[place], mention, 0, 0)
+                seed = seeds[place], mention, 0, 0
+                state = self._state(*seed)
                 if not state.walks:
-                    state.walks.append(Walk(0, masses[place], (0, -1), NO_RELATION, NO_KIND, None, state))
+                    state.walks.append(Walk(0, masses[place], (0, -1), NO_RELATION, NO_KIND, None, *seed))
                     if self.hops:
                         self._put(0, state, FIRST)
         # Another mention may fill everything that this one leaves empty.
@@ -315,8 +324,10 @@ class Search:
                 pays = cost - told(met & ~filled, speaks, query.weight, self.price.unexplained)
                 mass = walk.mass * (graph.uniform or graph.units[relation]) // strength
                 if not answers:
-                    reached = self._state(entity, state.mention, state.steps + 1, mask)
-                    self._merge(reached, Walk(pays, mass, (rank, slot), relation, kind, walk, reached))
+                    goal = entity, state.mention, state.steps + 1, mask
+                    self._merge(
+                        self._state(*goal), Walk(pays, mass, (rank, slot), relation, kind, walk, *goal)
+                    )
                     continue
                 lands = not query.focus or (speaks | met) & query.focus > 0
                 energy = pays + self.at_the_end[lands][mask]
@@ -337,7 +348,7 @@ class Search:
             known.mass = answer.mass = known.mass + answer.mass
             if answer.order > known.order:
                 return
-        self.answers[entity][answer.before.state.mention] = answer
+        self.answers[entity][answer.before.mention] = answer
 
     def _merge(self, state: State, walk: Walk) -> None:
         """One more walk into a state."""
@@ -487,8 +498,8 @@ def _steps(entity: int, answer: Answer) -> tuple[Step, ...]:
     steps = []
     relation, cost, mask, before = answer.relation, answer.cost, answer.mask, answer.before
     while True:
-        steps.append(Step(relation, entity, cost - before.cost, mask & ~before.state.mask))
-        entity, relation, cost, mask = before.state.entity, before.relation, before.cost, before.state.mask
+        steps.append(Step(relation, entity, cost - before.cost, mask & ~before.mask))
+        entity, relation, cost, mask = before.entity, before.relation, before.cost, before.mask
         if before.before is None:
             return tuple(steps[::-1])
         before = before.before
