@@ -141,14 +141,15 @@ def in_python() -> Iterator[str]:
     for path in PACKAGE.rglob("*.py"):
         names = _names_in(path)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            if not isinstance(node, ast.Call):
                 continue
+            name = node.func.id if isinstance(node.func, ast.Name) else ""
             calls = {"t": node.args[:1], "said": node.args[:1], "counted": node.args[1:3]}
-            if makes_its_text(node.func.id):
-                calls[node.func.id] = [part for part in node.args if isinstance(part, ast.Constant)]
-            for argument in calls.get(node.func.id, []):
+            if makes_its_text(node.func):
+                calls[name] = [part for part in node.args if isinstance(part, ast.Constant)]
+            for argument in calls.get(name, []):
                 yield from filter(_has_words, _texts(argument, names))
-            if node.func.id == "amount":
+            if name == "amount":
                 yield from _amounts([text for part in node.args[1:3] for text in _texts(part, names)])
 
 

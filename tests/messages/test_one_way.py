@@ -36,8 +36,12 @@ MAKING = {"t", "said", "counted", "amount", "at"}
 OTHER_ERRORS = {"UnknownNameError", "MissingExtraError"}  # of ours, made of more than their words
 
 
-def makes_its_text(name: str) -> bool:
-    """Whether it is an error of ours, which makes what it says of an English text and values."""
+def makes_its_text(function: ast.expr) -> bool:
+    """Whether what is called makes what it says of an English text and values: a session, or an error of
+    ours."""
+    if isinstance(function, ast.Attribute):
+        return function.attr in ("say", "note", "warn") and ast.unparse(function.value).endswith(("session", "self"))
+    name = getattr(function, "id", "")
     is_error = name.endswith("Error") or name == "FoundProblems"
     return is_error and not hasattr(builtins, name) and name not in FOR_PROGRAMMERS | OTHER_ERRORS
 
@@ -70,7 +74,7 @@ def shown_in(source: str) -> Iterator[tuple[int, str]]:
             if name in FOR_PROGRAMMERS:
                 continue
             for argument in call.args:
-                if not (isinstance(argument, ast.Constant) and makes_its_text(name)):
+                if not (isinstance(argument, ast.Constant) and makes_its_text(call.func)):
                     yield from unmade(argument)
 
 
@@ -85,6 +89,7 @@ def test_the_search_sees_what_it_is_for() -> None:
         'raise UsageError("there is " + "nothing")',
         'raise ValueError("there is nothing")',
         'session.warn(f"left out: {names} of them")',
+        'console.note("some words")',
         'print("some words")',
         "rows.problem(1, f'wanted a list, got {what}')",
     ):
@@ -94,6 +99,7 @@ def test_the_search_sees_what_it_is_for() -> None:
         'raise UsageError("no such file: {path}", path=path)',
         'raise TypeError("an error is text")',
         'session.say("  " + command)',
+        'self.session.warn("left out: {names} of them", names=names)',
     ):
         assert not list(shown_in(right)), right
 

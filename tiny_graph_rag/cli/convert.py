@@ -11,7 +11,6 @@ from tiny_graph_rag.cli.help import LOOK, OUTPUT
 from tiny_graph_rag.cli.options import Common, Folders, Graph, PatchFile, argument, option
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, amount
-from tiny_graph_rag.messages import said, t
 
 
 @command(app, "convert", LOOK)
@@ -84,20 +83,18 @@ def convert(
         session.warn(line)
     if words is not None:
         write_vocabulary(words, knowledge.vocabulary)
-        session.say(t("vocabulary: {path}", path=words))
+        session.say("vocabulary: {path}", path=words)
     if session.patch is not None and session.patch.settings:
         session.warn(
-            said(
-                "a graph holds no settings; give these as options, or in config.yaml: {settings}",
-                settings=session.patch.settings,
-            )
+            "a graph holds no settings; give these as options, or in config.yaml: {settings}",
+            settings=session.patch.settings,
         )
     session.say(
         f"{knowledge.name} ({knowledge.origin.writer}): {amount(len(knowledge), 'entity', 'entities')}, "
         f"{amount(len(knowledge.relations), 'relation')} → {target} ({form})"
     )
     if DATABASE.match(str(source)) and form == "kg-json":
-        session.say(said("fingerprint (SHA-256): {sha256}", sha256=sha256_of(target)))
+        session.say("fingerprint (SHA-256): {sha256}", sha256=sha256_of(target))
 
 
 def _adds_words(session: Session) -> bool:

@@ -16,7 +16,7 @@ from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, argument,
 from tiny_graph_rag.cli.output import STDOUT
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount, at
-from tiny_graph_rag.messages import counted, said, shown, t
+from tiny_graph_rag.messages import counted, said, t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import EvalSet
@@ -93,18 +93,16 @@ def merge_command(
     found = merge(read, prefer)  # type: ignore[arg-type]
     to.write(session, path, found.examples, read[0])
     session.say(
-        t(
-            "Merged {all} questions into {n}: {agreed} duplicate ids, {settled} conflicts settled",
-            all=f"{sum(map(len, read)):,}",
-            n=f"{len(found.examples):,}",
-            agreed=f"{found.agreed:,}",
-            settled=f"{found.settled:,}",
-        )
+        "Merged {all} questions into {n}: {agreed} duplicate ids, {settled} conflicts settled",
+        all=f"{sum(map(len, read)):,}",
+        n=f"{len(found.examples):,}",
+        agreed=f"{found.agreed:,}",
+        settled=f"{found.settled:,}",
     )
     for one, other in found.doubled[:12]:
-        session.warn(said("{other} is the same question as {one}; both are kept", other=other, one=one))
+        session.warn("{other} is the same question as {one}; both are kept", other=other, one=one)
     if len(found.doubled) > 12:
-        session.warn(said("… and {n} more pairs that ask the same", n=f"{len(found.doubled) - 12:,}"))
+        session.warn("… and {n} more pairs that ask the same", n=f"{len(found.doubled) - 12:,}")
     _tell(session, to, path, found.examples)
 
 
@@ -269,22 +267,18 @@ def from_command(
     linking.say_spent()
     draft = to.write(found.drafts)
     session.say(
-        t(
-            "{questions}: {found} name an entity in answer or evidence that the question does not name, "
-            "{silent} name none",
-            questions=shown(amount(len(examples), "question")),
-            found=f"{found.found:,}",
-            silent=f"{len(found.silent):,}",
-        )
+        "{questions}: {found} name an entity in answer or evidence that the question does not name, "
+        "{silent} name none",
+        questions=amount(len(examples), "question"),
+        found=f"{found.found:,}",
+        silent=f"{len(found.silent):,}",
     )
     if accepted:
         session.say(
-            t(
-                "accepted ({how}): {references} of {questions}",
-                how=", ".join(t(ACCEPTED[part]) for part in accepted),
-                references=shown(amount(found.references, "reference")),
-                questions=shown(amount(found.accepted, "question")),
-            )
+            "accepted ({how}): {references} of {questions}",
+            how=", ".join(t(ACCEPTED[part]) for part in accepted),
+            references=amount(found.references, "reference"),
+            questions=amount(found.accepted, "question"),
         )
     if found.long and accepted:
         session.say(
@@ -296,10 +290,10 @@ def from_command(
         )
     if found.silent:
         ids = ", ".join(found.silent[:12]) + (" …" if len(found.silent) > 12 else "")
-        session.say(t("nothing found for: {ids}", ids=ids))
+        session.say("nothing found for: {ids}", ids=ids)
     if draft is not None:
         judges = shell_command("curate", dataset=draft, graph=graph.graph)
-        session.say(t("draft (needs review): {path}; review it with: {command}", path=draft, command=judges))
+        session.say("draft (needs review): {path}; review it with: {command}", path=draft, command=judges)
 
 
 @command(sets, "version")
@@ -352,11 +346,9 @@ def _tell(session: Session, to: GoldOutput, path: Path, examples: object) -> Non
         fields = ", ".join(f"{field} ({count:,})" for field, count in gone.items())
         better = "" if to.format == "sheet" else said("; --format sheet or jsonl can store more")
         session.warn(
-            said(
-                "this format can't store everything; left out (questions): {fields}{better}",
-                fields=fields,
-                better=better,
-            )
+            "this format can't store everything; left out (questions): {fields}{better}",
+            fields=fields,
+            better=better,
         )
     if not to.to_stdout:
-        session.say(t("gold set: {path}", path=path))
+        session.say("gold set: {path}", path=path)

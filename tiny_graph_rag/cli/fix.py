@@ -117,12 +117,12 @@ def fix_command(
         session.say(line)
     if out.to_stdout:
         return
-    session.say(t("patch: {path}", path=target))
+    session.say("patch: {path}", path=target)
     given = {"dataset": dataset, "graph": graph.graph, "patch": target}
     if fixes.patch.to_decide():
-        session.say(t("decide: {command}", command=shell_command("curate", **given)))
+        session.say("decide: {command}", command=shell_command("curate", **given))
     if fixes.patch.applies():
-        session.say(t("apply: {command}", command=shell_command("eval", **given)))
+        session.say("apply: {command}", command=shell_command("eval", **given))
     out.report(session, target.with_suffix(".json"), content)
 
 

@@ -15,7 +15,7 @@ from tiny_graph_rag.cli.linking import asking
 from tiny_graph_rag.cli.options import Cluster, Common, Folders, Graph, from_config, option
 from tiny_graph_rag.cli.session import Session, joined
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount
-from tiny_graph_rag.messages import said, t
+from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import Example
@@ -106,7 +106,7 @@ def generate_command(
     to.write(session, path, found.questions)
     if not to.to_stdout:
         to.pin(session, path, knowledge, names)
-        session.say(t("gold set: {path}", path=path))
+        session.say("gold set: {path}", path=path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +177,9 @@ class Rewriting:
                 chat.journal.close()
         made, kept = rewritten(questions, calls, outcomes)
         self.session.say(
-            t(
-                "{made} questions rewritten, {kept} kept their template",
-                made=f"{len(made) - kept:,}",
-                kept=f"{kept:,}",
-            )
+            "{made} questions rewritten, {kept} kept their template",
+            made=f"{len(made) - kept:,}",
+            kept=f"{kept:,}",
         )
         say_paid(self.session, chat)
         return made

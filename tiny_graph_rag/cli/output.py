@@ -104,7 +104,7 @@ class Output:
 
         failed: list[ReportError] = []
         for path in write_reports([document], self.reports, claim=session.outputs.claim, failed=failed):
-            session.say(t("report: {path}", path=path))
+            session.say("report: {path}", path=path)
         session.failures.extend(failed)
 
 
@@ -159,11 +159,9 @@ def warn_unlisted(session: Session, form: str, empty: int) -> None:
 
     if empty and form not in LISTS_EMPTY:
         session.warn(
-            t(
-                "a {form} run has no line for a question that retrieved nothing, so `score` will count it as "
-                "missing; a .jsonl run keeps it",
-                form=form,
-            )
+            "a {form} run has no line for a question that retrieved nothing, so `score` will count it as "
+            "missing; a .jsonl run keeps it",
+            form=form,
         )
 
 
@@ -189,11 +187,9 @@ def keep_earlier(session: Session, path: Path) -> None:
         file.unlink(missing_ok=True)
     if is_first:
         session.note(
-            t(
-                "earlier results are kept in {folder} (the last {n} of each name); `history` shows them",
-                folder=folder,
-                n=KEPT,
-            )
+            "earlier results are kept in {folder} (the last {n} of each name); `history` shows them",
+            folder=folder,
+            n=KEPT,
         )
 
 

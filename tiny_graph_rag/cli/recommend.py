@@ -16,7 +16,7 @@ from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, amount
 from tiny_graph_rag.files import bare_name
-from tiny_graph_rag.messages import counted, said, shown, t
+from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.retrieval import check_retrieval
 
 if TYPE_CHECKING:
@@ -91,15 +91,13 @@ def recommend_command(
     linking.say_spent()
     path = to.write(found.drafts)
     for name in found.silent:
-        session.warn(said("{retriever} found nothing for any question", retriever=name))
+        session.warn("{retriever} found nothing for any question", retriever=name)
     drafts = found.drafts
     session.say(
-        t(
-            "{questions}, {candidates} candidates from {retrievers}",
-            questions=shown(amount(len(drafts), "question")),
-            candidates=f"{sum(len(draft.candidates) for draft in drafts):,}",
-            retrievers=", ".join(chosen),
-        )
+        "{questions}, {candidates} candidates from {retrievers}",
+        questions=amount(len(drafts), "question"),
+        candidates=f"{sum(len(draft.candidates) for draft in drafts):,}",
+        retrievers=", ".join(chosen),
     )
     first = sorted((draft for draft in drafts if draft.first is not None), key=lambda item: item.first or 0)
     remarks = ((one, many, [draft for draft in drafts if holds(draft)]) for one, many, holds in REMARKS)
@@ -111,7 +109,7 @@ def recommend_command(
     session.say(t(LEAVES_THE_MEANS))
     if path is not None:
         judges = shell_command("curate", dataset=path.name, graph=graph.graph)
-        session.say(t("draft (needs review): {path}; review it with: {command}", path=path, command=judges))
+        session.say("draft (needs review): {path}; review it with: {command}", path=path, command=judges)
 
 
 @dataclass(frozen=True, slots=True)

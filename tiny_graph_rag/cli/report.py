@@ -11,7 +11,7 @@ from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK, OUTPUT
 from tiny_graph_rag.cli.options import Common, Folders, Reporting, argument, option
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.messages import said, t
+from tiny_graph_rag.messages import said
 
 
 @command(app, "report", LOOK)
@@ -61,7 +61,7 @@ def report_command(
     target = output_path(output, folder) if output is not None else None
     failed: list[ReportError] = []
     for path in write_reports(documents, names, target, claim=session.outputs.claim, failed=failed):
-        session.say(t("report: {path}", path=path))
+        session.say("report: {path}", path=path)
     if failed:
         # The program writes no file that it can't show; this one was changed in a way that no check saw.
         raise InputError(

@@ -14,7 +14,7 @@ from tiny_graph_rag.cli.options import RETRIEVING, Chosen, Common, Folders, Give
 from tiny_graph_rag.cli.output import Output, warn_unlisted
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import ServiceError, amount, at
-from tiny_graph_rag.messages import counted, shown, t, verbatim
+from tiny_graph_rag.messages import counted, verbatim
 from tiny_graph_rag.retrieval import check_retrieval
 
 
@@ -78,12 +78,10 @@ def retrieve_command(
         if found.run.rows(row).start == found.run.rows(row).stop
     ]
     session.say(
-        t(
-            "{questions}, {entities} retrieved by {retriever}",
-            questions=shown(amount(len(examples), "question")),
-            entities=shown(amount(len(found.run.entities), "entity", "entities")),
-            retriever=config.retrieval.retriever,
-        )
+        "{questions}, {entities} retrieved by {retriever}",
+        questions=amount(len(examples), "question"),
+        entities=amount(len(found.run.entities), "entity", "entities"),
+        retriever=config.retrieval.retriever,
     )
     if empty:
         listed = ", ".join(empty[:12]) + (" …" if len(empty) > 12 else "")
@@ -95,7 +93,7 @@ def retrieve_command(
         one, many = "{n} name stands more than once in a list", "{n} names stand more than once in a list"
         session.warn(counted(twice, one, many))
     if not out.to_stdout:
-        session.say(t("run: {path}", path=path))
+        session.say("run: {path}", path=path)
     if failed:
         raise ServiceError(verbatim(failed[0]))
 

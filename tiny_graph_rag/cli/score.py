@@ -30,7 +30,6 @@ from tiny_graph_rag.cli.options import (
 from tiny_graph_rag.cli.output import STDOUT, Output, keep_earlier
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError, at
-from tiny_graph_rag.messages import t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -168,13 +167,13 @@ def _several(
     if "html" in reports:  # one page, which shows all of them side by side
         _, page = next(iter(REPORTS["html"](documents)))
         session.outputs.write(session.outputs.claim(Path(f"{stem}.html")), [page])
-        session.say(t("report: {path}", path=f"{stem}.html"))
+        session.say("report: {path}", path=f"{stem}.html")
     broken: list[ReportError] = []
     others = [name for name in reports if name != "html"]
     for path in (
         write_reports(documents, others, claim=session.outputs.claim, failed=broken) if others else ()
     ):
-        session.say(t("report: {path}", path=path))
+        session.say("report: {path}", path=path)
     failed.extend(broken)
     end_with(failed)
 
@@ -287,7 +286,7 @@ def _score(
     if of_passages is not None and not any(
         measure.of == PASSAGES for measure in collected.found().overall.measures
     ):
-        session.warn(t("--match changes nothing here: with -g it is for passages, and none were scored"))
+        session.warn("--match changes nothing here: with -g it is for passages, and none were scored")
     if not brief:
         _show(session, opened, wish, collected, listed, on_graph=knowledge is not None)
     out.tell(session, results=target)
@@ -332,7 +331,7 @@ def _show(
         session.show(waterfall_lines(found, wish.cutoff))
     elif not on_graph and wish.match is None and opened.gold_format in NAMED:
         session.say(
-            t("names were compared as they are written; with a graph (-g), an alias counts as its entity")
+            "names were compared as they are written; with a graph (-g), an alias counts as its entity"
         )
 
 
@@ -350,10 +349,8 @@ def _written(
     if address is None or opened.run is None:
         if address is not None:
             session.note(
-                t(
-                    "a large TREC run is scored while it is read, so a cluster doesn't make it faster: it "
-                    "is scored on this machine"
-                )
+                "a large TREC run is scored while it is read, so a cluster doesn't make it faster: it "
+                "is scored on this machine"
             )
         yield from (written(stretch, wish) for stretch in opened.stretches)
         return

@@ -10,7 +10,7 @@ from tiny_graph_rag.cli.help import LOOK
 from tiny_graph_rag.cli.options import Common, Folders, Graph, comma_list, option
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.messages import counted, said, t
+from tiny_graph_rag.messages import counted
 
 
 @command(app, "visualize", LOOK)
@@ -39,12 +39,10 @@ def visualize_command(
     core = core_of(knowledge, types=comma_list(types), min_weight=min_weight, most=max_nodes)
     out.write(session, target, [graph_page(knowledge, core).encode("utf-8", "replace")])
     for line in core.left_out:
-        session.say(said("left out: {what}", what=line))
+        session.say("left out: {what}", what=line)
     session.say(
-        t(
-            "drew {entities} and {relations}: {path}",
-            entities=counted(len(core.entities), "{n} entity", "{n} entities"),
-            relations=counted(len(core.relations), "{n} relation", "{n} relations"),
-            path=target,
-        )
+        "drew {entities} and {relations}: {path}",
+        entities=counted(len(core.entities), "{n} entity", "{n} entities"),
+        relations=counted(len(core.relations), "{n} relation", "{n} relations"),
+        path=target,
     )
