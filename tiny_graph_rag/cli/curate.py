@@ -100,7 +100,7 @@ def curate_command(
             gold_named=output is not None,
         )
         if not server.may_replace():  # said before anybody judges, not after
-            raise UsageError(
+            raise UsageError.of(
                 "{path} already exists and was not written from this draft; choose another name with -o",
                 path=path,
             )

@@ -129,7 +129,7 @@ def evaluate_command(
     config = session.config
     check_retrieval(config)
     if repeat > 1 and not is_own(config.retrieval.retriever):
-        raise UsageError("--repeat is for your own retriever; a built-in one always gives the same order")
+        raise UsageError.of("--repeat is for your own retriever; a built-in one always gives the same order")
     gates = floors.checked(session)
     computed = _measures(config, measures, gates)
     altered = _altered(config, perturb)
@@ -144,7 +144,7 @@ def evaluate_command(
     session.outputs.confirm()
 
     if patch is not None and cluster_address is not None:
-        raise UsageError(NOT_ON_CLUSTER)
+        raise UsageError.of(NOT_ON_CLUSTER)
     with joined(cluster_address) as cluster:
         knowledge = session.graph(graph, examples)
         session.say(f"{described(knowledge, examples)} · {settings_line(config)}")
@@ -218,11 +218,11 @@ def _altered(config: Config, perturb: str | None) -> tuple[str, ...]:
 
     kinds = parse_kinds(comma_list(perturb))
     if asks_model(config):
-        raise UsageError(
+        raise UsageError.of(
             "--perturb would pay for every question again for each kind of change; use --linker names"
         )
     if is_own(config.retrieval.retriever):
-        raise UsageError(
+        raise UsageError.of(
             "--perturb would ask your own retriever every question again for each kind of change; "
             "leave out --perturb"
         )
@@ -241,7 +241,7 @@ class SavedRun:
         """Before any work. Raises UsageError for an unknown format, or a file that can't be written."""
         if path is None:
             if form is not None:
-                raise UsageError("--format {form} needs --save-run FILE", form=form)
+                raise UsageError.of("--format {form} needs --save-run FILE", form=form)
             return None
         from tiny_graph_rag.files import output_path
         from tiny_graph_rag.formats.writing import RUN_WRITERS, form_of
@@ -268,7 +268,7 @@ def _run_again(session: Session, target: Path, examples: EvalSet, graph: Graph) 
     from tiny_graph_rag.cli.watching import watch
 
     if session.to_stdout or examples.path is None:
-        raise UsageError("--watch compares results files; leave out `-o -`")
+        raise UsageError.of("--watch compares results files; leave out `-o -`")
     watch(session, target, examples.path, session.graph_path(graph, examples))
 
 

@@ -89,7 +89,7 @@ def fix_command(
         if kind not in KINDS:
             raise unknown(said("kind of fix"), kind, KINDS)
     if "restore" in wanted and was is None:
-        raise UsageError("--kinds restore needs the older graph; name it with --was FILE")
+        raise UsageError.of("--kinds restore needs the older graph; name it with --was FILE")
     measure = deciding_measure(config, decide_by)
     examples = session.eval_set(dataset, chosen)
     others = session.eval_set(holdout) if holdout is not None else None
@@ -133,7 +133,7 @@ def deciding_measure(config: Config, decide_by: str | None) -> Measure:
 
     measure = Measure.parse(decide_by) if decide_by else Measure("ndcg", config.evaluation.top_k)
     if measure.kind.weight is not None:
-        raise UsageError(
+        raise UsageError.of(
             "--decide-by {deciding}: this measure has no value for a single question; choose another",
             deciding=measure,
         )

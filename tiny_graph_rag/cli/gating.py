@@ -58,7 +58,7 @@ class Floors:
         gates = parse_floors(self.fail_under) if self.fail_under else ()
         questions = parse_question_floors(self.junit_questions) if self.junit_questions else ()
         if questions and (self.junit is None or session.to_stdout):
-            raise UsageError("--junit-questions goes with --junit FILE and a results file (no `-o -`)")
+            raise UsageError.of("--junit-questions goes with --junit FILE and a results file (no `-o -`)")
         return Gates.of(session, gates, self.gate_on, self.junit, questions)
 
 
@@ -132,7 +132,7 @@ class Gates:
         """seconds: of each question; per_second: questions, None where that is not known."""
         if not self.gates:
             return []
-        from tiny_graph_rag.report.json.numbers import latency_document
+        from tiny_graph_rag.measures.summary import latency_document
         from tiny_graph_rag.study.gates import hold_floors, speeds
 
         by_tag = {tag: part.measures for tag, part in found.by_tag.items()}

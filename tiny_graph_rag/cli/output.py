@@ -116,7 +116,7 @@ def _check_ending(given: str | None, ending: str) -> None:
 
         if path.suffix[1:].lower() in REPORTS:
             form, name = ending[1:].upper(), path.with_suffix(ending)
-            raise UsageError(
+            raise UsageError.of(
                 "-o {output}: the file is {form}; name it {name}", output=given, form=form, name=name
             )
 

@@ -142,7 +142,7 @@ class DraftOutput:
             id for id, (_, names) in before.items() if names - (now[id].grades if id in now else {}).keys()
         ]
         if by_hand:
-            raise UsageError(
+            raise UsageError.of(
                 "{path}: holds judgments of {ids} that would be lost; name another draft with -o",
                 path=self.path,
                 ids=_listed(by_hand),
@@ -151,7 +151,7 @@ class DraftOutput:
         queries = {id: example.query for id, example in now.items()}
         moved = judged_otherwise(journal, {id: query for id, (query, _) in before.items()}, queries)
         if moved:
-            raise UsageError(
+            raise UsageError.of(
                 "{journal}: holds decisions on {ids}, which would stand for other questions now. Give "
                 "the questions ids of their own, or name another draft with -o",
                 journal=journal,

@@ -23,7 +23,6 @@ from tiny_graph_rag.cli.options import (
     Measured,
     Reporting,
     argument,
-    comma_list,
     from_config,
     option,
 )
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from tiny_graph_rag.report.json.score import Wish, Written
     from tiny_graph_rag.scoring.opening import Opened
     from tiny_graph_rag.scoring.stretches import Collected
-    from tiny_graph_rag.study.waterfall import Listed
 
 ROUGE_THRESHOLD = 0.5
 NAMED = ("jsonl", "contest")  # formats of gold sets whose references are names
@@ -112,7 +110,7 @@ def score(
     )
     runs = [*(run or ()), *(more or ())]
     if not runs:
-        raise UsageError("the option {name} is missing", name="--run")
+        raise UsageError.of("the option {name} is missing", name="--run")
     if len(runs) == 1:
         one(runs[0], reporting=reporting, output=output)
     else:
@@ -139,18 +137,20 @@ def _several(
     from tiny_graph_rag.report.reports import REPORTS, ReportError, write_reports
 
     if output == STDOUT:
-        raise UsageError("-o -: {n} results can't all go to standard output; give a folder", n=len(runs))
+        raise UsageError.of("-o -: {n} results can't all go to standard output; give a folder", n=len(runs))
     if output is not None and Path(output).suffix:
-        raise UsageError("-o {output}: {n} results need a folder, not one file", output=output, n=len(runs))
+        raise UsageError.of(
+            "-o {output}: {n} results need a folder, not one file", output=output, n=len(runs)
+        )
     if floors.junit is not None:
-        raise UsageError("--junit works with one run; score the runs one by one")
+        raise UsageError.of("--junit works with one run; score the runs one by one")
     reports = reporting.names()
     session = Session.open(common, folders)
     folder = "" if output is None else f"{output.rstrip('/')}/"
     names = [f"{folder}{selection(chosen).named(bare_name(path))}-results.json" for path in runs]
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        raise UsageError("{path}: two outputs would be written to this file; rename one", path=twice[0])
+        raise UsageError.of("{path}: two outputs would be written to this file; rename one", path=twice[0])
     failed: list[TinyGraphRagError] = []
     for path, name in zip(runs, names, strict=True):
         try:
@@ -203,8 +203,6 @@ def _score(
     brief: bool = False,
 ) -> None:
     """brief: the means are left to whoever shows them of several runs together."""
-    import numpy as np
-
     from tiny_graph_rag.files import bare_name, find_input, sha256_meanwhile
     from tiny_graph_rag.measures import default_measures
     from tiny_graph_rag.measures.judged import PASSAGES
@@ -214,10 +212,9 @@ def _score(
     from tiny_graph_rag.scoring.opening import Request, attempts
     from tiny_graph_rag.scoring.stretches import Collected
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
-    from tiny_graph_rag.study.waterfall import Listed
 
     if ambiguous not in (None, "first") and graph is None:
-        raise UsageError("--ambiguous needs a graph; add -g")
+        raise UsageError.of("--ambiguous needs a graph; add -g")
     text_match = _text_match(match, rouge_threshold, on_graph=graph is not None)
     out = Output.of(output, reporting)
     of_passages = match if graph is not None else None  # as `eval` has it: names are entities there
@@ -241,12 +238,10 @@ def _score(
         split,
         ties,
         config.evaluation.ambiguous,
-        chosen.limit,
-        comma_list(chosen.tags),
-        comma_list(chosen.ids),
+        selection(chosen),
         matching,
     )
-    target = out.path(session, f"{selection(chosen).named(bare_name(request.run))}-results.json")
+    target = out.path(session, f"{request.selection.named(bare_name(request.run))}-results.json")
     graph_path = session.graph_path(Graph(graph)) if graph is not None else None
     session.outputs.confirm()
     knowledge = session.graph(Graph(graph)) if graph is not None else None
@@ -264,7 +259,7 @@ def _score(
         keep_earlier(session, target)
     run_sum, gold_sum = sha256_meanwhile(request.run), sha256_meanwhile(request.gold)
     for opened in attempts(request, knowledge, text_match):
-        collected, listed = Collected(wish.measures, wish.also), Listed(cutoff)
+        collected = Collected(wanted)
         parts = document_parts(
             head("score", session.made(label), graph=scored_on, config=config.as_dict()),
             partial(_sources, opened, request.run.name, run_sum, gold_sum),
@@ -273,7 +268,6 @@ def _score(
             knowledge,
             cutoff=cutoff,
             usage=opened.usage,
-            listed=listed,
         )
         try:
             # Nothing is shown of an attempt that another one has to repeat.
@@ -284,15 +278,15 @@ def _score(
     for line in opened.notes():
         session.warn(at(request.run.name, line))
     if of_passages is not None and not any(
-        measure.of == PASSAGES for measure in collected.found().overall.measures
+        measure.of == PASSAGES for measure in collected.found.overall.measures
     ):
         session.warn("--match changes nothing here: with -g it is for passages, and none were scored")
     if not brief:
-        _show(session, opened, wish, collected, listed, on_graph=knowledge is not None)
+        _show(session, opened, wish, collected, on_graph=knowledge is not None)
     out.tell(session, results=target)
-    seconds = np.array(collected.latencies, dtype=np.float64)
+    seconds = collected.seconds
     per_second = len(seconds) / seconds.sum() if seconds.sum() > 0 else None
-    outcomes = gates.hold(collected.found(), seconds, per_second)
+    outcomes = gates.hold(collected.found, seconds, per_second)
     gates.conclude(session, outcomes, "score", None if out.to_stdout else target)
 
 
@@ -305,7 +299,7 @@ def _measures(measures: str | None, gates: Gates, cutoff: int, *, on_graph: bool
     wanted = tuple(dict.fromkeys([*named, *gates.measures]))
     for name in wanted:
         if name.kind.needs == "graph" and not on_graph:
-            raise UsageError("measure {measure} needs the relations of a graph; add -g", measure=name)
+            raise UsageError.of("measure {measure} needs the relations of a graph; add -g", measure=name)
     return wanted
 
 
@@ -314,7 +308,6 @@ def _show(
     opened: Opened,
     wish: Wish,
     collected: Collected,
-    listed: Listed,
     *,
     on_graph: bool,
 ) -> None:
@@ -323,7 +316,7 @@ def _show(
     from tiny_graph_rag.report.plain import waterfall_steps
     from tiny_graph_rag.report.terminal.summary import summary_lines
 
-    found = summary(collected, listed, wish.cutoff, opened.usage)
+    found = summary(collected, wish.cutoff, opened.usage)
     session.show(summary_lines(found, session.console.width))
     if waterfall_steps(found):
         from tiny_graph_rag.report.terminal.evaluation import waterfall_lines
@@ -376,8 +369,14 @@ def _sources(
     opened: Opened, run: str, run_sum: Callable[[], str], gold_sum: Callable[[], str]
 ) -> dict[str, dict[str, Any]]:
     """Which files were scored, known when their sums are."""
+    from tiny_graph_rag.report.json.numbers import selection_json
+
     return {
-        "dataset": {"name": opened.gold_name, "sha256": gold_sum(), "selection": opened.selection},
+        "dataset": {
+            "name": opened.gold_name,
+            "sha256": gold_sum(),
+            "selection": selection_json(opened.selection),
+        },
         "run": {"name": run, "sha256": run_sum(), "format": opened.run_format},
     }
 
@@ -385,9 +384,9 @@ def _sources(
 def _text_match(kind: str | None, threshold: float, *, on_graph: bool) -> TextMatch | None:
     """Raises UsageError for what is no way to match, or a threshold that nothing is held against."""
     if kind == "name" and on_graph:
-        raise UsageError("--match name: with -g names become entities; leave one out")
+        raise UsageError.of("--match name: with -g names become entities; leave one out")
     if threshold != ROUGE_THRESHOLD and not (kind or "").startswith("rouge"):
-        raise UsageError("--rouge-threshold goes with --match rouge1, rouge2 or rougeL")
+        raise UsageError.of("--rouge-threshold goes with --match rouge1, rouge2 or rougeL")
     if kind is None or on_graph:
         return None
     from tiny_graph_rag.measures.textual import TextMatch

@@ -107,7 +107,7 @@ def validate_command(
         _pin(session, knowledge, examples, found, errors)
     warnings = amount(found.count("warning"), "warning")
     if errors or lost:
-        raise FoundProblems("{errors}, {warnings}", errors=amount(errors, "error"), warnings=warnings)
+        raise FoundProblems.of("{errors}, {warnings}", errors=amount(errors, "error"), warnings=warnings)
     session.say(counted(found.count("warning"), "no errors, {n} warning", "no errors, {n} warnings"))
 
 
@@ -116,7 +116,7 @@ def _pin(session: Session, graph: KnowledgeGraph, examples: EvalSet, found: Vali
     from tiny_graph_rag.gold.pin import pin_path, write_pin
 
     if errors:
-        raise FoundProblems(
+        raise FoundProblems.of(
             "not pinned: {errors}; fix them before you pin the gold set to the graph",
             errors=amount(errors, "error"),
         )
@@ -152,7 +152,7 @@ def _refresh(
     if broken:
         raise DatasetError(*broken)
     if not any(KEY in example.unknown for example in examples):
-        raise DatasetError(
+        raise DatasetError.of(
             "{name}: no question has a pattern under {key}, such as {grammar}",
             name=path.name,
             key=repr(KEY),
@@ -208,7 +208,7 @@ def _without_graph(
         more = {"broken_lines": list(broken), "findings": rows}
         out.write("validation", dataset=dataset_json(examples), **counts, **more)
     if errors:
-        raise FoundProblems(
+        raise FoundProblems.of(
             "{errors}, {warnings}", errors=amount(errors, "error"), warnings=amount(warnings, "warning")
         )
     session.say(counted(warnings, "no errors, {n} warning", "no errors, {n} warnings"))

@@ -28,7 +28,7 @@ FLIPS_SHOWN = 10  # of each system; the file holds them all
 def comparison_lines(found: Comparison, *, by_tag: bool = False) -> Iterator[Shown]:
     """The verdict first, then what differs, then the figures. by_tag: the same table for every tag."""
     for verdict in found.verdicts():
-        yield f"[bold]{escape(t(verdict.said, **verdict.values))}[/bold]"
+        yield f"[bold]{escape(in_words(verdict))}[/bold]"
     for setting, values in found.differs.items():
         if _is_unset(setting, values):
             continue
