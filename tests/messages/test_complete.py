@@ -17,7 +17,7 @@ import typer
 from tests.conftest import ROOT
 from tests.messages.test_one_way import is_of_session
 from tiny_graph_rag import files
-from tiny_graph_rag.cli import app, curate, deciding, load, recommend, session, usage
+from tiny_graph_rag.cli import app, curate, deciding, load, recommend, usage
 from tiny_graph_rag.cli import help as help_
 from tiny_graph_rag.cli.command import _CLOSED, _FULL, _NO_PLACE
 from tiny_graph_rag.config import all_settings, section_comment, section_names
@@ -120,7 +120,7 @@ BY_NAME = {
     *(fix_words.PROVEN, fix_words.TO_JUDGE, fix_words.TO_ASK, fix_words.NOT_KEPT),
     *fix_words.KIND_WORDS.values(),
     *(proof.NONE_CHOSEN, proof.TOO_FEW, proof.NOT_HELD, proof.HELD, proof.NOT_FINISHED),
-    *(fixes.INTERRUPTED, fixes.USED_UP, deciding.KEYS, session.NOT_ON_CLUSTER, "kind of fix", "patch file"),
+    *(fixes.INTERRUPTED, fixes.USED_UP, deciding.KEYS, "kind of fix", "patch file"),
     *("gain", "control", "evidence", "change", "settings", "before", "after"),
     "references that no longer match an entity ({n}): {names}",
     "references that now match another entity ({n}): {names}",

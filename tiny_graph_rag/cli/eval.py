@@ -34,13 +34,11 @@ from tiny_graph_rag.cli.options import (
 )
 from tiny_graph_rag.cli.output import Output, keep_earlier, warn_unlisted
 from tiny_graph_rag.cli.session import (
-    NOT_ON_CLUSTER,
     PROGRESS_FROM,
     Session,
     check_cutoff,
     check_measures,
     described,
-    joined,
     settings_line,
 )
 from tiny_graph_rag.errors import TinyGraphRagError, UsageError
@@ -143,9 +141,7 @@ def evaluate_command(
     session.graph_path(graph, examples)
     session.outputs.confirm()
 
-    if patch is not None and cluster_address is not None:
-        raise UsageError.of(NOT_ON_CLUSTER)
-    with joined(cluster_address) as cluster:
+    with session.cluster(cluster_address) as cluster:
         knowledge = session.graph(graph, examples)
         session.say(f"{described(knowledge, examples)} · {settings_line(config)}")
         knowledge, examples = session.patched(knowledge, examples)

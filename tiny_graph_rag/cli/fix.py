@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
@@ -22,14 +22,17 @@ from tiny_graph_rag.cli.options import (
     option,
 )
 from tiny_graph_rag.cli.output import Output
-from tiny_graph_rag.cli.session import Session, check_cutoff, described, settings_line
+from tiny_graph_rag.cli.session import (
+    Session,
+    check_cutoff,
+    check_measures,
+    deciding_measure,
+    described,
+    settings_line,
+)
 from tiny_graph_rag.errors import UsageError, unknown
 from tiny_graph_rag.messages import said, t
 from tiny_graph_rag.retrieval import check_retrieval
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.config import Config
-    from tiny_graph_rag.measures import Measure
 
 
 @command(app, "fix", MEASURE)
@@ -90,7 +93,8 @@ def fix_command(
             raise unknown(said("kind of fix"), kind, KINDS)
     if "restore" in wanted and was is None:
         raise UsageError.of("--kinds restore needs the older graph; name it with --was FILE")
-    measure = deciding_measure(config, decide_by)
+    measure = deciding_measure(decide_by, config.evaluation.top_k)
+    check_measures(config, [measure])
     examples = session.eval_set(dataset, chosen)
     others = session.eval_set(holdout) if holdout is not None else None
     target = out.path(session, f"{examples.file_name}-fixes.yaml")
@@ -124,18 +128,3 @@ def fix_command(
     if fixes.patch.applies():
         session.say("apply: {command}", command=shell_command("eval", **given))
     out.report(session, target.with_suffix(".json"), content)
-
-
-def deciding_measure(config: Config, decide_by: str | None) -> Measure:
-    """The measure that decides. Raises UsageError for one that pools its counts, or cuts too deep."""
-    from tiny_graph_rag.cli.session import check_measures
-    from tiny_graph_rag.measures import Measure
-
-    measure = Measure.parse(decide_by) if decide_by else Measure("ndcg", config.evaluation.top_k)
-    if measure.kind.weight is not None:
-        raise UsageError.of(
-            "--decide-by {deciding}: this measure has no value for a single question; choose another",
-            deciding=measure,
-        )
-    check_measures(config, [measure])
-    return measure

@@ -13,7 +13,7 @@ from tiny_graph_rag.cli.gold_files import GoldOutput
 from tiny_graph_rag.cli.help import GOLD, OPTIONS
 from tiny_graph_rag.cli.linking import asking
 from tiny_graph_rag.cli.options import Cluster, Common, Folders, Graph, from_config, option
-from tiny_graph_rag.cli.session import Session, joined
+from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount
 from tiny_graph_rag.messages import said
 
@@ -81,7 +81,7 @@ def generate_command(
     knowledge = session.graph(graph)
     path = to.path(session, f"{knowledge.name}-generated.jsonl")
     names = NameIndex.of(knowledge)
-    with joined(cluster_address) as cluster:
+    with session.cluster(cluster_address) as cluster:
         if cluster is None:
             found = generate(knowledge, names, wanted)
         else:

@@ -42,10 +42,6 @@ if TYPE_CHECKING:  # a command loads only what it uses
     from tiny_graph_rag.retrieval.cluster import ClusterClient
 
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
-NOT_ON_CLUSTER = (
-    "--patch doesn't work with --cluster, because workers read the graph's file; write the graph with "
-    "`convert --patch` first"
-)
 SET_ENDINGS = ("-eval", "-hardset")
 
 
@@ -223,6 +219,23 @@ class Session:
         )
 
     @contextmanager
+    def cluster(self, address: str | None) -> Iterator[ClusterClient | None]:
+        """The cluster of `--cluster ADDRESS`; without an address nothing of it is loaded. Raises UsageError
+        where a patch is applied too."""
+        if address is None:
+            yield None
+            return
+        if self.patch is not None:
+            raise UsageError.of(
+                "--patch doesn't work with --cluster, because workers read the graph's file; write the graph "
+                "with `convert --patch` first"
+            )
+        from tiny_graph_rag.retrieval.cluster import ClusterClient
+
+        with ClusterClient.open(address) as client:
+            yield client
+
+    @contextmanager
     def progress(self, what: str, total: int, *, least: int = PROGRESS_FROM) -> Iterator[Bar]:
         """A bar on standard error where there is much to do, `least` or more, and somebody to see it."""
         if self.quiet or total < least or not sys.stderr.isatty():
@@ -274,6 +287,20 @@ def check_cutoff(config: Config, cutoff: int) -> None:
             k=cutoff,
             depth=config.retrieval.depth,
         )
+
+
+def deciding_measure(decide_by: str | None, usual: int) -> Measure:
+    """The measure of --decide-by, else ndcg at the cutoff `usual`. Raises UsageError for one that pools its
+    counts."""
+    from tiny_graph_rag.measures import Measure
+
+    measure = Measure.parse(decide_by) if decide_by else Measure("ndcg", usual)
+    if measure.kind.weight is not None:
+        raise UsageError.of(
+            "--decide-by {deciding}: this measure has no value for a single question; choose another",
+            deciding=measure,
+        )
+    return measure
 
 
 def check_measures(config: Config, measures: Iterable[Measure]) -> None:
@@ -350,15 +377,3 @@ def _implied(folder: Path, examples: EvalSet | None) -> Path:
         folder=folder,
         names=listed,
     )
-
-
-@contextmanager
-def joined(address: str | None) -> Iterator[ClusterClient | None]:
-    """The cluster of `--cluster ADDRESS`; without an address nothing of it is loaded."""
-    if address is None:
-        yield None
-        return
-    from tiny_graph_rag.retrieval.cluster import ClusterClient
-
-    with ClusterClient.open(address) as client:
-        yield client

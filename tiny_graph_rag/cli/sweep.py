@@ -31,12 +31,11 @@ from tiny_graph_rag.cli.options import (
 )
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import (
-    NOT_ON_CLUSTER,
     Session,
     check_cutoff,
     check_measures,
+    deciding_measure,
     described,
-    joined,
     settings_line,
 )
 from tiny_graph_rag.config import Config, Setting, find_setting, settings_of
@@ -157,9 +156,7 @@ def sweep_command(
     linking = Linking.of(session)
     session.graph_path(graph, examples)
     session.outputs.confirm()
-    if patch is not None and cluster_address is not None:
-        raise UsageError.of(NOT_ON_CLUSTER)
-    with joined(cluster_address) as cluster:
+    with session.cluster(cluster_address) as cluster:
         knowledge = session.graph(graph, examples)
         names = {name for variant in plan.variants for name in variant.varied}
         more = settings_line(config, without=("hops", *names))
@@ -206,13 +203,7 @@ def _plan(
     if not 0 <= tolerance <= 1:
         raise UsageError.of("--tolerance must be from 0 to 1, got {tolerance}", tolerance=tolerance)
     named = parse_measures(measures) if measures is not None else ()
-    usual = 5 if 5 in cutoffs else cutoffs[-1]
-    deciding = Measure.parse(decide_by) if decide_by else Measure("ndcg", usual)
-    if deciding.kind.weight is not None:
-        raise UsageError.of(
-            "--decide-by {deciding}: this measure has no value for a single question; choose another",
-            deciding=deciding,
-        )
+    deciding = deciding_measure(decide_by, 5 if 5 in cutoffs else cutoffs[-1])
     for variant in variants:
         tried = config.replaced(variant.settings)
         check_cutoff(tried, max(cutoffs))

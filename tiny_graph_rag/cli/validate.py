@@ -105,10 +105,16 @@ def validate_command(
     lost = len(drift.lost) if drift and not pin else 0
     if pin:
         _pin(session, knowledge, examples, found, errors)
-    warnings = amount(found.count("warning"), "warning")
+    _conclude(session, errors, found.count("warning"), lost=lost)
+
+
+def _conclude(session: Session, errors: int, warnings: int, *, lost: int = 0) -> None:
+    """Raises FoundProblems for errors, and for references that a changed graph has lost."""
     if errors or lost:
-        raise FoundProblems.of("{errors}, {warnings}", errors=amount(errors, "error"), warnings=warnings)
-    session.say(counted(found.count("warning"), "no errors, {n} warning", "no errors, {n} warnings"))
+        raise FoundProblems.of(
+            "{errors}, {warnings}", errors=amount(errors, "error"), warnings=amount(warnings, "warning")
+        )
+    session.say(counted(warnings, "no errors, {n} warning", "no errors, {n} warnings"))
 
 
 def _pin(session: Session, graph: KnowledgeGraph, examples: EvalSet, found: Validation, errors: int) -> None:
@@ -207,11 +213,7 @@ def _without_graph(
         counts = {"errors": errors, "warnings": warnings, "questions": len(examples)}
         more = {"broken_lines": list(broken), "findings": rows}
         out.write("validation", dataset=dataset_json(examples), **counts, **more)
-    if errors:
-        raise FoundProblems.of(
-            "{errors}, {warnings}", errors=amount(errors, "error"), warnings=amount(warnings, "warning")
-        )
-    session.say(counted(warnings, "no errors, {n} warning", "no errors, {n} warnings"))
+    _conclude(session, errors, warnings)
 
 
 def _hop_tags(
