@@ -8,7 +8,7 @@ from typing import Annotated
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK, OUTPUT
-from tiny_graph_rag.cli.options import Common, Folders, Graph, PatchFile, argument, option
+from tiny_graph_rag.cli.options import Common, Folders, Graph, PatchFile, argument, option, to_file
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, amount
 
@@ -28,7 +28,7 @@ def convert(
         argument("File to write; its suffix sets the format. For Parquet, a folder.", default=False),
     ] = None,
     graph: Annotated[Path | None, option("Knowledge graph (same as SOURCE).", short="-g")] = None,
-    output: Annotated[Path | None, option("File to write (same as TARGET).", OUTPUT, short="-o")] = None,
+    output: Annotated[Path | None, to_file("File to write (same as TARGET).")] = None,
     to: Annotated[
         str | None,
         option(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import GOLD
-from tiny_graph_rag.cli.options import Common, Folders, Graph, option
+from tiny_graph_rag.cli.options import Common, Folders, Graph, option, to_file
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, UsageError, amount
 from tiny_graph_rag.messages import counted, said, t
@@ -47,11 +47,7 @@ def curate_command(
     browser: Annotated[bool, option("Open the address in a browser.")] = False,
     output: Annotated[
         str | None,
-        option(
-            "Gold set to write, under --dataset-dir.",
-            short="-o",
-            default="next to NAME-draft.jsonl NAME-eval.jsonl",
-        ),
+        to_file("Gold set to write, under --dataset-dir.", "next to NAME-draft.jsonl NAME-eval.jsonl"),
     ] = None,
 ) -> None:
     """Review a draft in the browser, or a patch in the terminal. Each decision is saved immediately."""

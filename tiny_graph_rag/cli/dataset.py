@@ -12,7 +12,7 @@ from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gold_files import GoldOutput, read_any
 from tiny_graph_rag.cli.help import GOLD, OPTIONS, Commands
 from tiny_graph_rag.cli.linking import Linking
-from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, argument, from_config, option
+from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, argument, from_config, option, to_file
 from tiny_graph_rag.cli.output import STDOUT
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount, at
@@ -69,11 +69,7 @@ def merge_command(
     format: Format = None,
     output: Annotated[
         str | None,
-        option(
-            "Gold set to write, under --dataset-dir; - for standard output.",
-            short="-o",
-            default="FIRST-merged.jsonl",
-        ),
+        to_file("Gold set to write, under --dataset-dir; - for standard output.", "FIRST-merged.jsonl"),
     ] = None,
 ) -> None:
     """Merge gold sets. An id with different contents is an error until --prefer decides."""
@@ -119,10 +115,9 @@ def split_command(
     format: Format = None,
     output: Annotated[
         str | None,
-        option(
+        to_file(
             "File that the parts are named after, under --dataset-dir: SET.jsonl → SET-dev.jsonl.",
-            short="-o",
-            default="the name of the gold set",
+            "the name of the gold set",
         ),
     ] = None,
 ) -> None:
@@ -201,9 +196,7 @@ def stats_command(
 @command(sets, "convert")
 def convert_command(
     dataset: One,
-    output: Annotated[
-        str, option("Gold set to write, under --dataset-dir; - for standard output.", short="-o")
-    ],
+    output: Annotated[str, to_file("Gold set to write, under --dataset-dir; - for standard output.")],
     folders: Folders,
     common: Common,
     format: Format = None,
@@ -238,12 +231,7 @@ def from_command(
     ] = None,
     max_cost: Annotated[float | None, option("Most USD that `--linker llm` may cost.", min=0.0)] = None,
     output: Annotated[
-        str | None,
-        option(
-            "Draft to write, under --dataset-dir; - for standard output.",
-            short="-o",
-            default="NAME-draft.jsonl",
-        ),
+        str | None, to_file("Draft to write, under --dataset-dir; - for standard output.", "NAME-draft.jsonl")
     ] = None,
 ) -> None:
     """Find references in answers and evidence, and write a draft that needs review."""

@@ -31,6 +31,7 @@ from tiny_graph_rag.cli.options import (
     Reporting,
     comma_list,
     option,
+    to_file,
 )
 from tiny_graph_rag.cli.output import Output, keep_earlier, warn_unlisted
 from tiny_graph_rag.cli.session import (
@@ -68,7 +69,7 @@ def evaluate_command(
     scoring: Annotated[Given, SCORING],
     output: Annotated[
         str | None,  # not a Path: that would lose a leading "./"
-        option("Results file; - for standard output.", OUTPUT, short="-o", default="NAME-results.json"),
+        to_file("Results file; - for standard output.", "NAME-results.json"),
     ] = None,
     watch: Annotated[
         bool,

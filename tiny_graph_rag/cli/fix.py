@@ -7,7 +7,7 @@ from typing import Annotated
 
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, MORE, OUTPUT
+from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, MORE
 from tiny_graph_rag.cli.options import (
     RETRIEVING,
     Chosen,
@@ -20,6 +20,7 @@ from tiny_graph_rag.cli.options import (
     comma_list,
     from_config,
     option,
+    to_file,
 )
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import (
@@ -70,8 +71,7 @@ def fix_command(
     top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
     evaluations: Annotated[int, option("Largest number of evaluations of the gold set.", MORE, min=2)] = 60,
     output: Annotated[
-        str | None,
-        option("Patch file to write; - for standard output.", OUTPUT, short="-o", default="NAME-fixes.yaml"),
+        str | None, to_file("Patch file to write; - for standard output.", "NAME-fixes.yaml")
     ] = None,
 ) -> None:
     """Propose changes to settings, vocabulary and graph, and show which gains hold on other questions."""

@@ -12,7 +12,7 @@ from tiny_graph_rag.cli.command import Without, command
 from tiny_graph_rag.cli.gold_files import GoldOutput
 from tiny_graph_rag.cli.help import GOLD, OPTIONS
 from tiny_graph_rag.cli.linking import asking
-from tiny_graph_rag.cli.options import Cluster, Common, Folders, Graph, from_config, option
+from tiny_graph_rag.cli.options import Cluster, Common, Folders, Graph, from_config, option, to_file
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount
 from tiny_graph_rag.messages import said
@@ -48,11 +48,7 @@ def generate_command(
     cluster_address: Cluster = None,
     output: Annotated[
         str | None,
-        option(
-            "Gold set to write, under --dataset-dir; - for standard output.",
-            short="-o",
-            default="GRAPH-generated.jsonl",
-        ),
+        to_file("Gold set to write, under --dataset-dir; - for standard output.", "GRAPH-generated.jsonl"),
     ] = None,
 ) -> None:
     """Generate a gold set from a graph: questions whose answers are computed on the graph."""

@@ -13,8 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tiny_graph_rag.cli.help import OUTPUT
-from tiny_graph_rag.cli.options import Reporting, option
+from tiny_graph_rag.cli.options import Reporting, to_file
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.files import bare_name, is_results, output_path
@@ -121,9 +120,7 @@ def _check_ending(given: str | None, ending: str) -> None:
             )
 
 
-Written = Annotated[
-    str | None, option("JSON file to write; - for standard output.", OUTPUT, short="-o", default="none")
-]
+Written = Annotated[str | None, to_file("JSON file to write; - for standard output.", "none")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.linking import Linking
-from tiny_graph_rag.cli.options import RETRIEVING, Common, Folders, Given, Graph, comma_list, option
+from tiny_graph_rag.cli.options import RETRIEVING, Common, Folders, Given, Graph, comma_list, option, to_file
 from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, amount
@@ -61,12 +61,7 @@ def recommend_command(
     ] = None,
     pool: Annotated[int, option("Candidates per retriever.", min=1)] = 10,
     output: Annotated[
-        str | None,
-        option(
-            "Draft to write, under --dataset-dir; - for standard output.",
-            short="-o",
-            default="NAME-draft.jsonl",
-        ),
+        str | None, to_file("Draft to write, under --dataset-dir; - for standard output.", "NAME-draft.jsonl")
     ] = None,
 ) -> None:
     """Propose references for questions without gold, and write a draft that needs review."""

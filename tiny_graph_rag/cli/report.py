@@ -9,7 +9,7 @@ from typing import Annotated
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK, OUTPUT
-from tiny_graph_rag.cli.options import Common, Folders, Reporting, argument, option
+from tiny_graph_rag.cli.options import Common, Folders, Reporting, argument, option, to_file
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.messages import said
 
@@ -24,11 +24,9 @@ def report_command(
     common: Common,
     output: Annotated[
         str | None,
-        option(
+        to_file(
             "Folder to write to, or the file where one report is written (page.html).",
-            OUTPUT,
-            short="-o",
-            default="next to the first file",
+            "next to the first file",
         ),
     ] = None,
     since: Annotated[

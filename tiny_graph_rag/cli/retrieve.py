@@ -10,7 +10,17 @@ from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import MEASURE, OUTPUT
 from tiny_graph_rag.cli.linking import Linking
-from tiny_graph_rag.cli.options import RETRIEVING, Chosen, Common, Folders, Given, Graph, argument, option
+from tiny_graph_rag.cli.options import (
+    RETRIEVING,
+    Chosen,
+    Common,
+    Folders,
+    Given,
+    Graph,
+    argument,
+    option,
+    to_file,
+)
 from tiny_graph_rag.cli.output import Output, warn_unlisted
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import ServiceError, amount, at
@@ -28,11 +38,9 @@ def retrieve_command(
     common: Common,
     output: Annotated[
         str | None,
-        option(
+        to_file(
             "Run to write, under --results-dir: .trec, .jsonl, .csv, .parquet; - for standard output.",
-            OUTPUT,
-            short="-o",
-            default="NAME.trec",
+            "NAME.trec",
         ),
     ] = None,
     format: Annotated[

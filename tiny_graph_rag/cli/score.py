@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Drops, Floors, Gates, end_with
-from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, MORE, OUTPUT
+from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, MORE
 from tiny_graph_rag.cli.options import (
     Chosen,
     Cluster,
@@ -25,6 +25,7 @@ from tiny_graph_rag.cli.options import (
     argument,
     from_config,
     option,
+    to_file,
 )
 from tiny_graph_rag.cli.output import STDOUT, Output, keep_earlier
 from tiny_graph_rag.cli.session import Session, selection
@@ -112,10 +113,7 @@ def score(
         list[Path] | None,
         option("Run file: TREC, JSONL, JSON, CSV, TSV or Parquet (docs/runs.md). Repeatable.", INPUT),
     ] = None,
-    output: Annotated[
-        str | None,
-        option("Results file; - for standard output.", OUTPUT, short="-o", default="RUN-results.json"),
-    ] = None,
+    output: Annotated[str | None, to_file("Results file; - for standard output.", "RUN-results.json")] = None,
 ) -> None:
     """Score a run of any program against a gold set, in any common format."""
     one = partial(_score, how=how, folders=folders, chosen=chosen, common=common, floors=floors)

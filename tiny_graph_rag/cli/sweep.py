@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import Without, command
 from tiny_graph_rag.cli.gating import append_step_summary, end_with
-from tiny_graph_rag.cli.help import MEASURE, MEASURES, MORE, OUTPUT, RETRIEVAL
+from tiny_graph_rag.cli.help import MEASURE, MEASURES, MORE, RETRIEVAL
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import (
     RETRIEVING,
@@ -28,6 +28,7 @@ from tiny_graph_rag.cli.options import (
     Reporting,
     comma_list,
     option,
+    to_file,
 )
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import (
@@ -112,13 +113,7 @@ def sweep_command(
     ] = None,
     tolerance: Annotated[float, option("How far below the best mean still counts as equal.", MORE)] = 0.02,
     output: Annotated[
-        str | None,
-        option(
-            "Sweep file (a CSV goes next to it); - for standard output.",
-            OUTPUT,
-            short="-o",
-            default="NAME-sweep.json",
-        ),
+        str | None, to_file("Sweep file (a CSV goes next to it); - for standard output.", "NAME-sweep.json")
     ] = None,
 ) -> None:
     """Try hop limits, cutoffs, retrievers or any setting on a gold set and recommend one."""
