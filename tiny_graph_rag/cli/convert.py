@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.command import Without, command
 from tiny_graph_rag.cli.help import LOOK, OUTPUT
 from tiny_graph_rag.cli.options import Common, Folders, Graph, PatchFile, argument, option, to_file
 from tiny_graph_rag.cli.session import Session
@@ -17,6 +18,7 @@ from tiny_graph_rag.errors import UsageError, amount
 def convert(
     folders: Folders,
     common: Common,
+    reading: Annotated[Graph, Without(("graph", "graph_cache"))],
     source: Annotated[
         Path | None,
         argument(
@@ -37,16 +39,6 @@ def convert(
             flag="--format",
             default="by suffix",
         ),
-    ] = None,
-    columns: Annotated[
-        str | None,
-        option(
-            "Meaning of the columns of a graph file (source=head_entity,target=tail_entity,name=label).",
-            default="NAME-columns.yaml next to the graph",
-        ),
-    ] = None,
-    query: Annotated[
-        str | None, option("Cypher query that selects what to read from the database.", default="everything")
     ] = None,
     patch: PatchFile = None,
 ) -> None:
@@ -76,7 +68,7 @@ def convert(
     words = target.with_name(f"{graph_name(target)}{ENDING}") if _adds_words(session) else None
     if words is not None:
         session.outputs.claim(words)
-    knowledge = session.graph(Graph(source, None, columns, query))
+    knowledge = session.graph(replace(reading, graph=source))
     session.outputs.confirm()
     knowledge, _ = session.patched(knowledge, EvalSet(()))
     for line in write_graph(knowledge, target, form):
