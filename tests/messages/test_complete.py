@@ -32,7 +32,7 @@ from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, sp
 from tiny_graph_rag.messages.libraries import SENTENCES
 from tiny_graph_rag.report import fix_words, tables
 from tiny_graph_rag.report.terminal import graph, sweep
-from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING, MEANING_OF_KINDS
+from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING
 from tiny_graph_rag.retrieval import explain
 from tiny_graph_rag.scoring import stretches
 from tiny_graph_rag.study import advice, choosing, compare
@@ -52,7 +52,6 @@ CURATION = PACKAGE / "report" / "curation"
 BY_NAME = {
     *MEANING,
     *MEANING.values(),
-    *MEANING_OF_KINDS.values(),
     *("entities", "relations", "passages"),
     *END_WORDS.values(),
     *(sweep.COLUMNS, sweep.NO_SEEDS, sweep.ONLY_SEEDS, sweep.FLAT, sweep.MOSTLY_SEEDS),
