@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.document import Document, joint_name
-from tiny_graph_rag.report.plain import rises
+from tiny_graph_rag.report.plain import best_of, rises
 from tiny_graph_rag.report.plots.fonts import drawable
 from tiny_graph_rag.report.plots.picture import ACCENT, GRID, INK, LINES, LOST, SOFT, Picture, lined, panels
 from tiny_graph_rag.report.systems import Systems, curve, first_hit_names, first_hits
@@ -93,7 +93,7 @@ def _heat(found: Systems, heat: dict[str, list[float | None]], title: str) -> Pi
     top = 1.0 if max(known) <= 1 else max(known)
     panel.imshow(values, cmap="Blues", vmin=0, vmax=top * 1.15, aspect="auto")
     for row, means in enumerate(values):
-        best = (max if rises(found.measure) else min)([mean for mean in means if mean == mean])
+        best = best_of(found.measure, means)
         for column, mean in enumerate(means):
             colour = "white" if mean == mean and mean / top > DARK else INK
             weight = "bold" if mean == best else "normal"
