@@ -107,13 +107,6 @@ def check_basis(basis: str) -> str:
     return basis
 
 
-def speeds(latency: Mapping[str, float | None], questions_per_second: float | None) -> dict[str, float]:
-    """The figures of SPEEDS that a results file holds. latency: its `mean`, `p50`, `p95`, seconds."""
-    figures = {f"latency.{name}": latency.get(name) for name in ("mean", "p50", "p95")}
-    figures["throughput"] = questions_per_second
-    return {name: value for name, value in figures.items() if value is not None}
-
-
 def hold_floors(
     gates: Iterable[Gate],
     means: Mapping[Measure, Mean],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,6 @@ from tiny_graph_rag.files import mapped
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.results import KINDS, Json, Question, Reference, Results, Summary, part
-from tiny_graph_rag.study.gates import speeds
 from tiny_graph_rag.study.upstream_results import upstream_document
 from tiny_graph_rag.version import SCHEMA_VERSION
 
@@ -203,6 +202,13 @@ def _system(found: Any, path: Path) -> System:
         groups=tuple(row.group for row in found.results),
         failed=found.summary.failed,
     )
+
+
+def speeds(latency: Mapping[str, float | None], questions_per_second: float | None) -> dict[str, float]:
+    """The figures of `gates.SPEEDS` that a results file holds. latency: its `mean`, `p50`, `p95`, seconds."""
+    figures = {f"latency.{name}": latency.get(name) for name in ("mean", "p50", "p95")}
+    figures["throughput"] = questions_per_second
+    return {name: value for name, value in figures.items() if value is not None}
 
 
 def _settings(found: Any) -> dict[str, Any]:
