@@ -27,7 +27,7 @@ from tiny_graph_rag.cli.options import (
     from_config,
 )
 from tiny_graph_rag.cli.output import STDOUT, Output, keep_earlier
-from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError, at
 from tiny_graph_rag.messages import said, t
 
