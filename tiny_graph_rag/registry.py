@@ -23,7 +23,6 @@ from pkgutil import iter_modules
 from typing import Any, Generic, TypeVar
 
 from tiny_graph_rag.errors import RegistrationError, TinyGraphRagError, UsageError, unknown
-from tiny_graph_rag.messages import said
 
 T = TypeVar("T")
 C = TypeVar("C")
@@ -93,21 +92,19 @@ class Registry(Generic[T]):
                 if choice.module.startswith(f"{self.room}.") or isinstance(error, TinyGraphRagError):
                     raise
                 why = f"{type(error).__name__}: {error}"
-                raise RegistrationError(
-                    said("{place}: can't be imported: {why}", place=choice.place, why=why)
+                raise RegistrationError.of(
+                    "{place}: can't be imported: {why}", place=choice.place, why=why
                 ) from error
             if name not in self._things:
-                raise RegistrationError(
-                    said(
-                        "{place}: {module} registers no {kind} {name}; decorate it: "
-                        '@{decorator}("{name_2}", "what it does in one line")',
-                        place=choice.place,
-                        module=choice.module,
-                        kind=self.kind,
-                        name=repr(name),
-                        decorator=self.decorator,
-                        name_2=name,
-                    )
+                raise RegistrationError.of(
+                    "{place}: {module} registers no {kind} {name}; decorate it: "
+                    '@{decorator}("{name_2}", "what it does in one line")',
+                    place=choice.place,
+                    module=choice.module,
+                    kind=self.kind,
+                    name=repr(name),
+                    decorator=self.decorator,
+                    name_2=name,
                 )
         return self._things[name][0]
 
@@ -181,12 +178,10 @@ class Registry(Generic[T]):
             arguments = [getattr(argument, "value", None) for argument in call.args[:2]] if call else []
             words = [argument for argument in arguments if isinstance(argument, str)]
             if call is None or not words or len(words) < len(arguments):
-                raise RegistrationError(
-                    said(
-                        "{place}: @{decorator} wants a name and the line that explains it as plain strings",
-                        place=place,
-                        decorator=self.decorator,
-                    )
+                raise RegistrationError.of(
+                    "{place}: @{decorator} wants a name and the line that explains it as plain strings",
+                    place=place,
+                    decorator=self.decorator,
                 )
             settings = {}
             for keyword in call.keywords:
@@ -197,14 +192,12 @@ class Registry(Generic[T]):
             yield Choice(words[0], words[1] if len(words) > 1 else "", module, place, settings)
 
     def _twice(self, name: str, one: str, other: str) -> RegistrationError:
-        return RegistrationError(
-            said(
-                "{kind} {name} is registered twice: {one} and {other}; rename one",
-                kind=self.kind,
-                name=repr(name),
-                one=one,
-                other=other,
-            )
+        return RegistrationError.of(
+            "{kind} {name} is registered twice: {one} and {other}; rename one",
+            kind=self.kind,
+            name=repr(name),
+            one=one,
+            other=other,
         )
 
 

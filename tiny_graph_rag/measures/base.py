@@ -211,13 +211,11 @@ class Measure:
             if of.strip() == ENTITIES:
                 return measure
             if measure.of or measure.kind.needs:
-                raise UsageError(
-                    said(
-                        "measure {shown}: {name} is not a measure of a ranking; leave out {of}",
-                        shown=repr(shown),
-                        name=str(measure),
-                        of=repr(f"{of}:"),
-                    )
+                raise UsageError.of(
+                    "measure {shown}: {name} is not a measure of a ranking; leave out {of}",
+                    shown=repr(shown),
+                    name=str(measure),
+                    of=repr(f"{of}:"),
                 )
             return replace(measure, of=of.strip())
         parts = _SPELLED.fullmatch(_TREC_EVAL.sub(r"\1@\2", shown.lower()))
@@ -235,35 +233,27 @@ class Measure:
         parameters = _parameters(kind, (parts["parameters"] or "")[1:-1], shown)
         if not at:
             if cutoff.startswith("("):
-                raise UsageError(
-                    said(
-                        "measure {shown}: the closing bracket is missing, as in rbp(p=0.8)",
-                        shown=repr(shown),
-                    )
+                raise UsageError.of(
+                    "measure {shown}: the closing bracket is missing, as in rbp(p=0.8)", shown=repr(shown)
                 )
             if cutoff:
-                raise UsageError(
-                    said(
-                        "measure {shown}: only @ and a cutoff may follow the parameters",
-                        shown=repr(shown),
-                    )
+                raise UsageError.of(
+                    "measure {shown}: only @ and a cutoff may follow the parameters", shown=repr(shown)
                 )
             if kind.cutoff == "required":
-                raise UsageError(
-                    said(
-                        "measure {shown} needs a cutoff, such as {example}",
-                        shown=repr(shown),
-                        example=f"{shown}@5",
-                    )
+                raise UsageError.of(
+                    "measure {shown} needs a cutoff, such as {example}",
+                    shown=repr(shown),
+                    example=f"{shown}@5",
                 )
             return cls(name, None, parameters)
         if kind.cutoff == "none":
-            raise UsageError(
-                said("measure {name} takes no cutoff, got {shown}", name=repr(name), shown=repr(shown))
+            raise UsageError.of(
+                "measure {name} takes no cutoff, got {shown}", name=repr(name), shown=repr(shown)
             )
         if not re.fullmatch(r"[0-9]{1,9}", cutoff) or int(cutoff) < 1:
-            raise UsageError(
-                said("the cutoff of {shown} must be a whole number of at least 1", shown=repr(shown))
+            raise UsageError.of(
+                "the cutoff of {shown} must be a whole number of at least 1", shown=repr(shown)
             )
         return cls(name, int(cutoff), parameters)
 
@@ -275,31 +265,27 @@ def _parameters(kind: MeasureKind, text: str, shown: str) -> tuple[tuple[str, fl
         name, _, value = (piece.strip() for piece in part.partition("="))
         if name not in kind.parameters:
             takes = ", ".join(f"{key}={it.default:g}" for key, it in kind.parameters.items()) or "none"
-            raise UsageError(
-                said(
-                    "measure {shown}: no parameter {name}; {measure} takes: {takes}",
-                    shown=repr(shown),
-                    name=repr(name),
-                    measure=kind.name,
-                    takes=takes,
-                )
+            raise UsageError.of(
+                "measure {shown}: no parameter {name}; {measure} takes: {takes}",
+                shown=repr(shown),
+                name=repr(name),
+                measure=kind.name,
+                takes=takes,
             )
         if name in given:
-            raise UsageError(said("measure {shown} gives {name} twice", shown=repr(shown), name=repr(name)))
+            raise UsageError.of("measure {shown} gives {name} twice", shown=repr(shown), name=repr(name))
         allowed = kind.parameters[name]
         try:
             given[name] = float(value)
         except ValueError:
             given[name] = math.nan
         if not (math.isfinite(given[name]) and allowed.allows(given[name])):
-            raise UsageError(
-                said(
-                    "measure {shown}: {name} must be a number {bounds}, got {value}",
-                    shown=repr(shown),
-                    name=name,
-                    bounds=allowed.bounds,
-                    value=repr(value),
-                )
+            raise UsageError.of(
+                "measure {shown}: {name} must be a number {bounds}, got {value}",
+                shown=repr(shown),
+                name=name,
+                bounds=allowed.bounds,
+                value=repr(value),
             )
     return tuple(
         (name, given[name])
@@ -335,16 +321,14 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
         lambda found: ",".join(f"{found[1]}@{k.strip()}" for k in found[2].split(",")), text.lower()
     )
     if "{" in expanded or "}" in expanded:
-        raise UsageError(
-            said(
-                "measures {text}: write several cutoffs in braces, as in {example}",
-                text=repr(text),
-                example="recall@{1,3,5}",
-            )
+        raise UsageError.of(
+            "measures {text}: write several cutoffs in braces, as in {example}",
+            text=repr(text),
+            example="recall@{1,3,5}",
         )
     names = [name for name in _PART.findall(expanded) if name.strip()]
     if not names:
-        raise UsageError(said("no measure given; write a list such as ndcg@5,recall@{1,3,5},mrr"))
+        raise UsageError.of("no measure given; write a list such as ndcg@5,recall@{1,3,5},mrr")
     return tuple(dict.fromkeys(Measure.parse(name) for name in names))
 
 

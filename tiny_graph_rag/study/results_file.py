@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from tiny_graph_rag.errors import RunError, json_kind
 from tiny_graph_rag.files import mapped
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.results import KINDS, Json, Question, Reference, Results, Summary, part
 from tiny_graph_rag.study.upstream_results import upstream_document
 from tiny_graph_rag.version import SCHEMA_VERSION
@@ -79,30 +78,22 @@ def decoded(path: Path, commands: Sequence[str], record: Any = None) -> tuple[by
         raw = raw if theirs is None else msgspec.json.encode(theirs)
         version = msgspec.json.decode(raw, type=_Version)
     except UNREADABLE as error:
-        raise RunError(
-            said(
-                "{path}: not a results file: {error}. `eval` and `score` write one",
-                path=path,
-                error=error,
-            )
+        raise RunError.of(
+            "{path}: not a results file: {error}. `eval` and `score` write one", path=path, error=error
         ) from error
     if not isinstance(version.kind, str) or WRITTEN_BY.get(version.kind) not in commands:
-        raise OtherFileError(
-            said(
-                "{path}: wanted a results file of {commands}; its 'kind' is {kind}",
-                path=path,
-                commands=", ".join(commands),
-                kind=repr(version.kind) if isinstance(version.kind, str) else json_kind(version.kind),
-            )
+        raise OtherFileError.of(
+            "{path}: wanted a results file of {commands}; its 'kind' is {kind}",
+            path=path,
+            commands=", ".join(commands),
+            kind=repr(version.kind) if isinstance(version.kind, str) else json_kind(version.kind),
         )
     if version.schema_version != SCHEMA_VERSION:
-        raise RunError(
-            said(
-                "{path}: wanted schema_version {wanted}, got {got}; write the file again with this version",
-                path=path,
-                wanted=SCHEMA_VERSION,
-                got=json_kind(version.schema_version),
-            )
+        raise RunError.of(
+            "{path}: wanted schema_version {wanted}, got {got}; write the file again with this version",
+            path=path,
+            wanted=SCHEMA_VERSION,
+            got=json_kind(version.schema_version),
         )
     try:
         return raw, msgspec.json.decode(raw, type=record or KINDS[version.kind])
@@ -111,8 +102,8 @@ def decoded(path: Path, commands: Sequence[str], record: Any = None) -> tuple[by
 
 
 def changed_file(path: Path, kind: str, error: Exception) -> RunError:
-    return RunError(
-        said("{path}: this {kind} file was cut or changed: {error}", path=path, kind=kind, error=error)
+    return RunError.of(
+        "{path}: this {kind} file was cut or changed: {error}", path=path, kind=kind, error=error
     )
 
 
@@ -163,8 +154,8 @@ def system_of(content: Json, path: Path) -> System:
     try:
         return _system(msgspec.convert(content, _COMPARED), path)
     except msgspec.ValidationError as error:
-        raise RunError(
-            said("{path}: this results document was changed: {error}", path=path, error=error)
+        raise RunError.of(
+            "{path}: this results document was changed: {error}", path=path, error=error
         ) from error
 
 
@@ -172,8 +163,8 @@ def _system(found: Any, path: Path) -> System:
     ids = [row.id for row in found.results]
     if len(set(ids)) < len(ids):
         twice = next(id_ for id_ in ids if ids.count(id_) > 1)
-        raise RunError(
-            said("{path}: question {id} is in the file twice; keep one of them", path=path, id=repr(twice))
+        raise RunError.of(
+            "{path}: question {id} is in the file twice; keep one of them", path=path, id=repr(twice)
         )
     name = nfc(path.name)
     for ending in ENDINGS:

@@ -23,7 +23,6 @@ from tiny_graph_rag.measures import Measure, score
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import changes
 from tiny_graph_rag.measures.summary import Mean, numbered, rows_by_tag, summarise
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval import Retriever, RetrieverMaker, make_retriever
 from tiny_graph_rag.run import Cut, Run
 from tiny_graph_rag.shown import short_repr
@@ -254,14 +253,12 @@ def _linked(
     linked = list(linker.link(examples.examples))
     failed = [f"{seed.id}: {seed.error}" for seed in linked if seed.error is not None]
     if failed:
-        raise ServiceError(
-            said(
-                "{n} of {n_2} questions could not be linked, first {failed}. Run it again: what was "
-                "answered is in the cache",
-                n=f"{len(failed):,}",
-                n_2=f"{len(linked):,}",
-                failed=failed[0],
-            )
+        raise ServiceError.of(
+            "{n} of {n_2} questions could not be linked, first {failed}. Run it again: what was "
+            "answered is in the cache",
+            n=f"{len(failed):,}",
+            n_2=f"{len(linked):,}",
+            failed=failed[0],
         )
     return linked
 

@@ -67,7 +67,7 @@ def closed_with_rows(name: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[b
     yield b"\n  ]\n}\n"
 
 
-def selection_json(chosen: Selection) -> dict[str, Any] | None:
+def selection_json(chosen: Selection | None) -> dict[str, Any] | None:
     """`selection` of a gold set: null where all of it was asked."""
     return {"limit": chosen.limit, "tags": list(chosen.tags), "ids": list(chosen.ids)} if chosen else None
 
