@@ -46,9 +46,9 @@ class Outputs:
             return path
         self._check(path, is_own)
         if any(_is_same(path, other) for other in self._claimed):
-            raise UsageError.of("{path}: two outputs would be written to this file; rename one", path=path)
+            raise UsageError("{path}: two outputs would be written to this file; rename one", path=path)
         if not replaces and path.exists():
-            raise UsageError.of("{path} already exists; choose another name with -o", path=path)
+            raise UsageError("{path} already exists; choose another name with -o", path=path)
         self._claimed[path] = is_own
         return path
 
@@ -72,7 +72,7 @@ class Outputs:
             for read in (*named_inputs(), *read_inputs()):
                 is_named_so = composed(read.name).startswith(bare_name(path))
                 if is_named_so and read.suffix[1:].lower() in suffixes and _is_same(read.parent, path.parent):
-                    raise UsageError.of(
+                    raise UsageError(
                         "{path}: this command reads that file, and --report {suffix} next to {name} "
                         "could destroy it; choose another name with -o",
                         path=read,
@@ -90,12 +90,12 @@ class Outputs:
         named = named_inputs()
         read = named if is_own else [*named, *read_inputs()]
         if any(_is_same(path, other) for other in read):
-            raise UsageError.of(
+            raise UsageError(
                 "{path}: this command reads that file and would destroy it; choose another name", path=path
             )
         for folder in named:
             if folder.is_dir() and _is_part(path, folder):
-                raise UsageError.of(
+                raise UsageError(
                     "{path}: this command reads the folder {folder} and would replace a file in it; "
                     "choose another name",
                     path=path,

@@ -92,11 +92,11 @@ class Registry(Generic[T]):
                 if choice.module.startswith(f"{self.room}.") or isinstance(error, TinyGraphRagError):
                     raise
                 why = f"{type(error).__name__}: {error}"
-                raise RegistrationError.of(
+                raise RegistrationError(
                     "{place}: can't be imported: {why}", place=choice.place, why=why
                 ) from error
             if name not in self._things:
-                raise RegistrationError.of(
+                raise RegistrationError(
                     "{place}: {module} registers no {kind} {name}; decorate it: "
                     '@{decorator}("{name_2}", "what it does in one line")',
                     place=choice.place,
@@ -178,7 +178,7 @@ class Registry(Generic[T]):
             arguments = [getattr(argument, "value", None) for argument in call.args[:2]] if call else []
             words = [argument for argument in arguments if isinstance(argument, str)]
             if call is None or not words or len(words) < len(arguments):
-                raise RegistrationError.of(
+                raise RegistrationError(
                     "{place}: @{decorator} wants a name and the line that explains it as plain strings",
                     place=place,
                     decorator=self.decorator,
@@ -192,7 +192,7 @@ class Registry(Generic[T]):
             yield Choice(words[0], words[1] if len(words) > 1 else "", module, place, settings)
 
     def _twice(self, name: str, one: str, other: str) -> RegistrationError:
-        return RegistrationError.of(
+        return RegistrationError(
             "{kind} {name} is registered twice: {one} and {other}; rename one",
             kind=self.kind,
             name=repr(name),

@@ -154,7 +154,7 @@ def compare(
     if len(results) == 1 and isinstance(results[0], Mapping):
         names, results = list(map(str, results[0])), tuple(results[0].values())
     if names is not None and len(names) != len(results):
-        raise UsageError.of(
+        raise UsageError(
             "names= has {names} names for {results} results; give one per result",
             names=len(names),
             results=len(results),
@@ -165,7 +165,7 @@ def compare(
     ]
     reasons = incomparable([system_of(document.content, document.path) for document in documents])
     if reasons:
-        raise UsageError.of("these results can't be compared: {reasons}", reasons="; ".join(reasons))
+        raise UsageError("these results can't be compared: {reasons}", reasons="; ".join(reasons))
     wanted = None if measures is None else list(map(str, measures_of(measures)))
     found = Systems.of(documents, wanted)
     assert found is not None, "what can't be compared was refused"
@@ -265,7 +265,7 @@ def sweep(
 
     limits = _several(hops)
     if not limits:
-        raise UsageError.of("hops= contains no hop limit; write hops=2 or hops=[1, 2]")
+        raise UsageError("hops= contains no hop limit; write hops=2 or hops=[1, 2]")
     varied = {"retriever": retriever, **settings}
     lists = {name: list(value) for name, value in varied.items() if isinstance(value, list | tuple)}
     fixed = {name: value for name, value in varied.items() if name not in lists and value is not None}
@@ -282,13 +282,13 @@ def sweep(
     usual = Measure("ndcg", 5 if 5 in cutoffs else cutoffs[-1])
     (deciding,) = (usual,) if decide_by is None else measures_of([decide_by])
     if deciding.kind.weight is not None:
-        raise UsageError.of(
+        raise UsageError(
             "decide_by={measure}: this measure has no value for a single question; choose another",
             measure=deciding,
         )
     deepest = max(*cutoffs, *(measure.cutoff or 0 for measure in (*named, deciding)))
     if deepest > chosen.retrieval.depth:
-        raise UsageError.of(
+        raise UsageError(
             "measures have the cutoff {k}, below depth={depth}; raise depth",
             k=deepest,
             depth=chosen.retrieval.depth,
@@ -332,7 +332,7 @@ def _document(result: ResultLike, name: str | None, otherwise: str) -> Document:
     elif isinstance(result, str | PathLike):
         made = read_document(find_input(Path(result), Path(), "results file"))
     else:
-        raise UsageError.of(
+        raise UsageError(
             "wanted a result or the path of a results file, got {kind}", kind=type(result).__name__
         )
     if name is None:

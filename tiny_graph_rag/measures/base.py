@@ -211,7 +211,7 @@ class Measure:
             if of.strip() == ENTITIES:
                 return measure
             if measure.of or measure.kind.needs:
-                raise UsageError.of(
+                raise UsageError(
                     "measure {shown}: {name} is not a measure of a ranking; leave out {of}",
                     shown=repr(shown),
                     name=str(measure),
@@ -233,28 +233,26 @@ class Measure:
         parameters = _parameters(kind, (parts["parameters"] or "")[1:-1], shown)
         if not at:
             if cutoff.startswith("("):
-                raise UsageError.of(
+                raise UsageError(
                     "measure {shown}: the closing bracket is missing, as in rbp(p=0.8)", shown=repr(shown)
                 )
             if cutoff:
-                raise UsageError.of(
+                raise UsageError(
                     "measure {shown}: only @ and a cutoff may follow the parameters", shown=repr(shown)
                 )
             if kind.cutoff == "required":
-                raise UsageError.of(
+                raise UsageError(
                     "measure {shown} needs a cutoff, such as {example}",
                     shown=repr(shown),
                     example=f"{shown}@5",
                 )
             return cls(name, None, parameters)
         if kind.cutoff == "none":
-            raise UsageError.of(
+            raise UsageError(
                 "measure {name} takes no cutoff, got {shown}", name=repr(name), shown=repr(shown)
             )
         if not re.fullmatch(r"[0-9]{1,9}", cutoff) or int(cutoff) < 1:
-            raise UsageError.of(
-                "the cutoff of {shown} must be a whole number of at least 1", shown=repr(shown)
-            )
+            raise UsageError("the cutoff of {shown} must be a whole number of at least 1", shown=repr(shown))
         return cls(name, int(cutoff), parameters)
 
 
@@ -265,7 +263,7 @@ def _parameters(kind: MeasureKind, text: str, shown: str) -> tuple[tuple[str, fl
         name, _, value = (piece.strip() for piece in part.partition("="))
         if name not in kind.parameters:
             takes = ", ".join(f"{key}={it.default:g}" for key, it in kind.parameters.items()) or "none"
-            raise UsageError.of(
+            raise UsageError(
                 "measure {shown}: no parameter {name}; {measure} takes: {takes}",
                 shown=repr(shown),
                 name=repr(name),
@@ -273,14 +271,14 @@ def _parameters(kind: MeasureKind, text: str, shown: str) -> tuple[tuple[str, fl
                 takes=takes,
             )
         if name in given:
-            raise UsageError.of("measure {shown} gives {name} twice", shown=repr(shown), name=repr(name))
+            raise UsageError("measure {shown} gives {name} twice", shown=repr(shown), name=repr(name))
         allowed = kind.parameters[name]
         try:
             given[name] = float(value)
         except ValueError:
             given[name] = math.nan
         if not (math.isfinite(given[name]) and allowed.allows(given[name])):
-            raise UsageError.of(
+            raise UsageError(
                 "measure {shown}: {name} must be a number {bounds}, got {value}",
                 shown=repr(shown),
                 name=name,
@@ -321,14 +319,14 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
         lambda found: ",".join(f"{found[1]}@{k.strip()}" for k in found[2].split(",")), text.lower()
     )
     if "{" in expanded or "}" in expanded:
-        raise UsageError.of(
+        raise UsageError(
             "measures {text}: write several cutoffs in braces, as in {example}",
             text=repr(text),
             example="recall@{1,3,5}",
         )
     names = [name for name in _PART.findall(expanded) if name.strip()]
     if not names:
-        raise UsageError.of("no measure given; write a list such as ndcg@5,recall@{1,3,5},mrr")
+        raise UsageError("no measure given; write a list such as ndcg@5,recall@{1,3,5},mrr")
     return tuple(dict.fromkeys(Measure.parse(name) for name in names))
 
 

@@ -187,7 +187,7 @@ def _exponential(grades: Grades, cutoff: int | None) -> NDArray[np.float64]:
     """Raises UsageError for a grade whose gain no number can hold."""
     most = float(grades.max(initial=0))
     if most > MOST_EXPONENT:
-        raise UsageError.of(
+        raise UsageError(
             "ndcg_exp uses 2^grade, which is too large for grade {most} (at most {most_exponent}); use ndcg",
             most=f"{most:g}",
             most_exponent=MOST_EXPONENT,

@@ -28,7 +28,7 @@ class TextMatch:
         if self.kind not in MATCHES:
             raise unknown("--match", self.kind, MATCHES)
         if not 0 < self.threshold <= 1:
-            raise UsageError.of(
+            raise UsageError(
                 "--rouge-threshold must be above 0 and at most 1, got {threshold}", threshold=self.threshold
             )
 

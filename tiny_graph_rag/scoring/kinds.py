@@ -56,7 +56,7 @@ def _relation(question: Example, item: Any) -> Relation:
     except ValueError as error:
         if isinstance(item, str) and item:
             return Relation("", "", "", item)
-        raise DatasetError.of(
+        raise DatasetError(
             "question {id}: 'reference_relations' must be a list of {wanted}",
             id=repr(question.id),
             wanted='[source, type, target] or {"source", "target", "type"}',
@@ -65,7 +65,7 @@ def _relation(question: Example, item: Any) -> Relation:
 
 def _strings(question: Example, name: str, given: Any) -> tuple[str, ...]:
     if not isinstance(given or (), list | tuple) or not all(isinstance(item, str) for item in given or ()):
-        raise DatasetError.of(
+        raise DatasetError(
             "question {id}: {field} must be a list of strings", id=repr(question.id), field=repr(name)
         )
     return tuple(dict.fromkeys(item for item in given or () if item))

@@ -138,7 +138,7 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
         gold = with_patterns(graph, gold)
     questions = (gold if request.selection is None else gold.select(request.selection)).questions
     if match is not None and by_text and not any(question.reference_texts for question in questions):
-        raise DatasetError.of(
+        raise DatasetError(
             "{name}: --match {kind} compares texts, and no question has 'reference_texts'",
             name=request.gold.name,
             kind=match.kind,

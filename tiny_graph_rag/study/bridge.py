@@ -58,7 +58,7 @@ def bridged(
 ) -> Bridged:
     """A draft of questions that have answers, evidence or both. Raises UsageError where none has."""
     if not any(example.ground_truth or example.reference_texts for example in examples):
-        raise UsageError.of(
+        raise UsageError(
             "no question has an answer or evidence to look for names in; `recommend` proposes candidates "
             "from retrievers instead"
         )

@@ -82,7 +82,7 @@ def parse_question_floors(text: str) -> tuple[Gate, ...]:
     gates = _gates(text, _FLOOR, "--junit-questions", "recall@5>=0.5")
     for gate in gates:
         if isinstance(gate.measure, str) or gate.measure.kind.weight is not None:
-            raise UsageError.of(
+            raise UsageError(
                 "--junit-questions {gate}: a single question has no such figure", gate=gate.measure
             )
     return gates
@@ -96,7 +96,7 @@ def parse_drops(text: str) -> tuple[Gate, ...]:
 def check_basis(basis: str) -> str:
     """`mean` or `interval`. Raises UsageError for anything else."""
     if basis not in (MEAN, INTERVAL):
-        raise UsageError.of(
+        raise UsageError(
             "--gate-on must be {one} or {other}, got {basis}", one=MEAN, other=INTERVAL, basis=repr(basis)
         )
     return basis
@@ -188,7 +188,7 @@ def check_tags(gates: Iterable[Gate], tags: Collection[str]) -> None:
     """Raises UsageError for a gate on a tag that no question has: no renamed tag turns its gate off."""
     for gate in gates:
         if gate.tag and gate.tag not in tags:
-            raise UsageError.of(
+            raise UsageError(
                 "gate {gate}: no question has the tag {tag}{near}",
                 gate=gate,
                 tag=repr(gate.tag),
@@ -258,14 +258,14 @@ def junit_xml(outcomes: Iterable[GateOutcome], suite: str, questions: Iterable[Q
 def _gates(text: str, form: re.Pattern[str], option: str, example: str) -> tuple[Gate, ...]:
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts:
-        raise UsageError.of("{option}: no gate given", option=option)
+        raise UsageError("{option}: no gate given", option=option)
     return tuple(_gate(part, form, option, example) for part in parts)
 
 
 def _gate(part: str, form: re.Pattern[str], option: str, example: str) -> Gate:
     found = form.fullmatch(part)
     if not found:
-        raise UsageError.of(
+        raise UsageError(
             "{option}: wanted a gate such as {example}, got {part}",
             option=option,
             example=example,
@@ -276,7 +276,7 @@ def _gate(part: str, form: re.Pattern[str], option: str, example: str) -> Gate:
     except ValueError:
         limit = math.nan
     if not math.isfinite(limit):
-        raise UsageError.of(
+        raise UsageError(
             "{option}: {number} in {part} is not a number",
             option=option,
             number=repr(found["number"].strip()),
@@ -287,21 +287,21 @@ def _gate(part: str, form: re.Pattern[str], option: str, example: str) -> Gate:
         tag, slash, written = written.removeprefix(TAG).rpartition("/")
         tag = tag.strip()
         if not slash or not tag:
-            raise UsageError.of(
+            raise UsageError(
                 "{option}: wanted a tag and a measure such as tag:multi-hop/recall@5, got {part}",
                 option=option,
                 part=repr(part),
             )
     name = written.strip().lower()
     if name in LIKE_SPEED:
-        raise UsageError.of(
+        raise UsageError(
             "{option}: wanted one of {names} after a speed, got {name}",
             option=option,
             names=", ".join(SPEEDS),
             name=repr(name),
         )
     if tag and name in SPEEDS:
-        raise UsageError.of(
+        raise UsageError(
             "{option}: {name} is of all questions together, not of a tag", option=option, name=name
         )
     measure = name if name in SPEEDS else Measure.parse(written)

@@ -78,18 +78,18 @@ def decoded(path: Path, commands: Sequence[str], record: Any = None) -> tuple[by
         raw = raw if theirs is None else msgspec.json.encode(theirs)
         version = msgspec.json.decode(raw, type=_Version)
     except UNREADABLE as error:
-        raise RunError.of(
+        raise RunError(
             "{path}: not a results file: {error}. `eval` and `score` write one", path=path, error=error
         ) from error
     if not isinstance(version.kind, str) or WRITTEN_BY.get(version.kind) not in commands:
-        raise OtherFileError.of(
+        raise OtherFileError(
             "{path}: wanted a results file of {commands}; its 'kind' is {kind}",
             path=path,
             commands=", ".join(commands),
             kind=repr(version.kind) if isinstance(version.kind, str) else json_kind(version.kind),
         )
     if version.schema_version != SCHEMA_VERSION:
-        raise RunError.of(
+        raise RunError(
             "{path}: wanted schema_version {wanted}, got {got}; write the file again with this version",
             path=path,
             wanted=SCHEMA_VERSION,
@@ -102,9 +102,7 @@ def decoded(path: Path, commands: Sequence[str], record: Any = None) -> tuple[by
 
 
 def changed_file(path: Path, kind: str, error: Exception) -> RunError:
-    return RunError.of(
-        "{path}: this {kind} file was cut or changed: {error}", path=path, kind=kind, error=error
-    )
+    return RunError("{path}: this {kind} file was cut or changed: {error}", path=path, kind=kind, error=error)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,7 +152,7 @@ def system_of(content: Json, path: Path) -> System:
     try:
         return _system(msgspec.convert(content, _COMPARED), path)
     except msgspec.ValidationError as error:
-        raise RunError.of(
+        raise RunError(
             "{path}: this results document was changed: {error}", path=path, error=error
         ) from error
 
@@ -163,7 +161,7 @@ def _system(found: Any, path: Path) -> System:
     ids = [row.id for row in found.results]
     if len(set(ids)) < len(ids):
         twice = next(id_ for id_ in ids if ids.count(id_) > 1)
-        raise RunError.of(
+        raise RunError(
             "{path}: question {id} is in the file twice; keep one of them", path=path, id=repr(twice)
         )
     name = nfc(path.name)

@@ -253,7 +253,7 @@ def _linked(
     linked = list(linker.link(examples.examples))
     failed = [f"{seed.id}: {seed.error}" for seed in linked if seed.error is not None]
     if failed:
-        raise ServiceError.of(
+        raise ServiceError(
             "{n} of {n_2} questions could not be linked, first {failed}. Run it again: what was "
             "answered is in the cache",
             n=f"{len(failed):,}",
