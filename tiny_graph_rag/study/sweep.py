@@ -79,7 +79,7 @@ class SettingSlice:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Setting:
+class SweptSetting:
     """hops: None for a retriever that does not walk; then there is no reach and no subgraph either.
 
     reached_mean, reached_p95: entities within the hops a question, before depth cuts. seconds: of retrieving
@@ -145,7 +145,7 @@ class Sweep:
     examples: EvalSet
     config: Config
     plan: Plan
-    settings: tuple[Setting, ...]
+    settings: tuple[SweptSetting, ...]
     recommended: dict[str, Recommendation]
     flips: tuple[HopFlips, ...]
     seeds: dict[str, SeedShare]
@@ -176,7 +176,7 @@ def sweep(
     groups = [example.group for example in examples]
     group_of = numbered(groups)
     by_tag = rows_by_tag(tags)
-    settings: list[Setting] = []
+    settings: list[SweptSetting] = []
     deciding: list[Column] = []
     first_of: list[int] = []
     seeds: dict[str, SeedShare] = {}
@@ -216,7 +216,7 @@ def sweep(
                 }
                 mean, p95 = reach.reached(hops)
                 settings.append(
-                    Setting(
+                    SweptSetting(
                         variant, hops, cutoff, parts.pop(""), parts, mean, p95, seconds, len(run.cuts)
                     )
                 )  # fmt: skip

@@ -20,7 +20,7 @@ _ENCODER = msgspec.json.Encoder(enc_hook=str)  # texts of errors are a kind of s
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import Selection
     from tiny_graph_rag.messages import Said
-    from tiny_graph_rag.study.waterfall import Step
+    from tiny_graph_rag.study.waterfall import WaterfallStep
 
 
 def head(kind: str, made: Made | None = None, **fields: Any) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def token_fields(usage: Mapping[str, int]) -> dict[str, Any]:
     return {"total_token_usage": usage["total_tokens"], "token_usage": dict(usage)}
 
 
-def steps_json(steps: Sequence[Step]) -> list[dict[str, Any]]:
+def steps_json(steps: Sequence[WaterfallStep]) -> list[dict[str, Any]]:
     """A waterfall as results files hold it."""
     return [
         {
