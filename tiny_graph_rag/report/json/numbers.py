@@ -77,11 +77,6 @@ def said_json(sentence: Said) -> dict[str, Any]:
     return {"said": sentence.template, "values": dict(sentence.values)}
 
 
-def token_fields(usage: Mapping[str, int]) -> dict[str, Any]:
-    """`total_token_usage`, the one number that scripts read, and the same by kind."""
-    return {"total_token_usage": usage["total_tokens"], "token_usage": dict(usage)}
-
-
 def steps_json(steps: Sequence[WaterfallStep]) -> list[dict[str, Any]]:
     """A waterfall as results files hold it."""
     return [

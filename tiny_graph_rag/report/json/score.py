@@ -21,8 +21,8 @@ from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW, Judged
 from tiny_graph_rag.measures.statistics import mean_of
-from tiny_graph_rag.measures.summary import headline, latency_document, number, slice_document
-from tiny_graph_rag.report.json.numbers import packed, steps_json, token_fields
+from tiny_graph_rag.measures.summary import latency_document, number, summary_fields
+from tiny_graph_rag.report.json.numbers import packed, steps_json
 from tiny_graph_rag.scoring.stretches import Collected, Names, ScoreColumns, Stretch
 from tiny_graph_rag.study.waterfall import (
     NO_RANK,
@@ -138,14 +138,7 @@ def summary(collected: Collected, cutoff: int, usage: dict[str, int]) -> dict[st
     """`summary` of the file, when all has passed by."""
     found, took = collected.found, collected.seconds.tolist()
     return {
-        "k": cutoff,
-        **headline(
-            found.overall.measures, cutoff, lambda measure: mean_of(collected.whole.scores[measure]).mean
-        ),
-        **token_fields({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0, **usage}),
-        "estimated_cost_usd": None if usage else 0.0,
-        **slice_document(found.overall),
-        "by_tag": {tag: slice_document(slice_) for tag, slice_ in found.by_tag.items()},
+        **summary_fields(found, cutoff, lambda measure: mean_of(collected.whole.scores[measure]).mean, usage),
         "latency": latency_document(collected.seconds),
         **({"questions_per_second": len(took) / sum(took)} if sum(took) > 0 else {}),
         **_why(collected.whole, cutoff),
