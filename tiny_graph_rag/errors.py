@@ -13,7 +13,8 @@
     └── ServiceError           exit code 3: an outside service failed
 
 Every message says where, what was wanted, what came and what to do. It is English; one made by `said` can be
-shown in the reader's language, which `shown` of an error does.
+shown in the reader's language, which `shown` of an error does. `UsageError.of("{path}: …", path=path)` makes
+the message and the error at once.
 """
 
 from __future__ import annotations
@@ -35,6 +36,11 @@ class TinyGraphRagError(Exception):
 
     def __init__(self, *lines: Said) -> None:
         super().__init__(*lines)
+
+    @classmethod
+    def of(cls, text: str, /, **values: object) -> Self:
+        """The error of one sentence, with the values in its braces."""
+        return cls(said(text, **values))
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.args))

@@ -32,7 +32,12 @@ FOR_PROGRAMMERS = {
 }
 SHOWING = {"say", "note", "warn", "echo", "print", "problem", "flaw"}
 MAKING = {"t", "said", "counted", "amount", "at"}
-PLACED = {"at", "add", "problem"}  # of an error, of `Problems`, of `Rows`: a place, and a text that they make
+TEMPLATES = {
+    "of",
+    "at",
+    "add",
+    "problem",
+}  # of errors, `Problems` and `Rows`: they take a template
 
 
 def unmade(node: ast.AST) -> Iterator[tuple[int, str]]:
@@ -63,7 +68,7 @@ def shown_in(source: str) -> Iterator[tuple[int, str]]:
             if name in FOR_PROGRAMMERS:
                 continue
             for argument in call.args:
-                if not (name in PLACED and isinstance(argument, ast.Constant)):
+                if not (name in TEMPLATES and isinstance(argument, ast.Constant)):
                     yield from unmade(argument)
 
 
@@ -76,6 +81,8 @@ def test_the_search_sees_what_it_is_for() -> None:
     for wrong in (
         'raise UsageError(f"{path}: no such file")',
         'raise UsageError("there is " + "nothing")',
+        'raise UsageError.of(f"{path}: no such file")',
+        'raise UsageError.of("there is " + "nothing")',
         'session.warn(f"left out: {names} of them")',
         'print("some words")',
         "rows.problem(1, f'wanted a list, got {what}')",
@@ -84,6 +91,7 @@ def test_the_search_sees_what_it_is_for() -> None:
         assert list(shown_in(wrong)), wrong
     for right in (
         'raise UsageError(said("no such file: {path}", path=path))',
+        'raise UsageError.of("no such file: {path}", path=path)',
         'raise TypeError("an error is text")',
         'session.say("  " + command)',
         'raise GraphError.at(path, "wanted a list, got {got}", got=what)',
