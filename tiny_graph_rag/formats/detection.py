@@ -23,7 +23,6 @@ from tiny_graph_rag.formats.tables import (
     read_table,
     text_of,
 )
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Registry
 
 HEAD_BYTES = 1 << 16
@@ -265,11 +264,9 @@ def detected(formats: Registry[F], head: Head, option: str) -> str | None:
             found.append(name)
     if len(found) > 1:
         raise UsageError(
-            said(
-                "{name} may be {names}; choose one with {option}",
-                name=head.path.name,
-                names=" or ".join(found),
-                option=option,
-            )
+            "{name} may be {names}; choose one with {option}",
+            name=head.path.name,
+            names=" or ".join(found),
+            option=option,
         )
     return found[0] if found else None

@@ -90,14 +90,12 @@ def form_of(registry: Registry[Form[W]], path: Path, given: str | None, option: 
     if form is None:
         suffixes = [suffix or said("a folder") for suffix in suffixes_of(registry)]
         raise UsageError(
-            said(
-                "{name}: which form? Name it with {option} ({forms}), or end the file's name in one of: "
-                "{suffixes}",
-                name=path.name,
-                option=option,
-                forms=", ".join(registry),
-                suffixes=", ".join(suffixes),
-            )
+            "{name}: which form? Name it with {option} ({forms}), or end the file's name in one of: "
+            "{suffixes}",
+            name=path.name,
+            option=option,
+            forms=", ".join(registry),
+            suffixes=", ".join(suffixes),
         )
     if registry.choice(form).settings.get("needs") == "parquet":
         _pyarrow()

@@ -46,7 +46,7 @@ def read_sound(
     reader = GOLD_FORMATS[format]
     if split is not None and not reader.has_splits:
         raise UsageError(
-            said("{name}: only tables (CSV, TSV, Parquet) have splits; leave out --split", name=path.name)
+            "{name}: only tables (CSV, TSV, Parquet) have splits; leave out --split", name=path.name
         )
     read = reader.read(path, split, drafts=drafts) if reader.has_drafts else reader.read(path, split)
     problems = Problems(DatasetError)

@@ -71,10 +71,8 @@ class Columns:
             role, equals, column = part.partition("=")
             if not equals or not column.strip():
                 raise UsageError(
-                    said(
-                        "--columns: wanted ROLE=COLUMN, such as source=head_entity; got {part}",
-                        part=repr(part.strip()),
-                    )
+                    "--columns: wanted ROLE=COLUMN, such as source=head_entity; got {part}",
+                    part=repr(part.strip()),
                 )
             named[role.strip().replace("-", "_")] = column.strip()
         return cls.checked(named, "--columns")

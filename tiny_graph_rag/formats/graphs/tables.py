@@ -272,8 +272,9 @@ def _csv_table(path: Path) -> ListedTable:
     for number, row in enumerate(rows, start=2):
         if len(row) != len(names):
             problems.add(
-                f"{path}: row {number}",
-                "wanted {n} fields ({names}), got {got}",
+                path,
+                "row {number}: wanted {n} fields ({names}), got {got}",
+                number=number,
                 n=len(names),
                 names=listed(names),
                 got=len(row),
