@@ -21,7 +21,7 @@ from tiny_graph_rag.formats.tables import (
     encoding_of,
     is_trec,
     read_table,
-    text_of,
+    text_in,
 )
 from tiny_graph_rag.registry import Registry
 
@@ -164,7 +164,7 @@ class Head:
         except NotJsonError:
             pass
         try:
-            text = text_of(self.path, others=True) or "" if self.is_cut else self.text
+            text = text_in(self.path, others=True) or "" if self.is_cut else self.text
             return parse_json(text, twice=twice, halves=True)
         except (NotJsonError, InputError):
             return None

@@ -20,7 +20,7 @@ from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, Problems
 from tiny_graph_rag.files import PARQUET_MAGIC, decode_utf8, read_bytes
 from tiny_graph_rag.formats.graphs.rows import detail_text, strings_of, text_of, unfolded
-from tiny_graph_rag.formats.tables import check_parquet, csv_rows, listed, reading_parquet
+from tiny_graph_rag.formats.tables import check_parquet, csv_rows, first_names, reading_parquet
 
 if TYPE_CHECKING:
     import pyarrow
@@ -276,7 +276,7 @@ def _csv_table(path: Path) -> ListedTable:
                 "row {number}: wanted {n} fields ({names}), got {got}",
                 number=number,
                 n=len(names),
-                names=listed(names),
+                names=first_names(names),
                 got=len(row),
             )
     problems.check()
