@@ -217,12 +217,12 @@ def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]
     with reading_parquet(path, InputError) as parquet:
         with parquet.ParquetFile(path) as file:
             check_parquet(file, path)
+            names = _named(file.schema_arrow.names, path)
         table = parquet.read_table(path)
         columns = [column.to_pylist() for column in table.columns]
     if len({len(column) for column in columns}) > 1:
         why = said("its columns are of different lengths")
         raise InputError.at(path, "can't be read as Parquet: {why}", why=why)
-    names = _named(table.column_names, path)
     rows = (
         (f"{path.name}: row {number}", dict(zip(names, values, strict=True)))
         for number, values in enumerate(zip(*columns, strict=True), start=1)
