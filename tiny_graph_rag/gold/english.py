@@ -91,6 +91,7 @@ class Phrase:
     swapped: bool = False
 
 
+@lru_cache(1 << 14)
 def read_type(name: str) -> Phrase:
     """The form of a relation type's words."""
     words = words_of_name(name) if name.isascii() else name.split()
@@ -172,14 +173,11 @@ class English(Wording):
     language: ClassVar[str] = "en"
 
     def says(self, step: RelationStep) -> bool:
-        own = _read(type_name(self.index, step))
         if self.index.undirected[step.type]:
             return False
-        if any(_sure(word, own) is not None for word in self.words_for(step)):
-            return True
-        return _is_plain(
-            type_name(self.index, step), schema=len(self.index.graph.relations.types.names) <= SCHEMA
-        )
+        name, schema = type_name(self.index, step), len(self.index.graph.relations.types.names) <= SCHEMA
+        own = read_type(name)
+        return any(_sure(word, own) for word in self.words_for(step)) or _is_plain(name, schema=schema)
 
     def kind_in_words(self, step: RelationStep) -> Kind:
         """A person: who made a work (`directed by`, `composed`), was born somewhere, or has a noun of people
@@ -233,11 +231,9 @@ class English(Wording):
             case _:
                 clause = self._clause(paths[0], called, other)
                 of_them = clause.of_several if clause.is_subject else clause.says
-                most = (
-                    f"has the highest {_spaced(formula.attribute)}"
-                    if formula.by is None
-                    else self._most(formula.by, noun, other)
-                )
+                most = f"has the highest {_spaced(formula.attribute)}"
+                if formula.by is not None:
+                    most = self._most(formula.by, noun, other)
                 which = "who" if noun.one == "person" else "which one"
                 text = f"Of the {noun.many} {noun.that} {of_them}, {which} {most}?"
         text = " ".join(text.split())
@@ -277,23 +273,17 @@ class English(Wording):
         match phrase.form:
             case "noun" if forward:
                 return f"has the most {_plural(words)}"
-            case "noun" if _is_plural(words):
-                return f"is among the {words} of the most {those}"
             case "noun":
-                return f"is the {words} of the most {those}"
+                return f"is {'among ' if _is_plural(words) else ''}the {words} of the most {those}"
             case "be":
                 return f"is {words} the most {those}" if forward else f"has the most {those} {words} {it}"
-        return (
-            f"{words} the most {those}"
-            if forward
-            else f"has the most {those} {such} {_of_several(words)} {it}"
-        )
+        if forward:
+            return f"{words} the most {those}"
+        return f"has the most {those} {such} {_of_several(words)} {it}"
 
     def _phrase(self, step: RelationStep, other: bool) -> Phrase:
-        own = _read(type_name(self.index, step))
-        sure = [phrase for word in self.words_for(step) if (phrase := _sure(word, own)) is not None]
-        if not sure:
-            return own
+        own = read_type(type_name(self.index, step))
+        sure = [phrase for word in self.words_for(step) if (phrase := _sure(word, own))] or [own]
         return sure[-1] if other else sure[0]
 
     def _inner(self, path: Path, called: Mapping[int, str], other: bool) -> str:
@@ -325,24 +315,20 @@ class English(Wording):
             return Clause(False, f"{of} is {words}", f"{of} is not {words}", asked=f"is {of} {words}")
         if phrase.form == "verb":
             helper, base = _with_helper(words)
-            if backward:
+            if not backward:
                 return Clause(
-                    True, f"{words} {of}", f"{helper} not {base} {of}", f"{_of_several(words)} {of}"
+                    False, f"{of} {words}", f"{of} {helper} not {base}", asked=f"{helper} {of} {base}"
                 )
-            return Clause(False, f"{of} {words}", f"{of} {helper} not {base}", asked=f"{helper} {of} {base}")
-        if not backward:
-            if _is_plural(words):
-                return Clause(
-                    True,
-                    f"is among the {words} of {of}",
-                    f"is not among the {words} of {of}",
-                    f"are among the {words} of {of}",
-                )
-            role = f"{_article(words)} {words} of {of}"
-            return Clause(True, f"is {role}", f"is not {role}", f"are {_plural(words)} of {of}")
-        end = f"{of} among its {words}" if _is_plural(words) else f"{of} as its {words}"
-        of_several = end.replace(" its ", " their ") if _is_plural(words) else f"{of} as their {words}"
-        return Clause(True, f"has {end}", f"does not have {end}", f"have {of_several}")
+            of_several = f"{_of_several(words)} {of}"
+            return Clause(True, f"{words} {of}", f"{helper} not {base} {of}", of_several)
+        is_plural = _is_plural(words)
+        if backward:
+            among = "among" if is_plural else "as"
+            end = f"{of} {among} its {words}"
+            return Clause(True, f"has {end}", f"does not have {end}", f"have {of} {among} their {words}")
+        role = f"among the {words} of {of}" if is_plural else f"{_article(words)} {words} of {of}"
+        roles = role if is_plural else f"{_plural(words)} of {of}"
+        return Clause(True, f"is {role}", f"is not {role}", f"are {roles}")
 
     def _asked(self, noun: Noun, path: Path, called: Mapping[int, str], several: bool, other: bool) -> str:
         """The question of one path; what would stand in the middle of a clause comes before it instead."""
@@ -378,14 +364,9 @@ class English(Wording):
             return False
         if not self._is_object(last):
             return True
-        if middle:
-            return False
         phrase = self._phrase(last, False)
-        return (
-            phrase.form == "verb"
-            and phrase.words.split()[-1] not in _PREPOSITIONS
-            and not self._is_object(first)
-        )
+        is_plain = phrase.form == "verb" and phrase.words.split()[-1] not in _PREPOSITIONS
+        return is_plain and not middle and not self._is_object(first)
 
     def _is_object(self, step: RelationStep) -> bool:
         phrase = self._phrase(step, False)
@@ -471,7 +452,7 @@ def _is_plain(name: str, *, schema: bool) -> bool:
     words = [word for word in words_of_name(name) if word.isalnum()]
     if not words or len(words) > 4 or not all(word.isalpha() for word in words):
         return False
-    phrase = _read(name)
+    phrase = read_type(name)
     own = phrase.words.split()
     if phrase.form == "tie" or not own or own[0].endswith("ing"):
         return False
@@ -524,11 +505,6 @@ def _with_helper(words: str) -> tuple[str, str]:
         return "does", " ".join(["have", *rest])
     helper = "does" if _is_present(first) else "did" if lemma(first) != first or _is_past(first) else "can"
     return helper, " ".join([lemma(first), *rest])
-
-
-@lru_cache(1 << 14)
-def _read(name: str) -> Phrase:
-    return read_type(name)
 
 
 def _sure(word: str, own: Phrase) -> Phrase | None:

@@ -73,14 +73,15 @@ class Wording(ABC):
         Answers of which some are dates and others aren't have no question word.
         """
         longest = max(len(path.steps) for path in drawn.formula.paths)
-        names = self.index.graph.entities.names
-        dates = {is_date(names[answer]) for answer in drawn.found.answers.tolist()}
-        return len(dates) < 2 and (self.is_long or longest <= LONGEST_PATH)
+        return len(self._are_dates(drawn)) < 2 and (self.is_long or longest <= LONGEST_PATH)
 
     def asks_when(self, drawn: Drawn) -> bool:
         """Whether the answers are dates."""
-        answers = drawn.found.answers.tolist()
-        return bool(answers) and all(is_date(self.index.graph.entities.names[row]) for row in answers)
+        return self._are_dates(drawn) == {True}
+
+    def _are_dates(self, drawn: Drawn) -> set[bool]:
+        names = self.index.graph.entities.names
+        return {is_date(names[answer]) for answer in drawn.found.answers.tolist()}
 
     @abstractmethod
     def question(self, drawn: Drawn, called: Mapping[int, str], *, other: bool = False) -> str:
