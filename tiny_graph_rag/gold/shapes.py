@@ -82,7 +82,6 @@ class Sampler:
     began: int = -1
     length: int = 0
     _usable: dict[int, bool] = field(default_factory=dict)
-    _neighbours: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         graph = self.index.graph
