@@ -145,6 +145,9 @@ class Restore(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
     relations: tuple[RestoredRelation, ...] = ()
 
 
+NOTHING_RESTORED = Restore()
+
+
 class Ask(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """What only the graph's owner knows; never applied.
 
@@ -208,7 +211,7 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     vocabulary: tuple[Words, ...] = ()
     aliases: tuple[Alias, ...] = ()
     merges: tuple[Merge, ...] = ()
-    restore: Restore = Restore()
+    restore: Restore = NOTHING_RESTORED
     ask: tuple[Ask, ...] = ()
     batches: tuple[Batch, ...] = ()
     settings_tried: tuple[TriedSetting, ...] = ()
@@ -250,6 +253,7 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
             made[SECTIONS[type(entry)]].append(entry)
         columns = {section: tuple(rows) for section, rows in made.items()}
         restore = Restore(*(columns.pop(f"restore.{name}") for name in Restore.__struct_fields__))
+        restore = NOTHING_RESTORED if restore == NOTHING_RESTORED else restore  # a default is not written
         return msgspec.structs.replace(self, **columns, restore=restore)
 
 
