@@ -1,13 +1,14 @@
 """Every text for readers goes through messages/, so that it can be shown in every language.
 
-Errors are held by their types: `TinyGraphRagError` takes what `said` makes, and mypy checks that. Here stands
-what types can't see.
+An error is made of an English text and its values, as `said` is, or of what `said` made before.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -18,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tiny_graph_rag.errors import InputError, TinyGraphRagError, UsageError, at, unknown
+from tiny_graph_rag.errors import InputError, UsageError, at, unknown
 from tiny_graph_rag.messages import Said, said, shown, speaking, verbatim
 
 PACKAGE = ROOT / "tiny_graph_rag"
@@ -32,6 +33,14 @@ FOR_PROGRAMMERS = {
 }
 SHOWING = {"say", "note", "warn", "echo", "print", "problem", "flaw"}
 MAKING = {"t", "said", "counted", "amount", "at"}
+TEMPLATES = {"at", "add", "problem"}  # of errors, `Problems` and `Rows`: they take a template
+OTHER_ERRORS = {"UnknownNameError", "MissingExtraError"}  # of ours, made of more than their words
+
+
+def makes_its_text(name: str) -> bool:
+    """Whether it is an error of ours, which makes what it says of an English text and values."""
+    is_error = name.endswith("Error") or name == "FoundProblems"
+    return is_error and not hasattr(builtins, name) and name not in FOR_PROGRAMMERS | OTHER_ERRORS
 
 
 def unmade(node: ast.AST) -> Iterator[tuple[int, str]]:
@@ -61,10 +70,10 @@ def shown_in(source: str) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Raise) if name not in SHOWING else True:
             if name in FOR_PROGRAMMERS:
                 continue
-            # `UsageError.of` takes the template itself, which must stand there whole.
-            arguments = [part for part in call.args if name != "of" or not isinstance(part, ast.Constant)]
-            for argument in arguments:
-                yield from unmade(argument)
+            for argument in call.args:
+                makes = makes_its_text(name) or name in TEMPLATES
+                if not (makes and isinstance(argument, ast.Constant)):
+                    yield from unmade(argument)
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.stem)
@@ -76,25 +85,26 @@ def test_the_search_sees_what_it_is_for() -> None:
     for wrong in (
         'raise UsageError(f"{path}: no such file")',
         'raise UsageError("there is " + "nothing")',
-        'raise UsageError.of(f"{path}: no such file")',
-        'raise UsageError.of("there is " + "nothing")',
+        'raise ValueError("there is nothing")',
         'session.warn(f"left out: {names} of them")',
         'print("some words")',
         "rows.problem(1, f'wanted a list, got {what}')",
+        'raise GraphError.at(path, f"wanted a list, got {what}")',
     ):
         assert list(shown_in(wrong)), wrong
     for right in (
         'raise UsageError(said("no such file: {path}", path=path))',
-        'raise UsageError.of("no such file: {path}", path=path)',
+        'raise UsageError("no such file: {path}", path=path)',
         'raise TypeError("an error is text")',
         'session.say("  " + command)',
+        'raise GraphError.at(path, "wanted a list, got {got}", got=what)',
     ):
         assert not list(shown_in(right)), right
 
 
 def test_an_error_is_shown_with_all_that_it_is_made_of() -> None:
     inner = ValueError(said("wanted an object, got {got}", got=said("null")))
-    error = InputError(at("a.json", inner), said("{path}: the file is empty", path="b.json"))
+    error = InputError(at("a.json", inner), at("b.json", "the file is empty"))
     assert str(error) == "a.json: wanted an object, got null\nb.json: the file is empty"
     with speaking("ko"):
         assert not re.search("wanted|empty", error.shown)
@@ -106,10 +116,12 @@ def test_an_error_is_shown_with_all_that_it_is_made_of() -> None:
         assert "unknown" not in unknown("retriever", "bfz", ("bfs",)).shown
 
 
-def test_texts_are_made_before_they_are_raised() -> None:
-    """What `verbatim` and `said` give is what an error takes; a plain text is refused by its type (mypy)."""
-    assert TinyGraphRagError.__init__.__annotations__["lines"] == "Said"
-    assert isinstance(said("x"), Said)
+def test_an_error_makes_its_text_and_leaves_what_is_made() -> None:
+    error = UsageError("no vocabulary in {folder}", folder="a {b}")
+    assert error.args == (said("no vocabulary in {folder}", folder="a {b}"),)
+    assert error.args[0].template == "no vocabulary in {folder}"
+    assert UsageError(verbatim("{what} others wrote")).shown == "{what} others wrote"
+    assert pickle.loads(pickle.dumps(error)).args[0].template == error.args[0].template
     assert isinstance(verbatim("x"), Said)
 
 

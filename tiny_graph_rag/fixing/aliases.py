@@ -201,7 +201,7 @@ class _Finder:
                 if len({match.entity for _, match in matches}) == 1:
                     yield matches[-1]
 
-    def _is_meant(self, span: Span, match: Match, text: Text, references: set[int]) -> bool:
+    def _is_meant(self, span: Span, match: Match, text: Text, references: frozenset[int]) -> bool:
         """Whether words that are part of a name stand for it: not in `which robot`, and not where they only
         describe what is asked for."""
         if span.first and text.words[span.first - 1].startswith(NOUN_FOLLOWS):

@@ -80,7 +80,7 @@ def _read_pin(path: Path) -> GoldPin:
     try:
         return msgspec.json.decode(read_bytes(path), type=GoldPin)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DatasetError.of(
+        raise DatasetError(
             "{path}: not a pin of a gold set: {error}. Run `validate --pin` to write it again",
             path=path,
             error=error,

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import counted, expanded
 from tiny_graph_rag.columns.strings import Strings
-from tiny_graph_rag.columns.sums import Sums
+from tiny_graph_rag.columns.sums import Summed, Sums
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import without_accents
 from tiny_graph_rag.language.words import (
@@ -147,6 +147,10 @@ class TextIndex:
             scores = self._own[stem] = self._scored(self._own_fields(stem))
             self._kept_rows += len(scores.entities)
         return scores
+
+    def total(self, scores: Iterable[Bits]) -> Summed:
+        """The entities that something speaks for, and all that does."""
+        return self._sums.of([(score.entities, score.bits) for score in scores])
 
     def rarity(self, bearers: int) -> float:
         """idf of what so many entities have, in bits."""

@@ -92,10 +92,8 @@ class NearNames:
             if any(match.start < stop and match.end > begin for begin, stop in taken):
                 continue
             taken.append((match.start, match.end))
-            share, mention = match.score / len(match.entities), text[match.start : match.end]
-            seeds += [
-                Seed(entity, mention, match.start, match.end, "fuzzy", share) for entity in match.entities
-            ]
+            mention = text[match.start : match.end]
+            seeds += Seed.sharing(match.entities, mention, match.start, match.end, "fuzzy", match.score)
         return seeds
 
     def _near(self, text: str, stretch: _Stretch) -> Iterator[_Found]:

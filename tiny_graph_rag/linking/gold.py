@@ -86,18 +86,12 @@ class GoldLinker(Linker):
                 (seed.start, seed.end) for seed in seeds if seed.start is not None and seed.end is not None
             ]
             for mention in self.finder.places_of(linked.text, missing, taken):
-                words, share = linked.text[mention.start : mention.end], 1 / len(mention.entities)
-                seeds += [
-                    Seed(entity, words, mention.start, mention.end, "gold", share)
-                    for entity in mention.entities
-                ]
+                words = linked.text[mention.start : mention.end]
+                seeds += Seed.sharing(mention.entities, words, mention.start, mention.end, "gold")
                 missing.difference_update(mention.entities)
         for name, entities in meant:
-            seeds += [
-                Seed(entity, name, None, None, "gold", 1 / len(entities))
-                for entity in entities
-                if entity in missing
-            ]
+            of_name = Seed.sharing(entities, name, None, None, "gold")
+            seeds += [seed for seed in of_name if seed.entity in missing]
             missing.difference_update(entities)
         return in_text_order(seeds)
 

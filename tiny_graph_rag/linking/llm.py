@@ -120,10 +120,8 @@ class ModelLinker(Linker):
                 ]
                 for start, end in places or [(None, None)]:
                     stands = words if start is None else example.query[start:end]
-                    for entity in part.entities:
-                        share = 1 / len(part.entities)
-                        seed = Seed(entity, stands, start, end, part.rule, share)
-                        seeds.setdefault((entity, start), seed)
+                    for seed in Seed.sharing(part.entities, stands, start, end, part.rule):
+                        seeds.setdefault((seed.entity, start), seed)
         placed = {entity for entity, start in seeds if start is not None}
         return in_text_order(
             [seed for seed in seeds.values() if seed.start is not None or seed.entity not in placed]

@@ -39,14 +39,10 @@ class Bm25Retriever(Retriever):
         return Run.concatenated([self._ranked(question) for question in questions])
 
     def _ranked(self, question: LinkedQuestion) -> Run:
-        bits = np.zeros(len(self.candidates.graph), dtype=np.int64)
         words, _ = tokens(question.text)
         stems = {stem for word in words.values() if (stem := content_stem(word)) is not None}
-        for stem in stems:  # whole numbers: in any order
-            found = self.index.bits(stem)
-            bits[found.entities] += found.bits
-        entities = np.flatnonzero(bits).astype(np.int32)
-        return self.candidates.ranked(question, entities, bits[entities] / MILLI)
+        entities, bits = self.index.total(map(self.index.bits, stems))
+        return self.candidates.ranked(question, entities.astype(np.int32), bits / MILLI)
 
 
 def relation_words(name: str) -> str:

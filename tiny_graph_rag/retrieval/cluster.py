@@ -16,6 +16,7 @@ from __future__ import annotations
 import shutil
 import socket
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -308,7 +309,7 @@ class ClusterClient:
             self._bring(shared)
         waiting = {submit(place): place for place in range(len(parts))}
         found: dict[int, T] = {}
-        deaths, sent = [0] * len(parts), [0] * len(parts)
+        deaths, sent = Counter[int](), Counter[int]()
         seen = time.monotonic()
         try:
             while waiting:
@@ -333,30 +334,17 @@ class ClusterClient:
                                     most_deaths=MOST_DEATHS,
                                 )
                             ) from error
-                        waiting[submit(place)] = place
-                        continue
                     except GraphMissingError as error:  # of a worker that came later
                         sent[place] += 1
                         if sent[place] > MOST_SENT:
-                            raise UsageError(
-                                said(
-                                    "--cluster {address}: a worker can't be used: {error}",
-                                    address=self.address,
-                                    error=error,
-                                )
-                            ) from error
+                            raise self._refused(error) from error
                         self._bring(shared)
-                        waiting[submit(place)] = place
-                        continue
                     except CannotHelpError as error:
-                        raise UsageError(
-                            said(
-                                "--cluster {address}: a worker can't be used: {error}",
-                                address=self.address,
-                                error=error,
-                            )
-                        ) from error
-                    done(place)
+                        raise self._refused(error) from error
+                    else:
+                        done(place)
+                        continue
+                    waiting[submit(place)] = place
         finally:
             self.client.cancel(list(waiting))
         return [found[place] for place in range(len(parts))]
@@ -379,13 +367,14 @@ class ClusterClient:
         try:
             self.client.run(work, *given, workers=[worker])
         except CannotHelpError as error:
-            raise UsageError(
-                said(
-                    "--cluster {address}: a worker can't be used: {error}", address=self.address, error=error
-                )
-            ) from error
+            raise self._refused(error) from error
         except (OSError, ValueError):  # it died; its shards go elsewhere
             return
+
+    def _refused(self, error: InputError) -> UsageError:
+        return UsageError(
+            said("--cluster {address}: a worker can't be used: {error}", address=self.address, error=error)
+        )
 
     def _still_there(self, seen: float) -> float:
         """When a worker was last there. Raises ServiceError where none has been for long."""
