@@ -8,7 +8,7 @@ from tiny_graph_rag.gold.english import English, Phrase, _is_plain, read_type
 from tiny_graph_rag.gold.formulas import StepIndex
 from tiny_graph_rag.gold.korean import Korean, phrases_of, with_particle
 from tiny_graph_rag.gold.patterns import formula_of
-from tiny_graph_rag.gold.shapes import Drawn
+from tiny_graph_rag.gold.shapes import DrawnQuestion
 from tiny_graph_rag.gold.wording import is_date
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -223,7 +223,7 @@ def test_every_shape_is_asked_as_a_person_would(
     formula = formula_of(asks, index, NameIndex.of(index.graph))
     found = index.find(formula)
     assert len(found.answers)
-    drawn = Drawn("", formula, found, 1)
+    drawn = DrawnQuestion("", formula, found, 1)
     assert English(index, {}).question(drawn, {}) == english
     # Latin names take the particles of their sounds.
     assert Korean(index, {}).question(drawn, {}) == korean
@@ -245,7 +245,7 @@ def asked_on(
     )
     index = StepIndex.of(graph)
     formula = formula_of(asks, index, NameIndex.of(graph))
-    drawn = Drawn("", formula, index.find(formula), 1)
+    drawn = DrawnQuestion("", formula, index.find(formula), 1)
     assert len(drawn.found.answers)
     made = wording(index, {})
     return made.reads(drawn), made.question(drawn, {})

@@ -20,8 +20,8 @@ import numpy as np
 from tiny_graph_rag.fixing.applying import apply
 from tiny_graph_rag.fixing.patch import DRAFT, Alias, empty_patch
 from tiny_graph_rag.fixing.spellings import (
-    Change,
-    Core,
+    Difference,
+    NameCore,
     SharedKeys,
     core_of,
     differences,
@@ -66,7 +66,7 @@ SURNAMES = frozenset(  # those that most Koreans have
     "김이박최정강조윤장임한오서신권황안송류유전홍고문양손배백허남심노하곽성차주우구민진지"
     "엄채원천방공현함변염여추도소석선설마길연위표명기반왕금옥육인맹제모"
 )
-LETTERS = frozenset((Change.LETTER, Change.DOUBLED, Change.SWAPPED))
+LETTERS = frozenset((Difference.LETTER, Difference.DOUBLED, Difference.SWAPPED))
 CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_]).*|\d{3,}")
 JAMO = re.compile("[ㄱ-ㅎ]{2,}")
 CAPITALS = re.compile("[A-Z]{2,6}")
@@ -167,8 +167,8 @@ class _Finder:
         self._known: dict[tuple[str, bool], Match | None] = {}
 
     @cached_property
-    def spellings(self) -> _Spellings:
-        return _Spellings(self.names)
+    def spellings(self) -> _Shortenings:
+        return _Shortenings(self.names)
 
     def find(self, example: Example, question: LinkedQuestion) -> Iterator[tuple[Span, Match]]:
         """Spans of a question that names nothing, each with the entity that it is like. Of one that names
@@ -243,10 +243,10 @@ class _Finder:
                 found[self.spellings.owners[spelling]] = in_words(changes)
         return found
 
-    def _may_be(self, span: Span, changes: frozenset[Change], spelling: int) -> bool:
+    def _may_be(self, span: Span, changes: frozenset[Difference], spelling: int) -> bool:
         """A bank is not Banks: names of one thing have no plural, and in lower case are often other words."""
         is_named = int(self.kinds[self.spellings.owners[spelling]]) in NAMED_KINDS
-        return not is_named or (span.is_name_like and Change.PLURAL not in changes)
+        return not is_named or (span.is_name_like and Difference.PLURAL not in changes)
 
     def _by_code(self, span: Span) -> dict[int, str]:
         if not CODE.fullmatch(span.text) or " " in span.text:
@@ -367,7 +367,7 @@ class _Finder:
         return found
 
 
-class _Spellings:
+class _Shortenings:
     """The names and aliases of a graph, by what people shorten them to. A spelling is a number."""
 
     def __init__(self, names: NameIndex) -> None:
@@ -388,7 +388,7 @@ class _Spellings:
         return dict.fromkeys((self.owners[spelling] for spelling in spellings), why)
 
     @cached_property
-    def cores(self) -> list[Core]:
+    def cores(self) -> list[NameCore]:
         return [core_of(text) for text in self.texts]
 
     @cached_property
@@ -434,7 +434,7 @@ class _Spellings:
             (row, letters) for row, core in enumerate(cores) for letters in misspellings_of(core)
         )
 
-    def near(self, core: Core) -> Iterator[tuple[str, Sequence[int]]]:
+    def near(self, core: NameCore) -> Iterator[tuple[str, Sequence[int]]]:
         """Names, or words of names, that may be a letter apart, with the spellings that have them."""
         names, keys = self._misspellings
         for row in keys.having(misspellings_of(core)):

@@ -65,7 +65,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     lost: tuple[str, ...] = ()
 
 
-class Setting(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class ChosenSetting(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """values: retrieval settings by their names. seconds: CPU time a question as a multiple of today's."""
 
     values: dict[str, Any]
@@ -73,7 +73,7 @@ class Setting(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unkno
 
 
 class TriedSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What settings did to all questions, in sample: no reason to choose them. seconds: as in Setting."""
+    """What settings did to all questions, in sample: no reason to choose them. seconds: as in ChosenSetting."""
 
     values: dict[str, Any]
     gain: float
@@ -207,7 +207,7 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     graph: Fingerprint
     questions: Fingerprint
     measure: str = ""
-    settings: tuple[Setting, ...] = ()
+    settings: tuple[ChosenSetting, ...] = ()
     vocabulary: tuple[Words, ...] = ()
     aliases: tuple[Alias, ...] = ()
     merges: tuple[Merge, ...] = ()
@@ -259,7 +259,7 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
 # Where the entries of each kind stand in a patch.
 SECTIONS: dict[type[Entry], str] = {
-    Setting: "settings",
+    ChosenSetting: "settings",
     Words: "vocabulary",
     Alias: "aliases",
     Merge: "merges",

@@ -20,7 +20,7 @@ from functools import lru_cache
 from typing import ClassVar, Literal
 
 from tiny_graph_rag.gold.formulas import Path, RelationStep, Rows, type_name
-from tiny_graph_rag.gold.shapes import Drawn
+from tiny_graph_rag.gold.shapes import DrawnQuestion
 from tiny_graph_rag.gold.wording import LONGEST_PATH, NO_ENDS, Wording
 from tiny_graph_rag.language.function_words import table
 from tiny_graph_rag.language.kinds import Kind, singular
@@ -200,7 +200,7 @@ class English(Wording):
         one = singular(word)
         return Noun(one, _plural(one), f"Which {one}", adverb="Where" if kind == Kind.PLACE else "")
 
-    def question(self, drawn: Drawn, called: Mapping[int, str], *, other: bool = False) -> str:
+    def question(self, drawn: DrawnQuestion, called: Mapping[int, str], *, other: bool = False) -> str:
         formula, paths = drawn.formula, drawn.formula.paths
         last = paths[0].steps[-1]
         noun = self.noun(last, drawn.found.answers)
@@ -377,7 +377,7 @@ class English(Wording):
         phrase = self._phrase(step, False)
         return phrase.form == "noun" and step.backward != phrase.swapped
 
-    def reads(self, drawn: Drawn) -> bool:
+    def reads(self, drawn: DrawnQuestion) -> bool:
         """Whether it is one sentence, or two of a path of two steps; two conditions join where the second can
         follow the first: `that is native to India`, not `that Anna is not involved in`, which nobody adds."""
         if not super().reads(drawn):

@@ -30,7 +30,7 @@ Prefer = Literal["", "first", "last", "union"]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FieldChange:
     """A field of one question that differs; before, after: its values as in the file."""
 
     id: str
@@ -46,7 +46,7 @@ class Diff:
     added: tuple[str, ...]
     removed: tuple[str, ...]
     renamed: tuple[tuple[str, str], ...]
-    changed: tuple[Change, ...]
+    changed: tuple[FieldChange, ...]
     same: int
 
     def __bool__(self) -> bool:
@@ -99,10 +99,10 @@ def _content(example: Example) -> str:
     return repr(sorted(_values(example).items(), key=lambda pair: pair[0]))
 
 
-def _changes(before: Example, after: Example) -> list[Change]:
+def _changes(before: Example, after: Example) -> list[FieldChange]:
     one, other = _values(before), _values(after)
     return [
-        Change(before.id, name, one.get(name), other.get(name))
+        FieldChange(before.id, name, one.get(name), other.get(name))
         for name in dict.fromkeys([*one, *other])
         if one.get(name) != other.get(name)
     ]

@@ -15,7 +15,7 @@ from importlib import resources
 from typing import ClassVar
 
 from tiny_graph_rag.gold.formulas import Path, RelationStep, Rows, type_name
-from tiny_graph_rag.gold.shapes import Drawn
+from tiny_graph_rag.gold.shapes import DrawnQuestion
 from tiny_graph_rag.gold.wording import NO_ENDS, Wording
 from tiny_graph_rag.language.function_words import table
 from tiny_graph_rag.language.kinds import Kind, singular
@@ -169,7 +169,7 @@ def _stem_of_noun(words: str) -> str | None:
 class Korean(Wording):
     language: ClassVar[str] = "ko"
 
-    def question(self, drawn: Drawn, called: Mapping[int, str], *, other: bool = False) -> str:
+    def question(self, drawn: DrawnQuestion, called: Mapping[int, str], *, other: bool = False) -> str:
         formula, paths = drawn.formula, drawn.formula.paths
         last, answers = paths[0].steps[-1], drawn.found.answers
         kind, noun = self.kind(last, answers), "때" if self.asks_when(drawn) else self._noun(last, answers)
@@ -224,7 +224,7 @@ class Korean(Wording):
             return _HEADS.get(kind, "" if kind == Kind.UNKNOWN else "것")
         return named
 
-    def reads(self, drawn: Drawn) -> bool:
+    def reads(self, drawn: DrawnQuestion) -> bool:
         """Whether nothing but a name stands before ~인: nobody follows 배우자가 몽운사에 속한 사람인 사람."""
         if not super().reads(drawn):
             return False
