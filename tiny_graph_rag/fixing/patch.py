@@ -73,7 +73,7 @@ class ChosenSetting(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid
 
 
 class TriedSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What settings did to all questions, in sample: no reason to choose them. seconds: as in ChosenSetting."""
+    """What settings did to all questions, in sample: no reason to choose them. seconds: as a multiple."""
 
     values: dict[str, Any]
     gain: float

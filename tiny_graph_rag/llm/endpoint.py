@@ -42,7 +42,7 @@ Kind = Literal["fatal", "rejected", "limited", "transient"]
 Vectors = NDArray[np.float32]
 
 NO_KEY = "none"  # never sent
-# What a refusal is said to be, by its status or what it amounts to.
+# The sentence for a refusal, by its status or by what it amounts to.
 REFUSED: dict[int | str, str] = {
     401: "{host} refuses the key (401): {reply}. Set OPENAI_API_KEY to a valid key",
     403: "{host} forbids it (403): {reply}. Check OPENAI_API_KEY and {setting}",
