@@ -50,22 +50,22 @@ HANGUL = re.compile("[가-힣]")
 
 
 class Difference(StrEnum):
-    """What one spelling has and the other lacks."""
+    """What one spelling has and the other lacks, in words."""
 
-    CASE = "case"
-    SPACING = "spacing"
-    ACCENT = "accent"
-    ARTICLE = "article"
-    AND = "and"
-    TITLE = "title"
-    PLURAL = "plural"
-    INNER_PLURAL = "plural inside"
-    PARTICLE = "particle"
-    GLOSS = "gloss"
-    ORDER = "order"
-    LETTER = "letter"
-    DOUBLED = "doubled letter"
-    SWAPPED = "swapped letters"
+    CASE = "capital letters"
+    SPACING = "spaces"
+    ACCENT = "accents"
+    ARTICLE = "an article"
+    AND = "`and`"
+    TITLE = "a title"
+    PLURAL = "the plural"
+    INNER_PLURAL = "the plural of a word inside"
+    PARTICLE = "a particle"
+    GLOSS = "the name in other letters in brackets"
+    ORDER = "the order of the words"
+    LETTER = "one letter"
+    DOUBLED = "a doubled letter"
+    SWAPPED = "two letters that changed places"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,29 +157,11 @@ def differences(
     return frozenset(changes)
 
 
-_WORDS_OF_CHANGES = {
-    Difference.CASE: "capital letters",
-    Difference.SPACING: "spaces",
-    Difference.ACCENT: "accents",
-    Difference.ARTICLE: "an article",
-    Difference.AND: "`and`",
-    Difference.TITLE: "a title",
-    Difference.PLURAL: "the plural",
-    Difference.INNER_PLURAL: "the plural of a word inside",
-    Difference.PARTICLE: "a particle",
-    Difference.GLOSS: "the name in other letters in brackets",
-    Difference.ORDER: "the order of the words",
-    Difference.LETTER: "one letter",
-    Difference.DOUBLED: "a doubled letter",
-    Difference.SWAPPED: "two letters that changed places",
-}
-
-
 def in_words(changes: frozenset[Difference]) -> str:
     """What two names differ in, for a person to judge."""
     if not changes:
         return t("the names differ only in punctuation")
-    listed = ", ".join(t(_WORDS_OF_CHANGES[change]) for change in Difference if change in changes)
+    listed = ", ".join(t(change) for change in Difference if change in changes)
     return t("the names differ only in {changes}", changes=listed)
 
 

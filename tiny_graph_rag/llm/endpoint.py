@@ -18,6 +18,7 @@ import re
 import time
 import zlib
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
@@ -455,10 +456,10 @@ def unit_vectors(rows: object, wanted: int) -> Vectors:
 
 def _unit_vector(numbers: object, index: int) -> Vectors:
     # A list of anything but numbers makes an array of another kind; a bool among numbers would not.
-    try:
-        vector = np.array(numbers) if isinstance(numbers, list) else np.zeros(0, dtype=object)
-    except (ValueError, OverflowError):
-        vector = np.zeros(0, dtype=object)
+    vector = np.zeros(0)
+    if isinstance(numbers, list):
+        with suppress(ValueError, OverflowError):
+            vector = np.array(numbers)
     if vector.ndim != 1 or not len(vector) or vector.dtype.kind not in "iuf" or not np.isfinite(vector).all():
         raise ServiceError("embedding {index} is not a list of finite numbers", index=index)
     with np.errstate(over="ignore"):  # a length beyond every number is refused below
