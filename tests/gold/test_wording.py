@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tiny_graph_rag.gold.english import English, Phrase, _is_plain, read_type
+from tiny_graph_rag.gold.english import English
+from tiny_graph_rag.gold.english_phrases import Phrase, is_plain, read_type
 from tiny_graph_rag.gold.formulas import StepIndex
 from tiny_graph_rag.gold.korean import Korean, phrases_of, with_particle
 from tiny_graph_rag.gold.patterns import formula_of
@@ -109,7 +110,7 @@ def test_korean_knows_common_types_reads_korean_ones_and_quotes_none() -> None:
 def test_of_the_types_that_a_model_wrote_those_that_read_as_a_phrase_are_asked_about(
     name: str, plain: bool
 ) -> None:
-    assert _is_plain(name, schema=False) == plain
+    assert is_plain(name, schema=False) == plain
 
 
 # A graph in which every shape has one question, and that question as a person would ask it.

@@ -217,10 +217,8 @@ def _from_library(model: str, base_url: str) -> Price | None:
         return None
     dates = sorted(re.findall(r"\b20\d\d-\d\d-\d\d\b", fresh.model.price_comments or ""))
     checked = f", checked {dates[-1]}" if dates else ", no date given"
-    return Price(
-        *(float(price.total_price) * 1000 for price in (fresh, output, cached)),
-        source=f"genai-prices {version('genai-prices')}{checked}",
-    )
+    usd = [float(price.total_price) * 1000 for price in (fresh, output, cached)]
+    return Price(usd[0], usd[1], usd[2], f"genai-prices {version('genai-prices')}{checked}")
 
 
 @dataclass(frozen=True, slots=True)
