@@ -38,7 +38,6 @@ ROWS_AT_ONCE = 1 << 22  # of the columns of relations
 NAMES_AT_ONCE = 1 << 18
 MOST_ROWS = np.iinfo(np.int32).max - 1  # entities and relations each: rows are 32-bit numbers
 BYTES_A_RELATION = 130  # on disk at the most, with what is deleted at the end
-BYTES_AN_ENTITY = 220
 NOBODY = -1
 FIRST_SLOTS = 1 << 16
 RELATION_LABEL = "relation"
