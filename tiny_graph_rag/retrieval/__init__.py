@@ -99,9 +99,8 @@ def _named(spec: str) -> tuple[type[Retriever], str]:
     return found, argument
 
 
-RetrieverMaker = Callable[
-    [KnowledgeGraph, Config, "EvalSet | None", "Judgments | None"], Retriever
-]  # as `make_retriever` is one
+# As `make_retriever` is one.
+RetrieverMaker = Callable[[KnowledgeGraph, Config, "EvalSet | None", "Judgments | None"], Retriever]
 
 
 def is_own(spec: str) -> bool:

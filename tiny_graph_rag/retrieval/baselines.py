@@ -33,10 +33,6 @@ class PlainBfsRetriever(Retriever):
     def __init__(self, task: Task) -> None:
         self.candidates = Candidates(task)
 
-    @classmethod
-    def of(cls, task: Task) -> Self:
-        return cls(task)
-
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         parts = []
         every = self.candidates.reached(questions, nearest=True)
@@ -250,10 +246,6 @@ class RunFileRetriever(Retriever):
                     shown=shown,
                 )
             )
-
-    @classmethod
-    def of(cls, task: Task) -> Self:
-        return cls(task)
 
     def notes(self) -> list[str]:
         return note(self.several, self.ambiguous)
