@@ -43,6 +43,7 @@ def registry_kinds() -> set[str]:
     return {help_.registry_of(option).kind for option in help_.CHOOSING}
 
 
+OF_AN_ERROR = r"\w+(Error|Problems)\.of"  # an error of one sentence, as `errors` makes it
 PACKAGE = ROOT / "tiny_graph_rag"
 PAGE = PACKAGE / "report" / "page"
 CURATION = PACKAGE / "report" / "curation"
@@ -140,12 +141,18 @@ def in_python() -> Iterator[str]:
     for path in PACKAGE.rglob("*.py"):
         names = _names_in(path)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+            if isinstance(node, ast.Call) and re.fullmatch(OF_AN_ERROR, ast.unparse(node.func)):
+                yield from filter(_has_words, _texts(node.args[0], names))
+            if not isinstance(node, ast.Call):
                 continue
+            name = getattr(node.func, "id", "") or getattr(node.func, "attr", "")
             calls = {"t": node.args[:1], "said": node.args[:1], "counted": node.args[1:3]}
-            for argument in calls.get(node.func.id, []):
-                yield from filter(_has_words, _texts(argument, names))
-            if node.func.id == "amount":
+            # A place, and what is wrong there.
+            calls |= dict.fromkeys(("at", "add", "problem"), node.args[1:2])
+            for argument in calls.get(name, []):
+                if not isinstance(argument, ast.Call):  # made by `said` already
+                    yield from filter(_has_words, _texts(argument, names))
+            if name == "amount":
                 yield from _amounts([text for part in node.args[1:3] for text in _texts(part, names)])
 
 

@@ -32,6 +32,12 @@ FOR_PROGRAMMERS = {
 }
 SHOWING = {"say", "note", "warn", "echo", "print", "problem", "flaw"}
 MAKING = {"t", "said", "counted", "amount", "at"}
+TEMPLATES = {
+    "of",
+    "at",
+    "add",
+    "problem",
+}  # of errors, `Problems` and `Rows`: they take a template
 
 
 def unmade(node: ast.AST) -> Iterator[tuple[int, str]]:
@@ -62,7 +68,8 @@ def shown_in(source: str) -> Iterator[tuple[int, str]]:
             if name in FOR_PROGRAMMERS:
                 continue
             for argument in call.args:
-                yield from unmade(argument)
+                if not (name in TEMPLATES and isinstance(argument, ast.Constant)):
+                    yield from unmade(argument)
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.stem)
@@ -74,22 +81,27 @@ def test_the_search_sees_what_it_is_for() -> None:
     for wrong in (
         'raise UsageError(f"{path}: no such file")',
         'raise UsageError("there is " + "nothing")',
+        'raise UsageError.of(f"{path}: no such file")',
+        'raise UsageError.of("there is " + "nothing")',
         'session.warn(f"left out: {names} of them")',
         'print("some words")',
         "rows.problem(1, f'wanted a list, got {what}')",
+        'raise GraphError.at(path, f"wanted a list, got {what}")',
     ):
         assert list(shown_in(wrong)), wrong
     for right in (
         'raise UsageError(said("no such file: {path}", path=path))',
+        'raise UsageError.of("no such file: {path}", path=path)',
         'raise TypeError("an error is text")',
         'session.say("  " + command)',
+        'raise GraphError.at(path, "wanted a list, got {got}", got=what)',
     ):
         assert not list(shown_in(right)), right
 
 
 def test_an_error_is_shown_with_all_that_it_is_made_of() -> None:
     inner = ValueError(said("wanted an object, got {got}", got=said("null")))
-    error = InputError(at("a.json", inner), said("{path}: the file is empty", path="b.json"))
+    error = InputError(at("a.json", inner), at("b.json", "the file is empty"))
     assert str(error) == "a.json: wanted an object, got null\nb.json: the file is empty"
     with speaking("ko"):
         assert not re.search("wanted|empty", error.shown)

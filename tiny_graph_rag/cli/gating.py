@@ -150,7 +150,7 @@ class Gates:
         """seconds: of each question; per_second: questions, None where that is not known."""
         if not self.gates:
             return []
-        from tiny_graph_rag.report.json.numbers import latency_document
+        from tiny_graph_rag.measures.summary import latency_document
         from tiny_graph_rag.study.gates import hold_floors, speeds
 
         by_tag = {tag: part.measures for tag, part in found.by_tag.items()}

@@ -24,11 +24,10 @@ from tiny_graph_rag.cli.options import (
     Label,
     Measured,
     Reporting,
-    comma_list,
     from_config,
 )
 from tiny_graph_rag.cli.output import STDOUT, Output, keep_earlier
-from tiny_graph_rag.cli.session import Session, selection
+from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError, at
 from tiny_graph_rag.messages import said, t
 
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from tiny_graph_rag.report.json.score import Wish, Written
     from tiny_graph_rag.scoring.opening import Opened
     from tiny_graph_rag.scoring.stretches import Collected
-    from tiny_graph_rag.study.waterfall import Listed
 
 ROUGE_THRESHOLD = 0.5
 NAMED = ("jsonl", "contest")  # formats of gold sets whose references are names
@@ -258,8 +256,6 @@ def _score(
     brief: bool = False,
 ) -> None:
     """brief: the means are left to whoever shows them of several runs together."""
-    import numpy as np
-
     from tiny_graph_rag.files import bare_name, find_input, sha256_meanwhile
     from tiny_graph_rag.measures import default_measures
     from tiny_graph_rag.report.json.numbers import head
@@ -268,7 +264,6 @@ def _score(
     from tiny_graph_rag.scoring.opening import Request, attempts
     from tiny_graph_rag.scoring.stretches import Collected
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
-    from tiny_graph_rag.study.waterfall import Listed
 
     if ambiguous not in (None, "first") and graph is None:
         raise UsageError(said("--ambiguous needs a graph; add -g"))
@@ -292,12 +287,10 @@ def _score(
         split,
         ties,
         config.evaluation.ambiguous,
-        chosen.limit,
-        comma_list(chosen.tags),
-        comma_list(chosen.ids),
+        selection(chosen),
         matching,
     )
-    target = out.path(session, f"{selection(chosen).named(bare_name(request.run))}-results.json")
+    target = out.path(session, f"{request.selection.named(bare_name(request.run))}-results.json")
     graph_path = session.graph_path(Graph(graph)) if graph is not None else None
     session.outputs.confirm()
     knowledge = session.graph(Graph(graph)) if graph is not None else None
@@ -315,7 +308,7 @@ def _score(
         keep_earlier(session, target)
     run_sum, gold_sum = sha256_meanwhile(request.run), sha256_meanwhile(request.gold)
     for opened in attempts(request, knowledge, text_match):
-        collected, listed = Collected(wish.measures, wish.also), Listed(cutoff)
+        collected = Collected(wanted)
         parts = document_parts(
             head("score", session.made(label), graph=scored_on, config=config.as_dict()),
             partial(_sources, opened, request.run.name, run_sum, gold_sum),
@@ -324,7 +317,6 @@ def _score(
             knowledge,
             cutoff=cutoff,
             usage=opened.usage,
-            listed=listed,
         )
         try:
             # Nothing is shown of an attempt that another one has to repeat.
@@ -335,11 +327,11 @@ def _score(
     for line in opened.notes():
         session.warn(at(request.run.name, line))
     if not brief:
-        _show(session, opened, wish, collected, listed, on_graph=knowledge is not None)
+        _show(session, opened, wish, collected, on_graph=knowledge is not None)
     out.tell(session, results=target)
-    seconds = np.array(collected.latencies, dtype=np.float64)
+    seconds = collected.seconds
     per_second = len(seconds) / seconds.sum() if seconds.sum() > 0 else None
-    outcomes = gates.hold(collected.found(), seconds, per_second)
+    outcomes = gates.hold(collected.found, seconds, per_second)
     gates.conclude(session, outcomes, "score", None if out.to_stdout else target)
 
 
@@ -361,7 +353,6 @@ def _show(
     opened: Opened,
     wish: Wish,
     collected: Collected,
-    listed: Listed,
     *,
     on_graph: bool,
 ) -> None:
@@ -370,7 +361,7 @@ def _show(
     from tiny_graph_rag.report.plain import waterfall_steps
     from tiny_graph_rag.report.terminal.summary import print_summary
 
-    found = summary(collected, listed, wish.cutoff, opened.usage)
+    found = summary(collected, wish.cutoff, opened.usage)
     print_summary(found, session.console)
     if waterfall_steps(found):
         from tiny_graph_rag.report.terminal.evaluation import print_waterfall
@@ -425,8 +416,14 @@ def _sources(
     opened: Opened, run: str, run_sum: Callable[[], str], gold_sum: Callable[[], str]
 ) -> dict[str, dict[str, Any]]:
     """Which files were scored, known when their sums are."""
+    from tiny_graph_rag.report.json.numbers import selection_json
+
     return {
-        "dataset": {"name": opened.gold_name, "sha256": gold_sum(), "selection": opened.selection},
+        "dataset": {
+            "name": opened.gold_name,
+            "sha256": gold_sum(),
+            "selection": selection_json(opened.selection),
+        },
         "run": {"name": run, "sha256": run_sum(), "format": opened.run_format},
     }
 

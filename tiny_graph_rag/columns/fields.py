@@ -84,7 +84,7 @@ class FieldColumn:
             places = np.minimum(places, len(loaded) - 1)
         if whole:
             return np.asarray(loaded[places])
-        return np.asarray(loaded[places] & _KEPT[np.maximum(np.minimum(self.lengths - offset, WORD), 0)])
+        return np.asarray(loaded[places] & _KEPT.take(self.lengths - offset, mode="clip"))
 
     def _loaded(self) -> Words:
         """The word that begins at each byte."""

@@ -7,22 +7,27 @@ question asks for plays no part in it: an alias is proposed because words look o
 from __future__ import annotations
 
 import re
-from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 from itertools import chain
-from zlib import crc32
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from tiny_graph_rag.fixing.applying import apply
 from tiny_graph_rag.fixing.patch import DRAFT, Alias, empty_patch
-from tiny_graph_rag.fixing.spellings import Change, Core, core_of, differences, in_words, misspellings_of
+from tiny_graph_rag.fixing.spellings import (
+    Change,
+    Core,
+    SharedKeys,
+    core_of,
+    differences,
+    in_words,
+    misspellings_of,
+)
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import ALIAS, NameIndex
@@ -121,6 +126,15 @@ def propose_aliases(graph: KnowledgeGraph, questions: EvalSet) -> list[Alias]:
     return sorted(entries, key=lambda entry: (-len(entry.questions), entry.alias, entry.entity_id))
 
 
+def at_random(graph: KnowledgeGraph, aliases: Sequence[Alias], random: np.random.Generator) -> list[Alias]:
+    """As many aliases, each of an entity drawn at random."""
+    rows = random.integers(len(graph), size=len(aliases)).tolist()
+    ids = graph.entities.ids
+    return [
+        msgspec.structs.replace(alias, entity_id=ids[row]) for alias, row in zip(aliases, rows, strict=True)
+    ]
+
+
 def _that_link(graph: KnowledgeGraph, questions: EvalSet, entries: list[Alias]) -> list[Alias]:
     """The aliases with which a question links to their entity, and these questions."""
     if not entries:
@@ -187,7 +201,7 @@ class _Finder:
                 if len({match.entity for _, match in matches}) == 1:
                     yield matches[-1]
 
-    def _is_meant(self, span: Span, match: Match, text: Text, references: set[int]) -> bool:
+    def _is_meant(self, span: Span, match: Match, text: Text, references: frozenset[int]) -> bool:
         """Whether words that are part of a name stand for it: not in `which robot`, and not where they only
         describe what is asked for."""
         if span.first and text.words[span.first - 1].startswith(NOUN_FOLLOWS):
@@ -206,7 +220,7 @@ class _Finder:
 
     def _matched(self, span: Span) -> Match | None:
         """By the first rule that finds anything; nothing where that is several entities."""
-        rules: tuple[Callable[[Span], dict[int, str] | None], ...] = (
+        rules: tuple[Callable[[Span], dict[int, str]], ...] = (
             self._by_spelling, self._by_code, self._by_initials, self._by_part, self._by_syllables,
             self._by_sound, self._by_letters,
         )  # fmt: skip
@@ -221,7 +235,7 @@ class _Finder:
                 return Match(entity, why, is_part=rule == self._by_part)
         return None
 
-    def _by_spelling(self, span: Span) -> dict[int, str] | None:
+    def _by_spelling(self, span: Span) -> dict[int, str]:
         found = {}
         for spelling in self.spellings.by_core.get(core_of(span.text).text, ()):
             changes = differences(span.text, self.spellings.texts[spelling])
@@ -234,41 +248,38 @@ class _Finder:
         is_named = int(self.kinds[self.spellings.owners[spelling]]) in NAMED_KINDS
         return not is_named or (span.is_name_like and Change.PLURAL not in changes)
 
-    def _by_code(self, span: Span) -> dict[int, str] | None:
+    def _by_code(self, span: Span) -> dict[int, str]:
         if not CODE.fullmatch(span.text) or " " in span.text:
-            return None
+            return {}
         why = t("{alias} is the code in the name, and in no other name", alias=span.text)
-        return dict.fromkeys(self.spellings.owners_of(self.spellings.holding(span.words)), why)
+        return self.spellings.owners_of(self.spellings.holding(span.words), why)
 
-    def _by_initials(self, span: Span) -> dict[int, str] | None:
+    def _by_initials(self, span: Span) -> dict[int, str]:
+        spellings: Iterable[int] = ()
         if JAMO.fullmatch(span.text):
             why = t("{alias} are the first consonants of the name's syllables", alias=span.text)
-            return dict.fromkeys(self.spellings.owners_of(self.spellings.by_jamo.get(span.text, ())), why)
-        if len(span.words) == 1 and CAPITALS.fullmatch(span.text):
+            spellings = self.spellings.by_jamo.get(span.text, ())
+        elif len(span.words) == 1 and CAPITALS.fullmatch(span.text):
             why = t("{alias} are the initials of the name", alias=span.text)
-            rows = self.spellings.by_initials.get(span.text.lower(), ())
-            return dict.fromkeys(self.spellings.owners_of(rows), why)
-        if len(span.words) > 1 and any(len(word) == 1 for word in span.words) and span.is_name_like:
+            spellings = self.spellings.by_initials.get(span.text.lower(), ())
+        elif len(span.words) > 1 and any(len(word) == 1 for word in span.words) and span.is_name_like:
             why = t("{alias} is the name with initials", alias=span.text)
-            return dict.fromkeys(self.spellings.owners_of(self.spellings.with_initials(span.words)), why)
-        return None
+            spellings = self.spellings.with_initials(span.words)
+        return self.spellings.owners_of(spellings, why) if spellings else {}
 
-    def _by_part(self, span: Span) -> dict[int, str] | None:
-        if not span.is_name_like or all(self._is_common(word) for word in span.words):
-            return None
+    def _by_part(self, span: Span) -> dict[int, str]:
+        if not self._may_name(span):
+            return {}
         holders = self.spellings.holding(span.words)
-        owners = self.spellings.owners_of(holders)
-        if len(owners) != 1:
-            return dict.fromkeys(owners, "")
+        why = t("{alias} is part of the name, and of no other name", alias=span.text)
+        owners = self.spellings.owners_of(holders, why)
+        if len(owners) != 1 or any(map(str.isdigit, span.text)):
+            return owners
         (owner,) = owners
-        why = {owner: t("{alias} is part of the name, and of no other name", alias=span.text)}
-        if any(map(str.isdigit, span.text)):
-            return why
         if owner not in holders or self._is_inside(span, owner):
-            return None  # a part of an alias, a place in a name
-        if len(span.words) > 1:
-            return why
-        return None if self._is_short_noun(span, owner) or self._is_told(span, owner) else why
+            return {}  # a part of an alias, a place in a name
+        is_word = len(span.words) == 1
+        return {} if is_word and (self._is_short_noun(span, owner) or self._is_told(span, owner)) else owners
 
     def _is_inside(self, span: Span, owner: int) -> bool:
         """Whether the words only describe the name's last one: Carpathians in `Castle of the Carpathians`, a
@@ -300,6 +311,10 @@ class _Finder:
         is_named = any(len(text) == len(word) + 1 and text[0] in SURNAMES for text in whole)
         return is_named and len(word) == SHORTEST and kind in (Kind.PERSON, Kind.UNKNOWN)
 
+    def _may_name(self, span: Span) -> bool:
+        """Whether it is written as names are and says more than a kind of thing."""
+        return span.is_name_like and not all(map(self._is_common, span.words))
+
     def _is_common(self, word: str) -> bool:
         """Whether a word says what kind of thing something is, or holds a sentence together."""
         if word in NAMELESS or word in HONORIFICS or is_question_word(word):
@@ -315,43 +330,40 @@ class _Finder:
         near = {owner, *adjacency.neighbours[adjacency.slots(owner)].tolist()}
         return len(set(self.texts.own_bits(stem).entities.tolist()) - near) > OTHER_TEXTS
 
-    def _by_syllables(self, span: Span) -> dict[int, str] | None:
+    def _by_syllables(self, span: Span) -> dict[int, str]:
         if len(span.words) > 1 or script_of(span.text) != "hangul" or self._is_common(span.words[0]):
-            return None
+            return {}
         why = t("{alias} is made of syllables of the name, in order", alias=span.text)
-        owners = self.spellings.owners_of(self.spellings.abbreviated(span.words[0]))
-        if not owners:
-            inside = self.spellings.owners_of(self.spellings.abbreviated_inside(span.words[0]))
-            owners = [owner for owner in inside if int(self.kinds[owner]) == Kind.GROUP]
-        return dict.fromkeys(owners, why)
+        owners = self.spellings.owners_of(self.spellings.abbreviated(span.words[0]), why)
+        if owners:
+            return owners
+        inside = self.spellings.owners_of(self.spellings.abbreviated_inside(span.words[0]), why)
+        return {owner: why for owner in inside if int(self.kinds[owner]) == Kind.GROUP}
 
-    def _by_sound(self, span: Span) -> dict[int, str] | None:
-        if not span.is_name_like or all(self._is_common(word) for word in span.words):
-            return None
+    def _by_sound(self, span: Span) -> dict[int, str]:
         script = script_of(span.text)
-        if not script:
-            return None
-        found: dict[int, str] = {}
+        if not script or not self._may_name(span):
+            return {}
+        sounding = []
         sound = sound_of(span.text)
+        consonants = consonants_of(sound)
         other_script = "latin" if script == "hangul" else "hangul"
-        for other, spelling in self.spellings.by_sound(other_script).get(consonants_of(sound), ()):
+        for other, spelling in self.spellings.by_sound(other_script).get(consonants, ()):
             if sound[0].isupper() != other[0].isupper():
                 continue
             alike = SequenceMatcher(None, sound, other, autojunk=False).ratio()
-            if alike >= (SOUNDS_ALIKE if len(consonants_of(sound)) > SHORTEST_SOUND else SHORT_SOUNDS_ALIKE):
-                why = t("{alias} sounds like the name in other letters", alias=span.text)
-                found[self.spellings.owners[spelling]] = why
-        return found
+            if alike >= (SOUNDS_ALIKE if len(consonants) > SHORTEST_SOUND else SHORT_SOUNDS_ALIKE):
+                sounding.append(spelling)
+        why = t("{alias} sounds like the name in other letters", alias=span.text)
+        return self.spellings.owners_of(sounding, why)
 
-    def _by_letters(self, span: Span) -> dict[int, str] | None:
+    def _by_letters(self, span: Span) -> dict[int, str]:
         """One letter apart from a name, or from a word that one name alone has."""
-        if not span.is_name_like or all(self._is_common(word) for word in span.words):
-            return None
         found: dict[int, str] = {}
-        for name, holders in self.spellings.near(core_of(span.text)):
+        for name, holders in self.spellings.near(core_of(span.text)) if self._may_name(span) else ():
             changes = differences(span.text, name)
             if changes is not None and changes & LETTERS:
-                found.update(dict.fromkeys(self.spellings.owners_of(holders), in_words(changes)))
+                found |= self.spellings.owners_of(holders, in_words(changes))
         return found
 
 
@@ -371,8 +383,9 @@ class _Spellings:
         self.lines = "\n".join("".join(words) for words in self.words)
         self.ends = np.cumsum([len("".join(words)) + 1 for words in self.words])
 
-    def owners_of(self, spellings: Iterable[int]) -> list[int]:
-        return list(dict.fromkeys(self.owners[spelling] for spelling in spellings))
+    def owners_of(self, spellings: Iterable[int], why: str) -> dict[int, str]:
+        """The entities of these spellings, each with why it is meant."""
+        return dict.fromkeys((self.owners[spelling] for spelling in spellings), why)
 
     @cached_property
     def cores(self) -> list[Core]:
@@ -388,13 +401,13 @@ class _Spellings:
 
     @cached_property
     def by_initials(self) -> dict[str, list[int]]:
-        every = _by(["".join(word[0] for word in words) if len(words) > 1 else "" for words in self.words])
-        content = [[word for word in words if word not in FUNCTION_WORDS] for words in self.words]
-        for initials, spellings in _by(
-            ["".join(word[0] for word in words) if len(words) > 1 else "" for words in content]
-        ).items():
-            every[initials] = list(dict.fromkeys([*every.get(initials, ()), *spellings]))
-        return every
+        found: dict[str, list[int]] = defaultdict(list)
+        for is_whole in (True, False):
+            for number, words in enumerate(self.words):
+                said = [word for word in words if is_whole or word not in FUNCTION_WORDS]
+                if len(said) > 1:
+                    found["".join(word[0] for word in said)].append(number)
+        return found
 
     def by_sound(self, script: str) -> dict[str, list[tuple[str, int]]]:
         """Consonants → (sound, spelling) of the names in a script, and of their words in no other name."""
@@ -413,30 +426,19 @@ class _Spellings:
         return self._by_sound[script]
 
     @cached_property
-    def _misspellings(self) -> tuple[list[str], NDArray[np.uint32], NDArray[np.int64]]:
-        """The spellings and their words; checksums of their misspellings, ascending, and whose each is."""
+    def _misspellings(self) -> tuple[list[str], SharedKeys]:
+        """The spellings and their words, and their rows by what they may be misspelt as."""
         names = [*self.texts, *(word for word in self.by_word if word.isalpha())]
-        numbers, sums = array("q"), array("L")
         cores = chain(self.cores, (core_of(name) for name in names[len(self.texts) :]))
-        for number, core in enumerate(cores):
-            for letters in misspellings_of(core):
-                numbers.append(number)
-                sums.append(crc32(letters.encode("utf-8", "surrogatepass")))
-        keys = np.array(sums, dtype=np.uint32)
-        order = np.argsort(keys, kind="stable")
-        return names, keys[order], np.array(numbers, dtype=np.int64)[order]
+        return names, SharedKeys(
+            (row, letters) for row, core in enumerate(cores) for letters in misspellings_of(core)
+        )
 
     def near(self, core: Core) -> Iterator[tuple[str, Sequence[int]]]:
         """Names, or words of names, that may be a letter apart, with the spellings that have them."""
-        names, keys, numbers = self._misspellings
-        sums = [crc32(letters.encode("utf-8", "surrogatepass")) for letters in misspellings_of(core)]
-        low = np.searchsorted(keys, np.array(sums, dtype=np.uint32))
-        high = np.searchsorted(keys, np.array(sums, dtype=np.uint32), side="right")
-        for number in sorted(
-            {row for one, two in zip(low, high, strict=True) for row in numbers[one:two].tolist()}
-        ):
-            name = names[number]
-            yield name, [number] if number < len(self.texts) else self.by_word[name]
+        names, keys = self._misspellings
+        for row in keys.having(misspellings_of(core)):
+            yield names[row], [row] if row < len(self.texts) else self.by_word[names[row]]
 
     def holding(self, words: Sequence[str]) -> list[int]:
         """The spellings with these words in this order, others between them or not; words in Hangul may end

@@ -7,13 +7,10 @@ by what the spellings differ in; what speaks against two entities being one is l
 
 from __future__ import annotations
 
-from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +22,7 @@ from tiny_graph_rag.fixing.spellings import (
     MONTHS,
     Change,
     Core,
+    SharedKeys,
     core_of,
     differences,
     in_words,
@@ -87,6 +85,16 @@ def propose_merges(graph: KnowledgeGraph, questions: EvalSet) -> list[Merge]:
             )
         )
     return sorted(merges, key=lambda merge: (-len(merge.questions), merge.names))
+
+
+def at_random(graph: KnowledgeGraph, merges: Sequence[Merge], random: np.random.Generator) -> list[Merge]:
+    """As many merges, of as many entities each, drawn at random."""
+    ids = graph.entities.ids
+    drawn = iter(random.permutation(len(ids)).tolist())
+    return [
+        Merge(keep_id=ids[next(drawn)], drop_ids=tuple(ids[next(drawn)] for _ in merge.drop_ids))
+        for merge in merges
+    ]
 
 
 def same_pairs(graph: KnowledgeGraph) -> Iterator[Pair]:
@@ -186,26 +194,7 @@ def _meetings(cores: Sequence[Core]) -> Iterator[tuple[int, int]]:
         ((row, core.in_any_order) for row, core in enumerate(cores) if len(core.parts) > 1),
         ((row, letters) for row, core in enumerate(cores) for letters in misspellings_of(core)),
     ):
-        yield from _sharing(keys)
-
-
-def _sharing(keys: Iterable[tuple[int, str]]) -> Iterator[tuple[int, int]]:
-    """Rows with one key, two at a time. Keys are compared by checksum: what meets is compared in full."""
-    rows, sums = array("q"), array("L")
-    for row, key in keys:
-        if key:
-            rows.append(row)
-            sums.append(crc32(key.encode("utf-8", "surrogatepass")))
-    owner, key_column = np.array(rows, dtype=np.int64), np.array(sums, dtype=np.uint32)
-    order = np.lexsort((owner, key_column))
-    owner, key_column = owner[order], key_column[order]
-    fresh = begins(key_column, owner)
-    owner, key_column = owner[fresh], key_column[fresh]
-    starts = np.flatnonzero(begins(key_column))
-    ends = np.append(starts[1:], len(owner))
-    several = (ends - starts > 1) & (ends - starts <= MOST_ALIKE)
-    for start, end in zip(starts[several].tolist(), ends[several].tolist(), strict=True):
-        yield from combinations(owner[start:end].tolist(), 2)
+        yield from SharedKeys(keys).pairs(MOST_ALIKE)
 
 
 def _by_alias(graph: KnowledgeGraph) -> Iterator[tuple[int, int, str]]:

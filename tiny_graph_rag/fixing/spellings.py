@@ -10,10 +10,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from array import array
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import combinations
+from zlib import crc32
 
+import numpy as np
+
+from tiny_graph_rag.columns.arrays import begins
 from tiny_graph_rag.language.folding import folded_letters, nfc, nfd, without_accents
 from tiny_graph_rag.language.function_words import HONORIFICS, table
 from tiny_graph_rag.language.particles import ParticleFit, final_consonant, particles
@@ -182,6 +188,42 @@ def misspellings_of(core: Core) -> Iterator[str]:
         yield letters
         for place in range(1, len(letters)):
             yield letters[:place] + letters[place + 1 :]
+
+
+class SharedKeys:
+    """Rows by the checksums of their keys, empty keys left out: what meets here is to be compared in full."""
+
+    def __init__(self, keys: Iterable[tuple[int, str]]) -> None:
+        rows, sums = array("q"), array("L")
+        for row, key in keys:
+            if key:
+                rows.append(row)
+                sums.append(_checksum(key))
+        owners, checksums = np.array(rows, dtype=np.int64), np.array(sums, dtype=np.uint32)
+        order = np.lexsort((owners, checksums))
+        owners, checksums = owners[order], checksums[order]
+        fresh = begins(checksums, owners)
+        self.rows, self.sums = owners[fresh], checksums[fresh]
+
+    def pairs(self, most: int) -> Iterator[tuple[int, int]]:
+        """Two rows at a time that share a key (ascending); of a key that more than `most` have, none."""
+        starts = np.flatnonzero(begins(self.sums))
+        ends = np.append(starts[1:], len(self.rows))
+        several = (ends - starts > 1) & (ends - starts <= most)
+        for start, end in zip(starts[several].tolist(), ends[several].tolist(), strict=True):
+            yield from combinations(self.rows[start:end].tolist(), 2)
+
+    def having(self, keys: Iterable[str]) -> list[int]:
+        """The rows that have one of these keys, ascending."""
+        sums = np.array([_checksum(key) for key in keys], dtype=np.uint32)
+        bounds = np.searchsorted(self.sums, sums), np.searchsorted(self.sums, sums, side="right")
+        return sorted(
+            {row for low, high in zip(*bounds, strict=True) for row in self.rows[low:high].tolist()}
+        )
+
+
+def _checksum(key: str) -> int:
+    return crc32(key.encode("utf-8", "surrogatepass"))
 
 
 def _letter_apart(first: Core, second: Core) -> Change | None:

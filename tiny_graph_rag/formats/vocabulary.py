@@ -55,12 +55,8 @@ def read_vocabulary(path: Path, graph: KnowledgeGraph) -> dict[str, tuple[str, .
     if document is None:
         return {}
     if not isinstance(document, dict):
-        raise GraphError(
-            said(
-                "{path}: wanted lines such as 'written_by: [wrote]', got {got}",
-                path=path,
-                got=json_kind(document),
-            )
+        raise GraphError.at(
+            path, "wanted lines such as 'written_by: [wrote]', got {got}", got=json_kind(document)
         )
     known = [*graph.relations.types.names, *graph.entities.types.names]
     problems = [problem for key, words in document.items() for problem in _problems(key, words, known)]

@@ -31,7 +31,6 @@ from tiny_graph_rag.files import lines_of, read_bytes
 from tiny_graph_rag.gold.agreement import GRADES, AnnotatorAgreement, agreement
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.journals import JournalFile
-from tiny_graph_rag.messages import said
 
 EXPORTER = "curate"  # under whose name exports stand in the journal
 AGREED = "agreed"  # the annotator whose word settles what others see differently
@@ -106,13 +105,11 @@ def read_journal(path: Path) -> list[Event]:
         try:
             known = checked(event)
         except Refused as error:
-            raise DatasetError(
-                said(
-                    "{path}:{number}: not a valid line of a journal ({error}); repair or remove this line",
-                    path=path,
-                    number=number,
-                    error=error,
-                )
+            raise DatasetError.of(
+                "{path}:{number}: not a valid line of a journal ({error}); repair or remove this line",
+                path=path,
+                number=number,
+                error=error,
             ) from error
         events.append({"n": len(events) + 1, "at": event.get("at", ""), **known})
     return events

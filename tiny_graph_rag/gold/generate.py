@@ -29,7 +29,6 @@ from tiny_graph_rag.gold.wording import LONGEST_PATH, Wording
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.messages import said
 
 SHARES = {  # of a hundred questions, where --shapes says nothing
     "single": 10, "chain": 22, "intersection": 10, "union": 6, "comparison": 6, "count": 6, "negation": 8,
@@ -57,12 +56,10 @@ class Wanted:
     def __post_init__(self) -> None:
         """Raises UsageError for a language that questions can't be worded in."""
         if self.language and self.language not in LANGUAGES:
-            raise UsageError(
-                said(
-                    "--lang: unknown language {language}. Choices: {names}",
-                    language=repr(self.language),
-                    names=", ".join(LANGUAGES),
-                )
+            raise UsageError.of(
+                "--lang: unknown language {language}. Choices: {names}",
+                language=repr(self.language),
+                names=", ".join(LANGUAGES),
             )
 
 
@@ -92,19 +89,15 @@ def parse_shapes(text: str) -> dict[str, float]:
     shares = named_shares("--shapes", text, "chain=25", alone="1")
     for name in shares:
         if name not in SHARES:
-            raise UsageError(
-                said(
-                    "--shapes: unknown shape {name}{near} Choices: {names}",
-                    name=repr(name),
-                    near=nearest(name, list(SHARES)) or ".",
-                    names=", ".join(SHARES),
-                )
+            raise UsageError.of(
+                "--shapes: unknown shape {name}{near} Choices: {names}",
+                name=repr(name),
+                near=nearest(name, list(SHARES)) or ".",
+                names=", ".join(SHARES),
             )
     if not shares:
-        raise UsageError(
-            said(
-                "--shapes: wanted shapes such as chain=50,count=50. Choices: {names}", names=", ".join(SHARES)
-            )
+        raise UsageError.of(
+            "--shapes: wanted shapes such as chain=50,count=50. Choices: {names}", names=", ".join(SHARES)
         )
     return shares
 
@@ -117,13 +110,11 @@ def parse_hops(text: str) -> tuple[int, int]:
     except ValueError:
         hops = 0, 0
     if not 1 <= hops[0] <= hops[1] <= LONGEST_CHAIN:
-        raise UsageError(
-            said(
-                "--hops: wanted a number or range from 1 to {longest_chain}, such as 2 or "
-                "1-{longest_chain}, got {text}",
-                longest_chain=LONGEST_CHAIN,
-                text=repr(text),
-            )
+        raise UsageError.of(
+            "--hops: wanted a number or range from 1 to {longest_chain}, such as 2 or "
+            "1-{longest_chain}, got {text}",
+            longest_chain=LONGEST_CHAIN,
+            text=repr(text),
         )
     return hops
 
@@ -131,37 +122,31 @@ def parse_hops(text: str) -> tuple[int, int]:
 def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generated:
     """Raises GraphError where a graph has no relation between two entities, UsageError for n below 1."""
     if wanted.n < 1:
-        raise UsageError(said("--n must be 1 or more, got {n}", n=wanted.n))
+        raise UsageError.of("--n must be 1 or more, got {n}", n=wanted.n)
     if not len(graph.adjacency.neighbours):
-        raise GraphError(
-            said(
-                "{name}: {n} and no relation between two of them; questions are made of relations",
-                name=graph.name,
-                n=amount(len(graph), "entity", "entities"),
-            )
+        raise GraphError.of(
+            "{name}: {n} and no relation between two of them; questions are made of relations",
+            name=graph.name,
+            n=amount(len(graph), "entity", "entities"),
         )
     types = sorted(set(graph.relations.types))
     if all(map(says_nothing, types)):
-        raise GraphError(
-            said(
-                "{graph}: the relation types have no meaning ({types}), so no natural question can be "
-                "made. Write questions yourself and let `recommend` propose references",
-                graph=graph.name,
-                types=", ".join(repr(name) for name in types[:3]),
-            )
+        raise GraphError.of(
+            "{graph}: the relation types have no meaning ({types}), so no natural question can be "
+            "made. Write questions yourself and let `recommend` propose references",
+            graph=graph.name,
+            types=", ".join(repr(name) for name in types[:3]),
         )
     maker = _Maker.of(graph, names, wanted)
     unsaid = maker.unsaid()
     if not maker.sampler.codes:
-        raise GraphError(
-            said(
-                "{graph}: there are no {language} words for its relation types ({types}). Add words in "
-                "{vocabulary}, or choose another language with --lang",
-                graph=graph.name,
-                language=maker.wording.language,
-                types=", ".join(map(repr, unsaid[:3])),
-                vocabulary=f"{graph.name}-vocabulary.yaml",
-            )
+        raise GraphError.of(
+            "{graph}: there are no {language} words for its relation types ({types}). Add words in "
+            "{vocabulary}, or choose another language with --lang",
+            graph=graph.name,
+            language=maker.wording.language,
+            types=", ".join(map(repr, unsaid[:3])),
+            vocabulary=f"{graph.name}-vocabulary.yaml",
         )
     quotas = apportioned(wanted.n, wanted.shares)
     maker.draw({shape: quotas.get(shape, 0) for shape in SHAPES}, spread=not wanted.fixed)

@@ -205,12 +205,10 @@ def split(
     for example in examples:
         groups[key(example)].append(example)
     if len(groups) < len(shares):
-        raise UsageError(
-            said(
-                "{amount} of questions can't be split into {shares} parts without an empty one",
-                amount=amount(len(groups), "group"),
-                shares=len(shares),
-            )
+        raise UsageError.of(
+            "{amount} of questions can't be split into {shares} parts without an empty one",
+            amount=amount(len(groups), "group"),
+            shares=len(shares),
         )
     total = sum(shares)
     counts = {name: Counter(tag for row in rows for tag in row.tags) for name, rows in groups.items()}
@@ -335,16 +333,14 @@ def named_shares(option: str, text: str, example: str, alone: str = "") -> dict[
         except ValueError:
             value = 0.0
         if not name or not 0 < value < HUGE:
-            raise UsageError(
-                said(
-                    "{option}: wanted a share above 0 such as {example}, got {part}",
-                    option=option,
-                    example=example,
-                    part=repr(part),
-                )
+            raise UsageError.of(
+                "{option}: wanted a share above 0 such as {example}, got {part}",
+                option=option,
+                example=example,
+                part=repr(part),
             )
         if name in shares:
-            raise UsageError(said("{option}: {name} is there twice", option=option, name=repr(name)))
+            raise UsageError.of("{option}: {name} is there twice", option=option, name=repr(name))
         shares[name] = value
     return shares
 
@@ -356,7 +352,7 @@ def parse_shares(text: str) -> tuple[float, ...]:
     except ValueError:
         shares = ()
     if len(shares) < 2 or not all(0 < share < HUGE for share in shares):
-        raise UsageError(
-            said("--share: wanted shares of the parts such as 50/25/25, got {text}", text=repr(text))
+        raise UsageError.of(
+            "--share: wanted shares of the parts such as 50/25/25, got {text}", text=repr(text)
         )
     return shares

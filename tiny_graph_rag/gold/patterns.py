@@ -56,12 +56,10 @@ def with_patterns(graph: KnowledgeGraph | None, examples: EvalSet) -> EvalSet:
     if not following:
         return examples
     if graph is None:
-        raise DatasetError(
-            said(
-                "{name}: question {id} has a pattern, which needs a graph; add -g",
-                name=examples.name,
-                id=following[0].id,
-            )
+        raise DatasetError.of(
+            "{name}: question {id} has a pattern, which needs a graph; add -g",
+            name=examples.name,
+            id=following[0].id,
         )
     index, names = StepIndex.of(graph), NameIndex.of(graph)
     problems: list[Said] = []

@@ -53,8 +53,8 @@ def history_of(examples: EvalSet) -> list[Entry]:
     try:
         return msgspec.json.decode(read_bytes(path), type=list[Entry])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DatasetError(
-            said("{path}: not a list of versions: {error}. Repair or remove it", path=path, error=error)
+        raise DatasetError.of(
+            "{path}: not a list of versions: {error}. Repair or remove it", path=path, error=error
         ) from error
 
 
@@ -69,18 +69,16 @@ def record(examples: EvalSet, note: str, part: str, since: EvalSet | None) -> tu
     Raises UsageError for an unknown part, and where nothing changed since the last version.
     """
     if part not in PARTS:
-        raise UsageError(said("--part: wanted major, minor or patch, got {part}", part=repr(part)))
+        raise UsageError.of("--part: wanted major, minor or patch, got {part}", part=repr(part))
     history = history_of(examples)
     if since is not None and not history:
         first = Entry("1.0.0", since.sha256, len(since))
         history = (history_of(since) if since.path is not None else []) or [first]
     if is_current(examples, history):
-        raise UsageError(
-            said(
-                "{name} is still version {version}: the file has not changed",
-                name=examples.name,
-                version=history[-1].version,
-            )
+        raise UsageError.of(
+            "{name} is still version {version}: the file has not changed",
+            name=examples.name,
+            version=history[-1].version,
         )
     entry = Entry(_next(history, part), examples.sha256, len(examples), readable(note.strip()))
     if since is not None:

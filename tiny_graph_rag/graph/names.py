@@ -108,9 +108,9 @@ class NameIndex:
         """`resolve` for many names, each once."""
         return {name: self.resolve(name) for name in dict.fromkeys(names)}
 
-    def meant_by(self, names: Iterable[str]) -> set[int]:
+    def meant_by(self, names: Iterable[str]) -> frozenset[int]:
         """Every entity that one of these names means."""
-        return {entity for name in names for entity in self.resolve(name)[0]}
+        return frozenset(entity for name in names for entity in self.resolve(name)[0])
 
 
 class Table(KeyTable):

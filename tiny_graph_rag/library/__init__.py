@@ -13,15 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.config import Config, cache_folder, find_setting
-from tiny_graph_rag.errors import MissingExtraError, UsageError, amount
+from tiny_graph_rag.errors import UsageError, amount
 from tiny_graph_rag.formats.graphs import located, read_graph, stated_columns
 from tiny_graph_rag.formats.vocabulary import with_vocabulary
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.measures import Mean, Measure, default_measures, parse_measures
+from tiny_graph_rag.measures import Mean, Measure, default_measures, measures_of
 from tiny_graph_rag.measures.summary import Summary
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval import is_own
+from tiny_graph_rag.scoring.frames import pandas_for
 
 if TYPE_CHECKING:
     import pandas
@@ -188,22 +189,15 @@ class Result:
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the results file that `eval` writes, for `report` and `compare`; whole or not at all."""
-        from tiny_graph_rag.files import check_writable, write_atomically
         from tiny_graph_rag.report.json.results import document_parts
 
-        target = Path(path)
-        check_writable(target)
-        write_atomically(target, document_parts(self.evaluation))
-        return target
+        return saved(path, document_parts(self.evaluation))
 
     def document(self, name: str = "results") -> Document:
         """The same in memory, for reports. name: of the file that it would be."""
-        import msgspec
-
-        from tiny_graph_rag.report.document import Document
         from tiny_graph_rag.report.json.results import document_parts
 
-        return Document(Path(f"{name}.json"), msgspec.json.decode(b"".join(document_parts(self.evaluation))))
+        return in_memory(document_parts(self.evaluation), name)
 
     def to_markdown(self) -> str:
         """The Markdown report."""
@@ -282,10 +276,7 @@ def evaluate(
         raise UsageError(
             said("repeat= is for your own retriever; a built-in one always gives the same order")
         )
-    if measures is None:
-        wanted = default_measures(chosen.evaluation.top_k)
-    else:
-        wanted = parse_measures(measures) if isinstance(measures, str) else tuple(map(measure_of, measures))
+    wanted = default_measures(chosen.evaluation.top_k) if measures is None else measures_of(measures)
     for entry in wanted:
         if (entry.cutoff or 0) > chosen.retrieval.depth:
             raise UsageError(
@@ -382,10 +373,6 @@ def graph_of(given: GraphLike) -> KnowledgeGraph:
     return given if isinstance(given, KnowledgeGraph) else load_graph(given)
 
 
-def measure_of(given: Measure | str) -> Measure:
-    return Measure.parse(given) if isinstance(given, str) else given
-
-
 def _existing(path: str | PathLike[str], what: str) -> Path:
     from tiny_graph_rag.files import find_input
 
@@ -444,17 +431,28 @@ def _with_interval(mean: Mean) -> str:
     return f"{mean.mean:.3f} [{mean.low:.2f}, {mean.high:.2f}]{'' if mean.reliable else ' ?'}"
 
 
+def saved(path: str | PathLike[str], parts: Iterable[bytes | memoryview]) -> Path:
+    """The file, written whole or not at all."""
+    from tiny_graph_rag.files import check_writable, write_atomically
+
+    target = Path(path)
+    check_writable(target)
+    write_atomically(target, parts)
+    return target
+
+
+def in_memory(parts: Iterable[bytes | memoryview], name: str) -> Document:
+    """The document that a file of this name would hold."""
+    import msgspec
+
+    from tiny_graph_rag.report.document import Document
+
+    return Document(Path(f"{name}.json"), msgspec.json.decode(b"".join(parts)))
+
+
 def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     def cells(row: Sequence[str], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(item)}</{tag}>" for item in row) + "</tr>"
 
     head, body = cells(header, "th"), "".join(cells(row, "td") for row in rows)
     return f"<table><caption>{escape(caption)}</caption><thead>{head}</thead><tbody>{body}</tbody></table>"
-
-
-def pandas_for(what: str) -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise MissingExtraError(what, "pandas", "pandas") from error
-    return pandas

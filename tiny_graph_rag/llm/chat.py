@@ -133,8 +133,8 @@ class Chat:
                 if self.journal is not None:
                     self.journal.note(call, attempts.paid + attempts.perhaps)
                 if isinstance(error, CallFailed):
-                    raise ServiceError(
-                        said("{error}. Answers so far are kept: --resume goes on", error=error)
+                    raise ServiceError.of(
+                        "{error}. Answers so far are kept: --resume goes on", error=error
                     ) from None
                 raise
             outcome = Outcome(error=error.args[0])  # in words that can be translated

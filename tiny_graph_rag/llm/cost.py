@@ -181,23 +181,19 @@ def find_price(model: str, base_url: str, configured: Mapping[str, Any]) -> Pric
 def _configured(model: str, given: object) -> Price:
     place = f"config.yaml: openai.prices.{model}"
     if not isinstance(given, Mapping) or not {"input", "output"} <= set(given) <= set(PRICE_KEYS):
-        raise ConfigError(
-            said(
-                "{place} must be {{input: …, output: …}} in USD a million tokens, cached_input is "
-                "optional; got {got}",
-                place=place,
-                got=json_kind(given),
-            )
+        raise ConfigError.of(
+            "{place} must be {{input: …, output: …}} in USD a million tokens, cached_input is "
+            "optional; got {got}",
+            place=place,
+            got=json_kind(given),
         )
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-            raise ConfigError(
-                said(
-                    "{place}.{name} must be a number of at least 0, got {got}",
-                    place=place,
-                    name=name,
-                    got=json_kind(value),
-                )
+            raise ConfigError.of(
+                "{place}.{name} must be a number of at least 0, got {got}",
+                place=place,
+                name=name,
+                got=json_kind(value),
             )
     cached = float(given.get("cached_input", given["input"]))
     return Price(float(given["input"]), float(given["output"]), cached, "as set")

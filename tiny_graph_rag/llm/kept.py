@@ -121,12 +121,10 @@ class Journal:
             try:
                 await loop.run_in_executor(self._disk, self._file.sync)
             except OSError as error:
-                problem = InputError(
-                    said(
-                        "{path}: the journal can't be written: {why}",
-                        path=self.path,
-                        why=said(error.strerror or ""),
-                    )
+                problem = InputError.of(
+                    "{path}: the journal can't be written: {why}",
+                    path=self.path,
+                    why=said(error.strerror or ""),
                 )
             for future in batch:
                 if future.done():  # its call was cancelled while it waited
@@ -157,13 +155,11 @@ def _paid(model: str, outcome: Outcome) -> list[tuple[str, Tokens]]:
 
 
 def _no_journal(path: Path, line: int = 1) -> InputError:
-    return InputError(
-        said(
-            "{path}:{line}: not a line of a journal. Move or rename the file, or choose another "
-            "results file with -o",
-            path=path,
-            line=line,
-        )
+    return InputError.of(
+        "{path}:{line}: not a line of a journal. Move or rename the file, or choose another "
+        "results file with -o",
+        path=path,
+        line=line,
     )
 
 

@@ -348,6 +348,13 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
     return tuple(dict.fromkeys(Measure.parse(name) for name in names))
 
 
+def measures_of(given: str | Iterable[Measure | str]) -> tuple[Measure, ...]:
+    """Of a text as `parse_measures` reads it, or one by one."""
+    if isinstance(given, str):
+        return parse_measures(given)
+    return tuple(measure if isinstance(measure, Measure) else Measure.parse(measure) for measure in given)
+
+
 def default_measures(cutoff: int, of: str = "") -> tuple[Measure, ...]:
     """The four that `eval` reports by default, of entities or of another kind."""
     named = (("precision", cutoff), ("recall", cutoff), ("mrr", None), ("ndcg", cutoff))

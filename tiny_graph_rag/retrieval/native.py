@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields
 from itertools import chain, islice
 from typing import Any
 
-from tiny_graph_rag.errors import json_kind
+from tiny_graph_rag.errors import at, json_kind
 from tiny_graph_rag.formats.runs import Retrieved
 from tiny_graph_rag.formats.runs.base import failure_of
 from tiny_graph_rag.formats.runs.items import (
@@ -29,7 +29,7 @@ from tiny_graph_rag.formats.runs.items import (
     score_of,
     text_of,
 )
-from tiny_graph_rag.messages import Said, said
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import Passage, Relation
 
 KINDS = ("entities", "relations", "passages")
@@ -212,11 +212,12 @@ def _items(value: Any, what: str) -> list[Any]:
 
 
 def _entities(items: Sequence[Any]) -> tuple[Retrieved, ...]:
-    problems: list[Said] = []
-    found = [entity_of(plain_entity(item), "the returned list", problems) for item in items]
-    if problems:
-        raise ValueError(problems[0])
-    return tuple(_short(entry) for entry in found if entry is not None)
+    plain = list(map(plain_entity, items))
+    try:
+        found = list(map(entity_of, plain))
+    except ValueError as error:
+        raise ValueError(at("the returned list", error)) from error
+    return tuple(map(_short, found))
 
 
 def _short(place: Retrieved) -> Retrieved:

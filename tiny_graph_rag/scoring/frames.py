@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import MissingExtraError, UsageError
 from tiny_graph_rag.files import bare_name
-from tiny_graph_rag.measures import Measure, default_measures, parse_measures
+from tiny_graph_rag.measures import Measure, default_measures, measures_of
 from tiny_graph_rag.measures import score as columns_of
 from tiny_graph_rag.measures.judged import NO_ITEM, Hits, Judged, tabled
 from tiny_graph_rag.measures.summary import summarise
@@ -123,15 +123,12 @@ def score(run: Any, gold: Any, measures: str | Sequence[Measure | str] | None = 
     Raises UsageError for an unknown measure, one that needs more than ids, scores that are no numbers or NaN,
     grades that are no numbers or contradict each other; MissingExtraError without pandas.
     """
-    frames = _pandas()
+    frames = pandas_for(said("scoring into tables"))
     if measures is None:
         measures = default_measures(USUAL_CUTOFF)
     gold_name = bare_name(Path(gold)) if isinstance(gold, str | PathLike) else "gold"
     run, gold = _from_files(run, gold)
-    named = parse_measures(measures) if isinstance(measures, str) else measures
-    wanted = tuple(
-        Measure.parse(reference) if isinstance(reference, str) else reference for reference in named
-    )
+    wanted = measures_of(measures)
     for name in wanted:
         if name.kind.needs:
             raise UsageError(
@@ -192,7 +189,7 @@ def evaluate_predictions(
     qrels: columns query_id, doc_id, score and, where `split` is given, split. nDCG gains the score, the rest
     count score > 0. A question without qrels counts 0 here.
     """
-    frames = _pandas()
+    frames = pandas_for(said("scoring into tables"))
     if not preds:
         raise UsageError(said("there is no prediction; wanted {query_id: [(doc_id, score), …]}"))
     cutoffs = [Measure.parse(f"recall@{k}").cutoff for k in ks]
@@ -394,9 +391,10 @@ def _of_split(qrels: pandas.DataFrame, split: str) -> pandas.DataFrame:
     return kept
 
 
-def _pandas() -> Any:
+def pandas_for(what: str) -> Any:
+    """Raises MissingExtraError without pandas."""
     try:
         import pandas
     except ImportError as error:
-        raise MissingExtraError(said("scoring into tables"), "pandas", "pandas") from error
+        raise MissingExtraError(what, "pandas", "pandas") from error
     return pandas

@@ -21,7 +21,7 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, LinkerMaker, asks_model, make_linker
 from tiny_graph_rag.measures import Measure, score
 from tiny_graph_rag.measures.base import Column
-from tiny_graph_rag.measures.paired import EQUAL
+from tiny_graph_rag.measures.paired import changes
 from tiny_graph_rag.measures.summary import Mean, numbered, rows_by_tag, summarise
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval import Retriever, RetrieverMaker, make_retriever
@@ -325,8 +325,7 @@ def _flips(
         (name, before), (other, after) = labels[place - 1], labels[place]
         if name != other or before is None or after is None:
             continue
-        change = deciding[place] - deciding[place - 1]
-        change = np.where(np.abs(change) <= EQUAL, 0.0, change if higher else -change)
+        change = changes(deciding[place - 1], deciding[place]) * (1 if higher else -1)
         yield HopFlips(
             name,
             before,

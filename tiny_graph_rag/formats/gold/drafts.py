@@ -21,7 +21,6 @@ from tiny_graph_rag.formats.gold.exchange import row_of
 from tiny_graph_rag.formats.tables import text_of
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.messages import said
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +70,7 @@ def read_questions(path: Path) -> EvalSet:
     else:
         found = drafted(path)
     if not found:
-        raise DatasetError(said("{name}: contains no question; write one per line", name=path.name))
+        raise DatasetError.at(path.name, "contains no question; write one per line")
     return found
 
 
@@ -187,14 +186,11 @@ def read_drafts(path: Path) -> tuple[list[Draft], str]:
                 )
             )
         except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
-            raise DatasetError(
-                said(
-                    "{name}:{line}: the candidates of {id} are damaged ({error}); run `recommend` again",
-                    name=path.name,
-                    line=example.line,
-                    id=repr(example.id),
-                    error=error,
-                )
+            raise DatasetError.at(
+                f"{path.name}:{example.line}",
+                "the candidates of {id} are damaged ({error}); run `recommend` again",
+                id=repr(example.id),
+                error=error,
             ) from error
     return drafts, examples.sha256
 

@@ -18,7 +18,6 @@ from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import BYTE_ORDER_MARK, check_utf8, mapped
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Registry
 
 GraphReader = Callable[..., KnowledgeGraph]  # of the files' paths
@@ -113,7 +112,7 @@ def json_of(path: Path) -> Any:
     buffer = mapped(path)
     text = memoryview(buffer)[3:] if buffer[:3] == BYTE_ORDER_MARK else buffer
     if not len(text):
-        raise GraphError(said("{path}: the file is empty", path=path))
+        raise GraphError.at(path, "the file is empty")
     try:
         return decoded_json(text)
     except UnicodeDecodeError:
@@ -129,12 +128,10 @@ def check_parts(path: Path, keys: Sequence[str]) -> None:
 
     missing = [key for key in ("entities", "relationships") if key not in keys]
     if missing:
-        raise GraphError(
-            said(
-                "{path}: {wanted}; missing: {names} (it has {keys})",
-                path=path,
-                wanted=SHAPE,
-                names=" and ".join(map(repr, missing)),
-                keys=", ".join(map(repr, keys[:5])) or "no keys",
-            )
+        raise GraphError.at(
+            path,
+            "{wanted}; missing: {names} (it has {keys})",
+            wanted=SHAPE,
+            names=" and ".join(map(repr, missing)),
+            keys=", ".join(map(repr, keys[:5])) or "no keys",
         )

@@ -65,14 +65,12 @@ def read_kuzu(paths: Sequence[Path], columns: Columns | None = None) -> Knowledg
         finally:
             database.close()
     except RuntimeError as error:
-        raise GraphError(
-            said(
-                "{path}: can't be opened by {package} {version}: {why}",
-                path=path,
-                package=package,
-                version=library.__version__,
-                why=str(error).splitlines()[0],
-            )
+        raise GraphError.at(
+            path,
+            "can't be opened by {package} {version}: {why}",
+            package=package,
+            version=library.__version__,
+            why=str(error).splitlines()[0],
         ) from error
     return of_tables(Rows(path, writer), tables, columns)
 
@@ -163,7 +161,7 @@ def read_export(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
             if both:
                 ends[name] = (both[1], both[2])
     if not keys:
-        raise GraphError(said("{schema}: no CREATE NODE TABLE in it", schema=schema))
+        raise GraphError.at(schema, "no CREATE NODE TABLE in it")
     tables = []
     for table, file, names, options in _files(folder, keys, ends):
         records = _read(folder / file, names if table in keys else ["", "", *names])

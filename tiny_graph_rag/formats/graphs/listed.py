@@ -91,12 +91,8 @@ class Columns:
         """Of a YAML file `role: column`. Raises GraphError, UsageError."""
         found = read_yaml(path, GraphError)
         if not isinstance(found, dict) or not all(isinstance(column, str) for column in found.values()):
-            raise GraphError(
-                said(
-                    "{path}: wanted lines such as 'source: head_entity', got {got}",
-                    path=path,
-                    got=json_kind(found),
-                )
+            raise GraphError.at(
+                path, "wanted lines such as 'source: head_entity', got {got}", got=json_kind(found)
             )
         return cls.checked(found, str(path))
 
@@ -123,14 +119,12 @@ class Columns:
         there = dict.fromkeys(columns)
         for role, column in self.named.items():
             if column not in there and role not in TABLE_NAMES:
-                raise GraphError(
-                    said(
-                        "{place}: no column {column} for {role}; the file has: {columns}",
-                        place=place,
-                        column=repr(column),
-                        role=role,
-                        columns=_listed(there),
-                    )
+                raise GraphError.at(
+                    place,
+                    "no column {column} for {role}; the file has: {columns}",
+                    column=repr(column),
+                    role=role,
+                    columns=_listed(there),
                 )
 
 
@@ -185,16 +179,13 @@ def fill_entities(
     typed = _admin_labels(columns)
     for number, record in enumerate(entities):
         if not isinstance(record, dict):
-            rows.problem(
-                place.format(number), said("wanted a name or an object, got {got}", got=json_kind(record))
-            )
+            rows.problem(place.format(number), "wanted a name or an object, got {got}", got=json_kind(record))
             continue
         found, rest = split_roles(record, roles)
         id = text_of(found.get(Role.ID)).strip() or _name(found.get(Role.NAME)).strip()
         if not id:
             rows.problem(
-                place.format(number),
-                said("wanted 'id' or 'name', got the keys {listed}", listed=_listed(record)),
+                place.format(number), "wanted 'id' or 'name', got the keys {listed}", listed=_listed(record)
             )
             continue
         type, more = _type(found.get(Role.TYPE), split=typed)
@@ -236,7 +227,7 @@ def fill_relations(rows: Rows, lists: Lists, given: Columns, own: Roles | None =
                 if isinstance(record, dict)
                 else f"{json_kind(record)} {record!r:.60}"
             )
-            rows.problem(place.format(number), said("wanted a source and a target, got {got}", got=got))
+            rows.problem(place.format(number), "wanted a source and a target, got {got}", got=got)
             continue
         if texts and not texts.isdisjoint(ends):
             rows.dropped("relations of texts", f"{ends[0]} → {ends[1]}")

@@ -26,7 +26,6 @@ from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT
-from tiny_graph_rag.messages import said
 
 SHARED = "titles that several rows have (relations go to the first of them)"
 FOLLOWS = f"{Role.UNUSED}: follows from the graph or places it on paper"
@@ -119,12 +118,10 @@ def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
         rows.flaw(NAMELESS, ids[nameless[0]], len(nameless))
     row_of_id = _Keys(ids)
     if row_of_id.repeated:
-        raise GraphError(
-            said(
-                "{entities}: the id {twice} is in several rows; give each entity its own id",
-                entities=entities,
-                twice=repr(_twice(ids)),
-            )
+        raise GraphError.at(
+            entities,
+            "the id {twice} is in several rows; give each entity its own id",
+            twice=repr(_twice(ids)),
         )
     row_of_title = _Keys(titles)
     if row_of_title.repeated:

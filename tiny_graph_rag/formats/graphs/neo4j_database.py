@@ -158,12 +158,8 @@ class _Collected:
         nodes = [self.nodes[id] for id in sorted(self.nodes, key=_in_order)]
         edges = [self.edges[id] for id in sorted(self.edges, key=_in_order)]
         if self.edges and not self.nodes:
-            raise GraphError(
-                said(
-                    "{path}: the query returns relationships without their nodes; return both, such as "
-                    "a, r, b",
-                    path=path,
-                )
+            raise GraphError.at(
+                path, "the query returns relationships without their nodes; return both, such as a, r, b"
             )
         return from_property_graph(path, rows.writer, nodes, edges, rows=rows)
 

@@ -33,7 +33,6 @@ from tiny_graph_rag.formats.graphs.tables import ParquetTable, csv_lists
 from tiny_graph_rag.formats.tables import delimiter_of, unguarded
 from tiny_graph_rag.formats.words import EDGE_WORDS, NODE_WORDS, Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.messages import said
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
 JSON_ENDINGS = ENDINGS[3:]
@@ -256,7 +255,7 @@ def _table(path: Path, head: Path | None = None) -> Table:
         values = flat(json_records(path))
         records = [value for value in values if isinstance(value, dict)]
         if len(records) < len(values):
-            raise GraphError(said("{path}: wanted a list of objects, one an entity or relation", path=path))
+            raise GraphError.at(path, "wanted a list of objects, one an entity or relation")
         return Table(
             path.name,
             list(dict.fromkeys(key for record in records for key in record)),

@@ -146,11 +146,6 @@ def _tsv_column(path: Path, names: Sequence[str], name: str, *, has_header: bool
             for batch in reader:
                 yield batch.column(0)
     except (OSError, ArrowException) as error:
-        raise GraphError(
-            said(
-                "{path}: wanted {n} fields in each line: {why}",
-                path=path,
-                n=len(names),
-                why=str(error).splitlines()[0],
-            )
+        raise GraphError.at(
+            path, "wanted {n} fields in each line: {why}", n=len(names), why=str(error).splitlines()[0]
         ) from error

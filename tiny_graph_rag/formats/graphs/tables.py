@@ -100,7 +100,7 @@ class ParquetTable(Table):
         self.names = list(self._file.schema_arrow.names)
         for name, count in Counter(self.names).items():
             if count > 1:
-                raise GraphError(said("{path}: several columns are named {name}", path=path, name=repr(name)))
+                raise GraphError.at(path, "several columns are named {name}", name=repr(name))
 
     def __len__(self) -> int:
         return int(self._file.metadata.num_rows)
@@ -150,13 +150,8 @@ class ParquetTable(Table):
         try:
             column = column.cast(pyarrow.large_list(pyarrow.large_string()))
         except pyarrow.ArrowException as error:
-            raise GraphError(
-                said(
-                    "{path}: column {name} must hold lists of texts: {error}",
-                    path=self.path,
-                    name=repr(name),
-                    error=error,
-                )
+            raise GraphError.at(
+                self.path, "column {name} must hold lists of texts: {error}", name=repr(name), error=error
             ) from error
         if not column.num_chunks:
             return StringLists.blank(len(self))
@@ -266,9 +261,7 @@ def strings_of_arrow(column: Any, path: Path, name: str) -> Strings:
             bounds = np.zeros(1, np.int64)
         return Strings(block[bounds[0] : bounds[-1]], bounds - bounds[0])
     if pyarrow.types.is_binary(kind) or pyarrow.types.is_nested(kind):
-        raise GraphError(
-            said("{path}: column {name} must hold texts, got {kind}", path=path, name=repr(name), kind=kind)
-        )
+        raise GraphError.at(path, "column {name} must hold texts, got {kind}", name=repr(name), kind=kind)
     return Strings.of([text_of(value) for value in column.to_pylist()])
 
 

@@ -38,7 +38,6 @@ from tiny_graph_rag.formats.words import EDGE_KEYS, HEADER_WORDS, NODE_KEYS, Rol
 from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT
-from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
     import pyarrow
@@ -91,39 +90,32 @@ def read_triples(paths: Sequence[Path], columns: Columns | None = None) -> Knowl
 def _check_headless(path: Path, first: list[str], cells: list[list[str]]) -> None:
     """Raises GraphError where the first line is a header that nobody knows, or no triple."""
     if len({Role.ID, Role.NAME, Role.TYPE} & set(node_roles(first).values())) > 1:
-        raise GraphError(
-            said(
-                "{path}: the table has entities ({names}) and no relations; add the table of relations: -g "
-                "{file},RELATIONS",
-                path=path,
-                names=", ".join(first)[:80],
-                file=path.name,
-            )
+        raise GraphError.at(
+            path,
+            "the table has entities ({names}) and no relations; add the table of relations: -g "
+            "{file},RELATIONS",
+            names=", ".join(first)[:80],
+            file=path.name,
         )
     if len(first) != 3:
-        raise GraphError(
-            said(
-                "{path}: wanted three fields per line (source, relation, target) or a header that names "
-                "them, got {got}: {names}. Set the columns: --columns "
-                "source=COLUMN,target=COLUMN,relation=COLUMN",
-                path=path,
-                got=len(first),
-                names=", ".join(first)[:80],
-            )
+        raise GraphError.at(
+            path,
+            "wanted three fields per line (source, relation, target) or a header that names them, got {got}: "
+            "{names}. Set the columns: --columns source=COLUMN,target=COLUMN,relation=COLUMN",
+            got=len(first),
+            names=", ".join(first)[:80],
         )
     again = any(field in column[1:] for field in first for column in cells)
     numbers = any(are_numbers(column[1:]) and not are_numbers(column[:1]) for column in cells)
     if not again and len(cells[0]) > 1 and (numbers or sum(map(_says_column, first)) > 1):
-        raise GraphError(
-            said(
-                "{path}: the first line looks like a header with unknown columns: {names}. Set them: "
-                "--columns source={source},relation={relation},target={target}",
-                path=path,
-                names=", ".join(first),
-                source=first[0],
-                relation=first[1],
-                target=first[2],
-            )
+        raise GraphError.at(
+            path,
+            "the first line looks like a header with unknown columns: {names}. Set them: --columns "
+            "source={source},relation={relation},target={target}",
+            names=", ".join(first),
+            source=first[0],
+            relation=first[1],
+            target=first[2],
         )
 
 
@@ -459,9 +451,7 @@ def _columns(path: Path, rows: Rows) -> tuple[list[str], list[list[str]]]:
     """The first line's fields, and every column; lines of another width are left out and counted."""
     text = decode_utf8(read_bytes(path), path).replace("\r\n", "\n")
     if not text.strip():
-        raise GraphError(
-            said("{path}: the file is empty; wanted a source, a relation and a target a line", path=path)
-        )
+        raise GraphError.at(path, "the file is empty; wanted a source, a relation and a target a line")
     first = text.lstrip("\n").partition("\n")[0]
     delimiter = delimiter_of(first)
     check_width(first, delimiter, path)

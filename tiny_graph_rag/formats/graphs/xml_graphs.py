@@ -185,22 +185,15 @@ def _parse(
     except expat.ExpatError as error:
         what = expat.ErrorString(error.code)
         cut = said("; the file seems cut off") if error.code in _CUT else ""
-        raise GraphError(
-            said(
-                "{path}:{lineno}:{offset}: not XML: {what}{cut}",
-                path=path,
-                lineno=error.lineno,
-                offset=error.offset + 1,
-                what=what,
-                cut=cut,
-            )
+        raise GraphError.at(
+            f"{path}:{error.lineno}:{error.offset + 1}", "not XML: {what}{cut}", what=what, cut=cut
         ) from error
     except _UnusableError as error:
         where = f"{path}:{parser.CurrentLineNumber}:{parser.CurrentColumnNumber + 1}"
-        raise GraphError(said("{where}: {error}", where=where, error=error)) from error
+        raise GraphError.at(where, error) from error
     except (LookupError, ValueError) as error:  # an encoding that Python lacks, or one of several bytes
-        raise GraphError(
-            said("{path}: the encoding that the first line names can't be read; save it as UTF-8", path=path)
+        raise GraphError.at(
+            path, "the encoding that the first line names can't be read; save it as UTF-8"
         ) from error
 
 

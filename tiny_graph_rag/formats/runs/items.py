@@ -21,7 +21,7 @@ from tiny_graph_rag.formats.words import (
     SOURCE_END,
     TARGET_END,
 )
-from tiny_graph_rag.messages import Said, said
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import Passage, Relation
 
 LONGEST_TEXT = 1_000_000  # characters of a name, a passage, an answer
@@ -36,8 +36,8 @@ def is_score(value: Any) -> bool:
     )
 
 
-def entity_of(value: Any, place: str, problems: list[Said]) -> Retrieved | None:
-    """A place of a ranking; None, and the reason in `problems`, where it is none."""
+def entity_of(value: Any) -> Retrieved:
+    """A place of a ranking, of a name, a [name, score] pair or an object. Raises ValueError."""
     if isinstance(value, str) and value:
         return Retrieved(value)
     if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and value[0]:
@@ -49,35 +49,23 @@ def entity_of(value: Any, place: str, problems: list[Said]) -> Retrieved | None:
     )
     if not isinstance(value, dict) or not known:
         keys = [key for key in value if key != "name"] if isinstance(value, dict) else ()
-        problems.append(
+        raise ValueError(
             said(
-                "{place}: an entity must be a name, a [name, score] pair or an object with 'name' or 'id', "
-                "got {got}{keys}",
-                place=place,
+                "an entity must be a name, a [name, score] pair or an object with 'name' or 'id', got "
+                "{got}{keys}",
                 got=json_kind(value),
                 keys=said(" with the keys {keys}", keys=", ".join(map(repr, keys))) if keys else "",
             )
         )
-        return None
     for name in ("id", "name", "text", "type", "source"):
         if not isinstance(value.get(name), str | int | None):
-            problems.append(
-                said(
-                    "{place}: {name} of an entity must be a string, got {got}",
-                    place=place,
-                    name=repr(name),
-                    got=json_kind(value[name]),
-                )
+            got = json_kind(value[name])
+            raise ValueError(
+                said("{name} of an entity must be a string, got {got}", name=repr(name), got=got)
             )
-            return None
     score = value.get("score")
     if score is not None and not is_score(score):
-        problems.append(
-            said(
-                "{place}: 'score' of an entity must be a number, got {got}", place=place, got=json_kind(score)
-            )
-        )
-        return None
+        raise ValueError(said("'score' of an entity must be a number, got {got}", got=json_kind(score)))
     words = [str(value[name]) if value.get(name) is not None else "" for name in ("name", "id")]
     more = [str(value[name]) if value.get(name) is not None else "" for name in ("text", "type", "source")]
     return Retrieved(

@@ -15,7 +15,8 @@ from tiny_graph_rag.columns.arrays import found_in, stretches
 from tiny_graph_rag.config.sections import COMPACT
 from tiny_graph_rag.graph.bfs import NOT_REACHED
 from tiny_graph_rag.language.folding import fold, nfc
-from tiny_graph_rag.report.json.numbers import number, steps_json
+from tiny_graph_rag.measures.summary import number
+from tiny_graph_rag.report.json.numbers import said_json, steps_json
 from tiny_graph_rag.report.json.spelled import Remembered, Spelled
 from tiny_graph_rag.results import Reference
 from tiny_graph_rag.results import Step as PathStep
@@ -68,9 +69,8 @@ def explained_summary(found: Explanation, trials: Sequence[Trial] = ()) -> dict[
         "recommendations": [
             {
                 "rule": recommendation.rule,
-                "text": recommendation.text,
-                "said": recommendation.said,
-                "values": recommendation.values,
+                "text": str(recommendation.text),
+                **said_json(recommendation.text),
                 "evidence": {
                     name: number(value) if isinstance(value, float) else value
                     for name, value in recommendation.evidence.items()

@@ -20,6 +20,7 @@ from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
 from tiny_graph_rag.measures.statistics import mean_of
+from tiny_graph_rag.measures.summary import headline, latency_document, number, slice_document
 from tiny_graph_rag.report.json.explained import (
     explained_summary,
     perturbed_json,
@@ -29,12 +30,9 @@ from tiny_graph_rag.report.json.explained import (
 from tiny_graph_rag.report.json.numbers import (
     Made,
     head,
-    headline,
-    latency_document,
-    number,
     opened,
     packed,
-    slice_document,
+    selection_json,
     steps_json,
     token_fields,
 )
@@ -341,11 +339,5 @@ def ranked(evaluation: Evaluation, row: int, most: int, spelled: Spelled) -> lis
 
 def dataset_json(examples: EvalSet) -> dict[str, Any]:
     """`dataset` of a results file: which gold set, and what was left of it."""
-    chosen = examples.selection
-    return {
-        "name": examples.name,
-        "sha256": examples.sha256,
-        "selection": {"limit": chosen.limit, "tags": list(chosen.tags), "ids": list(chosen.ids)}
-        if chosen
-        else None,
-    }
+    selection = selection_json(examples.selection)
+    return {"name": examples.name, "sha256": examples.sha256, "selection": selection}

@@ -28,7 +28,7 @@ FLIPS_SHOWN = 10  # of each system; the file holds them all
 def print_comparison(found: Comparison, console: Console, *, by_tag: bool = False) -> None:
     """The verdict first, then what differs, then the figures. by_tag: the same table for every tag."""
     for verdict in found.verdicts():
-        console.print(f"[bold]{escape(t(verdict.said, **verdict.values))}[/bold]", soft_wrap=True)
+        console.print(f"[bold]{escape(in_words(verdict))}[/bold]", soft_wrap=True)
     for setting, values in found.differs.items():
         if _is_unset(setting, values):
             continue

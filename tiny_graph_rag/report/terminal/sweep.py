@@ -6,16 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.messages import t
+from tiny_graph_rag.messages import shown, t
 from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.blocks import Cell, View
 from tiny_graph_rag.report.json.studies import setting_json
 from tiny_graph_rag.report.terminal import Console, escape, markup
 from tiny_graph_rag.shown import three
-from tiny_graph_rag.study.choosing import RULE, rule_values
+from tiny_graph_rag.study.choosing import rule
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.study.choosing import Recommendation
     from tiny_graph_rag.study.sweep import SeedShare, Setting, Sweep
 
 COLUMNS = (
@@ -78,7 +77,7 @@ def print_sweep(found: Sweep, console: Console) -> None:
             t(
                 "recommended: {setting} – {reason}",
                 setting=_said(found, ""),
-                reason=_reason(whole),
+                reason=shown(whole.reason),
             )
         )
     )
@@ -102,8 +101,8 @@ def print_sweep(found: Sweep, console: Console) -> None:
                 n=f"{mean.n:,}",
             )
         )
-    rule = t(RULE, **rule_values(str(found.plan.decide_by), found.plan.tolerance))
-    console.print(t("rule: {rule}", rule=rule), soft_wrap=True)
+    how = shown(rule(str(found.plan.decide_by), found.plan.tolerance))
+    console.print(t("rule: {rule}", rule=how), soft_wrap=True)
     drawn = _drawn(found, rows)
     for flip in (flip for flip in found.flips if flip.system in drawn):
         console.print(
@@ -139,10 +138,6 @@ def _drawn(found: Sweep, rows: Sequence[Setting]) -> list[str]:
     names = list(dict.fromkeys(row.system for row in rows))
     best = found.recommended[""].best
     return names if len(names) <= CURVES or best is None else [found.settings[best].system]
-
-
-def _reason(found: Recommendation) -> str:
-    return t(found.said, **found.values)
 
 
 def _deciding_cutoff(found: Sweep) -> int:
@@ -190,7 +185,7 @@ def _tags(found: Sweep, rows: Sequence[Setting]) -> View:
         reach = [row.by_tag[tag].reach.oracle_recall for row in rows if row.system == names[0]]
         n = rows[0].by_tag[tag].measures[found.plan.decide_by].n
         few = found.recommended[tag].setting is None
-        reason = _reason(found.recommended[tag])
+        reason = shown(found.recommended[tag].reason)
         leading = found.recommended[tag].best
         if few and leading is not None and n:
             best = _named(found, found.settings[leading])
