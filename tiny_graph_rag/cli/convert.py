@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK, OUTPUT
-from tiny_graph_rag.cli.options import Common, Folders, Graph, PatchFile
+from tiny_graph_rag.cli.options import Common, Folders, Graph, PatchFile, argument, option
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, amount
 from tiny_graph_rag.messages import said, t
@@ -22,48 +20,34 @@ def convert(
     common: Common,
     source: Annotated[
         Path | None,
-        typer.Argument(
-            help="Graph: a file or folder in any supported format, or a database (neo4j://host/db).",
-            show_default=False,
+        argument(
+            "Graph: a file or folder in any supported format, or a database (neo4j://host/db).", default=False
         ),
     ] = None,
     target: Annotated[
         Path | None,
-        typer.Argument(
-            help="File to write; its suffix sets the format. For Parquet, a folder.", show_default=False
-        ),
+        argument("File to write; its suffix sets the format. For Parquet, a folder.", default=False),
     ] = None,
-    graph: Annotated[
-        Path | None, typer.Option("--graph", "-g", help="Knowledge graph (same as SOURCE).")
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", help="File to write (same as TARGET).", rich_help_panel=OUTPUT),
-    ] = None,
+    graph: Annotated[Path | None, option("Knowledge graph (same as SOURCE).", short="-g")] = None,
+    output: Annotated[Path | None, option("File to write (same as TARGET).", OUTPUT, short="-o")] = None,
     to: Annotated[
         str | None,
-        typer.Option(
-            "--format",
-            help="Format to write: kg-json, graphml, node-link, triples or parquet.",
-            show_default="by suffix",
-            rich_help_panel=OUTPUT,
+        option(
+            "Format to write: kg-json, graphml, node-link, triples or parquet.",
+            OUTPUT,
+            flag="--format",
+            default="by suffix",
         ),
     ] = None,
     columns: Annotated[
         str | None,
-        typer.Option(
-            "--columns",
-            help="Meaning of the columns of a graph file (source=head_entity,target=tail_entity,name=label).",
-            show_default="NAME-columns.yaml next to the graph",
+        option(
+            "Meaning of the columns of a graph file (source=head_entity,target=tail_entity,name=label).",
+            default="NAME-columns.yaml next to the graph",
         ),
     ] = None,
     query: Annotated[
-        str | None,
-        typer.Option(
-            "--query",
-            help="Cypher query that selects what to read from the database.",
-            show_default="everything",
-        ),
+        str | None, option("Cypher query that selects what to read from the database.", default="everything")
     ] = None,
     patch: PatchFile = None,
 ) -> None:
@@ -83,11 +67,8 @@ def convert(
         given.append(output)
     if len(given) != 2:
         raise UsageError(
-            said(
-                "convert wants a graph and a file to write (GRAPH TARGET, or -g GRAPH -o "
-                "TARGET), got {given}",
-                given=len(given),
-            )
+            "convert wants a graph and a file to write (GRAPH TARGET, or -g GRAPH -o TARGET), got {given}",
+            given=len(given),
         )
     source, target = given
     form = form_of(GRAPH_WRITERS, target, to, "--format")

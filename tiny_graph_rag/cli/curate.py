@@ -7,12 +7,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import GOLD
-from tiny_graph_rag.cli.options import Common, Folders, Graph
+from tiny_graph_rag.cli.options import Common, Folders, Graph, option
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, UsageError, amount
 from tiny_graph_rag.messages import counted, said, t
@@ -34,36 +32,25 @@ EMPTY_MANY = (
 
 @command(app, "curate", GOLD)
 def curate_command(
-    dataset: Annotated[
-        Path, typer.Option("--dataset", help="Draft of `recommend`, questions, or a gold set to review.")
-    ],
+    dataset: Annotated[Path, option("Draft of `recommend`, questions, or a gold set to review.")],
     graph: Graph,
     folders: Folders,
     common: Common,
-    annotator: Annotated[
-        str, typer.Option("--annotator", help="Name of the reviewer.", show_default="entered on the page")
-    ] = "",
+    annotator: Annotated[str, option("Name of the reviewer.", default="entered on the page")] = "",
     port: Annotated[
-        int | None,
-        typer.Option(
-            "--port", help="Port on loopback.", min=1, max=65535, show_default="by the draft's name"
-        ),
+        int | None, option("Port on loopback.", default="by the draft's name", min=1, max=65535)
     ] = None,
     patch: Annotated[
-        Path | None,
-        typer.Option("--patch", help="Review the entries of a patch that `fix` wrote, in the terminal."),
+        Path | None, option("Review the entries of a patch that `fix` wrote, in the terminal.")
     ] = None,
-    export: Annotated[
-        bool, typer.Option("--export", help="Write the gold set from the journal without opening the page.")
-    ] = False,
-    browser: Annotated[bool, typer.Option("--browser", help="Open the address in a browser.")] = False,
+    export: Annotated[bool, option("Write the gold set from the journal without opening the page.")] = False,
+    browser: Annotated[bool, option("Open the address in a browser.")] = False,
     output: Annotated[
         str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Gold set to write, under --dataset-dir.",
-            show_default="next to NAME-draft.jsonl NAME-eval.jsonl",
+        option(
+            "Gold set to write, under --dataset-dir.",
+            short="-o",
+            default="next to NAME-draft.jsonl NAME-eval.jsonl",
         ),
     ] = None,
 ) -> None:
@@ -114,10 +101,8 @@ def curate_command(
         )
         if not server.may_replace():  # said before anybody judges, not after
             raise UsageError(
-                said(
-                    "{path} already exists and was not written from this draft; choose another name with -o",
-                    path=path,
-                )
+                "{path} already exists and was not written from this draft; choose another name with -o",
+                path=path,
             )
         _warn_of_strays(session, curation, source.name, journal_file.name)
         if not export:

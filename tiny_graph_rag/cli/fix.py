@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.help import DETAIL, INPUT, MEASURE, MEASURES, OUTPUT
+from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, MORE, OUTPUT
 from tiny_graph_rag.cli.options import (
     RETRIEVING,
     Chosen,
@@ -21,6 +19,7 @@ from tiny_graph_rag.cli.options import (
     Reporting,
     comma_list,
     from_config,
+    option,
 )
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session, check_cutoff, described, settings_line
@@ -44,58 +43,32 @@ def fix_command(
     common: Common,
     kinds: Annotated[
         str | None,
-        typer.Option(
-            "--kinds",
-            help="What to look for: settings,vocabulary,aliases,merges,restore,ask.",
-            show_default="all of them",
-            rich_help_panel=MEASURES,
+        option(
+            "What to look for: settings,vocabulary,aliases,merges,restore,ask.",
+            MEASURES,
+            default="all of them",
         ),
     ] = None,
     was: Annotated[
         Path | None,
-        typer.Option(
-            "--was",
-            help="Older version of the graph: renamed or missing entities are proposed back.",
-            rich_help_panel=INPUT,
-        ),
+        option("Older version of the graph: renamed or missing entities are proposed back.", INPUT),
     ] = None,
     holdout: Annotated[
         Path | None,
-        typer.Option(
-            "--holdout",
-            help="Second gold set that confirms the gains; it is not used to choose.",
-            show_default="cross-validation",
-            rich_help_panel=INPUT,
+        option(
+            "Second gold set that confirms the gains; it is not used to choose.",
+            INPUT,
+            default="cross-validation",
         ),
     ] = None,
     decide_by: Annotated[
-        str | None,
-        typer.Option(
-            "--decide-by",
-            help="Measure that decides.",
-            show_default="ndcg at --top-k",
-            rich_help_panel=MEASURES,
-        ),
+        str | None, option("Measure that decides.", MEASURES, default="ndcg at --top-k")
     ] = None,
     top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
-    evaluations: Annotated[
-        int,
-        typer.Option(
-            "--evaluations",
-            min=2,
-            help="Largest number of evaluations of the gold set.",
-            rich_help_panel=MEASURES + DETAIL,
-        ),
-    ] = 60,
+    evaluations: Annotated[int, option("Largest number of evaluations of the gold set.", MORE, min=2)] = 60,
     output: Annotated[
         str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Patch file to write; - for standard output.",
-            show_default="NAME-fixes.yaml",
-            rich_help_panel=OUTPUT,
-        ),
+        option("Patch file to write; - for standard output.", OUTPUT, short="-o", default="NAME-fixes.yaml"),
     ] = None,
 ) -> None:
     """Propose changes to settings, vocabulary and graph, and show which gains hold on other questions."""
@@ -104,7 +77,7 @@ def fix_command(
     from tiny_graph_rag.report.json.fixes import fixes_json
     from tiny_graph_rag.report.terminal.fixes import fix_lines
 
-    out = Output.of(output, reporting)
+    out = Output.of(output, reporting, ".yaml")
     session = Session.open(
         common, folders, to_stdout=out.to_stdout, **retrieving, top_k=top_k, latency_sample=0
     )
@@ -116,7 +89,7 @@ def fix_command(
         if kind not in KINDS:
             raise unknown(said("kind of fix"), kind, KINDS)
     if "restore" in wanted and was is None:
-        raise UsageError(said("--kinds restore needs the older graph; name it with --was FILE"))
+        raise UsageError("--kinds restore needs the older graph; name it with --was FILE")
     measure = deciding_measure(config, decide_by)
     examples = session.eval_set(dataset, chosen)
     others = session.eval_set(holdout) if holdout is not None else None
@@ -161,10 +134,8 @@ def deciding_measure(config: Config, decide_by: str | None) -> Measure:
     measure = Measure.parse(decide_by) if decide_by else Measure("ndcg", config.evaluation.top_k)
     if measure.kind.weight is not None:
         raise UsageError(
-            said(
-                "--decide-by {deciding}: this measure has no value for a single question; choose another",
-                deciding=measure,
-            )
+            "--decide-by {deciding}: this measure has no value for a single question; choose another",
+            deciding=measure,
         )
     check_measures(config, [measure])
     return measure

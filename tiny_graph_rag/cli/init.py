@@ -6,12 +6,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import BEGIN
-from tiny_graph_rag.cli.options import Common, Folders
+from tiny_graph_rag.cli.options import Common, Folders, option
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.config import CONFIG_FILE
 from tiny_graph_rag.config.file import config_yaml
@@ -28,8 +26,7 @@ def init(
     folders: Folders,
     common: Common,
     example: Annotated[
-        bool,
-        typer.Option("--example", help="Copy the sample graphs and gold sets (Korean and English) instead."),
+        bool, option("Copy the sample graphs and gold sets (Korean and English) instead.")
     ] = False,
 ) -> None:
     """Write config.yaml, a small graph and a gold set to start with. Existing files are never overwritten."""

@@ -13,11 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tiny_graph_rag.cli.help import OUTPUT
-from tiny_graph_rag.cli.options import Reporting
+from tiny_graph_rag.cli.options import Reporting, option
 from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.files import bare_name, is_results, output_path
 from tiny_graph_rag.messages import t
 
@@ -39,8 +38,10 @@ class Output:
     title: str = ""
 
     @classmethod
-    def of(cls, given: str | None, reporting: Reporting) -> Output:
-        """Raises UsageError for reports that nobody writes, or that have no results file to be next to."""
+    def of(cls, given: str | None, reporting: Reporting, ending: str = ".json") -> Output:
+        """Raises UsageError for reports that nobody writes, or that have no results file to be next to, and
+        for a file that ends as one of them. ending: of what is written."""
+        _check_ending(given, ending)
         return cls(given, reporting.names(to_stdout=given == STDOUT), title=reporting.title or "")
 
     @property
@@ -107,15 +108,21 @@ class Output:
         session.failures.extend(failed)
 
 
+def _check_ending(given: str | None, ending: str) -> None:
+    """Raises UsageError for `-o page.html`: what is written would not be a page."""
+    path = Path(given or STDOUT)
+    if path.suffix not in ("", ending):
+        from tiny_graph_rag.report.reports import REPORTS
+
+        if path.suffix[1:].lower() in REPORTS:
+            form, name = ending[1:].upper(), path.with_suffix(ending)
+            raise UsageError(
+                "-o {output}: the file is {form}; name it {name}", output=given, form=form, name=name
+            )
+
+
 Written = Annotated[
-    str | None,
-    typer.Option(
-        "-o",
-        "--output",
-        help="JSON file to write; - for standard output.",
-        show_default="none",
-        rich_help_panel=OUTPUT,
-    ),
+    str | None, option("JSON file to write; - for standard output.", OUTPUT, short="-o", default="none")
 ]
 
 
@@ -131,6 +138,7 @@ class DocumentOutput:
     def of(cls, session: Session, given: str | None, *, is_own: bool = False) -> DocumentOutput:
         """Before any work. is_own: as `Outputs.claim` has it. What else the command prints goes to standard
         error where `given` is -, if the session knows (`to_stdout`)."""
+        _check_ending(given, ".json")
         output = Output(given)
         path = None if given is None else output.path(session, given, is_own=is_own)
         return cls(session, output, path)

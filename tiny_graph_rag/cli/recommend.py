@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.linking import Linking
-from tiny_graph_rag.cli.options import RETRIEVING, Common, Folders, Given, Graph, comma_list
+from tiny_graph_rag.cli.options import RETRIEVING, Common, Folders, Given, Graph, comma_list, option
 from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, amount
@@ -49,29 +47,25 @@ LEAVES_THE_MEANS = (
 
 @command(app, "recommend", GOLD)
 def recommend_command(
-    dataset: Annotated[
-        Path, typer.Option("--dataset", help="Questions: text (one per line), CSV, JSON or JSONL.")
-    ],
+    dataset: Annotated[Path, option("Questions: text (one per line), CSV, JSON or JSONL.")],
     graph: Graph,
     folders: Folders,
     retrieving: Annotated[Given, RETRIEVING.without("retriever", "depth")],
     common: Common,
     retrievers: Annotated[
         str | None,
-        typer.Option(
-            "--retrievers",
-            help="Retrievers that propose candidates: built-in ones, run:FILE, or your own.",
-            show_default=",".join(DEFAULT),
+        option(
+            "Retrievers that propose candidates: built-in ones, run:FILE, or your own.",
+            default=",".join(DEFAULT),
         ),
     ] = None,
-    pool: Annotated[int, typer.Option("--pool", help="Candidates per retriever.", min=1)] = 10,
+    pool: Annotated[int, option("Candidates per retriever.", min=1)] = 10,
     output: Annotated[
         str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Draft to write, under --dataset-dir; - for standard output.",
-            show_default="NAME-draft.jsonl",
+        option(
+            "Draft to write, under --dataset-dir; - for standard output.",
+            short="-o",
+            default="NAME-draft.jsonl",
         ),
     ] = None,
 ) -> None:
@@ -151,23 +145,19 @@ class DraftOutput:
         ]
         if by_hand:
             raise UsageError(
-                said(
-                    "{path}: holds judgments of {ids} that would be lost; name another draft with -o",
-                    path=self.path,
-                    ids=_listed(by_hand),
-                )
+                "{path}: holds judgments of {ids} that would be lost; name another draft with -o",
+                path=self.path,
+                ids=_listed(by_hand),
             )
         journal = journal_path(self.path)
         queries = {id: example.query for id, example in now.items()}
         moved = judged_otherwise(journal, {id: query for id, (query, _) in before.items()}, queries)
         if moved:
             raise UsageError(
-                said(
-                    "{journal}: holds decisions on {ids}, which would stand for other questions now. Give "
-                    "the questions ids of their own, or name another draft with -o",
-                    journal=journal,
-                    ids=_listed(moved),
-                )
+                "{journal}: holds decisions on {ids}, which would stand for other questions now. Give "
+                "the questions ids of their own, or name another draft with -o",
+                journal=journal,
+                ids=_listed(moved),
             )
 
     def write(self, drafts: Sequence[Draft]) -> Path | None:

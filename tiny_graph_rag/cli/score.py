@@ -9,12 +9,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Drops, Floors, Gates, end_with
-from tiny_graph_rag.cli.help import DETAIL, INPUT, MEASURE, MEASURES, OUTPUT
+from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, MORE, OUTPUT
 from tiny_graph_rag.cli.options import (
     Chosen,
     Cluster,
@@ -24,12 +22,14 @@ from tiny_graph_rag.cli.options import (
     Label,
     Measured,
     Reporting,
+    argument,
     from_config,
+    option,
 )
 from tiny_graph_rag.cli.output import STDOUT, Output, keep_earlier
-from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError, at
-from tiny_graph_rag.messages import said, t
+from tiny_graph_rag.messages import t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -45,97 +45,47 @@ NAMED = ("jsonl", "contest")  # formats of gold sets whose references are names
 
 @command(app, "score", MEASURE)
 def score(
-    gold: Annotated[
-        Path,
-        typer.Option(
-            "--gold",
-            help="Gold set: JSONL, JSON, TREC qrels, CSV, TSV or Parquet.",
-            rich_help_panel=INPUT,
-        ),
-    ],
+    gold: Annotated[Path, option("Gold set: JSONL, JSON, TREC qrels, CSV, TSV or Parquet.", INPUT)],
     folders: Folders,
     chosen: Chosen,
     reporting: Reporting,
     common: Common,
     floors: Floors,
     more: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[RUN]...", help="Runs to score; several are compared.", show_default=False),
+        list[Path] | None, argument("Runs to score; several are compared.", default=False, metavar="[RUN]...")
     ] = None,
     run: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--run",
-            help="Run file: TREC, JSONL, JSON, CSV, TSV or Parquet (docs/runs.md). Repeatable.",
-            rich_help_panel=INPUT,
-        ),
+        option("Run file: TREC, JSONL, JSON, CSV, TSV or Parquet (docs/runs.md). Repeatable.", INPUT),
     ] = None,
     graph: Annotated[
-        Path | None,
-        typer.Option("-g", "--graph", help="Knowledge graph: names become entities.", rich_help_panel=INPUT),
+        Path | None, option("Knowledge graph: names become entities.", INPUT, short="-g")
     ] = None,
-    run_format: Annotated[
-        str | None,
-        typer.Option(
-            "--run-format",
-            help="Format of the run file.",
-            show_default="by content",
-            rich_help_panel=INPUT + DETAIL,
-        ),
-    ] = None,
-    gold_format: Annotated[
-        str | None,
-        typer.Option(
-            "--gold-format",
-            help="Format of the gold set.",
-            show_default="by content",
-            rich_help_panel=INPUT + DETAIL,
-        ),
-    ] = None,
-    split: Annotated[
-        str | None,
-        typer.Option("--split", help="Only this split of a gold table.", rich_help_panel=INPUT + DETAIL),
-    ] = None,
+    run_format: Annotated[str | None, option("Format of the run file.", MORE, default="by content")] = None,
+    gold_format: Annotated[str | None, option("Format of the gold set.", MORE, default="by content")] = None,
+    split: Annotated[str | None, option("Only this split of a gold table.", MORE)] = None,
     measures: Measured = None,
     label: Label = None,
     top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
     match: Annotated[
         str | None,
-        typer.Option(
-            "--match",
-            help="When a retrieved item counts as a reference: name, id, text, contains, rouge1, "
-            "rouge2, rougeL.",
-            show_default="id or name",
-            rich_help_panel=MEASURES,
+        option(
+            "When a retrieved item counts as a reference: name, id, text, contains, rouge1, rouge2, rougeL.",
+            MEASURES,
+            default="id or name",
         ),
     ] = None,
     rouge_threshold: Annotated[
-        float,
-        typer.Option(
-            "--rouge-threshold",
-            help="Lowest ROUGE F1 at which a text counts as a reference.",
-            rich_help_panel=MEASURES + DETAIL,
-        ),
+        float, option("Lowest ROUGE F1 at which a text counts as a reference.", MORE)
     ] = ROUGE_THRESHOLD,
     cluster_address: Cluster = None,
     ties: Annotated[
-        str,
-        typer.Option(
-            "--ties",
-            help="Equal scores: list (file order) or trec (float32, then id descending).",
-            rich_help_panel=MEASURES + DETAIL,
-        ),
+        str, option("Equal scores: list (file order) or trec (float32, then id descending).", MORE)
     ] = "list",
-    ambiguous: Annotated[str | None, from_config("--ambiguous", panel=MEASURES + DETAIL)] = None,
+    ambiguous: Annotated[str | None, from_config("--ambiguous", panel=MORE)] = None,
     output: Annotated[
         str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Results file; - for standard output.",
-            show_default="RUN-results.json",
-            rich_help_panel=OUTPUT,
-        ),
+        option("Results file; - for standard output.", OUTPUT, short="-o", default="RUN-results.json"),
     ] = None,
 ) -> None:
     """Score a run of any program against a gold set, in any common format."""
@@ -161,7 +111,7 @@ def score(
     )
     runs = [*(run or ()), *(more or ())]
     if not runs:
-        raise UsageError(said("the option {name} is missing", name="--run"))
+        raise UsageError("the option {name} is missing", name="--run")
     if len(runs) == 1:
         one(runs[0], reporting=reporting, output=output)
     else:
@@ -188,22 +138,18 @@ def _several(
     from tiny_graph_rag.report.reports import REPORTS, ReportError, write_reports
 
     if output == STDOUT:
-        raise UsageError(
-            said("-o -: {n} results can't all go to standard output; give a folder", n=len(runs))
-        )
+        raise UsageError("-o -: {n} results can't all go to standard output; give a folder", n=len(runs))
     if output is not None and Path(output).suffix:
-        raise UsageError(
-            said("-o {output}: {n} results need a folder, not one file", output=output, n=len(runs))
-        )
+        raise UsageError("-o {output}: {n} results need a folder, not one file", output=output, n=len(runs))
     if floors.junit is not None:
-        raise UsageError(said("--junit works with one run; score the runs one by one"))
+        raise UsageError("--junit works with one run; score the runs one by one")
     reports = reporting.names()
     session = Session.open(common, folders)
     folder = "" if output is None else f"{output.rstrip('/')}/"
     names = [f"{folder}{selection(chosen).named(bare_name(path))}-results.json" for path in runs]
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        raise UsageError(said("{path}: two outputs would be written to this file; rename one", path=twice[0]))
+        raise UsageError("{path}: two outputs would be written to this file; rename one", path=twice[0])
     failed: list[TinyGraphRagError] = []
     for path, name in zip(runs, names, strict=True):
         try:
@@ -258,6 +204,7 @@ def _score(
     """brief: the means are left to whoever shows them of several runs together."""
     from tiny_graph_rag.files import bare_name, find_input, sha256_meanwhile
     from tiny_graph_rag.measures import default_measures
+    from tiny_graph_rag.measures.judged import PASSAGES
     from tiny_graph_rag.report.json.numbers import head
     from tiny_graph_rag.report.json.score import Wish, document_parts
     from tiny_graph_rag.scoring.matching import Matching
@@ -266,10 +213,13 @@ def _score(
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
 
     if ambiguous not in (None, "first") and graph is None:
-        raise UsageError(said("--ambiguous needs a graph; add -g"))
+        raise UsageError("--ambiguous needs a graph; add -g")
     text_match = _text_match(match, rouge_threshold, on_graph=graph is not None)
     out = Output.of(output, reporting)
-    session = Session.open(common, folders, to_stdout=out.to_stdout, top_k=top_k, ambiguous=ambiguous)
+    of_passages = match if graph is not None else None  # as `eval` has it: names are entities there
+    session = Session.open(
+        common, folders, to_stdout=out.to_stdout, top_k=top_k, ambiguous=ambiguous, match=of_passages
+    )
     gates = floors.checked(session)
     config = session.config
     cutoff = config.evaluation.top_k
@@ -326,6 +276,10 @@ def _score(
         break
     for line in opened.notes():
         session.warn(at(request.run.name, line))
+    if of_passages is not None and not any(
+        measure.of == PASSAGES for measure in collected.found.overall.measures
+    ):
+        session.warn(t("--match changes nothing here: with -g it is for passages, and none were scored"))
     if not brief:
         _show(session, opened, wish, collected, on_graph=knowledge is not None)
     out.tell(session, results=target)
@@ -344,7 +298,7 @@ def _measures(measures: str | None, gates: Gates, cutoff: int, *, on_graph: bool
     wanted = tuple(dict.fromkeys([*named, *gates.measures]))
     for name in wanted:
         if name.kind.needs == "graph" and not on_graph:
-            raise UsageError(said("measure {measure} needs the relations of a graph; add -g", measure=name))
+            raise UsageError("measure {measure} needs the relations of a graph; add -g", measure=name)
     return wanted
 
 
@@ -359,14 +313,14 @@ def _show(
     """What the terminal shows: means, and where recall is lost as far as a run tells."""
     from tiny_graph_rag.report.json.score import summary
     from tiny_graph_rag.report.plain import waterfall_steps
-    from tiny_graph_rag.report.terminal.summary import print_summary
+    from tiny_graph_rag.report.terminal.summary import summary_lines
 
     found = summary(collected, wish.cutoff, opened.usage)
-    print_summary(found, session.console)
+    session.show(summary_lines(found, session.console.width))
     if waterfall_steps(found):
-        from tiny_graph_rag.report.terminal.evaluation import print_waterfall
+        from tiny_graph_rag.report.terminal.evaluation import waterfall_lines
 
-        print_waterfall(found, wish.cutoff, session.console)
+        session.show(waterfall_lines(found, wish.cutoff))
     elif not on_graph and wish.match is None and opened.gold_format in NAMED:
         session.say(
             t("names were compared as they are written; with a graph (-g), an alias counts as its entity")
@@ -430,11 +384,11 @@ def _sources(
 
 def _text_match(kind: str | None, threshold: float, *, on_graph: bool) -> TextMatch | None:
     """Raises UsageError for what is no way to match, or a threshold that nothing is held against."""
-    if kind is not None and on_graph:
-        raise UsageError(said("--match compares texts, but with -g names become entities; leave one out"))
+    if kind == "name" and on_graph:
+        raise UsageError("--match name: with -g names become entities; leave one out")
     if threshold != ROUGE_THRESHOLD and not (kind or "").startswith("rouge"):
-        raise UsageError(said("--rouge-threshold goes with --match rouge1, rouge2 or rougeL"))
-    if kind is None:
+        raise UsageError("--rouge-threshold goes with --match rouge1, rouge2 or rougeL")
+    if kind is None or on_graph:
         return None
     from tiny_graph_rag.measures.textual import TextMatch
 

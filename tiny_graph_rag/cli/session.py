@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # a command loads only what it uses
     from tiny_graph_rag.gold.examples import EvalSet, Selection
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures import Measure
-    from tiny_graph_rag.report.terminal import Console
+    from tiny_graph_rag.report.terminal import Console, Shown
     from tiny_graph_rag.retrieval.cluster import ClusterClient
 
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
@@ -147,6 +147,12 @@ class Session:
 
         return screen(stream, self.quiet)
 
+    def show(self, parts: Iterable[Shown]) -> None:
+        """Lines and tables, as report/terminal makes them."""
+        console = self.console
+        for part in parts:
+            console.print(part)
+
     def say(self, text: str) -> None:
         if not self.quiet:
             print(without_controls(shown(text)), file=sys.stderr if self.to_stdout else sys.stdout)
@@ -244,11 +250,9 @@ def _with_flags(config: Config, given: Iterable[str], flags: Mapping[str, object
     for setting, text in settings_of(given, "--set"):
         if flags.get(setting.name) is not None and find_setting(setting.name) == setting:
             raise UsageError(
-                said(
-                    "--set {name} and --{flag} set the same thing; leave one out",
-                    name=setting.full_name,
-                    flag=setting.name.replace("_", "-"),
-                )
+                "--set {name} and --{flag} set the same thing; leave one out",
+                name=setting.full_name,
+                flag=setting.name.replace("_", "-"),
             )
         by_name[setting.full_name] = setting.parse(text, f"--set {setting.full_name}")
     return config.replaced(by_name).trusting(by_name).override(**flags)
@@ -265,12 +269,10 @@ def check_cutoff(config: Config, cutoff: int) -> None:
     """Raises UsageError where measures would look deeper than anything is retrieved."""
     if cutoff > config.retrieval.depth:
         raise UsageError(
-            said(
-                "--top-k {k} can't be larger than --depth {depth}: nothing is retrieved below that rank; "
-                "raise --depth",
-                k=cutoff,
-                depth=config.retrieval.depth,
-            )
+            "--top-k {k} can't be larger than --depth {depth}: nothing is retrieved below that rank; "
+            "raise --depth",
+            k=cutoff,
+            depth=config.retrieval.depth,
         )
 
 
@@ -279,13 +281,10 @@ def check_measures(config: Config, measures: Iterable[Measure]) -> None:
     for measure in measures:
         if (measure.cutoff or 0) > config.retrieval.depth:
             raise UsageError(
-                said(
-                    "{measure}: the cutoff is below --depth {depth}, where retrieval ends; add --depth "
-                    "{wanted}",
-                    measure=measure,
-                    depth=config.retrieval.depth,
-                    wanted=measure.cutoff,
-                )
+                "{measure}: the cutoff is below --depth {depth}, where retrieval ends; add --depth {wanted}",
+                measure=measure,
+                depth=config.retrieval.depth,
+                wanted=measure.cutoff,
             )
 
 
@@ -342,18 +341,14 @@ def _implied(folder: Path, examples: EvalSet | None) -> Path:
         return graphs[0]
     if not graphs:
         raise UsageError(
-            said(
-                "no knowledge graph in {folder}; give one with -g, or another folder with --kg-dir",
-                folder=folder,
-            )
+            "no knowledge graph in {folder}; give one with -g, or another folder with --kg-dir",
+            folder=folder,
         )
     listed = ", ".join(graph.name for graph in graphs)
     raise UsageError(
-        said(
-            "the knowledge graph isn't clear: give one with -g. {folder} has: {names}",
-            folder=folder,
-            names=listed,
-        )
+        "the knowledge graph isn't clear: give one with -g. {folder} has: {names}",
+        folder=folder,
+        names=listed,
     )
 
 

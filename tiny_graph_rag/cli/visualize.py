@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK
-from tiny_graph_rag.cli.options import Common, Folders, Graph, comma_list
+from tiny_graph_rag.cli.options import Common, Folders, Graph, comma_list, option
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.messages import counted, said, t
@@ -20,24 +18,15 @@ def visualize_command(
     graph: Graph,
     folders: Folders,
     common: Common,
-    types: Annotated[
-        str | None, typer.Option("--types", help="Only entities of these types (PERSON,PLACE).")
-    ] = None,
-    min_weight: Annotated[
-        float, typer.Option("--min-weight", help="Only relations of at least this weight.")
-    ] = 0.0,
+    types: Annotated[str | None, option("Only entities of these types (PERSON,PLACE).")] = None,
+    min_weight: Annotated[float, option("Only relations of at least this weight.")] = 0.0,
     max_nodes: Annotated[
         int,
-        typer.Option(
-            "--max-nodes",
-            help="Largest number of entities to draw; those with the most relations come first.",
-            min=1,
-            max=1000,
+        option(
+            "Largest number of entities to draw; those with the most relations come first.", min=1, max=1000
         ),
     ] = 200,
-    output: Annotated[
-        str | None, typer.Option("-o", "--output", help="Page to write.", show_default="NAME-graph.html")
-    ] = None,
+    output: Annotated[str | None, option("Page to write.", short="-o", default="NAME-graph.html")] = None,
 ) -> None:
     """Draw a graph as one HTML page that opens offline, and list what was left out."""
     from tiny_graph_rag.formats.graphs import graph_name

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.config import Config, require_trust
-from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.files import find_input
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LINKERS
@@ -79,6 +79,15 @@ def walks(spec: str) -> bool:
 def _named(spec: str) -> tuple[type[Retriever], str]:
     """The retriever of `NAME` or `NAME:ARGUMENT`, and its argument. Raises UsageError."""
     name, _, argument = spec.partition(":")
+    if name not in RETRIEVERS and name.isidentifier() and argument.isidentifier():
+        raise UsageError(
+            "--retriever {spec}: there is no Python module {name} and no retriever of this name{near}. "
+            "A file is named {name}.py:{function}",
+            spec=spec,
+            name=name,
+            function=argument,
+            near=nearest(name, list(RETRIEVERS)),
+        )
     found = RETRIEVERS[name]
     if argument and not found.argument:
         raise UsageError.of(

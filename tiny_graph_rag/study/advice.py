@@ -183,11 +183,13 @@ def largest_loss(found: Explanation) -> Iterator[Advice]:
     worst = max(found.waterfall, key=lambda step: step.loss)
     if worst.loss >= WORTH_SAYING:
         remedies = REMEDY if found.diagnosis.limits.walks else REMEDY | UNWALKED
+        # As tables have it.
+        step = f"recall@{found.diagnosis.cutoff}" if worst.name == "recall@k" else said(worst.name)
         yield Advice(
             "largest loss",
             said(
                 LARGEST_LOSS,
-                step=said(worst.name),
+                step=step,
                 points=f"{100 * worst.loss:.1f}",
                 remedy=said(remedies[worst.name]),
             ),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.messages import shown, t
 from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.blocks import Cell, View
 from tiny_graph_rag.report.json.studies import setting_json
-from tiny_graph_rag.report.terminal import Console, escape, markup
+from tiny_graph_rag.report.terminal import Shown, escape, markup
 from tiny_graph_rag.shown import three
 from tiny_graph_rag.study.choosing import rule
 
@@ -44,81 +44,70 @@ BAR_SPARE = 100  # the bar says what the figure next to it says
 _EIGHTHS = "▁▂▃▄▅▆▇█"
 
 
-def print_sweep(found: Sweep, console: Console) -> None:
+def sweep_lines(found: Sweep) -> Iterator[Shown]:
     shown_at = _deciding_cutoff(found)
     rows = [setting for setting in found.settings if setting.top_k == shown_at]
-    console.print(_settings(found, rows))
+    yield _settings(found, rows)
     for row in rows:
         if row.walks_cut:
-            console.print(
-                t(
-                    "{setting}: a limit (running.max_steps, running.max_states) stopped the search early "
-                    "in {n} questions",
-                    setting=escape(_named(found, row)),
-                    n=f"{row.walks_cut:,}",
-                )
+            yield t(
+                "{setting}: a limit (running.max_steps, running.max_states) stopped the search early "
+                "in {n} questions",
+                setting=escape(_named(found, row)),
+                n=f"{row.walks_cut:,}",
             )
     if len(found.plan.cutoffs) > 1:
         others = ", ".join(str(cutoff) for cutoff in found.plan.cutoffs if cutoff != shown_at)
-        console.print(t("the file also has the measures at {cutoffs}", cutoffs=others))
-    console.print(t(COLUMNS), soft_wrap=True)
+        yield t("the file also has the measures at {cutoffs}", cutoffs=others)
+    yield t(COLUMNS)
     for system, share in found.seeds.items():
         said = seed_words(share)
         if said:
             values = {"system": system, "measure": str(found.plan.decide_by), "most": max(found.plan.hops)}
             for name in ("seeds", "references", "by_text", "farther"):
                 values[name] = f"{getattr(share, name):,}"
-            console.print(escape(t(said, **values)), soft_wrap=True)
+            yield escape(t(said, **values))
     if len(found.recommended) > 1:
-        console.print(_tags(found, rows))
+        yield _tags(found, rows)
     whole = found.recommended[""]
-    console.print(
-        escape(
-            t(
-                "recommended: {setting} – {reason}",
-                setting=_said(found, ""),
-                reason=shown(whole.reason),
-            )
+    yield escape(
+        t(
+            "recommended: {setting} – {reason}",
+            setting=_said(found, ""),
+            reason=shown(whole.reason),
         )
     )
     if whole.setting is not None:
-        console.print(
-            t(
-                "its {measure} on held-out questions: {mean}",
-                measure=found.plan.decide_by,
-                mean=markup(whole.held_out),
-            )
+        yield t(
+            "its {measure} on held-out questions: {mean}",
+            measure=found.plan.decide_by,
+            mean=markup(whole.held_out),
         )
     elif whole.best is not None:
         best = found.settings[whole.best]
         mean = best.overall.measures[found.plan.decide_by]
-        console.print(
-            t(
-                "best mean: {setting} with {measure} {mean} over {n} questions",
-                setting=escape(_named(found, best)),
-                measure=found.plan.decide_by,
-                mean=three(mean.mean),
-                n=f"{mean.n:,}",
-            )
+        yield t(
+            "best mean: {setting} with {measure} {mean} over {n} questions",
+            setting=escape(_named(found, best)),
+            measure=found.plan.decide_by,
+            mean=three(mean.mean),
+            n=f"{mean.n:,}",
         )
     how = shown(rule(str(found.plan.decide_by), found.plan.tolerance))
-    console.print(t("rule: {rule}", rule=how), soft_wrap=True)
+    yield t("rule: {rule}", rule=how)
     drawn = _drawn(found, rows)
     for flip in (flip for flip in found.flips if flip.system in drawn):
-        console.print(
-            escape(
-                t(
-                    "{system} {before} → {after} hops: {won} won{won_ids}, {lost} lost{lost_ids}",
-                    system=flip.system,
-                    before=flip.before,
-                    after=flip.after,
-                    won=len(flip.won),
-                    won_ids=_some(flip.won),
-                    lost=len(flip.lost),
-                    lost_ids=_some(flip.lost),
-                )
-            ),
-            soft_wrap=True,
+        yield escape(
+            t(
+                "{system} {before} → {after} hops: {won} won{won_ids}, {lost} lost{lost_ids}",
+                system=flip.system,
+                before=flip.before,
+                after=flip.after,
+                won=len(flip.won),
+                won_ids=_some(flip.won),
+                lost=len(flip.lost),
+                lost_ids=_some(flip.lost),
+            )
         )
 
 
