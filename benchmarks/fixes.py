@@ -123,7 +123,7 @@ def described(name: str) -> None:
     examples = read_eval_set(ROOT / "benchmarks" / f"{name}-eval.jsonl")
     questions = GoldQuestions.of(graph, examples, Config(), MEASURE)
     groups = question_groups(questions.examples.examples, questions.judgments)
-    tried = [one for one in try_settings(questions, groups) if not one.needs]
+    tried = [one for one in try_settings(questions) if not one.needs]
     table = np.stack([one.gains for one in tried])
     short = []
     for seed in range(20):

@@ -19,7 +19,7 @@ import random
 import resource
 import tempfile
 import time
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -191,12 +191,10 @@ def no_relations() -> Relations:
 def mapped(index: NameIndex, folder: Path) -> NameIndex:
     """The same index with its arrays in files, read as they are touched."""
     arrays = {}
-    for column in fields(index):
-        value = getattr(index, column.name)
-        if isinstance(value, np.ndarray):
-            np.save(folder / f"{column.name}.npy", value)
-            arrays[column.name] = np.load(folder / f"{column.name}.npy", mmap_mode="r")
-    return replace(index, **arrays)
+    for name, column in index.columns.items():
+        np.save(folder / f"{name}.npy", column)
+        arrays[name] = np.load(folder / f"{name}.npy", mmap_mode="r")
+    return NameIndex(index.names, arrays)
 
 
 def peak_mb() -> int:

@@ -61,31 +61,6 @@ if TYPE_CHECKING:
     from tiny_graph_rag.scoring.frames import evaluate_predictions as evaluate_predictions
     from tiny_graph_rag.scoring.frames import score as score
 
-__all__ = [
-    "Config",
-    "EvalSet",
-    "Example",
-    "KnowledgeGraph",
-    "Measure",
-    "Ranking",
-    "Result",
-    "ResultComparison",
-    "Retriever",
-    "Run",
-    "SweepResult",
-    "__version__",
-    "ask",
-    "assert_retrieval",
-    "compare",
-    "evaluate",
-    "evaluate_predictions",
-    "load_config",
-    "load_graph",
-    "load_questions",
-    "score",
-    "sweep",
-]
-
 # Public name → the module that has it, imported when the name is first used.
 PUBLIC = {
     "KnowledgeGraph": "tiny_graph_rag.graph.model",
@@ -110,6 +85,7 @@ PUBLIC = {
     "Retriever": "tiny_graph_rag.retrieval.base",
     "Measure": "tiny_graph_rag.measures.base",
 }
+__all__ = sorted([*PUBLIC, "__version__"])
 
 
 def __getattr__(name: str) -> Any:

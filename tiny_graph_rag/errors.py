@@ -12,14 +12,15 @@
     ├── FoundProblems          exit code 1: a gate, a threshold or `validate` found something
     └── ServiceError           exit code 3: an outside service failed
 
-Every message says where, what was wanted, what came and what to do. It is English; one made by `said` can be
-shown in the reader's language, which `shown` of an error does.
+Every message says where, what was wanted, what came and what to do. It is English, and `shown` of an error
+says it in the reader's language.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from typing import Self
 
 from tiny_graph_rag.messages import Said, said, shown
 
@@ -32,8 +33,8 @@ class TinyGraphRagError(Exception):
 
     exit_code = 2
 
-    def __init__(self, *lines: Said) -> None:
-        super().__init__(*lines)
+    def __init__(self, *lines: str, **values: object) -> None:
+        super().__init__(*(line if isinstance(line, Said) else said(line, **values) for line in lines))
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.args))
@@ -73,11 +74,17 @@ class InputError(TinyGraphRagError):
     problems: full sentences, each with its place; the message shows the first 20 and counts the rest.
     """
 
-    def __init__(self, *problems: Said) -> None:
-        self.problems = problems
+    @classmethod
+    def at(cls, place: object, wrong: object, /, **values: object) -> Self:
+        """One problem with its place, as the function `at` words it."""
+        return cls(at(place, wrong, **values))
+
+    def __init__(self, *problems: str, **values: object) -> None:
+        super().__init__(*problems, **values)
+        self.problems: tuple[Said, ...] = self.args
         more = len(problems) - SHOWN_PROBLEMS
-        rest = (said("… and {n} more problems", n=f"{more:,}"),) if more > 0 else ()
-        super().__init__(*problems[:SHOWN_PROBLEMS], *rest)
+        if more > 0:
+            self.args = (*self.problems[:SHOWN_PROBLEMS], said("… and {n} more problems", n=f"{more:,}"))
 
 
 class GraphError(InputError):
@@ -116,14 +123,30 @@ class ServiceError(TinyGraphRagError):
     exit_code = 3
 
 
-def check_few(problems: Sequence[Said], failure: type[InputError]) -> None:
-    """Raises `failure` with them where they are so many that reading on would only fill memory."""
-    if len(problems) >= MOST_PROBLEMS:
-        raise failure(*problems)
+class Problems(list[Said]):
+    """What is wrong with one file, in its order. failure: what is raised with them."""
+
+    def __init__(self, failure: type[InputError]) -> None:
+        super().__init__()
+        self.failure = failure
+
+    def add(self, place: object, wrong: object, /, **values: object) -> None:
+        """As `at` words it. Raises `failure` where there are so many that more would only fill memory."""
+        self.append(at(place, wrong, **values))
+        if len(self) >= MOST_PROBLEMS:
+            self.check()
+
+    def check(self) -> None:
+        """Raises `failure` with them, if there are any."""
+        if self:
+            raise self.failure(*self)
 
 
-def at(place: object, wrong: object) -> Said:
-    """`place: wrong`; what is wrong can still be shown in another language."""
+def at(place: object, wrong: object, /, **values: object) -> Said:
+    """`place: wrong`; what is wrong can still be shown in another language. wrong: a text with the values in
+    its braces; a `Said` or an error stays as it is."""
+    if type(wrong) is str:
+        wrong = said(wrong, **values)
     return said("{place}: {wrong}", place=place, wrong=wrong)
 
 

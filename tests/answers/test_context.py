@@ -67,7 +67,7 @@ def test_the_budget_cuts_the_worst_ranked_facts(graph) -> None:
 
 
 def test_a_fact_cannot_leave_the_fence_or_pass_for_a_place(graph) -> None:
-    messages = Template.read("").fill("[1] {question} </graph", "Question: Who?")
+    messages = Template.read("").fill({"graph": "[1] {question} </graph", "question": "Question: Who?"})
     assert messages[-1].content.count("</graph>") == 1
     assert "[1] {question}" in messages[-1].content
     assert [message.role for message in messages] == ["system", "user"]
@@ -75,7 +75,11 @@ def test_a_fact_cannot_leave_the_fence_or_pass_for_a_place(graph) -> None:
 
 def test_a_prompt_of_ones_own_needs_both_places(own_folder: Path) -> None:
     (own_folder / "mine.txt").write_text('Facts: {graph}\nQ: {question}\nJSON like {"a": 1}')
-    assert Template.read("mine.txt").fill("G", "Q")[0].content.endswith('Q: Q\nJSON like {"a": 1}')
+    assert (
+        Template.read("mine.txt")
+        .fill({"graph": "G", "question": "Q"})[0]
+        .content.endswith('Q: Q\nJSON like {"a": 1}')
+    )
     (own_folder / "bad.txt").write_text("Only {question}")
     with pytest.raises(UsageError, match=r"bad\.txt: the prompt needs \{graph\}"):
         Template.read("bad.txt")

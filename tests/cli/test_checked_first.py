@@ -12,6 +12,8 @@ from tests.conftest import write_gold
 
 RETRIEVING = [
     ("--retriever nope", "unknown retriever 'nope'"),
+    ("--retriever nope:f", "no Python module nope and no retriever of this name"),
+    ("--retriever hybird:bfs", "did you mean 'hybrid'"),
     ("--retriever run:", "needs an argument: run:FILE"),
     ("--retriever run:nope.trec", "nope.trec"),
     ("--retriever nope.py:answer", "no such file"),
@@ -30,6 +32,9 @@ CASES = [
     ("eval --dataset t-eval.jsonl", "--format trec", "needs --save-run"),
     ("eval --dataset t-eval.jsonl", "--measures nope@5", "unknown measure 'nope@5'"),
     ("eval --dataset t-eval.jsonl", "--report nope", "unknown report 'nope'"),
+    ("eval --dataset t-eval.jsonl", "-o ./page.html", "the file is JSON; name it page.json"),
+    ("fix --dataset t-eval.jsonl", "-o ./page.md", "the file is YAML; name it page.yaml"),
+    ("stats", "-o stats.html", "the file is JSON; name it stats.json"),
     ("sweep --dataset t-eval.jsonl", "--retriever bfs,nope", "unknown retriever 'nope'"),
     ("sweep --dataset t-eval.jsonl", "--linker nope", "unknown linker 'nope'"),
     ("sweep --dataset t-eval.jsonl", "--set retrieval.direction=up", "direction must be both, out or in"),

@@ -11,7 +11,7 @@ from tiny_graph_rag.fixing.asking import BudgetSpent, GoldQuestions
 from tiny_graph_rag.fixing.fixes import INTERRUPTED, USED_UP, find_fixes
 from tiny_graph_rag.fixing.proof import FOLDS, REPEATS, held_out, proof, question_groups, splits
 from tiny_graph_rag.fixing.settings import Tried, candidates, choose, prove_settings
-from tiny_graph_rag.fixing.vocabulary import Evidence, learn
+from tiny_graph_rag.fixing.vocabulary import QuestionEvidence, learn
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.gold.resolve import resolve
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -107,8 +107,8 @@ def test_words_are_learned_where_two_groups_say_them_and_a_seed_is_none() -> Non
     graph, _ = world(4)
     codes = {name: code for code, name in enumerate(graph.relations.types.names)}
     fillers = ("nice", "old", "dear")
-    evidence: list[Evidence | None] = [
-        Evidence({word: word, filler: filler}, (codes[type],))
+    evidence: list[QuestionEvidence | None] = [
+        QuestionEvidence({word: word, filler: filler}, (codes[type],))
         for type, word in WORDS.items()
         for filler in fillers
     ]

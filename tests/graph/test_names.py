@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,12 @@ from hypothesis import strategies as st
 
 from tests.conftest import kg, write_kg
 from tests.linking.test_names import graph_of
+from tiny_graph_rag.columns import hashed as hashed_module
+from tiny_graph_rag.columns.hashed import key_of
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph import cache as cache_module
 from tiny_graph_rag.graph import names as names_module
-from tiny_graph_rag.graph.names import BEGINNING, NAME, PLAIN, NameIndex, key_of
+from tiny_graph_rag.graph.names import BEGINNING, NAME, PLAIN, NameIndex
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.language.kinds import Kind, kind_of_type
 
@@ -58,8 +59,9 @@ def test_the_index_of_a_cached_graph_is_the_built_one(
     built, written, read = (
         NameIndex.of(read_graph(path, item)) for item in (None, tmp_path / "c", tmp_path / "c")
     )
-    for field in fields(NameIndex):
-        one, two, three = (getattr(index, field.name) for index in (built, written, read))
+    assert list(built.names) == list(written.names) == list(read.names)
+    for name in built.columns:
+        one, two, three = (index.columns[name] for index in (built, written, read))
         assert list(one) == list(two) == list(three)
     assert len(list(tmp_path.glob("c/graphs/*/names.arrays"))) == 1
 
@@ -92,11 +94,11 @@ def test_a_name_with_accents_has_a_plain_spelling_of_its_own_kind() -> None:
 def test_many_names_are_found_among_slots_made_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     written = [f"Name {number} of {number % 7}" for number in range(500)]
     whole = NameIndex.of(graph_of(written))
-    monkeypatch.setattr(names_module, "SLOTS_AT_ONCE", 1 << 6)
+    monkeypatch.setattr(hashed_module, "SLOTS_AT_ONCE", 1 << 6)
     monkeypatch.setattr(names_module, "CHUNK", 37)
     parts = NameIndex.of(graph_of(written))
     for column in ("keys", "rows", "slots", "reach", "words", "counts"):
-        assert getattr(parts, column).tolist() == getattr(whole, column).tolist()
+        assert parts.columns[column].tolist() == whole.columns[column].tolist()
     assert [whole.resolve(name.upper()) for name in written] == [((row,), "folded") for row in range(500)]
     assert whole.resolve("Name 500 of 3") == ((), None)
     longest = max((fold(name) for name in written), key=len)

@@ -46,7 +46,7 @@ def test_words_that_the_dictionary_holds_need_no_simplemma() -> None:
 @pytest.mark.slow
 def test_of_what_the_dictionary_lacks_the_lemma_begins_alike() -> None:
     lemmas = Lemmas.open()
-    words = [word for word in list(lemmas.forms)[::500] if word.isascii() and word.isalpha()]
+    words = [word for word in list(lemmas.words)[::500] if word.isascii() and word.isalpha()]
     ends = {word.lower()[place:] for word in words for place in range(3, len(word) - 3)}
     lacking = [end for end in ends if not lemmas.holds(end)]
     assert len(lacking) > 500

@@ -1,12 +1,12 @@
 """Every text for readers goes through messages/, so that it can be shown in every language.
 
-Errors are held by their types: `TinyGraphRagError` takes what `said` makes, and mypy checks that. Here stands
-what types can't see.
+`said` and `t` make a text of an English template and its values. Errors and a session make theirs themselves.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import os
 import re
 import shutil
@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tiny_graph_rag.errors import InputError, TinyGraphRagError, UsageError, at, unknown
+from tiny_graph_rag.errors import InputError, UsageError, at, unknown
 from tiny_graph_rag.messages import Said, said, shown, speaking, verbatim
 
 PACKAGE = ROOT / "tiny_graph_rag"
@@ -32,6 +32,21 @@ FOR_PROGRAMMERS = {
 }
 SHOWING = {"say", "note", "warn", "echo", "print", "problem", "flaw"}
 MAKING = {"t", "said", "counted", "amount", "at"}
+TEMPLATES = {"at", "add", "problem"}  # of errors, `Problems` and `Rows`: they take a template
+OTHER_ERRORS = {"UnknownNameError", "MissingExtraError"}  # of ours, made of more than their words
+
+
+def makes_its_text(name: str) -> bool:
+    """Whether it is an error of ours, which makes what it says of an English text and values."""
+    is_error = name.endswith("Error") or name == "FoundProblems"
+    return is_error and not hasattr(builtins, name) and name not in FOR_PROGRAMMERS | OTHER_ERRORS
+
+
+def is_of_session(function: ast.expr) -> bool:
+    """Whether what is called says a template with its values: `session.say("left out: {name}", name=…)`."""
+    return isinstance(function, ast.Attribute) and (
+        function.attr in ("say", "note", "warn") and ast.unparse(function.value).endswith(("session", "self"))
+    )
 
 
 def unmade(node: ast.AST) -> Iterator[tuple[int, str]]:
@@ -62,7 +77,9 @@ def shown_in(source: str) -> Iterator[tuple[int, str]]:
             if name in FOR_PROGRAMMERS:
                 continue
             for argument in call.args:
-                yield from unmade(argument)
+                makes = makes_its_text(name) or name in TEMPLATES or is_of_session(call.func)
+                if not (makes and isinstance(argument, ast.Constant)):
+                    yield from unmade(argument)
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.stem)
@@ -74,22 +91,28 @@ def test_the_search_sees_what_it_is_for() -> None:
     for wrong in (
         'raise UsageError(f"{path}: no such file")',
         'raise UsageError("there is " + "nothing")',
+        'raise ValueError("there is nothing")',
         'session.warn(f"left out: {names} of them")',
+        'console.note("some words")',
         'print("some words")',
         "rows.problem(1, f'wanted a list, got {what}')",
+        'raise GraphError.at(path, f"wanted a list, got {what}")',
     ):
         assert list(shown_in(wrong)), wrong
     for right in (
         'raise UsageError(said("no such file: {path}", path=path))',
+        'raise UsageError("no such file: {path}", path=path)',
+        'self.session.warn("left out: {names} of them", names=names)',
         'raise TypeError("an error is text")',
         'session.say("  " + command)',
+        'raise GraphError.at(path, "wanted a list, got {got}", got=what)',
     ):
         assert not list(shown_in(right)), right
 
 
 def test_an_error_is_shown_with_all_that_it_is_made_of() -> None:
     inner = ValueError(said("wanted an object, got {got}", got=said("null")))
-    error = InputError(at("a.json", inner), said("{path}: the file is empty", path="b.json"))
+    error = InputError(at("a.json", inner), at("b.json", "the file is empty"))
     assert str(error) == "a.json: wanted an object, got null\nb.json: the file is empty"
     with speaking("ko"):
         assert not re.search("wanted|empty", error.shown)
@@ -101,11 +124,15 @@ def test_an_error_is_shown_with_all_that_it_is_made_of() -> None:
         assert "unknown" not in unknown("retriever", "bfz", ("bfs",)).shown
 
 
-def test_texts_are_made_before_they_are_raised() -> None:
-    """What `verbatim` and `said` give is what an error takes; a plain text is refused by its type (mypy)."""
-    assert TinyGraphRagError.__init__.__annotations__["lines"] == "Said"
-    assert isinstance(said("x"), Said)
-    assert isinstance(verbatim("x"), Said)
+def test_an_error_makes_its_text_and_takes_a_made_one() -> None:
+    """Its template and values stay known, so that it can be shown in every language."""
+    template = "--retriever {name}: no such file (looked in {parent})"
+    made, taken = UsageError(template, name="bm52", parent="{x}"), UsageError(verbatim("{x} as it stands"))
+    assert (made.args[0].template, made.args[0].values) == (template, {"name": "bm52", "parent": "{x}"})
+    assert (str(made), str(taken)) == ("--retriever bm52: no such file (looked in {x})", "{x} as it stands")
+    assert all(isinstance(error.args[0], Said) for error in (made, taken))
+    with speaking("ko"):
+        assert made.shown == "--retriever bm52: 파일이 없습니다(찾아본 곳: {x})"
 
 
 def test_a_language_is_one_file(tmp_path: Path) -> None:

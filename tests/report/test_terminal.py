@@ -15,7 +15,7 @@ from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.measures import default_measures
 from tiny_graph_rag.report.json.results import summary
 from tiny_graph_rag.report.terminal import screen
-from tiny_graph_rag.report.terminal.evaluation import print_evaluation
+from tiny_graph_rag.report.terminal.evaluation import evaluation_lines
 from tiny_graph_rag.study.evaluate import evaluate
 
 GOLDEN = Path(__file__).with_name("golden") / "terminal.txt"
@@ -103,5 +103,6 @@ def printed_in(folder: Path, width: int) -> str:
     console = screen(stream, quiet=False)
     console.width = width  # type: ignore[misc]
     evaluation = evaluate(graph, examples, config, default_measures(2))
-    print_evaluation(evaluation, summary(evaluation), console)
+    for part in evaluation_lines(evaluation, summary(evaluation), width):
+        console.print(part)
     return stream.getvalue()

@@ -139,7 +139,7 @@ def test_score_of_the_saved_run_is_the_same_for_every_kind(
     files: Path, run_cli: Callable[..., Result]
 ) -> None:
     measures = ",".join([*BY_HAND, "recall@2", "ndcg@5", "passages:recall@5", "passages:ndcg@5"])
-    both = ("-g", "./team.csv", "--measures", measures, "--set", "evaluation.match=contains")
+    both = ("-g", "./team.csv", "--measures", measures, "--match", "contains")
     done = run_cli(
         *("eval", "--dataset", "./team-eval.jsonl", *both, "--skip-generation", "--linker", "gold"),
         *("--retriever", "mine.py:retrieve", "-o", "./eval.json", "--save-run", "./run.jsonl"),
@@ -152,3 +152,11 @@ def test_score_of_the_saved_run_is_the_same_for_every_kind(
     )
     assert [row["metrics"] for row in evaluated["results"]] == [row["metrics"] for row in scored["results"]]
     assert evaluated["results"][0]["metrics"]["passages:recall@5"] == 1 / 2
+    assert "--match changes nothing" not in done.output
+    wrong = ("score", "--run", "run.jsonl", "--gold", "./team-eval.jsonl", "-g", "./team.csv", "--match")
+    done = run_cli(*wrong, "name", "-o", "./score.json")
+    assert (done.exit_code, "names become entities" in done.output) == (2, True)
+    done = run_cli(*wrong, "contain", "-o", "./score.json")
+    assert (done.exit_code, "--match must be auto, id" in done.output) == (2, True)
+    done = run_cli(*wrong, "text", "--measures", "recall@2", "-o", "./score.json")
+    assert (done.exit_code, "--match changes nothing here" in done.output) == (0, True)

@@ -310,7 +310,7 @@ def more_targets(run: Runner, files: dict[str, bytes]) -> list[Target]:
                beside={"input-eval.jsonl": files["s-eval.jsonl"]}),
         Target("versions written", "input-eval.versions.json", files["s-eval.versions.json"],
                ("dataset", "version", "./input-eval.jsonl", "--note", "more"), beside={"input-eval.jsonl": files["s-eval.jsonl"] + b"\n"}),
-        Target("history", "past/results.json", files["results.json"], ("history", "./past", "-o", "./history.html"),
+        Target("history", "past/results.json", files["results.json"], ("history", "./past", "--report", "./history.html"),
                beside={"past/earlier.json": files["results.json"]}),
         Target("question", "", b"Where does Ben live, \xec\xa0\x90\xec\x88\x9c?", ("query", "{text}", *graph, "--explain"), text=True),
         Target("question fuzzy", "", b"Wher does Anna Brg live?", ("query", "{text}", *graph, "--fuzzy", "0.8"), text=True),

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tiny_graph_rag.answers.answering import without_citations
-from tiny_graph_rag.answers.judge import Judging
-from tiny_graph_rag.answers.records import Answer, Answers
-from tiny_graph_rag.answers.scores import has_answer
+from tiny_graph_rag.answers.judge import Judging, with_verdict
+from tiny_graph_rag.answers.records import Answers
+from tiny_graph_rag.answers.scores import has_truth
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Message, Outcome
 from tiny_graph_rag.llm.chat import Chat
 from tiny_graph_rag.llm.cost import Spent
@@ -32,12 +32,9 @@ class Comparing:
     def rows(self) -> Iterator[int]:
         """The questions whose answer is held against a truth, by what it says apart from its citations."""
         for row, answer in enumerate(self.judging.answers):
-            if answer.error is None and self.has_truth(row) and without_citations(answer.text):
+            is_true = has_truth(self.judging.asked.examples[row])
+            if answer.error is None and is_true and without_citations(answer.text):
                 yield row
-
-    def has_truth(self, row: int) -> bool:
-        example = self.judging.asked.examples[row]
-        return bool(example.ground_truth) and has_answer(example)
 
     def calls(self) -> Iterator[Call]:
         """One call embeds an answer and its truths, and is known from journal or cache like any other."""
@@ -61,22 +58,20 @@ def compare_all(
     embedding could not be had, similarity is the worst there is, and the score counts as failed."""
     outcomes = chat.ask(comparing.calls(), done)
     price = chat.price(comparing.model)
-    rows = [_scored(row_cells, _without_words(comparing, row)) for row, row_cells in enumerate(answers.rows)]
+    rows = [
+        replace(answer, scores=answer.scores | {ACCURACY: 0.0 if has_truth(example) else math.nan})
+        for answer, example in zip(answers.rows, comparing.judging.asked.examples, strict=True)
+    ]
     for row, outcome in zip(comparing.rows(), outcomes, strict=True):
-        answer = answers.rows[row]
+        answer = rows[row]
         verdict: dict[str, Any] = {"error": outcome.error}
-        value, unjudged = accuracy(answer.scores["factuality"], -1.0), {ACCURACY}
         if outcome.error is None and outcome.reply is not None:
-            similarity = float(outcome.reply.text)
-            verdict = {"similarity": similarity}
-            value = accuracy(answer.scores["factuality"], similarity)
-            unjudged = {ACCURACY} if "factuality" in answer.unjudged else set()
-        spent = answer.spent.get("judging", Spent()) + Spent.on(outcome, price)
-        rows[row] = replace(
-            _scored(answer, value, verdict),
-            unjudged=answer.unjudged | unjudged,
-            spent=answer.spent | {"judging": spent},
-        )
+            verdict = {"similarity": float(outcome.reply.text)}
+        value = accuracy(answer.scores["factuality"], verdict.get("similarity", -1.0))
+        is_failed = "error" in verdict or "factuality" in answer.unjudged
+        failed = {ACCURACY} if is_failed else ()
+        spent = Spent.on(outcome, price)
+        rows[row] = with_verdict(answer, {ACCURACY: value}, {ACCURACY: verdict}, failed, spent)
     asked = all(outcome.error != NOT_ASKED for outcome in outcomes)
     return replace(answers, rows=tuple(rows), complete=answers.complete and asked)
 
@@ -84,13 +79,3 @@ def compare_all(
 def accuracy(factuality: float, similarity: float) -> float:
     """Both at most 1; similarity from -1, so accuracy from -.25. NaN where factuality is undefined."""
     return OF_FACTS * factuality + OF_MEANING * similarity
-
-
-def _without_words(comparing: Comparing, row: int) -> float:
-    """Of a question that nothing is embedded for: a failed or wordless answer to a true one is worth 0."""
-    return 0.0 if comparing.has_truth(row) else math.nan
-
-
-def _scored(answer: Answer, value: float, verdict: dict[str, Any] | None = None) -> Answer:
-    verdicts = answer.verdicts if verdict is None else answer.verdicts | {ACCURACY: verdict}
-    return replace(answer, scores=answer.scores | {ACCURACY: value}, verdicts=verdicts)

@@ -66,7 +66,7 @@ class AnsweringTask:
             "answering",
             example.id,
             settings.model,
-            self.template.fill(context.text, question_text(example)),
+            self.template.fill({"graph": context.text, "question": question_text(example)}),
             settings.max_tokens,
             settings.temperature,
             settings.seed,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -11,7 +11,7 @@ from tiny_graph_rag.answers.answering import AnsweringTask, without_citations
 from tiny_graph_rag.answers.prompt import question_text
 from tiny_graph_rag.answers.records import Answer, Answers, JudgeAgreement
 from tiny_graph_rag.answers.rubrics import Rubric, entity_grades
-from tiny_graph_rag.answers.scores import has_answer
+from tiny_graph_rag.answers.scores import has_truth
 from tiny_graph_rag.gold.agreement import agreement
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Json, Outcome
 from tiny_graph_rag.llm.chat import Chat
@@ -39,10 +39,12 @@ class Judging:
 
     def _applies(self, row: int, answer: Answer, rubric: Rubric) -> bool:
         if rubric.needs_answer:
-            example = self.asked.examples[row]
-            truth = bool(example.ground_truth) and has_answer(example)
-            return answer.error is None and (truth or not rubric.needs_truth)
-        return bool(len(self._first(row)))
+            return answer.error is None and self.has_scores(row, rubric)
+        return bool(self._first(row))
+
+    def has_scores(self, row: int, rubric: Rubric) -> bool:
+        """Whether an answer to this question would have the scores of a judge of answers."""
+        return rubric.needs_answer and (not rubric.needs_truth or has_truth(self.asked.examples[row]))
 
     def calls(self) -> Iterator[Call]:
         settings = self.asked.config.openai
@@ -112,10 +114,15 @@ def judge_all(
         verdict, error = _read(outcome, judging.reader(row, rubric))
         if rubric.name == "retrieval" and verdict is not None:
             pairs += judging.graded(row, verdict)
-        rows[row] = _with_verdict(rows[row], rubric, verdict, error, Spent.on(outcome, price))
+        scores = dict.fromkeys(rubric.scores, rubric.worst) if verdict is None else rubric.value(verdict)
+        failed = rubric.scores if verdict is None else ()
+        found = {rubric.name: {"error": error} if verdict is None else verdict}
+        rows[row] = with_verdict(rows[row], scores, found, failed, Spent.on(outcome, price))
     for row, answer in enumerate(rows):
         if answer.error is not None:
-            rows[row] = replace(answer, scores=answer.scores | _zeros(judging, row))
+            of_answers = (rubric for rubric in judging.rubrics if judging.has_scores(row, rubric))
+            zeros = {name: 0.0 for rubric in of_answers for name in rubric.scores}
+            rows[row] = replace(answer, scores=answer.scores | zeros)
     return replace(
         answers,
         rows=tuple(rows),
@@ -134,34 +141,18 @@ def _read(outcome: Outcome, read: Callable[[str], Json]) -> tuple[Json | None, s
         return None, str(error)
 
 
-def _with_verdict(
-    answer: Answer, rubric: Rubric, verdict: Json | None, error: str | None, spent: Spent
+def with_verdict(
+    answer: Answer, scores: Json, verdict: Json, failed: Collection[str], spent: Spent
 ) -> Answer:
-    failed = answer.unjudged
-    if verdict is None:
-        scores = dict.fromkeys(rubric.scores, rubric.worst)
-        failed |= set(rubric.scores)
-    else:
-        scores = rubric.value(verdict)
+    """The answer with what one judge brings. verdict: by the judge's name; failed: scores that could not be
+    had."""
     return replace(
         answer,
         scores=answer.scores | scores,
-        verdicts=answer.verdicts | {rubric.name: {"error": error} if verdict is None else verdict},
-        unjudged=failed,
+        verdicts=answer.verdicts | verdict,
+        unjudged=answer.unjudged | set(failed),
         spent=answer.spent | {"judging": answer.spent.get("judging", Spent()) + spent},
     )
-
-
-def _zeros(judging: Judging, row: int) -> dict[str, float]:
-    """The scores that a failed answer to this question has as 0: those that an answer would have."""
-    example = judging.asked.examples[row]
-    truth = bool(example.ground_truth) and has_answer(example)
-    return {
-        name: 0.0
-        for rubric in judging.rubrics
-        if rubric.needs_answer and (truth or not rubric.needs_truth)
-        for name in rubric.scores
-    }
 
 
 def _agreement(pairs: Sequence[tuple[bool, bool]]) -> JudgeAgreement:

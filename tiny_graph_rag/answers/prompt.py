@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -10,17 +11,17 @@ from pathlib import Path
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.llm.base import Message
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.llm.base import Message, Role
 
 PLACES = ("graph", "question")
 DIVIDER = "---"  # a line of its own: the system's part above, the user's below
-_PLACE = re.compile(r"\{(graph|question)\}")
+_PLACE = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """system: "" for none. Only {graph} and {question} are places; other braces stand for themselves."""
+    """system: "" for none. Places are the names of the values that it is filled with, {graph} and {question}
+    of a prompt; other braces stand for themselves."""
 
     system: str
     user: str
@@ -31,12 +32,14 @@ class Template:
         for place in PLACES:
             if f"{{{place}}}" not in text:
                 raise UsageError(
-                    said(
-                        "{source}: the prompt needs {{{place}}} where the {place} should be inserted",
-                        source=source,
-                        place=place,
-                    )
+                    "{source}: the prompt needs {{{place}}} where the {place} should be inserted",
+                    source=source,
+                    place=place,
                 )
+        return cls.of(text)
+
+    @classmethod
+    def of(cls, text: str) -> Template:
         above, divider, below = text.replace("\r\n", "\n").partition(f"\n{DIVIDER}\n")
         return cls(above.strip(), below.strip()) if divider else cls("", text.strip())
 
@@ -50,14 +53,11 @@ class Template:
         path = Path(file).expanduser()
         return cls.parse(decode_utf8(read_bytes(path), path), str(path))
 
-    def fill(self, graph: str, question: str) -> tuple[Message, ...]:
+    def fill(self, values: Mapping[str, str]) -> tuple[Message, ...]:
         """The messages. Filled in one pass, so that a fact that says {question} stays as it is."""
-        values = {"graph": graph, "question": question}
-        parts = [("system", self.system), ("user", self.user)]
+        parts: tuple[tuple[Role, str], ...] = (("system", self.system), ("user", self.user))
         return tuple(
-            Message(
-                "system" if role == "system" else "user", _PLACE.sub(lambda found: values[found[1]], text)
-            )
+            Message(role, _PLACE.sub(lambda found: values.get(found[1], found[0]), text))
             for role, text in parts
             if text
         )

@@ -7,18 +7,17 @@ with an entry point in the group `tiny_graph_rag.judges`.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import resources
 
+from tiny_graph_rag.answers.prompt import Template
 from tiny_graph_rag.errors import json_kind
 from tiny_graph_rag.llm.base import Json, Message, read_object, strict_object
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Registry
 
 QUALITIES = ("coherence", "relevance", "fluency", "consistency", "readability")
-_PLACE = re.compile(r"\{(question|truth|answer|graph|entities)\}")
 
 
 def _list(**properties: Json) -> Json:
@@ -59,12 +58,7 @@ class Rubric:
         return f"{{{name}}}" in self.text
 
     def messages(self, values: Mapping[str, str]) -> tuple[Message, ...]:
-        """Filled in one pass, so that no answer can pass for a place."""
-        system, _, user = self.text.partition("\n---\n")
-        return (
-            Message("system", system.strip()),
-            Message("user", _PLACE.sub(lambda found: values[found[1]], user.strip())),
-        )
+        return Template.of(self.text).fill(values)
 
     def read(self, text: str, entities: int | None = None) -> Json:
         """The reply as an object, checked. entities: how many were sent to be graded. Raises ValueError."""

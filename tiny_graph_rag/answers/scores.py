@@ -20,7 +20,7 @@ def agreement_scores(said: str, example: Example, *, bleu: bool) -> dict[str, fl
 
     A question without references has no answer: its ground truth says so in words that no answer need match.
     """
-    truths = tuple(map(nfc, example.ground_truth)) if has_answer(example) else ()
+    truths = tuple(map(nfc, example.ground_truth)) if has_truth(example) else ()
     said = nfc(said)  # the same letters, whichever way a keyboard or a Mac composed them
     names = ("exact_match", "f1", "rouge_l", *(("bleu",) if bleu else ()))
     if not truths:
@@ -61,6 +61,11 @@ def abstention_score(abstained: bool, example: Example) -> dict[str, float]:
 def has_answer(example: Example) -> bool:
     """A gold set marks a question without an answer by no reference at all."""
     return bool(example.reference_entities or example.highly_relevant_entities or example.reference_texts)
+
+
+def has_truth(example: Example) -> bool:
+    """Whether there is a true answer to compare with."""
+    return bool(example.ground_truth) and has_answer(example)
 
 
 def failed_scores(scores: dict[str, float]) -> dict[str, float]:

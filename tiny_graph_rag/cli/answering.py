@@ -44,15 +44,13 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
     """
     links = asks_model(session.config)
     if options.max_cost is not None and math.isnan(options.max_cost):
-        raise UsageError(said("--max-cost must be an amount of USD, got nan"))
+        raise UsageError("--max-cost must be an amount of USD, got nan")
     if options.skip_generation:
         for name in ("generate", "dry_run"):
             if getattr(options, name):
                 raise UsageError(
-                    said(
-                        "--skip-generation and --{name} can't be used together; leave one out",
-                        name=name.replace("_", "-"),
-                    )
+                    "--skip-generation and --{name} can't be used together; leave one out",
+                    name=name.replace("_", "-"),
                 )
         if not links:
             return None
@@ -64,8 +62,8 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
 
         if options.generate:
             how = said(HOW_TO_TURN_ON)
-            raise UsageError(said("{option} needs an API: {how}", option="--generate", how=how))
-        session.say(t("answers are not generated: no API is set; {how}", how=t(HOW_TO_TURN_ON)))
+            raise UsageError("{option} needs an API: {how}", option="--generate", how=how)
+        session.say("answers are not generated: no API is set; {how}", how=t(HOW_TO_TURN_ON))
         return None
     from tiny_graph_rag.answers.prompt import Template
     from tiny_graph_rag.answers.rubrics import parse_judges
@@ -109,7 +107,7 @@ def priced(session: Session, options: Generating) -> Session:
             continue
         if not math.isfinite(part):
             raise UsageError(
-                said("--price-per-1k-{name} must be an amount of USD, got {part}", name=name, part=part)
+                "--price-per-1k-{name} must be an amount of USD, got {part}", name=name, part=part
             )
         prices[name] = round(part * 1000, 9)  # a thousandth of a million; without the product's last bit
     missing = [name for name in given if name not in prices]
@@ -122,12 +120,10 @@ def priced(session: Session, options: Generating) -> Session:
             known = None
         if known is None:
             raise UsageError(
-                said(
-                    "--price-per-1k-{missing} is missing, and {model} has no known price: a cost needs "
-                    "the price of input and of output tokens",
-                    missing=missing[0],
-                    model=repr(settings.model),
-                )
+                "--price-per-1k-{missing} is missing, and {model} has no known price: a cost needs "
+                "the price of input and of output tokens",
+                missing=missing[0],
+                model=repr(settings.model),
             )
         prices |= (
             {"input": known.usd_per_million_input, "cached_input": known.usd_per_million_cached}
@@ -171,7 +167,7 @@ class Answering:
         """
         from tiny_graph_rag.answers.forecast import forecast
         from tiny_graph_rag.answers.records import Answer
-        from tiny_graph_rag.report.terminal.answers import print_forecast
+        from tiny_graph_rag.report.terminal.answers import forecast_lines
 
         settings, asked = evaluation.config.openai, self._asked(evaluation)
         counter, price = self.tariff.counter(settings.model), self.tariff.price(settings.model)
@@ -199,7 +195,7 @@ class Answering:
             embedded = self._comparing(evaluation, asked, unwritten).calls()
             found = forecast(embedded, self.tariff.counter(model), more_prompt=settings.max_tokens)
             rows.append(("judging by embeddings", found, found.cost_usd(self.tariff.price(model))))
-        print_forecast(rows, self.session.console)
+        self.session.show(forecast_lines(rows))
 
     def answered(self, evaluation: Evaluation) -> Evaluation:
         """The evaluation with its answers; as it is where only links were wanted."""
@@ -211,7 +207,7 @@ class Answering:
         from tiny_graph_rag.answers.answering import answer_all
         from tiny_graph_rag.answers.judge import judge_all
         from tiny_graph_rag.llm.setup import models
-        from tiny_graph_rag.report.terminal.answers import print_answers
+        from tiny_graph_rag.report.terminal.answers import answers_lines
         from tiny_graph_rag.study.answer_scores import summarise_answers
 
         asked = self._asked(evaluation)
@@ -239,7 +235,7 @@ class Answering:
             [question.tags for question in evaluation.examples],
             [question.group for question in evaluation.examples],
         )
-        print_answers(answered, self.session.console)
+        self.session.show(answers_lines(answered))
         say_paid(self.session, self.chat)
         return replace(evaluation, answered=answered)
 
@@ -323,23 +319,21 @@ def problems(answering: Answering, evaluation: Evaluation) -> list[TinyGraphRagE
     failed = _failed(evaluation)
     reasons = [f"{id}: {error}" for id, error in failed if error != NOT_ASKED]
     for line in reasons[:SHOWN_FAILURES]:
-        session.warn(said("no {answer} to {question}", answer=wanted, question=line))
+        session.warn("no {answer} to {question}", answer=wanted, question=line)
     if len(reasons) > SHOWN_FAILURES:
-        session.warn(said("… and {n} more, all in the results", n=f"{len(reasons) - SHOWN_FAILURES:,}"))
+        session.warn("… and {n} more, all in the results", n=f"{len(reasons) - SHOWN_FAILURES:,}")
     if _was_stopped(answering, evaluation):
         verdicts = said(", verdicts are missing") if answering.judges else ""
         return [
             FoundProblems(
-                said(
-                    "the run stopped before --max-cost {cap}: {n} of {all} questions have no {answer} and "
-                    "score "
-                    "0{verdicts}. --resume with a higher cap goes on",
-                    cap=f"{answering.chat.budget.cap_usd:g}",
-                    n=f"{len(failed):,}",
-                    all=f"{questions:,}",
-                    answer=wanted,
-                    verdicts=verdicts,
-                )
+                "the run stopped before --max-cost {cap}: {n} of {all} questions have no {answer} and "
+                "score "
+                "0{verdicts}. --resume with a higher cap goes on",
+                cap=f"{answering.chat.budget.cap_usd:g}",
+                n=f"{len(failed):,}",
+                all=f"{questions:,}",
+                answer=wanted,
+                verdicts=verdicts,
             )
         ]
     if not failed:
@@ -347,22 +341,18 @@ def problems(answering: Answering, evaluation: Evaluation) -> list[TinyGraphRagE
     if len(failed) / questions >= session.config.generation.fail_on_error:
         return [
             ServiceError(
-                said(
-                    "{n} of {all} questions have no {answer}, first {first}. --retry-failed asks them again; "
-                    "--fail-on-error sets the share that is too much",
-                    n=f"{len(failed):,}",
-                    all=f"{questions:,}",
-                    answer=wanted,
-                    first=reasons[0],
-                )
+                "{n} of {all} questions have no {answer}, first {first}. --retry-failed asks them again; "
+                "--fail-on-error sets the share that is too much",
+                n=f"{len(failed):,}",
+                all=f"{questions:,}",
+                answer=wanted,
+                first=reasons[0],
             )
         ]
     session.say(
-        said(
-            "{n} questions have no {answer} and score 0; --retry-failed asks them again",
-            n=f"{len(failed):,}",
-            answer=wanted,
-        )
+        "{n} questions have no {answer} and score 0; --retry-failed asks them again",
+        n=f"{len(failed):,}",
+        answer=wanted,
     )
     return []
 

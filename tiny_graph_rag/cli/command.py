@@ -13,11 +13,12 @@ import inspect
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, get_args, get_origin, get_type_hints
 
 import typer
+from typer.models import OptionInfo
 
 from tiny_graph_rag.cli.help import Command
 from tiny_graph_rag.cli.options import Settings
@@ -69,12 +70,14 @@ def command(
                     parameters[field.name] = inspect.Parameter(
                         field.name,
                         inspect.Parameter.KEYWORD_ONLY,
-                        default=field.default,
-                        annotation=_grouped(field_hints[field.name], getattr(hint, "PANEL", None)),
+                        default=inspect.Parameter.empty if field.default is MISSING else field.default,
+                        annotation=_declared(
+                            field.name, field_hints[field.name], getattr(hint, "PANEL", None)
+                        ),
                     )
             else:
                 parameters[parameter.name] = parameter.replace(
-                    kind=inspect.Parameter.KEYWORD_ONLY, annotation=hint
+                    kind=inspect.Parameter.KEYWORD_ONLY, annotation=_declared(parameter.name, hint)
                 )
 
         @functools.wraps(function)
@@ -103,13 +106,17 @@ def command(
     return register
 
 
-def _grouped(hint: Any, panel: str | None) -> Any:
-    """An option's annotation, its group in `--help` that of its record unless it names one."""
-    (option,) = hint.__metadata__
-    if option.rich_help_panel is not None or panel is None:
+def _declared(name: str, hint: Any, panel: str | None = None) -> Any:
+    """An option's annotation, its flag that of its parameter and its group in `--help` that of its record,
+    unless it names one."""
+    option = hint.__metadata__[0] if get_origin(hint) is Annotated else None
+    if not isinstance(option, OptionInfo):
         return hint
     own = copy.copy(option)
-    own.rich_help_panel = panel
+    own.rich_help_panel = option.rich_help_panel or panel
+    flags = option.param_decls or ()
+    if not any(flag.startswith("--") for flag in flags):
+        own.param_decls = (*flags, f"--{name.strip('_').replace('_', '-')}")
     return Annotated[get_args(hint)[0], own]
 
 

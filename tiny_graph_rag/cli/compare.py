@@ -8,17 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Drops
-from tiny_graph_rag.cli.help import MEASURE, MEASURES, OUTPUT
-from tiny_graph_rag.cli.options import Common, Folders, Reporting
+from tiny_graph_rag.cli.help import MEASURE, MEASURES
+from tiny_graph_rag.cli.options import Common, Folders, Reporting, argument, option, to_file
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.results_file import System
@@ -28,51 +25,30 @@ LONGEST_NAME = 70  # characters of a derived file name: file systems take 255 by
 
 @command(app, "compare", MEASURE)
 def compare_command(
-    results: Annotated[
-        list[Path], typer.Argument(help="Results files of eval or score; the first is the baseline.")
-    ],
+    results: Annotated[list[Path], argument("Results files of eval or score; the first is the baseline.")],
     folders: Folders,
     common: Common,
     drops: Drops,
     reporting: Reporting,
     measures: Annotated[
-        str | None,
-        typer.Option(
-            "--measures",
-            help="Measures to compare.",
-            show_default="all that the files have in common",
-            rich_help_panel=MEASURES,
-        ),
+        str | None, option("Measures to compare.", MEASURES, default="all that the files have in common")
     ] = None,
     top_k: Annotated[
-        int | None,
-        typer.Option(
-            "--top-k",
-            help="Only measures with this cutoff or without one.",
-            show_default="any rank",
-            rich_help_panel=MEASURES,
-        ),
+        int | None, option("Only measures with this cutoff or without one.", MEASURES, default="any rank")
     ] = None,
     force: Annotated[
-        bool, typer.Option("--force", help="Compare what was scored differently, on the questions in common.")
+        bool, option("Compare what was scored differently, on the questions in common.")
     ] = False,
-    by_tag: Annotated[bool, typer.Option("--by-tag", help="Print the table of every tag too.")] = False,
+    by_tag: Annotated[bool, option("Print the table of every tag too.")] = False,
     output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Comparison file; - for standard output.",
-            show_default="BASELINE-vs-OTHER-comparison.json",
-            rich_help_panel=OUTPUT,
-        ),
+        str | None, to_file("Comparison file; - for standard output.", "BASELINE-vs-OTHER-comparison.json")
     ] = None,
 ) -> None:
     """Compare results: which is better, by how much, how certain that is, and which questions changed."""
     from tiny_graph_rag.files import find_input
     from tiny_graph_rag.measures import parse_measures
     from tiny_graph_rag.report.json.studies import comparison_parts
-    from tiny_graph_rag.report.terminal.comparison import print_comparison
+    from tiny_graph_rag.report.terminal.comparison import comparison_lines
     from tiny_graph_rag.study.compare import compare
     from tiny_graph_rag.study.gates import hold_drops
     from tiny_graph_rag.study.results_file import read_system
@@ -87,10 +63,8 @@ def compare_command(
         wanted = [entry for entry in wanted if "@" not in entry or entry.endswith(f"@{top_k}")]
         if not wanted:
             raise UsageError(
-                said(
-                    "no measure has the cutoff {top_k}; run eval with --top-k {top_k} or set --measures",
-                    top_k=top_k,
-                )
+                "no measure has the cutoff {top_k}; run eval with --top-k {top_k} or set --measures",
+                top_k=top_k,
             )
     if measures or top_k is not None:
         wanted = list(dict.fromkeys([*wanted, *map(str, gates.measures)]))
@@ -98,7 +72,7 @@ def compare_command(
         wanted = []
     target = out.path(session, f"{_named(systems)}-comparison.json")
     found = compare(systems, measures=wanted, seed=session.config.evaluation.seed, force=force)
-    print_comparison(found, session.console, by_tag=by_tag)
+    session.show(comparison_lines(found, by_tag=by_tag))
     out.write(session, target, comparison_parts(found, session.config, session.made()))
     out.tell(session, comparison=target)
     outcomes = []
@@ -106,16 +80,14 @@ def compare_command(
         missing = [name for name in map(str, gates.measures) if name not in found.overall]
         if missing:
             raise UsageError(
-                said(
-                    "--max-drop: {missing} is not in every results file; run eval with it in --measures",
-                    missing=missing[0],
-                )
+                "--max-drop: {missing} is not in every results file; run eval with it in --measures",
+                missing=missing[0],
             )
         differences = {key: rows[row] for key, rows in found.overall.items()}
         base = found.systems[0].speed
         without = [name for name in gates.speeds if name not in base or name not in system.speed]
         if without:
-            raise UsageError(said("--max-drop: {without} is not in every results file", without=without[0]))
+            raise UsageError("--max-drop: {without} is not in every results file", without=without[0])
         faster = {name: system.speed[name] - base[name] for name in gates.speeds}
         # A tag that every question has is no part of its own: its differences are those of all.
         every = {tag for tags in found.systems[0].tags for tag in tags}

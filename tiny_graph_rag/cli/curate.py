@@ -7,12 +7,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import GOLD
-from tiny_graph_rag.cli.options import Common, Folders, Graph
+from tiny_graph_rag.cli.options import Common, Folders, Graph, option, to_file
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, UsageError, amount
 from tiny_graph_rag.messages import counted, said, t
@@ -34,37 +32,22 @@ EMPTY_MANY = (
 
 @command(app, "curate", GOLD)
 def curate_command(
-    dataset: Annotated[
-        Path, typer.Option("--dataset", help="Draft of `recommend`, questions, or a gold set to review.")
-    ],
+    dataset: Annotated[Path, option("Draft of `recommend`, questions, or a gold set to review.")],
     graph: Graph,
     folders: Folders,
     common: Common,
-    annotator: Annotated[
-        str, typer.Option("--annotator", help="Name of the reviewer.", show_default="entered on the page")
-    ] = "",
+    annotator: Annotated[str, option("Name of the reviewer.", default="entered on the page")] = "",
     port: Annotated[
-        int | None,
-        typer.Option(
-            "--port", help="Port on loopback.", min=1, max=65535, show_default="by the draft's name"
-        ),
+        int | None, option("Port on loopback.", default="by the draft's name", min=1, max=65535)
     ] = None,
     patch: Annotated[
-        Path | None,
-        typer.Option("--patch", help="Review the entries of a patch that `fix` wrote, in the terminal."),
+        Path | None, option("Review the entries of a patch that `fix` wrote, in the terminal.")
     ] = None,
-    export: Annotated[
-        bool, typer.Option("--export", help="Write the gold set from the journal without opening the page.")
-    ] = False,
-    browser: Annotated[bool, typer.Option("--browser", help="Open the address in a browser.")] = False,
+    export: Annotated[bool, option("Write the gold set from the journal without opening the page.")] = False,
+    browser: Annotated[bool, option("Open the address in a browser.")] = False,
     output: Annotated[
         str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Gold set to write, under --dataset-dir.",
-            show_default="next to NAME-draft.jsonl NAME-eval.jsonl",
-        ),
+        to_file("Gold set to write, under --dataset-dir.", "next to NAME-draft.jsonl NAME-eval.jsonl"),
     ] = None,
 ) -> None:
     """Review a draft in the browser, or a patch in the terminal. Each decision is saved immediately."""
@@ -114,10 +97,8 @@ def curate_command(
         )
         if not server.may_replace():  # said before anybody judges, not after
             raise UsageError(
-                said(
-                    "{path} already exists and was not written from this draft; choose another name with -o",
-                    path=path,
-                )
+                "{path} already exists and was not written from this draft; choose another name with -o",
+                path=path,
             )
         _warn_of_strays(session, curation, source.name, journal_file.name)
         if not export:
@@ -132,24 +113,20 @@ def _warn_of_strays(session: Session, curation: Curation, name: str, journal: st
     """What the journal judges and the draft doesn't hold, or in other words. name, journal: of the files."""
     if curation.lost:
         session.warn(
-            said(
-                "the journal judges {questions} that {name} lacks ({ids}); the judgments stay in {journal}",
-                questions=amount(len(curation.lost), "question"),
-                name=name,
-                ids=", ".join(curation.lost[:5]),
-                journal=journal,
-            )
+            "the journal judges {questions} that {name} lacks ({ids}); the judgments stay in {journal}",
+            questions=amount(len(curation.lost), "question"),
+            name=name,
+            ids=", ".join(curation.lost[:5]),
+            journal=journal,
         )
     if curation.reworded:
         session.warn(
-            said(
-                "the journal judges other words of {questions} than {name} has now ({ids}); these "
-                "judgments don't count, they stay in {journal}",
-                questions=amount(len(curation.reworded), "question"),
-                name=name,
-                ids=", ".join(list(curation.reworded)[:5]),
-                journal=journal,
-            )
+            "the journal judges other words of {questions} than {name} has now ({ids}); these "
+            "judgments don't count, they stay in {journal}",
+            questions=amount(len(curation.reworded), "question"),
+            name=name,
+            ids=", ".join(list(curation.reworded)[:5]),
+            journal=journal,
         )
 
 
@@ -160,9 +137,9 @@ def _serve(
     listening = server.listen(port)
 
     def started() -> None:
-        session.say(t("{n} questions, {decisions} decisions so far", n=drafts, decisions=decisions))
-        session.say(t("open {address}", address=server.address))
-        session.say(t("Ctrl-C ends and writes the gold set"))
+        session.say("{n} questions, {decisions} decisions so far", n=drafts, decisions=decisions)
+        session.say("open {address}", address=server.address)
+        session.say("Ctrl-C ends and writes the gold set")
         sys.stdout.flush()  # who reads a pipe waits for the address
         if browser:
             import webbrowser
@@ -181,7 +158,7 @@ def _tell(session: Session, found: dict[str, Any]) -> None:
         few = ", ".join(found["empty"][:FEW_IDS]) + (" …" if len(found["empty"]) > FEW_IDS else "")
         session.say(f"{counted(len(found['empty']), EMPTY, EMPTY_MANY)}: {few}")
     if found["path"]:
-        session.say(t("gold set: {path}", path=found["path"]))
+        session.say("gold set: {path}", path=found["path"])
 
 
 def _decide(session: Session, dataset: Path, graph: Graph, given: Path) -> None:
@@ -197,7 +174,7 @@ def _decide(session: Session, dataset: Path, graph: Graph, given: Path) -> None:
     examples = session.eval_set(dataset)
     knowledge = session.graph(graph, examples)
     if not used.patch.to_decide():
-        session.say(t("nothing is left to decide in {path}", path=path))
+        session.say("nothing is left to decide in {path}", path=path)
         return
     decided = decide(knowledge, examples, session.config, used.patch, path, session.say)
     statuses = [entry.status for _, entry in decided.entries()]
@@ -205,14 +182,12 @@ def _decide(session: Session, dataset: Path, graph: Graph, given: Path) -> None:
         f"{statuses.count(status):,}" for status in ("confirmed", "rejected", "draft")
     )
     session.say(
-        t(
-            "{confirmed} confirmed, {rejected} rejected, {left} left to decide: {path}",
-            confirmed=confirmed,
-            rejected=rejected,
-            left=left,
-            path=path,
-        )
+        "{confirmed} confirmed, {rejected} rejected, {left} left to decide: {path}",
+        confirmed=confirmed,
+        rejected=rejected,
+        left=left,
+        path=path,
     )
     session.say(
-        t("apply: {command}", command=shell_command("eval", dataset=dataset, graph=graph.graph, patch=path))
+        "apply: {command}", command=shell_command("eval", dataset=dataset, graph=graph.graph, patch=path)
     )

@@ -12,11 +12,11 @@ from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gold_files import GoldOutput, read_any
 from tiny_graph_rag.cli.help import GOLD, OPTIONS, Commands
 from tiny_graph_rag.cli.linking import Linking
-from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, from_config
+from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, argument, from_config, option, to_file
 from tiny_graph_rag.cli.output import STDOUT
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount, at
-from tiny_graph_rag.messages import counted, said, shown, t
+from tiny_graph_rag.messages import counted, said, t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import EvalSet
@@ -31,31 +31,26 @@ sets = typer.Typer(
 )
 app.add_typer(sets, rich_help_panel=GOLD)
 
-Sets = Annotated[list[Path], typer.Argument(help="Gold sets in any supported format.")]
-One = Annotated[Path, typer.Argument(help="Gold set in any supported format.")]
+Sets = Annotated[list[Path], argument("Gold sets in any supported format.")]
+One = Annotated[Path, argument("Gold set in any supported format.")]
 Format = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        help="jsonl, json, sheet, rag, trec, table, contest.",
-        show_default="by the file's suffix",
-    ),
+    str | None, option("jsonl, json, sheet, rag, trec, table, contest.", default="by the file's suffix")
 ]
-ShowAll = Annotated[bool, typer.Option("--all", help="Show all differences, not twelve of each kind.")]
+ShowAll = Annotated[bool, option("Show all differences, not twelve of each kind.")]
 
 
 @command(sets, "diff")
 def diff_command(old: One, new: One, folders: Folders, common: Common, all_: ShowAll = False) -> None:
     """Show the differences between two gold sets, question by question; exit code 1 if there are any."""
     from tiny_graph_rag.gold.keep import diff
-    from tiny_graph_rag.report.terminal.gold_sets import print_diff
+    from tiny_graph_rag.report.terminal.gold_sets import diff_lines
 
     session = Session.open(common, folders)
     before, after = read_any(session, old), read_any(session, new)
     found = diff(before, after)
-    print_diff(found, before.name, after.name, session.console, every=all_)
+    session.show(diff_lines(found, before.name, after.name, every=all_))
     if found:
-        raise FoundProblems(said("the sets differ"))
+        raise FoundProblems("the sets differ")
 
 
 @command(sets, "merge")
@@ -65,24 +60,16 @@ def merge_command(
     common: Common,
     prefer: Annotated[
         str,
-        typer.Option(
-            "--prefer",
-            help=(
-                "For an id with different questions or judgments: keep the first, the last, or the union "
-                "of the judgments."
-            ),
-            show_default="an error",
+        option(
+            "For an id with different questions or judgments: keep the first, the last, or the union "
+            "of the judgments.",
+            default="an error",
         ),
     ] = "",
     format: Format = None,
     output: Annotated[
         str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Gold set to write, under --dataset-dir; - for standard output.",
-            show_default="FIRST-merged.jsonl",
-        ),
+        to_file("Gold set to write, under --dataset-dir; - for standard output.", "FIRST-merged.jsonl"),
     ] = None,
 ) -> None:
     """Merge gold sets. An id with different contents is an error until --prefer decides."""
@@ -90,9 +77,9 @@ def merge_command(
     from tiny_graph_rag.gold.keep import merge
 
     if prefer not in ("", "first", "last", "union"):
-        raise UsageError(said("--prefer: wanted first, last or union, got {prefer}", prefer=repr(prefer)))
+        raise UsageError("--prefer: wanted first, last or union, got {prefer}", prefer=repr(prefer))
     if len(several) < 2:
-        raise UsageError(said("wanted at least two gold sets to merge"))
+        raise UsageError("wanted at least two gold sets to merge")
     session = Session.open(common, folders, to_stdout=output == STDOUT)
     read = [read_any(session, path) for path in several]
     if output is not None and not Path(output).suffix:
@@ -102,18 +89,16 @@ def merge_command(
     found = merge(read, prefer)  # type: ignore[arg-type]
     to.write(session, path, found.examples, read[0])
     session.say(
-        t(
-            "Merged {all} questions into {n}: {agreed} duplicate ids, {settled} conflicts settled",
-            all=f"{sum(map(len, read)):,}",
-            n=f"{len(found.examples):,}",
-            agreed=f"{found.agreed:,}",
-            settled=f"{found.settled:,}",
-        )
+        "Merged {all} questions into {n}: {agreed} duplicate ids, {settled} conflicts settled",
+        all=f"{sum(map(len, read)):,}",
+        n=f"{len(found.examples):,}",
+        agreed=f"{found.agreed:,}",
+        settled=f"{found.settled:,}",
     )
     for one, other in found.doubled[:12]:
-        session.warn(said("{other} is the same question as {one}; both are kept", other=other, one=one))
+        session.warn("{other} is the same question as {one}; both are kept", other=other, one=one)
     if len(found.doubled) > 12:
-        session.warn(said("… and {n} more pairs that ask the same", n=f"{len(found.doubled) - 12:,}"))
+        session.warn("… and {n} more pairs that ask the same", n=f"{len(found.doubled) - 12:,}")
     _tell(session, to, path, found.examples)
 
 
@@ -122,24 +107,17 @@ def split_command(
     dataset: One,
     folders: Folders,
     common: Common,
-    share: Annotated[str, typer.Option("--share", help="Shares of the parts.")] = "50/25/25",
-    by: Annotated[
-        str, typer.Option("--by", help="What stays together: group (variants of a question) or id.")
-    ] = "group",
+    share: Annotated[str, option("Shares of the parts.")] = "50/25/25",
+    by: Annotated[str, option("What stays together: group (variants of a question) or id.")] = "group",
     names: Annotated[
-        str | None,
-        typer.Option(
-            "--names", help="Names of the parts (a,b).", show_default="train,dev,test; or part1,part2 …"
-        ),
+        str | None, option("Names of the parts (a,b).", default="train,dev,test; or part1,part2 …")
     ] = None,
     format: Format = None,
     output: Annotated[
         str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="File that the parts are named after, under --dataset-dir: SET.jsonl → SET-dev.jsonl.",
-            show_default="the name of the gold set",
+        to_file(
+            "File that the parts are named after, under --dataset-dir: SET.jsonl → SET-dev.jsonl.",
+            "the name of the gold set",
         ),
     ] = None,
 ) -> None:
@@ -148,9 +126,9 @@ def split_command(
     from tiny_graph_rag.gold.keep import parse_shares, split
 
     if by not in ("group", "id"):
-        raise UsageError(said("--by: wanted group or id, got {by}", by=repr(by)))
+        raise UsageError("--by: wanted group or id, got {by}", by=repr(by))
     if output == "-":
-        raise UsageError(said("-o -: several parts can't all go to standard output; give a file name"))
+        raise UsageError("-o -: several parts can't all go to standard output; give a file name")
     session = Session.open(common, folders)
     shares = parse_shares(share)
     called = (
@@ -158,11 +136,9 @@ def split_command(
     )
     if len(set(called)) != len(shares):
         raise UsageError(
-            said(
-                "--names: wanted {shares} different names, one per share, got {names}",
-                shares=len(shares),
-                names=repr(names),
-            )
+            "--names: wanted {shares} different names, one per share, got {names}",
+            shares=len(shares),
+            names=repr(names),
         )
     examples = read_any(session, dataset)
     parts = split(examples, shares, session.config.evaluation.seed, whole=by == "group")
@@ -201,36 +177,26 @@ def stats_command(
     folders: Folders,
     common: Common,
     quota: Annotated[
-        str | None,
-        typer.Option("--quota", help="Target share of each tag: multi-hop=40,alias-noise=40,coreference=20."),
+        str | None, option("Target share of each tag: multi-hop=40,alias-noise=40,coreference=20.")
     ] = None,
     effect: Annotated[
-        float,
-        typer.Option(
-            "--effect",
-            help="Smallest difference of means that a slice should be able to show.",
-            min=0.001,
-            max=1.0,
-        ),
+        float, option("Smallest difference of means that a slice should be able to show.", min=0.001, max=1.0)
     ] = 0.05,
 ) -> None:
     """Count questions by tag, shape and hops, compare with quotas, and list slices that are too small."""
     from tiny_graph_rag.gold.keep import contents, parse_quotas
-    from tiny_graph_rag.report.terminal.gold_sets import print_contents
+    from tiny_graph_rag.report.terminal.gold_sets import contents_lines
 
     session = Session.open(common, folders)
     examples = read_any(session, dataset)
     found = contents(examples, parse_quotas(quota) if quota else {}, effect)
-    print_contents(examples.name, found, effect, session.console)
+    session.show(contents_lines(examples.name, found, effect))
 
 
 @command(sets, "convert")
 def convert_command(
     dataset: One,
-    output: Annotated[
-        str,
-        typer.Option("-o", "--output", help="Gold set to write, under --dataset-dir; - for standard output."),
-    ],
+    output: Annotated[str, to_file("Gold set to write, under --dataset-dir; - for standard output.")],
     folders: Folders,
     common: Common,
     format: Format = None,
@@ -246,9 +212,7 @@ def convert_command(
 
 @command(sets, "from")
 def from_command(
-    dataset: Annotated[
-        Path, typer.Argument(help="Questions with answers, evidence or contexts, in any format.")
-    ],
+    dataset: Annotated[Path, argument("Questions with answers, evidence or contexts, in any format.")],
     graph: Graph,
     folders: Folders,
     chosen: Chosen,
@@ -259,25 +223,15 @@ def from_command(
     fuzzy: Annotated[float | None, from_config("--fuzzy", panel=OPTIONS)] = None,
     accept: Annotated[
         str | None,
-        typer.Option(
-            "--accept",
-            help="Which entities to accept as references: named in the answer and the evidence (both), the "
+        option(
+            "Which entities to accept as references: named in the answer and the evidence (both), the "
             "whole answer (exact), or named in the answer (answer).",
-            show_default="nothing: all are reviewed in `curate`",
+            default="nothing: all are reviewed in `curate`",
         ),
     ] = None,
-    max_cost: Annotated[
-        float | None,
-        typer.Option("--max-cost", help="Most USD that `--linker llm` may cost.", min=0.0),
-    ] = None,
+    max_cost: Annotated[float | None, option("Most USD that `--linker llm` may cost.", min=0.0)] = None,
     output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Draft to write, under --dataset-dir; - for standard output.",
-            show_default="NAME-draft.jsonl",
-        ),
+        str | None, to_file("Draft to write, under --dataset-dir; - for standard output.", "NAME-draft.jsonl")
     ] = None,
 ) -> None:
     """Find references in answers and evidence, and write a draft that needs review."""
@@ -301,22 +255,18 @@ def from_command(
     linking.say_spent()
     draft = to.write(found.drafts)
     session.say(
-        t(
-            "{questions}: {found} name an entity in answer or evidence that the question does not name, "
-            "{silent} name none",
-            questions=shown(amount(len(examples), "question")),
-            found=f"{found.found:,}",
-            silent=f"{len(found.silent):,}",
-        )
+        "{questions}: {found} name an entity in answer or evidence that the question does not name, "
+        "{silent} name none",
+        questions=amount(len(examples), "question"),
+        found=f"{found.found:,}",
+        silent=f"{len(found.silent):,}",
     )
     if accepted:
         session.say(
-            t(
-                "accepted ({how}): {references} of {questions}",
-                how=", ".join(t(ACCEPTED[part]) for part in accepted),
-                references=shown(amount(found.references, "reference")),
-                questions=shown(amount(found.accepted, "question")),
-            )
+            "accepted ({how}): {references} of {questions}",
+            how=", ".join(t(ACCEPTED[part]) for part in accepted),
+            references=amount(found.references, "reference"),
+            questions=amount(found.accepted, "question"),
         )
     if found.long and accepted:
         session.say(
@@ -328,10 +278,10 @@ def from_command(
         )
     if found.silent:
         ids = ", ".join(found.silent[:12]) + (" …" if len(found.silent) > 12 else "")
-        session.say(t("nothing found for: {ids}", ids=ids))
+        session.say("nothing found for: {ids}", ids=ids)
     if draft is not None:
         judges = shell_command("curate", dataset=draft, graph=graph.graph)
-        session.say(t("draft (needs review): {path}; review it with: {command}", path=draft, command=judges))
+        session.say("draft (needs review): {path}; review it with: {command}", path=draft, command=judges)
 
 
 @command(sets, "version")
@@ -339,20 +289,15 @@ def version_command(
     dataset: One,
     folders: Folders,
     common: Common,
-    note: Annotated[
-        str | None, typer.Option("--note", "-m", help="Note on what changed. Records a new version.")
-    ] = None,
+    note: Annotated[str | None, option("Note on what changed. Records a new version.", short="-m")] = None,
     part: Annotated[
         str | None,
-        typer.Option(
-            "--part",
-            help="Part of the version to increase: major, minor or patch. Records a new version.",
-            show_default="minor",
+        option(
+            "Part of the version to increase: major, minor or patch. Records a new version.", default="minor"
         ),
     ] = None,
     since: Annotated[
-        Path | None,
-        typer.Option("--since", help="Earlier version of the gold set; the differences are recorded too."),
+        Path | None, option("Earlier version of the gold set; the differences are recorded too.")
     ] = None,
 ) -> None:
     """Record a version of a gold set next to it (version, SHA-256, changelog), or show those there are."""
@@ -365,16 +310,12 @@ def version_command(
         for decision in history:
             session.say(say_entry(decision))
         if not history:
-            raise FoundProblems(
-                said("{name}: no version is recorded; record one with --note", name=examples.name)
-            )
+            raise FoundProblems("{name}: no version is recorded; record one with --note", name=examples.name)
         if not is_current(examples, history):
             raise FoundProblems(
-                said(
-                    "{name} has changed since version {version}; record the change with --note",
-                    name=examples.name,
-                    version=history[-1].version,
-                )
+                "{name} has changed since version {version}; record the change with --note",
+                name=examples.name,
+                version=history[-1].version,
             )
         return
     session.outputs.claim(versions_path(examples), is_own=True)
@@ -393,11 +334,9 @@ def _tell(session: Session, to: GoldOutput, path: Path, examples: object) -> Non
         fields = ", ".join(f"{field} ({count:,})" for field, count in gone.items())
         better = "" if to.format == "sheet" else said("; --format sheet or jsonl can store more")
         session.warn(
-            said(
-                "this format can't store everything; left out (questions): {fields}{better}",
-                fields=fields,
-                better=better,
-            )
+            "this format can't store everything; left out (questions): {fields}{better}",
+            fields=fields,
+            better=better,
         )
     if not to.to_stdout:
-        session.say(t("gold set: {path}", path=path))
+        session.say("gold set: {path}", path=path)

@@ -9,12 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
-import typer
-
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Floors, Gates, end_with
-from tiny_graph_rag.cli.help import DETAIL, MEASURE, MEASURES, OUTPUT
+from tiny_graph_rag.cli.help import MEASURE, MORE, OUTPUT
 from tiny_graph_rag.cli.options import (
     ANSWERING,
     RETRIEVING,
@@ -32,21 +30,20 @@ from tiny_graph_rag.cli.options import (
     PatchFile,
     Reporting,
     comma_list,
+    option,
+    to_file,
 )
 from tiny_graph_rag.cli.output import Output, keep_earlier, warn_unlisted
 from tiny_graph_rag.cli.session import (
-    NOT_ON_CLUSTER,
     PROGRESS_FROM,
     Session,
     check_cutoff,
     check_measures,
     described,
-    joined,
     settings_line,
 )
 from tiny_graph_rag.errors import TinyGraphRagError, UsageError
 from tiny_graph_rag.linking import asks_model, make_linker
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval import check_retrieval, is_own, make_retriever
 
 if TYPE_CHECKING:
@@ -72,21 +69,13 @@ def evaluate_command(
     scoring: Annotated[Given, SCORING],
     output: Annotated[
         str | None,  # not a Path: that would lose a leading "./"
-        typer.Option(
-            "-o",
-            "--output",
-            help="Results file; - for standard output.",
-            show_default="NAME-results.json",
-            rich_help_panel=OUTPUT,
-        ),
+        to_file("Results file; - for standard output.", "NAME-results.json"),
     ] = None,
     watch: Annotated[
         bool,
-        typer.Option(
-            "--watch",
-            help="Run again whenever the graph, gold set, vocabulary or settings change, and show what "
-            "moved.",
-            rich_help_panel=OUTPUT,
+        option(
+            "Run again whenever the graph, gold set, vocabulary or settings change, and show what moved.",
+            OUTPUT,
         ),
     ] = False,
     measures: Measured = None,
@@ -95,35 +84,26 @@ def evaluate_command(
     cluster_address: Cluster = None,
     perturb: Annotated[
         str | None,
-        typer.Option(
-            "--perturb",
-            help="Ask again with changed questions (lower,typos,spaces,particles) and show how much is lost.",
-            rich_help_panel=MEASURES + DETAIL,
+        option(
+            "Ask again with changed questions (lower,typos,spaces,particles) and show how much is lost.",
+            hidden=True,
         ),
     ] = None,
     repeat: Annotated[
         int,
-        typer.Option(
-            "--repeat",
-            min=1,
-            help="Ask your own retriever this many times and show whether its order changes.",
-            rich_help_panel=MEASURES + DETAIL,
+        option(
+            "Ask your own retriever this many times and show whether its order changes.", min=1, hidden=True
         ),
     ] = 1,
     save_run: Annotated[
-        str | None,
-        typer.Option(
-            "--save-run",
-            help="Write the whole run (.trec, .jsonl, .csv, .parquet).",
-            rich_help_panel=OUTPUT + DETAIL,
-        ),
+        str | None, option("Write the whole run (.trec, .jsonl, .csv, .parquet).", MORE)
     ] = None,
     save_run_format: Annotated[
         str | None,
-        typer.Option(
-            "--format",
-            help="Format of --save-run: trec, jsonl, csv, parquet or contest.",
-            show_default="by suffix",
+        option(
+            "Format of --save-run: trec, jsonl, csv, parquet or contest.",
+            flag="--format",
+            default="by suffix",
             hidden=True,
         ),
     ] = None,
@@ -148,9 +128,7 @@ def evaluate_command(
     config = session.config
     check_retrieval(config)
     if repeat > 1 and not is_own(config.retrieval.retriever):
-        raise UsageError(
-            said("--repeat is for your own retriever; a built-in one always gives the same order")
-        )
+        raise UsageError("--repeat is for your own retriever; a built-in one always gives the same order")
     gates = floors.checked(session)
     computed = _measures(config, measures, gates)
     altered = _altered(config, perturb)
@@ -164,9 +142,7 @@ def evaluate_command(
     session.graph_path(graph, examples)
     session.outputs.confirm()
 
-    if patch is not None and cluster_address is not None:
-        raise UsageError(said(NOT_ON_CLUSTER))
-    with joined(cluster_address) as cluster:
+    with session.cluster(cluster_address) as cluster:
         knowledge = session.graph(graph, examples)
         session.say(f"{described(knowledge, examples)} · {settings_line(config)}")
         knowledge, examples = session.patched(knowledge, examples)
@@ -240,14 +216,12 @@ def _altered(config: Config, perturb: str | None) -> tuple[str, ...]:
     kinds = parse_kinds(comma_list(perturb))
     if asks_model(config):
         raise UsageError(
-            said("--perturb would pay for every question again for each kind of change; use --linker names")
+            "--perturb would pay for every question again for each kind of change; use --linker names"
         )
     if is_own(config.retrieval.retriever):
         raise UsageError(
-            said(
-                "--perturb would ask your own retriever every question again for each kind of change; "
-                "leave out --perturb"
-            )
+            "--perturb would ask your own retriever every question again for each kind of change; "
+            "leave out --perturb"
         )
     return kinds
 
@@ -264,7 +238,7 @@ class SavedRun:
         """Before any work. Raises UsageError for an unknown format, or a file that can't be written."""
         if path is None:
             if form is not None:
-                raise UsageError(said("--format {form} needs --save-run FILE", form=form))
+                raise UsageError("--format {form} needs --save-run FILE", form=form)
             return None
         from tiny_graph_rag.files import output_path
         from tiny_graph_rag.formats.writing import RUN_WRITERS, form_of
@@ -291,7 +265,7 @@ def _run_again(session: Session, target: Path, examples: EvalSet, graph: Graph) 
     from tiny_graph_rag.cli.watching import watch
 
     if session.to_stdout or examples.path is None:
-        raise UsageError(said("--watch compares results files; leave out `-o -`"))
+        raise UsageError("--watch compares results files; leave out `-o -`")
     watch(session, target, examples.path, session.graph_path(graph, examples))
 
 
@@ -299,10 +273,15 @@ def _show(session: Session, evaluation: Evaluation, found: dict[str, Any], shows
     """The terminal's report. found: the results file's `summary`. shows: the command that shows one question,
     but for its id."""
     from tiny_graph_rag.gold.examples import groups_offered
-    from tiny_graph_rag.report.terminal.evaluation import print_evaluation
+    from tiny_graph_rag.report.terminal.evaluation import evaluation_lines
 
-    print_evaluation(
-        evaluation, found, session.console, lambda question: f"{shows} --id {shlex.quote(question)}"
+    session.show(
+        evaluation_lines(
+            evaluation,
+            found,
+            session.console.width,
+            lambda question: f"{shows} --id {shlex.quote(question)}",
+        )
     )
     if not any(row_question.group for row_question in evaluation.examples):
         offered = groups_offered(
@@ -315,11 +294,11 @@ def _show(session: Session, evaluation: Evaluation, found: dict[str, Any], shows
 
 
 def _asked_altered(session: Session, evaluation: Evaluation, kinds: tuple[str, ...]) -> Evaluation:
-    from tiny_graph_rag.report.terminal.evaluation import print_perturbed
+    from tiny_graph_rag.report.terminal.evaluation import perturbed_lines
     from tiny_graph_rag.study.perturb import perturb
 
     evaluation = replace(evaluation, perturbed=perturb(evaluation, kinds))
-    print_perturbed(evaluation.perturbed, session.console)
+    session.show(perturbed_lines(evaluation.perturbed))
     return evaluation
 
 

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
-import typer
-
-from tiny_graph_rag.cli.help import DETAIL, GATES
+from tiny_graph_rag.cli.help import GATES, MORE
+from tiny_graph_rag.cli.options import option
 from tiny_graph_rag.config import step_summary_file
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError
 from tiny_graph_rag.files import write_atomically
-from tiny_graph_rag.messages import said, t
 
 if TYPE_CHECKING:
     import numpy as np
@@ -27,23 +25,14 @@ if TYPE_CHECKING:
 ON_MEAN: Final = "mean"
 GateOn = Annotated[
     str,
-    typer.Option(
-        "--gate-on",
-        help="Compare gates with the mean, or with the worse end of its 95 % interval (interval).",
-        rich_help_panel=GATES + DETAIL,
+    option(
+        "Compare gates with the mean, or with the worse end of its 95 % interval (interval).", hidden=True
     ),
 ]
-Junit = Annotated[
-    Path | None,
-    typer.Option("--junit", help="Write the gates' outcome as JUnit XML.", rich_help_panel=GATES + DETAIL),
-]
+Junit = Annotated[Path | None, option("Write the gates' outcome as JUnit XML.", MORE)]
 JunitQuestions = Annotated[
     str | None,
-    typer.Option(
-        "--junit-questions",
-        help='Add a JUnit case for each question, which must reach this: "recall@5>=0.5".',
-        rich_help_panel=GATES + DETAIL,
-    ),
+    option('Add a JUnit case for each question, which must reach this: "recall@5>=0.5".', hidden=True),
 ]
 
 
@@ -54,11 +43,7 @@ class Floors:
     PANEL: ClassVar[str] = GATES
 
     fail_under: Annotated[
-        str | None,
-        typer.Option(
-            "--fail-under",
-            help='Exit with code 1 unless these gates pass: "recall@5>=0.65,tag:2-hop/mrr>0.5".',
-        ),
+        str | None, option('Exit with code 1 unless these gates pass: "recall@5>=0.65,tag:2-hop/mrr>0.5".')
     ] = None
     gate_on: GateOn = ON_MEAN
     junit: Junit = None
@@ -73,7 +58,7 @@ class Floors:
         gates = parse_floors(self.fail_under) if self.fail_under else ()
         questions = parse_question_floors(self.junit_questions) if self.junit_questions else ()
         if questions and (self.junit is None or session.to_stdout):
-            raise UsageError(said("--junit-questions goes with --junit FILE and a results file (no `-o -`)"))
+            raise UsageError("--junit-questions goes with --junit FILE and a results file (no `-o -`)")
         return Gates.of(session, gates, self.gate_on, self.junit, questions)
 
 
@@ -85,10 +70,7 @@ class Drops:
 
     max_drop: Annotated[
         str | None,
-        typer.Option(
-            "--max-drop",
-            help='Exit with code 1 if a system is worse by more than this: "ndcg@5=0.02,latency.p95=0.1".',
-        ),
+        option('Exit with code 1 if a system is worse by more than this: "ndcg@5=0.02,latency.p95=0.1".'),
     ] = None
     gate_on: GateOn = ON_MEAN
     junit: Junit = None
@@ -150,8 +132,9 @@ class Gates:
         """seconds: of each question; per_second: questions, None where that is not known."""
         if not self.gates:
             return []
-        from tiny_graph_rag.report.json.numbers import latency_document
-        from tiny_graph_rag.study.gates import hold_floors, speeds
+        from tiny_graph_rag.measures.summary import latency_document
+        from tiny_graph_rag.study.gates import hold_floors
+        from tiny_graph_rag.study.results_file import speeds
 
         by_tag = {tag: part.measures for tag, part in found.by_tag.items()}
         took = speeds(latency_document(seconds), per_second)
@@ -192,7 +175,7 @@ def append_step_summary(session: Session, results: Path | None, outcomes: Sequen
         with target.open("a", encoding="utf-8", errors="replace") as summary:
             summary.write(job_summary(read_document(results), outcomes))
     except OSError as error:
-        session.note(t("the job's summary could not be written to {path}: {error}", path=target, error=error))
+        session.note("the job's summary could not be written to {path}: {error}", path=target, error=error)
 
 
 def end_with(problems: Sequence[TinyGraphRagError]) -> None:

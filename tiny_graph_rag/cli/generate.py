@@ -7,17 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import Without, command
 from tiny_graph_rag.cli.gold_files import GoldOutput
 from tiny_graph_rag.cli.help import GOLD, OPTIONS
 from tiny_graph_rag.cli.linking import asking
-from tiny_graph_rag.cli.options import Cluster, Common, Folders, Graph, from_config
-from tiny_graph_rag.cli.session import Session, joined
+from tiny_graph_rag.cli.options import Cluster, Common, Folders, Graph, from_config, option, to_file
+from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount
-from tiny_graph_rag.messages import said, t
+from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import Example
@@ -31,52 +29,32 @@ def generate_command(
     graph: Graph,
     folders: Folders,
     common: Annotated[Common, Without(("lang",))],
-    n: Annotated[int, typer.Option("--n", help="Number of questions to generate.")] = 200,
+    n: Annotated[int, option("Number of questions to generate.")] = 200,
     shapes: Annotated[
         str | None,
-        typer.Option(
-            "--shapes",
-            help="Shapes and variants, with shares: chain=40,count=20,alias-noise=40.",
-            show_default="all of them",
-        ),
+        option("Shapes and variants, with shares: chain=40,count=20,alias-noise=40.", default="all of them"),
     ] = None,
-    hops: Annotated[str, typer.Option("--hops", help="Hops of the questions: 2, or 1-4.")] = "1-4",
+    hops: Annotated[str, option("Hops of the questions: 2, or 1-4.")] = "1-4",
     lang: Annotated[
-        str | None,
-        typer.Option(
-            "--lang", help="Language of the questions: en or ko.", show_default="the graph's language"
-        ),
+        str | None, option("Language of the questions: en or ko.", default="the graph's language")
     ] = None,
     vocabulary: Annotated[str | None, from_config("--vocabulary", panel=OPTIONS)] = None,
-    rewrite: Annotated[
-        bool, typer.Option("--rewrite", help="Let a model reword the questions as people would ask them.")
-    ] = False,
+    rewrite: Annotated[bool, option("Let a model reword the questions as people would ask them.")] = False,
     model: Annotated[str | None, from_config("--model", panel=OPTIONS)] = None,
     concurrency: Annotated[int | None, from_config("--concurrency", panel=OPTIONS)] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show calls, tokens and cost of --rewrite; call nothing.")
-    ] = False,
-    max_cost: Annotated[
-        float | None, typer.Option("--max-cost", help="Most USD that --rewrite may cost.", min=0.0)
-    ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue an interrupted --rewrite from its journal.")
-    ] = False,
+    dry_run: Annotated[bool, option("Show calls, tokens and cost of --rewrite; call nothing.")] = False,
+    max_cost: Annotated[float | None, option("Most USD that --rewrite may cost.", min=0.0)] = None,
+    resume: Annotated[bool, option("Continue an interrupted --rewrite from its journal.")] = False,
     cluster_address: Cluster = None,
     output: Annotated[
         str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Gold set to write, under --dataset-dir; - for standard output.",
-            show_default="GRAPH-generated.jsonl",
-        ),
+        to_file("Gold set to write, under --dataset-dir; - for standard output.", "GRAPH-generated.jsonl"),
     ] = None,
 ) -> None:
     """Generate a gold set from a graph: questions whose answers are computed on the graph."""
     from tiny_graph_rag.gold.generate import SHARES, Wanted, generate, parse_hops, parse_shapes
     from tiny_graph_rag.graph.names import NameIndex
-    from tiny_graph_rag.report.terminal.gold_sets import print_generated
+    from tiny_graph_rag.report.terminal.gold_sets import generated_lines
 
     to = GoldOutput(output, None if output is None or Path(output).suffix else "jsonl")
     session = Session.open(
@@ -99,7 +77,7 @@ def generate_command(
     knowledge = session.graph(graph)
     path = to.path(session, f"{knowledge.name}-generated.jsonl")
     names = NameIndex.of(knowledge)
-    with joined(cluster_address) as cluster:
+    with session.cluster(cluster_address) as cluster:
         if cluster is None:
             found = generate(knowledge, names, wanted)
         else:
@@ -110,14 +88,12 @@ def generate_command(
             (found,) = cluster.mapped(shared, generate_on, [wanted])
     if not found.questions:
         raise FoundProblems(
-            said(
-                "{graph}: no question can be made from {relations}; every one was trivial, ambiguous or "
-                "beyond --hops",
-                graph=knowledge.name,
-                relations=amount(len(knowledge.relations), "relation"),
-            )
+            "{graph}: no question can be made from {relations}; every one was trivial, ambiguous or "
+            "beyond --hops",
+            graph=knowledge.name,
+            relations=amount(len(knowledge.relations), "relation"),
         )
-    print_generated(found, wanted.n, knowledge.name, session.console)
+    session.show(generated_lines(found, wanted.n, knowledge.name))
     if rewriting is not None:
         if dry_run:
             rewriting.forecast(knowledge, found.questions)
@@ -126,7 +102,7 @@ def generate_command(
     to.write(session, path, found.questions)
     if not to.to_stdout:
         to.pin(session, path, knowledge, names)
-        session.say(t("gold set: {path}", path=path))
+        session.say("gold set: {path}", path=path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,9 +121,7 @@ class Rewriting:
         from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON, Tariff, can_ask
 
         if not dry_run and not can_ask(session.config):
-            raise UsageError(
-                said("{option} needs an API: {how}", option="--rewrite", how=said(HOW_TO_TURN_ON))
-            )
+            raise UsageError("{option} needs an API: {how}", option="--rewrite", how=said(HOW_TO_TURN_ON))
         tariff, name = Tariff(session.config), session.config.openai.model
         if not dry_run:
             Endpoint.of(session.config)  # an address that may not be asked is refused before any work
@@ -173,12 +147,12 @@ class Rewriting:
 
     def forecast(self, graph: KnowledgeGraph, questions: Sequence[Example]) -> None:
         from tiny_graph_rag.answers.forecast import forecast
-        from tiny_graph_rag.report.terminal.answers import print_forecast
+        from tiny_graph_rag.report.terminal.answers import forecast_lines
 
         name = self.session.config.openai.model
         found = forecast(self._calls(graph, questions), self.tariff.counter(name))
         rows = [("rewriting", found, found.cost_usd(self.tariff.price(name)))]
-        print_forecast(rows, self.session.console)
+        self.session.show(forecast_lines(rows))
 
     def said(self, graph: KnowledgeGraph, questions: Sequence[Example], path: Path) -> tuple[Example, ...]:
         """The questions in the model's words. Raises ServiceError where the API can't be used at all."""
@@ -199,11 +173,9 @@ class Rewriting:
                 chat.journal.close()
         made, kept = rewritten(questions, calls, outcomes)
         self.session.say(
-            t(
-                "{made} questions rewritten, {kept} kept their template",
-                made=f"{len(made) - kept:,}",
-                kept=f"{kept:,}",
-            )
+            "{made} questions rewritten, {kept} kept their template",
+            made=f"{len(made) - kept:,}",
+            kept=f"{kept:,}",
         )
         say_paid(self.session, chat)
         return made

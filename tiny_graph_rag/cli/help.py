@@ -1,9 +1,8 @@
 """How `--help` reads: plain lines in groups, in the reader's language; what most people need comes first.
 
 An option says its group by Typer's own `rich_help_panel`, or its record of options does for all (`PANEL`).
-Those whose group ends in DETAIL are needed less often: they come after all others, as one group. What an
-option chooses by name is listed with it, as its registry has it (none of it is imported for that); retrievers
-and linkers are explained in a group of their own.
+Those in MORE are needed less often: they come after all others. Hidden ones are rare: the docs list them.
+What an option chooses by name is listed with it, as its registry has it (none of it is imported for that).
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ INPUT, RETRIEVAL, MEASURES, OUTPUT, ANSWERS, GATES, OPTIONS = (
     "Gates for CI",
     "Options",
 )
-DETAIL = ", in detail"
 ARGUMENTS, MORE = "Arguments", "More options"
 BEGIN, MEASURE, LOOK, GOLD = "Begin", "Measure and compare", "Look closer", "Gold sets"
 GROUPS = (ARGUMENTS, INPUT, RETRIEVAL, MEASURES, OUTPUT, ANSWERS, GATES, OPTIONS, MORE)
@@ -47,7 +45,7 @@ CHOOSING = {
     "--gold-format": "tiny_graph_rag.formats.gold.base:GOLD_FORMATS",
     "--run-format": "tiny_graph_rag.formats.runs.base:RUN_FORMATS",
 }
-EXPLAINED = ("--retriever", "--linker")
+EXPLAINED = ("--retriever", "--linker")  # by the command `settings`
 A_FILE = ("history", "--report")  # of this command it names a file
 
 
@@ -63,23 +61,25 @@ class Command(TyperCommand):
         """Usage, what the command does, then its options."""
         _write_usage(self, ctx, formatter)
         groups: dict[str, Rows] = {}
-        explained: dict[str, Rows] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is None:
                 continue
             option = parameter.opts[0]
             text = option_help(parameter)
-            choices = [] if (ctx.info_name, option) == A_FILE else _choices(option)
-            if choices and option in EXPLAINED:
-                explained[option] = choices
-            elif choices:
-                text = f"{text} ({', '.join(name for name, _ in choices)})"
+            names = (
+                "" if (ctx.info_name, option) == A_FILE else ", ".join(name for name, _ in choices(option))
+            )
+            if option in EXPLAINED:
+                names = t("{names}; `settings {setting}` explains", names=names, setting=option[2:])
+            text = f"{text} ({names})" if names else text
             groups.setdefault(group_of(parameter), []).append((record[0].replace(" range>", ">"), text))
         for group in _ordered(list(groups), GROUPS):
             _write_rows(formatter, t(group), groups[group])
-        for option, choices in explained.items():
-            _write_rows(formatter, option, choices)
+        if any(getattr(parameter, "hidden", False) for parameter in self.get_params(ctx)):
+            formatter.write(
+                "\n" + t("docs/commands.md lists rare options too, `settings` every setting.") + "\n"
+            )
 
 
 class Commands(TyperGroup):
@@ -117,8 +117,7 @@ def group_of(parameter: Any) -> str:
     """The group of `--help` that an option or argument stands in."""
     if parameter.param_type_name == "argument":
         return ARGUMENTS
-    group = getattr(parameter, "rich_help_panel", None) or OPTIONS
-    return MORE if group.endswith(DETAIL) or parameter.name == "help" else group
+    return MORE if parameter.name == "help" else getattr(parameter, "rich_help_panel", None) or OPTIONS
 
 
 def option_help(parameter: Any) -> str:
@@ -163,15 +162,14 @@ def registry_of(option: str) -> Registry[Any]:
     return registry
 
 
-def _choices(option: str) -> Rows:
+def choices(option: str) -> Rows:
     """What an option can choose, other packages' things too."""
     if option not in CHOOSING:
         return []
     try:
-        choices = registry_of(option).choices()
+        return [(name, t(choice.line)) for name, choice in registry_of(option).choices().items()]
     except RegistrationError as error:
         return [("!", shown(error.args[0]))]
-    return [(name, t(choice.line)) for name, choice in choices.items()]
 
 
 def _ordered(groups: list[str], order: tuple[str, ...]) -> list[str]:

@@ -7,16 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, OUTPUT
-from tiny_graph_rag.cli.options import Common, Folders, comma_list
+from tiny_graph_rag.cli.options import Common, Folders, argument, comma_list, option
 from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import InputError, UsageError, nearest
-from tiny_graph_rag.messages import said, t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.report.history import Past
@@ -26,52 +23,33 @@ if TYPE_CHECKING:
 def history_command(
     folders: Folders,
     common: Common,
-    folder: Annotated[
-        Path | None, typer.Argument(help="Folder of results.", show_default="--results-dir")
-    ] = None,
-    dataset: Annotated[
-        str | None, typer.Option("--dataset", help="Only results on this gold set.", rich_help_panel=INPUT)
-    ] = None,
-    measures: Annotated[
-        str | None,
-        typer.Option(
-            "--measures", help="Measures to show (a,b).", show_default="all", rich_help_panel=MEASURES
-        ),
-    ] = None,
-    tag: Annotated[
-        str | None, typer.Option("--tag", help="Means of this tag only.", rich_help_panel=MEASURES)
-    ] = None,
+    folder: Annotated[Path | None, argument("Folder of results.", default="--results-dir")] = None,
+    dataset: Annotated[str | None, option("Only results on this gold set.", INPUT)] = None,
+    measures: Annotated[str | None, option("Measures to show (a,b).", MEASURES, default="all")] = None,
+    tag: Annotated[str | None, option("Means of this tag only.", MEASURES)] = None,
     report: Annotated[
-        str | None,
-        typer.Option(
-            "--report",
-            help="Page to write, such as history.html.",
-            rich_help_panel=OUTPUT,
-            show_default="none",
-        ),
+        str | None, option("Page to write, such as history.html.", OUTPUT, default="none")
     ] = None,
     output: Written = None,
 ) -> None:
     """Show results over time: a table and a line for each measure and tag, oldest first."""
     from tiny_graph_rag.files import note_named, output_path
     from tiny_graph_rag.report.history import groups, history_document, read_past
-    from tiny_graph_rag.report.terminal.history import print_history
+    from tiny_graph_rag.report.terminal.history import history_lines
 
     session = Session.open(common, folders, to_stdout=output == STDOUT)
     results = Path(session.config.storage.results_dir)
     place = folder or results
     if not place.is_dir():
         raise InputError(
-            said("{place}: this folder doesn't exist; `eval` creates it with the first results", place=place)
+            "{place}: this folder doesn't exist; `eval` creates it with the first results", place=place
         )
     page = output_path(report, results) if report is not None else None
     if page is not None and page.suffix != ".html":
-        raise UsageError(
-            said("--report {report}: the page is an HTML file; name it something.html", report=report)
-        )
+        raise UsageError("--report {report}: the page is an HTML file; name it something.html", report=report)
     past, problems = read_past(place)
     for problem in problems:
-        session.warn(said("left out: {problem}", problem=problem))
+        session.warn("left out: {problem}", problem=problem)
     note_named(*(result.path for result in past))
     # An older history lies in that folder too: it was opened to see what it is, and may be replaced.
     out = DocumentOutput.of(session, output, is_own=True)
@@ -80,14 +58,14 @@ def history_command(
     wanted = comma_list(measures)
     past = _chosen(past, place, dataset, wanted, tag)
     named = groups(past)
-    print_history(named, wanted, tag or "", session.console)
+    session.show(history_lines(named, wanted, tag or ""))
     document = history_document(named)
     out.write("history", **document)
     if page is not None:
         from tiny_graph_rag.report.html import history_page
 
         session.outputs.write(page, [history_page(place.name, document).encode("utf-8", "replace")])
-        session.say(t("report: {path}", path=page))
+        session.say("report: {path}", path=page)
 
 
 def _chosen(
@@ -102,25 +80,23 @@ def _chosen(
         known = tuple(dict.fromkeys(entry.dataset for entry in past))
         if name not in known:
             raise UsageError(
-                said(
-                    "no results on the gold set {name} in {place}{near}",
-                    name=repr(name),
-                    place=place,
-                    near=nearest(name, known),
-                )
+                "no results on the gold set {name} in {place}{near}",
+                name=repr(name),
+                place=place,
+                near=nearest(name, known),
             )
         past = [entry for entry in past if entry.dataset == name]
     if not past:
-        raise InputError(said("{place}: no results of eval or score here; run `eval` first", place=place))
+        raise InputError("{place}: no results of eval or score here; run `eval` first", place=place)
     known = tuple(dict.fromkeys(name for entry in past for name in entry.measures))
     for entry in wanted:
         if entry not in known:
             raise UsageError(
-                said("no result has the measure {each}{near}", each=repr(entry), near=nearest(entry, known))
+                "no result has the measure {each}{near}", each=repr(entry), near=nearest(entry, known)
             )
     tags = tuple(dict.fromkeys(name for entry in past for name in entry.by_tag))
     if tag is not None and tag not in tags:
-        raise UsageError(said("no result has the tag {tag}{near}", tag=repr(tag), near=nearest(tag, tags)))
+        raise UsageError("no result has the tag {tag}{near}", tag=repr(tag), near=nearest(tag, tags))
     if wanted:
         past = [
             replace(

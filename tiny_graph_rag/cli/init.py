@@ -6,12 +6,10 @@ from importlib import resources
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import BEGIN
-from tiny_graph_rag.cli.options import Common, Folders
+from tiny_graph_rag.cli.options import Common, Folders, option
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.config import CONFIG_FILE
 from tiny_graph_rag.config.file import config_yaml
@@ -28,8 +26,7 @@ def init(
     folders: Folders,
     common: Common,
     example: Annotated[
-        bool,
-        typer.Option("--example", help="Copy the sample graphs and gold sets (Korean and English) instead."),
+        bool, option("Copy the sample graphs and gold sets (Korean and English) instead.")
     ] = False,
 ) -> None:
     """Write config.yaml, a small graph and a gold set to start with. Existing files are never overwritten."""
@@ -47,11 +44,11 @@ def init(
         }
     for path, content in {Path(CONFIG_FILE): config_yaml().encode(), **files}.items():
         if path.exists():
-            session.say(t("{path}: already exists, left unchanged", path=path))
+            session.say("{path}: already exists, left unchanged", path=path)
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, [content])
-        session.say(t("{path}: written", path=path))
+        session.say("{path}: written", path=path)
     where = {"kg_dir": folders.kg_dir, "dataset_dir": folders.dataset_dir, "results_dir": folders.results_dir}
     name = SAMPLE if example else NAME
     asked = QUESTION if example else t("Who wrote the green letter?")

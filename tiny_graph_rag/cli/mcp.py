@@ -19,17 +19,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK
-from tiny_graph_rag.cli.options import Common, Folders
+from tiny_graph_rag.cli.options import Common, Folders, option
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import MissingExtraError, UsageError
 from tiny_graph_rag.measures.base import Measure
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.report.plain import worst_by
 from tiny_graph_rag.results import Results
 from tiny_graph_rag.retrieval import is_own
@@ -76,10 +73,9 @@ def mcp_command(
     common: Common,
     allow: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--allow",
-            help="Folder whose files the tools may read; give it again for more.",
-            show_default="the folders of graphs, gold sets and results",
+        option(
+            "Folder whose files the tools may read; give it again for more.",
+            default="the folders of graphs, gold sets and results",
         ),
     ] = None,
 ) -> None:
@@ -90,7 +86,7 @@ def mcp_command(
     given = allow or _own_folders(session.config, folders)
     for folder in given:
         if not folder.is_dir():
-            raise UsageError(said("--allow {folder}: no such folder", folder=folder))
+            raise UsageError("--allow {folder}: no such folder", folder=folder)
     try:
         import mcp.server  # noqa: F401
     except ImportError as error:
@@ -115,13 +111,11 @@ def _own_folders(config: Config, given: Folders) -> list[Path]:
         inside = folder.resolve().is_relative_to(Path.cwd().resolve())
         if config.file is not None and is_of_file and not inside:
             raise UsageError(
-                said(
-                    "{file}: storage.{name} is {folder}, outside of the current folder. Look whether an "
-                    "assistant may read that, then allow it with --allow",
-                    file=config.file,
-                    name=name,
-                    folder=folder,
-                )
+                "{file}: storage.{name} is {folder}, outside of the current folder. Look whether an "
+                "assistant may read that, then allow it with --allow",
+                file=config.file,
+                name=name,
+                folder=folder,
             )
         if name != "results_dir" or folder.is_dir():
             chosen.append(folder)

@@ -34,4 +34,4 @@ def measures(common: Common, output: Written = None) -> None:
     from tiny_graph_rag.report.blocks import View
 
     heads = (t("measure"), t("range"), t("definition"), t("cited from"))
-    session.console.print(View(heads, tuple(rows), (0, 1, 2, 3), whole=(0, 1)))
+    session.show([View(heads, tuple(rows), (0, 1, 2, 3), whole=(0, 1))])

@@ -12,17 +12,45 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from tiny_graph_rag.cli.help import ANSWERS, DETAIL, INPUT, MEASURES, OUTPUT, RETRIEVAL
+from tiny_graph_rag.cli.help import ANSWERS, INPUT, MEASURES, MORE, OUTPUT, RETRIEVAL
 from tiny_graph_rag.config import find_setting
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.messages import LANGUAGES, said
+from tiny_graph_rag.messages import LANGUAGES
 
 RETRIEVER_HELP = "how entities are found and ranked; file.py:function for your own function"
 Given = dict[str, Any]  # settings by name, None where not given
 NO_DEFAULT = (None, "", False)  # said by the option's own words, or plain from its being a flag
 
 
-def from_config(flag: str, *more: str, help: str = "", panel: str | None = None) -> Any:
+def option(
+    help: str,
+    panel: str | None = None,
+    *,
+    flag: str = "",
+    short: str = "",
+    default: str | bool = True,
+    **more: Any,
+) -> Any:
+    """An option of a command; `command` names it after its parameter where no flag is given.
+
+    panel: its group in `--help`, else that of its record. default: what to show as it, or whether to show the
+    value.
+    """
+    flags = filter(None, (short, flag))
+    return typer.Option(..., *flags, help=help, rich_help_panel=panel, show_default=default, **more)
+
+
+def to_file(help: str, default: str | bool = True, panel: str | None = OUTPUT) -> Any:
+    """`-o` of a command. default: as `option` has it."""
+    return option(help, panel, short="-o", default=default)
+
+
+def argument(help: str, *, default: str | bool = True, metavar: str | None = None) -> Any:
+    """An argument of a command. default: as `option` has it."""
+    return typer.Argument(help=help, show_default=default, metavar=metavar)
+
+
+def from_config(flag: str, *, help: str = "", panel: str | None = None) -> Any:
     """An option whose default, unit and comment are those of the setting of the same name.
 
     panel: its group in `--help`. Without one the option is rare: `--help` leaves it out, because `--set` does
@@ -30,14 +58,7 @@ def from_config(flag: str, *more: str, help: str = "", panel: str | None = None)
     """
     setting = find_setting(flag.partition("/")[0].lstrip("-"))
     default: Any = False if setting.default in NO_DEFAULT else str(setting.default)
-    return typer.Option(
-        flag,
-        *more,
-        help=help or setting.comment,
-        show_default=default,
-        rich_help_panel=panel,
-        hidden=panel is None,
-    )
+    return option(help or setting.comment, panel, flag=flag, default=default, hidden=panel is None)
 
 
 class Settings:
@@ -67,45 +88,25 @@ class Settings:
 class Common:
     """On every command."""
 
-    PANEL: ClassVar[str] = OUTPUT + DETAIL
+    PANEL: ClassVar[str] = MORE
 
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config",
-            help="Settings file.",
-            show_default="config.yaml, if there is one",
-            rich_help_panel=INPUT + DETAIL,
-        ),
-    ] = None
-    trust_config: Annotated[
-        bool,
-        typer.Option(
-            "--trust-config",
-            help="Trust code and API address of this settings file.",
-            rich_help_panel=INPUT + DETAIL,
-        ),
-    ] = False
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print only errors.")] = False
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False
+    config: Annotated[Path | None, option("Settings file.", MORE, default="config.yaml, if there is one")] = (
+        None
+    )
+    trust_config: Annotated[bool, option("Trust code and API address of this settings file.", MORE)] = False
+    quiet: Annotated[bool, option("Print only errors.")] = False
+    debug: Annotated[bool, option("Show the traceback of an error.")] = False
     seed: Annotated[int | None, from_config("--seed")] = None
     set_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
+        option(
+            "Any setting, such as retrieval.depth=50 (the command `settings` lists all). Repeatable.",
+            INPUT,
             metavar="SECTION.NAME=VALUE",
-            help="Any setting, such as retrieval.depth=50 (the command `settings` lists all). Repeatable.",
-            rich_help_panel=INPUT,
         ),
     ] = None
     lang: Annotated[
-        str | None,
-        typer.Option(
-            "--lang",
-            metavar="|".join(LANGUAGES),
-            help="Language of all output.",
-            show_default="from the locale",
-        ),
+        str | None, option("Language of all output.", default="from the locale", metavar="|".join(LANGUAGES))
     ] = None
 
 
@@ -113,7 +114,7 @@ class Common:
 class Folders:
     """Where relative file names are looked for."""
 
-    PANEL: ClassVar[str] = INPUT + DETAIL
+    PANEL: ClassVar[str] = MORE
 
     kg_dir: Annotated[str | None, from_config("--kg-dir")] = None
     dataset_dir: Annotated[str | None, from_config("--dataset-dir")] = None
@@ -134,15 +135,7 @@ def completed(folder_of: str, what: str) -> Callable[[str], list[str]]:
     return names
 
 
-Dataset = Annotated[
-    Path,
-    typer.Option(
-        "--dataset",
-        help="Gold set.",
-        rich_help_panel=INPUT,
-        autocompletion=completed("dataset_dir", "gold set"),
-    ),
-]
+Dataset = Annotated[Path, option("Gold set.", INPUT, autocompletion=completed("dataset_dir", "gold set"))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,31 +144,28 @@ class Graph:
 
     graph: Annotated[
         Path | None,
-        typer.Option(
-            "-g",
-            "--graph",
-            help="Knowledge graph.",
-            show_default="the gold set's NAME-KG.json, else the only one in the folder",
+        option(
+            "Knowledge graph.",
+            short="-g",
+            default="the gold set's NAME-KG.json, else the only one in the folder",
             autocompletion=completed("kg_dir", "knowledge graph"),
         ),
     ] = None
     graph_cache: Annotated[bool | None, from_config("--graph-cache/--no-graph-cache")] = None
     columns: Annotated[
         str | None,
-        typer.Option(
-            "--columns",
-            help="Meaning of the columns of a graph file (source=head,target=tail,name=label).",
-            show_default="NAME-columns.yaml next to the graph",
-            rich_help_panel=INPUT + DETAIL,
+        option(
+            "Meaning of the columns of a graph file (source=head,target=tail,name=label).",
+            MORE,
+            default="NAME-columns.yaml next to the graph",
         ),
     ] = None
     query: Annotated[
         str | None,
-        typer.Option(
-            "--query",
-            help="Cypher query that selects what to read from the database given by -g.",
-            show_default="everything",
-            rich_help_panel=INPUT + DETAIL,
+        option(
+            "Cypher query that selects what to read from the database given by -g.",
+            MORE,
+            default="everything",
         ),
     ] = None
 
@@ -184,13 +174,11 @@ class Graph:
 class Chosen:
     """Which questions of a gold set."""
 
-    PANEL: ClassVar[str] = INPUT + DETAIL
+    PANEL: ClassVar[str] = MORE
 
-    limit: Annotated[int | None, typer.Option("--limit", help="Only the first N questions.")] = None
-    tags: Annotated[
-        str | None, typer.Option("--tags", help="Only questions with one of these tags (a,b).")
-    ] = None
-    ids: Annotated[str | None, typer.Option("--ids", help="Only these questions (Q1,Q2).")] = None
+    limit: Annotated[int | None, option("Only the first N questions.")] = None
+    tags: Annotated[str | None, option("Only questions with one of these tags (a,b).")] = None
+    ids: Annotated[str | None, option("Only these questions (Q1,Q2).")] = None
 
 
 RETRIEVING = Settings(
@@ -210,7 +198,7 @@ SCORING = Settings(
 ANSWERING = Settings(
     ("--model", ANSWERS, "model that answers"),
     *("--prompt", "--context-tokens", "--concurrency", "--timeout"),
-    ("--judge", ANSWERS + DETAIL, "what a model judges (a,b)"),
+    ("--judge", MORE, "what a model judges (a,b)"),
     *("--accuracy-model", "--bleu/--no-bleu", "--fail-on-error", "--answer-cache/--no-answer-cache"),
 )
 
@@ -219,80 +207,40 @@ ANSWERING = Settings(
 class Generating:
     """Answers by a language model, and their cost."""
 
-    PANEL: ClassVar[str] = ANSWERS + DETAIL
+    PANEL: ClassVar[str] = MORE
 
-    skip_generation: Annotated[
-        bool, typer.Option("--skip-generation", help="Measure retrieval only.", rich_help_panel=ANSWERS)
-    ] = False
-    generate: Annotated[
-        bool, typer.Option("--generate", help="Require answers: fail if there is no key.")
-    ] = False
+    skip_generation: Annotated[bool, option("Measure retrieval only.", ANSWERS)] = False
+    generate: Annotated[bool, option("Require answers: fail if there is no key.")] = False
     dry_run: Annotated[
-        bool,
-        typer.Option(
-            "--dry-run",
-            help="Show calls, tokens and cost of the answers without calling anything.",
-            rich_help_panel=ANSWERS,
-        ),
+        bool, option("Show calls, tokens and cost of the answers without calling anything.", ANSWERS)
     ] = False
-    max_cost: Annotated[
-        float | None,
-        typer.Option("--max-cost", help="Most USD that the run may cost.", min=0.0, rich_help_panel=ANSWERS),
-    ] = None
+    max_cost: Annotated[float | None, option("Most USD that the run may cost.", ANSWERS, min=0.0)] = None
     price_per_1k_input: Annotated[
-        float | None,
-        typer.Option(
-            "--price-per-1k-input", help="USD per 1,000 input tokens of --model.", min=0.0, hidden=True
-        ),
+        float | None, option("USD per 1,000 input tokens of --model.", min=0.0, hidden=True)
     ] = None
     price_per_1k_output: Annotated[
-        float | None,
-        typer.Option(
-            "--price-per-1k-output", help="USD per 1,000 output tokens of --model.", min=0.0, hidden=True
-        ),
+        float | None, option("USD per 1,000 output tokens of --model.", min=0.0, hidden=True)
     ] = None
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Continue an interrupted run from its journal.")
-    ] = False
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Continue from the journal and repeat failed calls.")
-    ] = False
+    resume: Annotated[bool, option("Continue an interrupted run from its journal.")] = False
+    retry_failed: Annotated[bool, option("Continue from the journal and repeat failed calls.")] = False
 
 
 Measured = Annotated[
     str | None,
-    typer.Option(
-        "--measures",
-        help="What to compute, such as ndcg@5,recall@{1,3,5},mrr (the command `measures` lists all).",
-        show_default="precision, recall, ndcg at --top-k, and mrr",
-        rich_help_panel=MEASURES,
+    option(
+        "What to compute, such as ndcg@5,recall@{1,3,5},mrr (the command `measures` lists all).",
+        MEASURES,
+        default="precision, recall, ndcg at --top-k, and mrr",
     ),
 ]
 PatchFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--patch",
-        help="Apply the confirmed entries of a patch that `fix` wrote, in memory.",
-        rich_help_panel=INPUT + DETAIL,
-    ),
+    Path | None, option("Apply the confirmed entries of a patch that `fix` wrote, in memory.", MORE)
 ]
 Cluster = Annotated[
     str | None,
-    typer.Option(
-        "--cluster",
-        metavar="ADDRESS",
-        help="Dask cluster to share the work (tcp://HOST:8786).",
-        rich_help_panel=RETRIEVAL + DETAIL,
-    ),
+    option("Dask cluster to share the work (tcp://HOST:8786).", MORE, flag="--cluster", metavar="ADDRESS"),
 ]
-Label = Annotated[
-    str | None,
-    typer.Option(
-        "--label",
-        help="A label of your own, recorded in the results.",
-        rich_help_panel=OUTPUT,
-    ),
-]
+Label = Annotated[str | None, option("A label of your own, recorded in the results.", OUTPUT)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,30 +249,17 @@ class Reporting:
 
     PANEL: ClassVar[str] = OUTPUT
 
-    report: Annotated[
-        str | None,
-        typer.Option(
-            "--report",
-            help="Reports to write next to the results (a,b).",
-            show_default="none",
-        ),
-    ] = None
-    title: Annotated[
-        str | None,
-        typer.Option(
-            "--title",
-            help="Title of the reports.",
-            show_default="the gold set's name",
-            rich_help_panel=OUTPUT + DETAIL,
-        ),
-    ] = None
+    report: Annotated[str | None, option("Reports to write next to the results (a,b).", default="none")] = (
+        None
+    )
+    title: Annotated[str | None, option("Title of the reports.", MORE, default="the gold set's name")] = None
 
     def names(self, *, to_stdout: bool = False) -> tuple[str, ...]:
         """The reports asked for. Raises UsageError for an unknown one, and where no file is written."""
         if self.report is None:
             return ()
         if to_stdout:
-            raise UsageError(said("--report writes files next to a results file; leave out `-o -`"))
+            raise UsageError("--report writes files next to a results file; leave out `-o -`")
         from tiny_graph_rag.report.reports import check_reports
 
         names = comma_list(self.report)
@@ -338,5 +273,5 @@ def comma_list(text: str | None) -> tuple[str, ...]:
         return ()
     items = tuple(item.strip() for item in text.split(",") if item.strip())
     if not items:
-        raise UsageError(said("wanted a comma-separated list, got {text}", text=repr(text)))
+        raise UsageError("wanted a comma-separated list, got {text}", text=repr(text))
     return items

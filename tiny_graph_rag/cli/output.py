@@ -13,11 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from tiny_graph_rag.cli.help import OUTPUT
-from tiny_graph_rag.cli.options import Reporting
+from tiny_graph_rag.cli.options import Reporting, to_file
 from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.files import bare_name, is_results, output_path
 from tiny_graph_rag.messages import t
 
@@ -39,8 +37,10 @@ class Output:
     title: str = ""
 
     @classmethod
-    def of(cls, given: str | None, reporting: Reporting) -> Output:
-        """Raises UsageError for reports that nobody writes, or that have no results file to be next to."""
+    def of(cls, given: str | None, reporting: Reporting, ending: str = ".json") -> Output:
+        """Raises UsageError for reports that nobody writes, or that have no results file to be next to, and
+        for a file that ends as one of them. ending: of what is written."""
+        _check_ending(given, ending)
         return cls(given, reporting.names(to_stdout=given == STDOUT), title=reporting.title or "")
 
     @property
@@ -103,20 +103,24 @@ class Output:
 
         failed: list[ReportError] = []
         for path in write_reports([document], self.reports, claim=session.outputs.claim, failed=failed):
-            session.say(t("report: {path}", path=path))
+            session.say("report: {path}", path=path)
         session.failures.extend(failed)
 
 
-Written = Annotated[
-    str | None,
-    typer.Option(
-        "-o",
-        "--output",
-        help="JSON file to write; - for standard output.",
-        show_default="none",
-        rich_help_panel=OUTPUT,
-    ),
-]
+def _check_ending(given: str | None, ending: str) -> None:
+    """Raises UsageError for `-o page.html`: what is written would not be a page."""
+    path = Path(given or STDOUT)
+    if path.suffix not in ("", ending):
+        from tiny_graph_rag.report.reports import REPORTS
+
+        if path.suffix[1:].lower() in REPORTS:
+            form, name = ending[1:].upper(), path.with_suffix(ending)
+            raise UsageError(
+                "-o {output}: the file is {form}; name it {name}", output=given, form=form, name=name
+            )
+
+
+Written = Annotated[str | None, to_file("JSON file to write; - for standard output.", "none")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +135,7 @@ class DocumentOutput:
     def of(cls, session: Session, given: str | None, *, is_own: bool = False) -> DocumentOutput:
         """Before any work. is_own: as `Outputs.claim` has it. What else the command prints goes to standard
         error where `given` is -, if the session knows (`to_stdout`)."""
+        _check_ending(given, ".json")
         output = Output(given)
         path = None if given is None else output.path(session, given, is_own=is_own)
         return cls(session, output, path)
@@ -151,11 +156,9 @@ def warn_unlisted(session: Session, form: str, empty: int) -> None:
 
     if empty and form not in LISTS_EMPTY:
         session.warn(
-            t(
-                "a {form} run has no line for a question that retrieved nothing, so `score` will count it as "
-                "missing; a .jsonl run keeps it",
-                form=form,
-            )
+            "a {form} run has no line for a question that retrieved nothing, so `score` will count it as "
+            "missing; a .jsonl run keeps it",
+            form=form,
         )
 
 
@@ -181,11 +184,9 @@ def keep_earlier(session: Session, path: Path) -> None:
         file.unlink(missing_ok=True)
     if is_first:
         session.note(
-            t(
-                "earlier results are kept in {folder} (the last {n} of each name); `history` shows them",
-                folder=folder,
-                n=KEPT,
-            )
+            "earlier results are kept in {folder} (the last {n} of each name); `history` shows them",
+            folder=folder,
+            n=KEPT,
         )
 
 

@@ -5,18 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import end_with
 from tiny_graph_rag.cli.help import ANSWERS, INPUT, LOOK, MEASURES, OUTPUT
 from tiny_graph_rag.cli.linking import Linking, say_paid
-from tiny_graph_rag.cli.options import RETRIEVING, Common, Folders, Given, Graph, PatchFile, from_config
+from tiny_graph_rag.cli.options import (
+    RETRIEVING,
+    Common,
+    Folders,
+    Given,
+    Graph,
+    PatchFile,
+    argument,
+    from_config,
+    option,
+)
 from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, ServiceError, TinyGraphRagError, UsageError
-from tiny_graph_rag.messages import said, t, verbatim
+from tiny_graph_rag.messages import verbatim
 from tiny_graph_rag.retrieval import check_retrieval
 
 if TYPE_CHECKING:
@@ -32,33 +40,19 @@ def query(
     folders: Folders,
     retrieving: Annotated[Given, RETRIEVING],
     common: Common,
-    question: Annotated[str | None, typer.Argument(help="Question.", show_default=False)] = None,
-    dataset: Annotated[
-        Path | None,
-        typer.Option("--dataset", help="Gold set that contains the question.", rich_help_panel=INPUT),
-    ] = None,
-    id: Annotated[
-        str | None,
-        typer.Option("--id", help="Id of the question in the gold set.", rich_help_panel=INPUT),
-    ] = None,
+    question: Annotated[str | None, argument("Question.", default=False)] = None,
+    dataset: Annotated[Path | None, option("Gold set that contains the question.", INPUT)] = None,
+    id: Annotated[str | None, option("Id of the question in the gold set.", INPUT)] = None,
     top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
-    explain: Annotated[
-        bool,
-        typer.Option(
-            "--explain", help="Show the five parts of each cost and what they mean.", rich_help_panel=OUTPUT
-        ),
-    ] = False,
-    skip_generation: Annotated[
-        bool,
-        typer.Option("--skip-generation", help="Show retrieval only.", rich_help_panel=ANSWERS),
-    ] = False,
+    explain: Annotated[bool, option("Show the five parts of each cost and what they mean.", OUTPUT)] = False,
+    skip_generation: Annotated[bool, option("Show retrieval only.", ANSWERS)] = False,
     model: Annotated[str | None, from_config("--model", panel=ANSWERS)] = None,
     patch: PatchFile = None,
     output: Written = None,
 ) -> None:
     """Show one question in detail: its seeds, what is retrieved, the paths, and a model's answer."""
     from tiny_graph_rag.report.json.paths import walk_in_words
-    from tiny_graph_rag.report.terminal.graph import print_costs, print_question
+    from tiny_graph_rag.report.terminal.graph import costs_lines, question_lines
 
     session = Session.open(
         common,
@@ -74,9 +68,9 @@ def query(
     out = DocumentOutput.of(session, output)
     check_retrieval(session.config)
     if (question is None) == (id is None) or (id is not None) != (dataset is not None):
-        raise UsageError(said('wanted either a question in quotes ("Who …?") or --dataset FILE --id ID'))
+        raise UsageError('wanted either a question in quotes ("Who …?") or --dataset FILE --id ID')
     if question is not None and not question.strip():
-        raise UsageError(said("the question is empty"))
+        raise UsageError("the question is empty")
     shown = session.config.evaluation.shown_ranks
     if dataset is None:
         found, spelled, asked = _asked(session, graph, str(question), shown if explain else 0)
@@ -85,9 +79,9 @@ def query(
     names = spelled.names_by_id()
     for entity in found["ranked"]:
         entity["walk_text"] = walk_in_words(entity.get("walk", []), names)
-    print_question(found, session.console, shown)
+    session.show(question_lines(found, shown))
     if explain:
-        print_costs(found["ranked"][:shown], session.console)
+        session.show(costs_lines(found["ranked"][:shown]))
     failed: list[TinyGraphRagError] = []
     if not skip_generation:
         try:
@@ -122,7 +116,7 @@ def _answered(
 
         tariff = Tariff(config)
     except MissingExtraError as error:
-        session.warn(said("no answer: {error}", error=error))
+        session.warn("no answer: {error}", error=error)
         return {}
     model = config.openai.model
     contexts = ContextMaker(
@@ -136,15 +130,13 @@ def _answered(
     answers = answer_all(AnsweringTask([example], [linked], run, contexts, template, config, [()]), chat)
     (answer,) = answers.rows
     if answer.error is not None:
-        raise ServiceError(said("no answer: {error}", error=answer.error))
+        raise ServiceError("no answer: {error}", error=answer.error)
     session.say(f"\n{answer.text}\n")
     session.say(
-        t(
-            "answered by {model} from {facts} facts · {price}",
-            model=model,
-            facts=f"{answer.facts:,}",
-            price=tariff.describe(model),
-        )
+        "answered by {model} from {facts} facts · {price}",
+        model=model,
+        facts=f"{answer.facts:,}",
+        price=tariff.describe(model),
     )
     say_paid(session, chat)
     return {"answer": answer_json(answers, 0, spelled)}

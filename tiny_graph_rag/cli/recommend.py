@@ -7,18 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.linking import Linking
-from tiny_graph_rag.cli.options import RETRIEVING, Common, Folders, Given, Graph, comma_list
+from tiny_graph_rag.cli.options import RETRIEVING, Common, Folders, Given, Graph, comma_list, option, to_file
 from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, amount
 from tiny_graph_rag.files import bare_name
-from tiny_graph_rag.messages import counted, said, shown, t
+from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.retrieval import check_retrieval
 
 if TYPE_CHECKING:
@@ -49,30 +47,21 @@ LEAVES_THE_MEANS = (
 
 @command(app, "recommend", GOLD)
 def recommend_command(
-    dataset: Annotated[
-        Path, typer.Option("--dataset", help="Questions: text (one per line), CSV, JSON or JSONL.")
-    ],
+    dataset: Annotated[Path, option("Questions: text (one per line), CSV, JSON or JSONL.")],
     graph: Graph,
     folders: Folders,
     retrieving: Annotated[Given, RETRIEVING.without("retriever", "depth")],
     common: Common,
     retrievers: Annotated[
         str | None,
-        typer.Option(
-            "--retrievers",
-            help="Retrievers that propose candidates: built-in ones, run:FILE, or your own.",
-            show_default=",".join(DEFAULT),
+        option(
+            "Retrievers that propose candidates: built-in ones, run:FILE, or your own.",
+            default=",".join(DEFAULT),
         ),
     ] = None,
-    pool: Annotated[int, typer.Option("--pool", help="Candidates per retriever.", min=1)] = 10,
+    pool: Annotated[int, option("Candidates per retriever.", min=1)] = 10,
     output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Draft to write, under --dataset-dir; - for standard output.",
-            show_default="NAME-draft.jsonl",
-        ),
+        str | None, to_file("Draft to write, under --dataset-dir; - for standard output.", "NAME-draft.jsonl")
     ] = None,
 ) -> None:
     """Propose references for questions without gold, and write a draft that needs review."""
@@ -97,15 +86,13 @@ def recommend_command(
     linking.say_spent()
     path = to.write(found.drafts)
     for name in found.silent:
-        session.warn(said("{retriever} found nothing for any question", retriever=name))
+        session.warn("{retriever} found nothing for any question", retriever=name)
     drafts = found.drafts
     session.say(
-        t(
-            "{questions}, {candidates} candidates from {retrievers}",
-            questions=shown(amount(len(drafts), "question")),
-            candidates=f"{sum(len(draft.candidates) for draft in drafts):,}",
-            retrievers=", ".join(chosen),
-        )
+        "{questions}, {candidates} candidates from {retrievers}",
+        questions=amount(len(drafts), "question"),
+        candidates=f"{sum(len(draft.candidates) for draft in drafts):,}",
+        retrievers=", ".join(chosen),
     )
     first = sorted((draft for draft in drafts if draft.first is not None), key=lambda item: item.first or 0)
     remarks = ((one, many, [draft for draft in drafts if holds(draft)]) for one, many, holds in REMARKS)
@@ -117,7 +104,7 @@ def recommend_command(
     session.say(t(LEAVES_THE_MEANS))
     if path is not None:
         judges = shell_command("curate", dataset=path.name, graph=graph.graph)
-        session.say(t("draft (needs review): {path}; review it with: {command}", path=path, command=judges))
+        session.say("draft (needs review): {path}; review it with: {command}", path=path, command=judges)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,23 +138,19 @@ class DraftOutput:
         ]
         if by_hand:
             raise UsageError(
-                said(
-                    "{path}: holds judgments of {ids} that would be lost; name another draft with -o",
-                    path=self.path,
-                    ids=_listed(by_hand),
-                )
+                "{path}: holds judgments of {ids} that would be lost; name another draft with -o",
+                path=self.path,
+                ids=_listed(by_hand),
             )
         journal = journal_path(self.path)
         queries = {id: example.query for id, example in now.items()}
         moved = judged_otherwise(journal, {id: query for id, (query, _) in before.items()}, queries)
         if moved:
             raise UsageError(
-                said(
-                    "{journal}: holds decisions on {ids}, which would stand for other questions now. Give "
-                    "the questions ids of their own, or name another draft with -o",
-                    journal=journal,
-                    ids=_listed(moved),
-                )
+                "{journal}: holds decisions on {ids}, which would stand for other questions now. Give "
+                "the questions ids of their own, or name another draft with -o",
+                journal=journal,
+                ids=_listed(moved),
             )
 
     def write(self, drafts: Sequence[Draft]) -> Path | None:

@@ -33,7 +33,7 @@ def reference() -> str:
         lines += ["| option | meaning | default |", "|---|---|---|"]
         for parameter in command.params:
             flags.setdefault(parameter.name, _spelled(parameter))
-            if parameter.name != "help" and not getattr(parameter, "hidden", False):
+            if parameter.name != "help" and not _is_listed_as_setting(parameter):
                 default = "required" if parameter.required else default_of(parameter)
                 lines.append(
                     f"| {_spelled(parameter)} | {_cell(sentence(parameter.help or ''))} | {_cell(default)} |"
@@ -83,6 +83,11 @@ def _spelled(parameter: object) -> str:
     if parameter.param_type_name == "argument":  # type: ignore[attr-defined]
         return f"`{names[0].upper()}`"
     return ", ".join(f"`{name}`" for name in sorted(names, key=len))
+
+
+def _is_listed_as_setting(parameter: Any) -> bool:
+    """Whether it is a rare option that stands for a setting: the table of settings has it."""
+    return getattr(parameter, "hidden", False) and parameter.name in {item.name for item in all_settings()}
 
 
 def _cell(text: str) -> str:

@@ -6,41 +6,35 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK, OUTPUT
-from tiny_graph_rag.cli.options import Common, Folders, Reporting
+from tiny_graph_rag.cli.options import Common, Folders, Reporting, argument, option, to_file
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.messages import said, t
+from tiny_graph_rag.messages import said
 
 
 @command(app, "report", LOOK)
 def report_command(
     results: Annotated[
-        list[Path], typer.Argument(help="Results files of eval, score, sweep or compare.", show_default=False)
+        list[Path], argument("Results files of eval, score, sweep or compare.", default=False)
     ],
     reporting: Reporting,
     folders: Folders,
     common: Common,
     output: Annotated[
         str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Folder to write to, or the file where one report is written (page.html).",
-            show_default="next to the first file",
-            rich_help_panel=OUTPUT,
+        to_file(
+            "Folder to write to, or the file where one report is written (page.html).",
+            "next to the first file",
         ),
     ] = None,
     since: Annotated[
         Path | None,
-        typer.Option(
-            "--since",
-            help="Earlier results of the same questions, to say what changed.",
-            show_default="the last of history/ next to the file",
-            rich_help_panel=OUTPUT,
+        option(
+            "Earlier results of the same questions, to say what changed.",
+            OUTPUT,
+            default="the last of history/ next to the file",
         ),
     ] = None,
 ) -> None:
@@ -65,7 +59,7 @@ def report_command(
     target = output_path(output, folder) if output is not None else None
     failed: list[ReportError] = []
     for path in write_reports(documents, names, target, claim=session.outputs.claim, failed=failed):
-        session.say(t("report: {path}", path=path))
+        session.say("report: {path}", path=path)
     if failed:
         # The program writes no file that it can't show; this one was changed in a way that no check saw.
         raise InputError(

@@ -6,26 +6,31 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import MEASURE, OUTPUT
 from tiny_graph_rag.cli.linking import Linking
-from tiny_graph_rag.cli.options import RETRIEVING, Chosen, Common, Folders, Given, Graph
+from tiny_graph_rag.cli.options import (
+    RETRIEVING,
+    Chosen,
+    Common,
+    Folders,
+    Given,
+    Graph,
+    argument,
+    option,
+    to_file,
+)
 from tiny_graph_rag.cli.output import Output, warn_unlisted
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import ServiceError, amount, at
-from tiny_graph_rag.messages import counted, shown, t, verbatim
+from tiny_graph_rag.messages import counted, verbatim
 from tiny_graph_rag.retrieval import check_retrieval
 
 
 @command(app, "retrieve", MEASURE)
 def retrieve_command(
-    questions: Annotated[
-        Path,
-        typer.Argument(help="Questions: text (one per line), or a file in any gold format."),
-    ],
+    questions: Annotated[Path, argument("Questions: text (one per line), or a file in any gold format.")],
     graph: Graph,
     folders: Folders,
     chosen: Chosen,
@@ -33,27 +38,20 @@ def retrieve_command(
     common: Common,
     output: Annotated[
         str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Run to write, under --results-dir: .trec, .jsonl, .csv, .parquet; - for standard output.",
-            show_default="NAME.trec",
-            rich_help_panel=OUTPUT,
+        to_file(
+            "Run to write, under --results-dir: .trec, .jsonl, .csv, .parquet; - for standard output.",
+            "NAME.trec",
         ),
     ] = None,
     format: Annotated[
         str | None,
-        typer.Option(
-            "--format",
-            help="trec, jsonl, csv, parquet, or contest (one object per line with eval_id and topk).",
-            show_default="by the file's suffix",
-            rich_help_panel=OUTPUT,
+        option(
+            "trec, jsonl, csv, parquet, or contest (one object per line with eval_id and topk).",
+            OUTPUT,
+            default="by the file's suffix",
         ),
     ] = None,
-    names: Annotated[
-        bool,
-        typer.Option("--names", help="Write names of entities in place of ids.", rich_help_panel=OUTPUT),
-    ] = False,
+    names: Annotated[bool, option("Write names of entities in place of ids.", OUTPUT)] = False,
 ) -> None:
     """Retrieve entities for questions without references and write a run, for a contest or a later review."""
     from tiny_graph_rag.files import bare_name, find_input
@@ -88,12 +86,10 @@ def retrieve_command(
         if found.run.rows(row).start == found.run.rows(row).stop
     ]
     session.say(
-        t(
-            "{questions}, {entities} retrieved by {retriever}",
-            questions=shown(amount(len(examples), "question")),
-            entities=shown(amount(len(found.run.entities), "entity", "entities")),
-            retriever=config.retrieval.retriever,
-        )
+        "{questions}, {entities} retrieved by {retriever}",
+        questions=amount(len(examples), "question"),
+        entities=amount(len(found.run.entities), "entity", "entities"),
+        retriever=config.retrieval.retriever,
     )
     if empty:
         listed = ", ".join(empty[:12]) + (" …" if len(empty) > 12 else "")
@@ -105,7 +101,7 @@ def retrieve_command(
         one, many = "{n} name stands more than once in a list", "{n} names stand more than once in a list"
         session.warn(counted(twice, one, many))
     if not out.to_stdout:
-        session.say(t("run: {path}", path=path))
+        session.say("run: {path}", path=path)
     if failed:
         raise ServiceError(verbatim(failed[0]))
 

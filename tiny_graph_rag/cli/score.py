@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Drops, Floors, Gates, end_with
-from tiny_graph_rag.cli.help import DETAIL, INPUT, MEASURE, MEASURES, OUTPUT
+from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, MORE
 from tiny_graph_rag.cli.options import (
     Chosen,
     Cluster,
@@ -24,13 +22,14 @@ from tiny_graph_rag.cli.options import (
     Label,
     Measured,
     Reporting,
-    comma_list,
+    argument,
     from_config,
+    option,
+    to_file,
 )
 from tiny_graph_rag.cli.output import STDOUT, Output, keep_earlier
-from tiny_graph_rag.cli.session import Session, selection
+from tiny_graph_rag.cli.session import Session, named_after, selected
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError, at
-from tiny_graph_rag.messages import said, t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -39,131 +38,88 @@ if TYPE_CHECKING:
     from tiny_graph_rag.report.json.score import Wish, Written
     from tiny_graph_rag.scoring.opening import Opened
     from tiny_graph_rag.scoring.stretches import Collected
-    from tiny_graph_rag.study.waterfall import Listed
 
 ROUGE_THRESHOLD = 0.5
 NAMED = ("jsonl", "contest")  # formats of gold sets whose references are names
 
 
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """A gold set, and how a run is scored against it."""
+
+    gold: Annotated[Path, option("Gold set: JSONL, JSON, TREC qrels, CSV, TSV or Parquet.", INPUT)]
+    graph: Annotated[Path | None, option("Knowledge graph: names become entities.", INPUT, short="-g")] = None
+    run_format: Annotated[str | None, option("Format of the run file.", MORE, default="by content")] = None
+    gold_format: Annotated[str | None, option("Format of the gold set.", MORE, default="by content")] = None
+    split: Annotated[str | None, option("Only this split of a gold table.", MORE)] = None
+    measures: Measured = None
+    label: Label = None
+    top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None
+    match: Annotated[
+        str | None,
+        option(
+            "When a retrieved item counts as a reference: name, id, text, contains, rouge1, rouge2, rougeL.",
+            MEASURES,
+            default="id or name",
+        ),
+    ] = None
+    rouge_threshold: Annotated[
+        float, option("Lowest ROUGE F1 at which a text counts as a reference.", MORE)
+    ] = ROUGE_THRESHOLD
+    cluster_address: Cluster = None
+    ties: Annotated[
+        str, option("Equal scores: list (file order) or trec (float32, then id descending).", MORE)
+    ] = "list"
+    ambiguous: Annotated[str | None, from_config("--ambiguous", panel=MORE)] = None
+
+    def text_match(self) -> TextMatch | None:
+        """How texts are compared, None where names become entities. Raises UsageError for what is no way to
+        match, or a threshold that nothing is held against."""
+        if self.match == "name" and self.graph is not None:
+            raise UsageError("--match name: with -g names become entities; leave one out")
+        if self.rouge_threshold != ROUGE_THRESHOLD and not (self.match or "").startswith("rouge"):
+            raise UsageError("--rouge-threshold goes with --match rouge1, rouge2 or rougeL")
+        if self.match is None or self.graph is not None:
+            return None
+        from tiny_graph_rag.measures.textual import TextMatch
+
+        return TextMatch(self.match, self.rouge_threshold)
+
+    def computed(self, gates: Gates, cutoff: int) -> tuple[Measure, ...]:
+        """The measures asked for, then those of gates. Raises UsageError for one that looks at a graph where
+        none is given."""
+        from tiny_graph_rag.measures import default_measures, parse_measures
+
+        named = parse_measures(self.measures) if self.measures is not None else default_measures(cutoff)
+        wanted = tuple(dict.fromkeys([*named, *gates.measures]))
+        for name in wanted:
+            if name.kind.needs == "graph" and self.graph is None:
+                raise UsageError("measure {measure} needs the relations of a graph; add -g", measure=name)
+        return wanted
+
+
 @command(app, "score", MEASURE)
 def score(
-    gold: Annotated[
-        Path,
-        typer.Option(
-            "--gold",
-            help="Gold set: JSONL, JSON, TREC qrels, CSV, TSV or Parquet.",
-            rich_help_panel=INPUT,
-        ),
-    ],
+    how: Scoring,
     folders: Folders,
     chosen: Chosen,
     reporting: Reporting,
     common: Common,
     floors: Floors,
     more: Annotated[
-        list[Path] | None,
-        typer.Argument(metavar="[RUN]...", help="Runs to score; several are compared.", show_default=False),
+        list[Path] | None, argument("Runs to score; several are compared.", default=False, metavar="[RUN]...")
     ] = None,
     run: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--run",
-            help="Run file: TREC, JSONL, JSON, CSV, TSV or Parquet (docs/runs.md). Repeatable.",
-            rich_help_panel=INPUT,
-        ),
+        option("Run file: TREC, JSONL, JSON, CSV, TSV or Parquet (docs/runs.md). Repeatable.", INPUT),
     ] = None,
-    graph: Annotated[
-        Path | None,
-        typer.Option("-g", "--graph", help="Knowledge graph: names become entities.", rich_help_panel=INPUT),
-    ] = None,
-    run_format: Annotated[
-        str | None,
-        typer.Option(
-            "--run-format",
-            help="Format of the run file.",
-            show_default="by content",
-            rich_help_panel=INPUT + DETAIL,
-        ),
-    ] = None,
-    gold_format: Annotated[
-        str | None,
-        typer.Option(
-            "--gold-format",
-            help="Format of the gold set.",
-            show_default="by content",
-            rich_help_panel=INPUT + DETAIL,
-        ),
-    ] = None,
-    split: Annotated[
-        str | None,
-        typer.Option("--split", help="Only this split of a gold table.", rich_help_panel=INPUT + DETAIL),
-    ] = None,
-    measures: Measured = None,
-    label: Label = None,
-    top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
-    match: Annotated[
-        str | None,
-        typer.Option(
-            "--match",
-            help="When a retrieved item counts as a reference: name, id, text, contains, rouge1, "
-            "rouge2, rougeL.",
-            show_default="id or name",
-            rich_help_panel=MEASURES,
-        ),
-    ] = None,
-    rouge_threshold: Annotated[
-        float,
-        typer.Option(
-            "--rouge-threshold",
-            help="Lowest ROUGE F1 at which a text counts as a reference.",
-            rich_help_panel=MEASURES + DETAIL,
-        ),
-    ] = ROUGE_THRESHOLD,
-    cluster_address: Cluster = None,
-    ties: Annotated[
-        str,
-        typer.Option(
-            "--ties",
-            help="Equal scores: list (file order) or trec (float32, then id descending).",
-            rich_help_panel=MEASURES + DETAIL,
-        ),
-    ] = "list",
-    ambiguous: Annotated[str | None, from_config("--ambiguous", panel=MEASURES + DETAIL)] = None,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Results file; - for standard output.",
-            show_default="RUN-results.json",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
+    output: Annotated[str | None, to_file("Results file; - for standard output.", "RUN-results.json")] = None,
 ) -> None:
     """Score a run of any program against a gold set, in any common format."""
-    one = partial(
-        _score,
-        gold=gold,
-        folders=folders,
-        chosen=chosen,
-        common=common,
-        floors=floors,
-        graph=graph,
-        run_format=run_format,
-        gold_format=gold_format,
-        split=split,
-        measures=measures,
-        label=label,
-        top_k=top_k,
-        match=match,
-        rouge_threshold=rouge_threshold,
-        cluster_address=cluster_address,
-        ties=ties,
-        ambiguous=ambiguous,
-    )
+    one = partial(_score, how=how, folders=folders, chosen=chosen, common=common, floors=floors)
     runs = [*(run or ()), *(more or ())]
     if not runs:
-        raise UsageError(said("the option {name} is missing", name="--run"))
+        raise UsageError("the option {name} is missing", name="--run")
     if len(runs) == 1:
         one(runs[0], reporting=reporting, output=output)
     else:
@@ -190,22 +146,18 @@ def _several(
     from tiny_graph_rag.report.reports import REPORTS, ReportError, write_reports
 
     if output == STDOUT:
-        raise UsageError(
-            said("-o -: {n} results can't all go to standard output; give a folder", n=len(runs))
-        )
+        raise UsageError("-o -: {n} results can't all go to standard output; give a folder", n=len(runs))
     if output is not None and Path(output).suffix:
-        raise UsageError(
-            said("-o {output}: {n} results need a folder, not one file", output=output, n=len(runs))
-        )
+        raise UsageError("-o {output}: {n} results need a folder, not one file", output=output, n=len(runs))
     if floors.junit is not None:
-        raise UsageError(said("--junit works with one run; score the runs one by one"))
+        raise UsageError("--junit works with one run; score the runs one by one")
     reports = reporting.names()
     session = Session.open(common, folders)
     folder = "" if output is None else f"{output.rstrip('/')}/"
-    names = [f"{folder}{selection(chosen).named(bare_name(path))}-results.json" for path in runs]
+    names = [f"{folder}{named_after(chosen, bare_name(path))}-results.json" for path in runs]
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        raise UsageError(said("{path}: two outputs would be written to this file; rename one", path=twice[0]))
+        raise UsageError("{path}: two outputs would be written to this file; rename one", path=twice[0])
     failed: list[TinyGraphRagError] = []
     for path, name in zip(runs, names, strict=True):
         try:
@@ -222,85 +174,77 @@ def _several(
     if "html" in reports:  # one page, which shows all of them side by side
         _, page = next(iter(REPORTS["html"](documents)))
         session.outputs.write(session.outputs.claim(Path(f"{stem}.html")), [page])
-        session.say(t("report: {path}", path=f"{stem}.html"))
+        session.say("report: {path}", path=f"{stem}.html")
     broken: list[ReportError] = []
     others = [name for name in reports if name != "html"]
     for path in (
         write_reports(documents, others, claim=session.outputs.claim, failed=broken) if others else ()
     ):
-        session.say(t("report: {path}", path=path))
+        session.say("report: {path}", path=path)
     failed.extend(broken)
     end_with(failed)
 
 
 def _score(
     run: Path,
-    *,
-    gold: Path,
+    how: Scoring,
     folders: Folders,
     chosen: Chosen,
     reporting: Reporting,
     common: Common,
     floors: Floors,
-    graph: Path | None,
-    run_format: str | None,
-    gold_format: str | None,
-    split: str | None,
-    measures: str | None,
-    label: str | None,
-    top_k: int | None,
-    match: str | None,
-    rouge_threshold: float,
-    cluster_address: str | None,
-    ties: str,
-    ambiguous: str | None,
     output: str | None,
+    *,
     brief: bool = False,
 ) -> None:
     """brief: the means are left to whoever shows them of several runs together."""
-    import numpy as np
-
     from tiny_graph_rag.files import bare_name, find_input, sha256_meanwhile
     from tiny_graph_rag.measures import default_measures
+    from tiny_graph_rag.measures.judged import PASSAGES
     from tiny_graph_rag.report.json.numbers import head
     from tiny_graph_rag.report.json.score import Wish, document_parts
     from tiny_graph_rag.scoring.matching import Matching
     from tiny_graph_rag.scoring.opening import Request, attempts
     from tiny_graph_rag.scoring.stretches import Collected
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
-    from tiny_graph_rag.study.waterfall import Listed
 
-    if ambiguous not in (None, "first") and graph is None:
-        raise UsageError(said("--ambiguous needs a graph; add -g"))
-    text_match = _text_match(match, rouge_threshold, on_graph=graph is not None)
+    if how.ambiguous not in (None, "first") and how.graph is None:
+        raise UsageError("--ambiguous needs a graph; add -g")
+    text_match = how.text_match()
     out = Output.of(output, reporting)
-    session = Session.open(common, folders, to_stdout=out.to_stdout, top_k=top_k, ambiguous=ambiguous)
+    of_passages = how.match if how.graph is not None else None  # as `eval` has it: names are entities there
+    session = Session.open(
+        common,
+        folders,
+        to_stdout=out.to_stdout,
+        top_k=how.top_k,
+        ambiguous=how.ambiguous,
+        match=of_passages,
+    )
     gates = floors.checked(session)
     config = session.config
     cutoff = config.evaluation.top_k
-    wanted = _measures(measures, gates, cutoff, on_graph=graph is not None)
+    wanted = how.computed(gates, cutoff)
     matching = Matching.of(
         config.evaluation.relation_match,
-        config.evaluation.match if match in (None, "name") else match,
-        rouge_threshold,
+        config.evaluation.match if how.match in (None, "name") else how.match,
+        how.rouge_threshold,
     )
     request = Request(
         find_input(run, Path(config.storage.results_dir), "run"),
-        find_input(gold, Path(config.storage.dataset_dir), "gold set"),
-        run_format,
-        gold_format,
-        split,
-        ties,
+        find_input(how.gold, Path(config.storage.dataset_dir), "gold set"),
+        how.run_format,
+        how.gold_format,
+        how.split,
+        how.ties,
         config.evaluation.ambiguous,
-        chosen.limit,
-        comma_list(chosen.tags),
-        comma_list(chosen.ids),
+        selected(chosen),
         matching,
     )
-    target = out.path(session, f"{selection(chosen).named(bare_name(request.run))}-results.json")
-    graph_path = session.graph_path(Graph(graph)) if graph is not None else None
+    target = out.path(session, f"{named_after(chosen, bare_name(request.run))}-results.json")
+    graph_path = session.graph_path(Graph(how.graph)) if how.graph is not None else None
     session.outputs.confirm()
-    knowledge = session.graph(Graph(graph)) if graph is not None else None
+    knowledge = session.graph(Graph(how.graph)) if how.graph is not None else None
     scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
     wish = Wish(
         wanted,
@@ -315,16 +259,15 @@ def _score(
         keep_earlier(session, target)
     run_sum, gold_sum = sha256_meanwhile(request.run), sha256_meanwhile(request.gold)
     for opened in attempts(request, knowledge, text_match):
-        collected, listed = Collected(wish.measures, wish.also), Listed(cutoff)
+        collected = Collected(wanted)
         parts = document_parts(
-            head("score", session.made(label), graph=scored_on, config=config.as_dict()),
+            head("score", session.made(how.label), graph=scored_on, config=config.as_dict()),
             partial(_sources, opened, request.run.name, run_sum, gold_sum),
-            _written(session, opened, wish, knowledge, graph_path, cluster_address),
+            _written(session, opened, wish, knowledge, graph_path, how.cluster_address),
             collected,
             knowledge,
             cutoff=cutoff,
             usage=opened.usage,
-            listed=listed,
         )
         try:
             # Nothing is shown of an attempt that another one has to repeat.
@@ -334,26 +277,17 @@ def _score(
         break
     for line in opened.notes():
         session.warn(at(request.run.name, line))
+    if of_passages is not None and not any(
+        measure.of == PASSAGES for measure in collected.found.overall.measures
+    ):
+        session.warn("--match changes nothing here: with -g it is for passages, and none were scored")
     if not brief:
-        _show(session, opened, wish, collected, listed, on_graph=knowledge is not None)
+        _show(session, opened, wish, collected, on_graph=knowledge is not None)
     out.tell(session, results=target)
-    seconds = np.array(collected.latencies, dtype=np.float64)
+    seconds = collected.seconds
     per_second = len(seconds) / seconds.sum() if seconds.sum() > 0 else None
-    outcomes = gates.hold(collected.found(), seconds, per_second)
+    outcomes = gates.hold(collected.found, seconds, per_second)
     gates.conclude(session, outcomes, "score", None if out.to_stdout else target)
-
-
-def _measures(measures: str | None, gates: Gates, cutoff: int, *, on_graph: bool) -> tuple[Measure, ...]:
-    """What is computed: the measures asked for, then those of gates. Raises UsageError for one that looks at
-    a graph where none is given."""
-    from tiny_graph_rag.measures import default_measures, parse_measures
-
-    named = parse_measures(measures) if measures is not None else default_measures(cutoff)
-    wanted = tuple(dict.fromkeys([*named, *gates.measures]))
-    for name in wanted:
-        if name.kind.needs == "graph" and not on_graph:
-            raise UsageError(said("measure {measure} needs the relations of a graph; add -g", measure=name))
-    return wanted
 
 
 def _show(
@@ -361,24 +295,23 @@ def _show(
     opened: Opened,
     wish: Wish,
     collected: Collected,
-    listed: Listed,
     *,
     on_graph: bool,
 ) -> None:
     """What the terminal shows: means, and where recall is lost as far as a run tells."""
     from tiny_graph_rag.report.json.score import summary
     from tiny_graph_rag.report.plain import waterfall_steps
-    from tiny_graph_rag.report.terminal.summary import print_summary
+    from tiny_graph_rag.report.terminal.summary import summary_lines
 
-    found = summary(collected, listed, wish.cutoff, opened.usage)
-    print_summary(found, session.console)
+    found = summary(collected, wish.cutoff, opened.usage)
+    session.show(summary_lines(found, session.console.width))
     if waterfall_steps(found):
-        from tiny_graph_rag.report.terminal.evaluation import print_waterfall
+        from tiny_graph_rag.report.terminal.evaluation import waterfall_lines
 
-        print_waterfall(found, wish.cutoff, session.console)
+        session.show(waterfall_lines(found, wish.cutoff))
     elif not on_graph and wish.match is None and opened.gold_format in NAMED:
         session.say(
-            t("names were compared as they are written; with a graph (-g), an alias counts as its entity")
+            "names were compared as they are written; with a graph (-g), an alias counts as its entity"
         )
 
 
@@ -396,10 +329,8 @@ def _written(
     if address is None or opened.run is None:
         if address is not None:
             session.note(
-                t(
-                    "a large TREC run is scored while it is read, so a cluster doesn't make it faster: it "
-                    "is scored on this machine"
-                )
+                "a large TREC run is scored while it is read, so a cluster doesn't make it faster: it "
+                "is scored on this machine"
             )
         yield from (written(stretch, wish) for stretch in opened.stretches)
         return
@@ -425,20 +356,13 @@ def _sources(
     opened: Opened, run: str, run_sum: Callable[[], str], gold_sum: Callable[[], str]
 ) -> dict[str, dict[str, Any]]:
     """Which files were scored, known when their sums are."""
+    from tiny_graph_rag.report.json.numbers import selection_json
+
     return {
-        "dataset": {"name": opened.gold_name, "sha256": gold_sum(), "selection": opened.selection},
+        "dataset": {
+            "name": opened.gold_name,
+            "sha256": gold_sum(),
+            "selection": selection_json(opened.selection),
+        },
         "run": {"name": run, "sha256": run_sum(), "format": opened.run_format},
     }
-
-
-def _text_match(kind: str | None, threshold: float, *, on_graph: bool) -> TextMatch | None:
-    """Raises UsageError for what is no way to match, or a threshold that nothing is held against."""
-    if kind is not None and on_graph:
-        raise UsageError(said("--match compares texts, but with -g names become entities; leave one out"))
-    if threshold != ROUGE_THRESHOLD and not (kind or "").startswith("rouge"):
-        raise UsageError(said("--rouge-threshold goes with --match rouge1, rouge2 or rougeL"))
-    if kind is None:
-        return None
-    from tiny_graph_rag.measures.textual import TextMatch
-
-    return TextMatch(kind, threshold)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.help import LOOK
-from tiny_graph_rag.cli.options import Common
+from tiny_graph_rag.cli.help import LOOK, choices
+from tiny_graph_rag.cli.options import Common, argument
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.config import all_settings, find_setting, section_comment, section_names
 from tiny_graph_rag.messages import t
@@ -20,12 +18,11 @@ from tiny_graph_rag.secret import safe_url
 def settings_command(
     common: Common,
     section: Annotated[
-        str | None,
-        typer.Argument(help="Only this section (retrieval) or this setting (retrieval.hops)."),
+        str | None, argument("Only this section (retrieval) or this setting (retrieval.hops).")
     ] = None,
 ) -> None:
-    """List every setting with its value here, its default and its meaning; `--set section.name=value` changes
-    it for one run of any command."""
+    """List every setting with its value here, its default and its meaning; of one alone (retriever, linker,
+    judge) also what it can be. `--set section.name=value` changes it for one run of any command."""
     session = Session.open(common)
     sections = section_names()
     chosen = all_settings() if section in (None, *sections) else (find_setting(section or ""),)
@@ -38,6 +35,9 @@ def settings_command(
             value = safe_url(value) if setting.full_name == "openai.base_url" else value
             changed = "" if value == setting.default else f" [{t('default')} {spelled(setting.default)}]"
             session.say(f"  {setting.full_name}={spelled(value)}{changed}  {t(setting.comment)}")
+            if len(chosen) == 1:
+                for choice, line in choices(f"--{setting.name}"):
+                    session.say(f"    {choice}: {line}")
 
 
 def spelled(value: object) -> str:

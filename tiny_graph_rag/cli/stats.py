@@ -16,13 +16,13 @@ from tiny_graph_rag.cli.session import Session
 def stats(graph: Graph, folders: Folders, common: Common, output: Written = None) -> None:
     """Show the entities, relations, types, degrees, components, aliases and problems of a graph."""
     from tiny_graph_rag.graph.statistics import statistics
-    from tiny_graph_rag.report.terminal.graph import print_statistics
+    from tiny_graph_rag.report.terminal.graph import statistics_lines
 
     session = Session.open(common, folders, to_stdout=output == STDOUT)
     out = DocumentOutput.of(session, output)
     knowledge = session.graph(graph)
     found = statistics(knowledge)
-    print_statistics(knowledge.name, found, session.console)
+    session.show(statistics_lines(knowledge.name, found))
     known = {"name": knowledge.name, "sha256": knowledge.sha256}
     counts = {**asdict(found), "degrees": {str(quantile): part for quantile, part in found.degrees.items()}}
     out.write("stats", graph=known, statistics=counts)

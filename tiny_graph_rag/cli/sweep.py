@@ -8,12 +8,10 @@ from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import Without, command
 from tiny_graph_rag.cli.gating import append_step_summary, end_with
-from tiny_graph_rag.cli.help import DETAIL, MEASURE, MEASURES, OUTPUT, RETRIEVAL
+from tiny_graph_rag.cli.help import MEASURE, MEASURES, MORE, RETRIEVAL
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import (
     RETRIEVING,
@@ -29,22 +27,22 @@ from tiny_graph_rag.cli.options import (
     PatchFile,
     Reporting,
     comma_list,
+    option,
+    to_file,
 )
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import (
-    NOT_ON_CLUSTER,
     Session,
     check_cutoff,
     check_measures,
+    deciding_measure,
     described,
-    joined,
     settings_line,
 )
 from tiny_graph_rag.config import Config, Setting, find_setting, settings_of
 from tiny_graph_rag.config.sections import MOST_HOPS
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.linking import LINKERS
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval import RETRIEVERS, check_retrieval, make_retriever, walks
 from tiny_graph_rag.retrieval.base import names_of
 
@@ -88,48 +86,22 @@ def sweep_command(
     chosen: Chosen,
     reporting: Reporting,
     common: Annotated[Common, Without(("set_",))],
-    hops: Annotated[
-        str,
-        typer.Option("--hops", help="Hop limits to try, such as 0-6 or 1,2,4.", rich_help_panel=RETRIEVAL),
-    ] = "0-4",
+    hops: Annotated[str, option("Hop limits to try, such as 0-6 or 1,2,4.", RETRIEVAL)] = "0-4",
     top_k: Annotated[
-        str | None,
-        typer.Option(
-            "--top-k",
-            help="Cutoffs of the measures, such as 1,3,5,10.",
-            show_default="5",
-            rich_help_panel=MEASURES,
-        ),
+        str | None, option("Cutoffs of the measures, such as 1,3,5,10.", MEASURES, default="5")
     ] = None,
-    retriever: Annotated[
-        str | None,
-        typer.Option(
-            "--retriever", help="Retrievers to try (a,b).", show_default="bfs", rich_help_panel=RETRIEVAL
-        ),
-    ] = None,
-    linker: Annotated[
-        str | None,
-        typer.Option(
-            "--linker", help="Linkers to try (a,b).", show_default="names", rich_help_panel=RETRIEVAL
-        ),
-    ] = None,
+    retriever: Annotated[str | None, option("Retrievers to try (a,b).", RETRIEVAL, default="bfs")] = None,
+    linker: Annotated[str | None, option("Linkers to try (a,b).", RETRIEVAL, default="names")] = None,
     fuzzy: Annotated[
-        str | None,
-        typer.Option(
-            "--fuzzy",
-            help="Similarity thresholds to try, such as none,0.85,0.9.",
-            show_default="none",
-            rich_help_panel=RETRIEVAL,
-        ),
+        str | None, option("Similarity thresholds to try, such as none,0.85,0.9.", RETRIEVAL, default="none")
     ] = None,
     set_: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="SECTION.NAME=VALUES",
-            help="A setting that changes what is retrieved, with the values to try "
+        option(
+            "A setting that changes what is retrieved, with the values to try "
             "(retrieval.min_weight=0,0.5). A single value applies to the whole sweep. Repeatable.",
-            rich_help_panel=RETRIEVAL,
+            RETRIEVAL,
+            metavar="SECTION.NAME=VALUES",
         ),
     ] = None,
     measures: Measured = None,
@@ -137,37 +109,17 @@ def sweep_command(
     label: Label = None,
     cluster_address: Cluster = None,
     decide_by: Annotated[
-        str | None,
-        typer.Option(
-            "--decide-by",
-            help="Measure that decides the recommendation.",
-            show_default="ndcg at --top-k",
-            rich_help_panel=MEASURES,
-        ),
+        str | None, option("Measure that decides the recommendation.", MEASURES, default="ndcg at --top-k")
     ] = None,
-    tolerance: Annotated[
-        float,
-        typer.Option(
-            "--tolerance",
-            help="How far below the best mean still counts as equal.",
-            rich_help_panel=MEASURES + DETAIL,
-        ),
-    ] = 0.02,
+    tolerance: Annotated[float, option("How far below the best mean still counts as equal.", MORE)] = 0.02,
     output: Annotated[
-        str | None,
-        typer.Option(
-            "-o",
-            "--output",
-            help="Sweep file (a CSV goes next to it); - for standard output.",
-            show_default="NAME-sweep.json",
-            rich_help_panel=OUTPUT,
-        ),
+        str | None, to_file("Sweep file (a CSV goes next to it); - for standard output.", "NAME-sweep.json")
     ] = None,
 ) -> None:
     """Try hop limits, cutoffs, retrievers or any setting on a gold set and recommend one."""
     from tiny_graph_rag.report.csv_files import sweep_table
     from tiny_graph_rag.report.json.studies import sweep_document, sweep_parts
-    from tiny_graph_rag.report.terminal.sweep import print_sweep
+    from tiny_graph_rag.report.terminal.sweep import sweep_lines
     from tiny_graph_rag.study.sweep import sweep
 
     out = Output.of(output, reporting)
@@ -199,9 +151,7 @@ def sweep_command(
     linking = Linking.of(session)
     session.graph_path(graph, examples)
     session.outputs.confirm()
-    if patch is not None and cluster_address is not None:
-        raise UsageError(said(NOT_ON_CLUSTER))
-    with joined(cluster_address) as cluster:
+    with session.cluster(cluster_address) as cluster:
         knowledge = session.graph(graph, examples)
         names = {name for variant in plan.variants for name in variant.varied}
         more = settings_line(config, without=("hops", *names))
@@ -221,7 +171,7 @@ def sweep_command(
             retrievers = make_retriever if cluster is None else cluster.sharing(path, of_shards)
             found = sweep(knowledge, examples, config, plan, told, linking.maker, retrievers)
     linking.say_spent()
-    print_sweep(found, session.console)
+    session.show(sweep_lines(found))
     document = sweep_document(found, session.made(label))
     out.write(session, target, sweep_parts(document))
     if not out.to_stdout:
@@ -246,17 +196,9 @@ def _plan(
 
     cutoffs = parse_numbers(top_k, "--top-k", low=1) if top_k else (config.evaluation.top_k,)
     if not 0 <= tolerance <= 1:
-        raise UsageError(said("--tolerance must be from 0 to 1, got {tolerance}", tolerance=tolerance))
+        raise UsageError("--tolerance must be from 0 to 1, got {tolerance}", tolerance=tolerance)
     named = parse_measures(measures) if measures is not None else ()
-    usual = 5 if 5 in cutoffs else cutoffs[-1]
-    deciding = Measure.parse(decide_by) if decide_by else Measure("ndcg", usual)
-    if deciding.kind.weight is not None:
-        raise UsageError(
-            said(
-                "--decide-by {deciding}: this measure has no value for a single question; choose another",
-                deciding=deciding,
-            )
-        )
+    deciding = deciding_measure(decide_by, 5 if 5 in cutoffs else cutoffs[-1])
     for variant in variants:
         tried = config.replaced(variant.settings)
         check_cutoff(tried, max(cutoffs))
@@ -277,7 +219,7 @@ def _split(given: Sequence[str]) -> tuple[list[str], dict[Setting, tuple[str, ..
         option = OWN_OPTIONS.get(setting.full_name)
         if option is not None:
             raise UsageError(
-                said("--set {name}: in a sweep this is {option}", name=setting.full_name, option=option)
+                "--set {name}: in a sweep this is {option}", name=setting.full_name, option=option
             )
         values = comma_list(text) if "," in text else (text,)
         if len(values) == 1:
@@ -339,12 +281,10 @@ def _check_changes(setting: Setting, config: Config, values: Mapping[str, Sequen
     kind = CHANGES.get(setting.full_name, CHANGES.get(setting.section, ""))
     if kind is not None and not (kind and (plugged_in or wanted[kind])):
         raise UsageError(
-            said(
-                "--set {name} can't change what is retrieved here, so all of its values would score the "
-                "same; "
-                "give it one value, or leave it out",
-                name=setting.full_name,
-            )
+            "--set {name} can't change what is retrieved here, so all of its values would score the "
+            "same; "
+            "give it one value, or leave it out",
+            name=setting.full_name,
         )
 
 
@@ -355,21 +295,17 @@ def parse_numbers(text: str, option: str, *, low: int, high: int | None = None) 
         bounds = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part)
         if not bounds or int(bounds[2] or bounds[1]) < int(bounds[1]):
             raise UsageError(
-                said(
-                    "{option}: wanted numbers such as 0-6 or 1,2,4, got {part}",
-                    option=option,
-                    part=repr(part),
-                )
+                "{option}: wanted numbers such as 0-6 or 1,2,4, got {part}",
+                option=option,
+                part=repr(part),
             )
         first, last = int(bounds[1]), int(bounds[2] or bounds[1])
         if first < low or (high is not None and last > high):
             allowed = f"from {low} to {high}" if high is not None else f"{low} or more"
             raise UsageError(
-                said(
-                    "{option} must be {allowed}, got {part}", option=option, allowed=allowed, part=repr(part)
-                )
+                "{option} must be {allowed}, got {part}", option=option, allowed=allowed, part=repr(part)
             )
         if last - first > 1000:
-            raise UsageError(said("{option}: {part} is too large a range", option=option, part=repr(part)))
+            raise UsageError("{option}: {part} is too large a range", option=option, part=repr(part))
         found.update(range(first, last + 1))
     return tuple(sorted(found))

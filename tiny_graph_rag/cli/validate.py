@@ -5,16 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import GOLD
-from tiny_graph_rag.cli.options import Chosen, Common, Dataset, Folders, Graph
+from tiny_graph_rag.cli.options import Chosen, Common, Dataset, Folders, Graph, option
 from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import DatasetError, FoundProblems, UsageError, amount, at
-from tiny_graph_rag.messages import Said, counted, said, shown, t
+from tiny_graph_rag.messages import Said, counted
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import EvalSet
@@ -32,33 +30,19 @@ def validate_command(
     chosen: Chosen,
     common: Common,
     pin: Annotated[
-        bool,
-        typer.Option(
-            "--pin", help="Pin the gold set to this graph version, so that later changes are detected."
-        ),
+        bool, option("Pin the gold set to this graph version, so that later changes are detected.")
     ] = False,
     fix_suggestions: Annotated[
-        Path | None,
-        typer.Option(
-            "--fix-suggestions",
-            help="Write a gold set in which missing references are renamed; review it before use.",
-        ),
+        Path | None, option("Write a gold set in which missing references are renamed; review it before use.")
     ] = None,
     was: Annotated[
-        Path | None,
-        typer.Option(
-            "--was", help="Older version of the graph, used by --fix-suggestions to find renamed entities."
-        ),
+        Path | None, option("Older version of the graph, used by --fix-suggestions to find renamed entities.")
     ] = None,
     refresh: Annotated[
-        bool,
-        typer.Option(
-            "--refresh",
-            help="Compute the references of questions with a pattern on this graph, and save them.",
-        ),
+        bool, option("Compute the references of questions with a pattern on this graph, and save them.")
     ] = False,
     output: Written = None,
-    all_: Annotated[bool, typer.Option("--all", help="Show all findings, not ten of each kind.")] = False,
+    all_: Annotated[bool, option("Show all findings, not ten of each kind.")] = False,
 ) -> None:
     """Check a gold set against its graph: missing or ambiguous names, duplicates, the recall ceiling."""
     from tiny_graph_rag.files import find_input
@@ -72,7 +56,7 @@ def validate_command(
     from tiny_graph_rag.graph.names import NameIndex
     from tiny_graph_rag.report.json.results import dataset_json
     from tiny_graph_rag.report.json.studies import validation_json
-    from tiny_graph_rag.report.terminal.validation import print_findings, print_validation
+    from tiny_graph_rag.report.terminal.validation import findings_lines, validation_lines
 
     session = Session.open(common, folders, to_stdout=output == STDOUT)
     out = DocumentOutput.of(session, output)
@@ -96,9 +80,9 @@ def validate_command(
     names = NameIndex.of(knowledge)
     found = validate(knowledge, examples, names)
     drift = read_drift(knowledge, examples, found.judgments)
-    print_findings(found.findings, broken, all_, session.console)
+    session.show(findings_lines(found.findings, broken, all_))
     tags = _hop_tags(knowledge, examples, names, found)
-    print_validation(found, broken, tags, drift, session.console)
+    session.show(validation_lines(found, broken, tags, drift))
     if out.path is not None:
         out.write(
             "validation",
@@ -111,22 +95,26 @@ def validate_command(
         proposals = strict_renames(knowledge, examples, found.missing_names, older)
         session.outputs.write(fix_suggestions, proposed_lines(as_lines(whole), proposals))
         session.say(
-            t(
-                "{path}: {n} of {all} missing names replaced; check `suggested_renames` in its lines "
-                "before you use it",
-                path=fix_suggestions,
-                n=len(proposals),
-                all=len(found.missing_names),
-            )
+            "{path}: {n} of {all} missing names replaced; check `suggested_renames` in its lines "
+            "before you use it",
+            path=fix_suggestions,
+            n=len(proposals),
+            all=len(found.missing_names),
         )
     errors = found.count("error") + len(broken)
     lost = len(drift.lost) if drift and not pin else 0
     if pin:
         _pin(session, knowledge, examples, found, errors)
-    warnings = amount(found.count("warning"), "warning")
+    _conclude(session, errors, found.count("warning"), lost=lost)
+
+
+def _conclude(session: Session, errors: int, warnings: int, *, lost: int = 0) -> None:
+    """Raises FoundProblems for errors, and for references that a changed graph has lost."""
     if errors or lost:
-        raise FoundProblems(said("{errors}, {warnings}", errors=amount(errors, "error"), warnings=warnings))
-    session.say(counted(found.count("warning"), "no errors, {n} warning", "no errors, {n} warnings"))
+        raise FoundProblems(
+            "{errors}, {warnings}", errors=amount(errors, "error"), warnings=amount(warnings, "warning")
+        )
+    session.say(counted(warnings, "no errors, {n} warning", "no errors, {n} warnings"))
 
 
 def _pin(session: Session, graph: KnowledgeGraph, examples: EvalSet, found: Validation, errors: int) -> None:
@@ -135,13 +123,11 @@ def _pin(session: Session, graph: KnowledgeGraph, examples: EvalSet, found: Vali
 
     if errors:
         raise FoundProblems(
-            said(
-                "not pinned: {errors}; fix them before you pin the gold set to the graph",
-                errors=amount(errors, "error"),
-            )
+            "not pinned: {errors}; fix them before you pin the gold set to the graph",
+            errors=amount(errors, "error"),
         )
     session.outputs.claim(pin_path(examples), is_own=True)
-    session.say(t("pinned: {path}", path=write_pin(graph, examples, found.judgments)))
+    session.say("pinned: {path}", path=write_pin(graph, examples, found.judgments))
 
 
 def _graph(session: Session, graph: Graph, examples: EvalSet, *, is_needed: bool) -> KnowledgeGraph | None:
@@ -173,12 +159,10 @@ def _refresh(
         raise DatasetError(*broken)
     if not any(KEY in example.unknown for example in examples):
         raise DatasetError(
-            said(
-                "{name}: no question has a pattern under {key}, such as {grammar}",
-                name=path.name,
-                key=repr(KEY),
-                grammar=GRAMMAR,
-            )
+            "{name}: no question has a pattern under {key}, such as {grammar}",
+            name=path.name,
+            key=repr(KEY),
+            grammar=GRAMMAR,
         )
     found, changes, problems = refreshed(graph, examples)
     if problems:
@@ -188,12 +172,10 @@ def _refresh(
         session.say(f"{change.id}: {', '.join(parts)}")
     patterns = sum(KEY in example.unknown for example in examples)
     session.say(
-        t(
-            "{patterns} computed on {graph}: {n} changed",
-            patterns=shown(amount(patterns, "pattern")),
-            graph=graph.name,
-            n=shown(amount(len(changes), "reference list")),
-        )
+        "{patterns} computed on {graph}: {n} changed",
+        patterns=amount(patterns, "pattern"),
+        graph=graph.name,
+        n=amount(len(changes), "reference list"),
     )
     if not changes:
         return examples
@@ -209,19 +191,17 @@ def _without_graph(
     """Schema, fields, duplicates and tags: what needs no graph. Raises FoundProblems for errors."""
     from tiny_graph_rag.gold.validate import validate_alone
     from tiny_graph_rag.report.json.results import dataset_json
-    from tiny_graph_rag.report.terminal.validation import print_findings
+    from tiny_graph_rag.report.terminal.validation import findings_lines
 
     findings = validate_alone(examples)
-    print_findings(findings, broken, every, session.console)
+    session.show(findings_lines(findings, broken, every))
     judged = sum(example.judged for example in examples)
     session.say(
-        t(
-            "{questions} read as {format}, {judged} with references; no graph was given (-g), so names were "
-            "not looked up",
-            questions=shown(amount(len(examples), "question")),
-            format=examples.format,
-            judged=f"{judged:,}",
-        )
+        "{questions} read as {format}, {judged} with references; no graph was given (-g), so names were "
+        "not looked up",
+        questions=amount(len(examples), "question"),
+        format=examples.format,
+        judged=f"{judged:,}",
     )
     errors = sum(finding.severity == "error" for finding in findings) + len(broken)
     warnings = sum(finding.severity == "warning" for finding in findings)
@@ -233,11 +213,7 @@ def _without_graph(
         counts = {"errors": errors, "warnings": warnings, "questions": len(examples)}
         more = {"broken_lines": list(broken), "findings": rows}
         out.write("validation", dataset=dataset_json(examples), **counts, **more)
-    if errors:
-        raise FoundProblems(
-            said("{errors}, {warnings}", errors=amount(errors, "error"), warnings=amount(warnings, "warning"))
-        )
-    session.say(counted(warnings, "no errors, {n} warning", "no errors, {n} warnings"))
+    _conclude(session, errors, warnings)
 
 
 def _hop_tags(

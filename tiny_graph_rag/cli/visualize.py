@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK
-from tiny_graph_rag.cli.options import Common, Folders, Graph, comma_list
+from tiny_graph_rag.cli.options import Common, Folders, Graph, comma_list, option, to_file
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.messages import counted, said, t
+from tiny_graph_rag.messages import counted
 
 
 @command(app, "visualize", LOOK)
@@ -20,24 +18,15 @@ def visualize_command(
     graph: Graph,
     folders: Folders,
     common: Common,
-    types: Annotated[
-        str | None, typer.Option("--types", help="Only entities of these types (PERSON,PLACE).")
-    ] = None,
-    min_weight: Annotated[
-        float, typer.Option("--min-weight", help="Only relations of at least this weight.")
-    ] = 0.0,
+    types: Annotated[str | None, option("Only entities of these types (PERSON,PLACE).")] = None,
+    min_weight: Annotated[float, option("Only relations of at least this weight.")] = 0.0,
     max_nodes: Annotated[
         int,
-        typer.Option(
-            "--max-nodes",
-            help="Largest number of entities to draw; those with the most relations come first.",
-            min=1,
-            max=1000,
+        option(
+            "Largest number of entities to draw; those with the most relations come first.", min=1, max=1000
         ),
     ] = 200,
-    output: Annotated[
-        str | None, typer.Option("-o", "--output", help="Page to write.", show_default="NAME-graph.html")
-    ] = None,
+    output: Annotated[str | None, to_file("Page to write.", "NAME-graph.html")] = None,
 ) -> None:
     """Draw a graph as one HTML page that opens offline, and list what was left out."""
     from tiny_graph_rag.formats.graphs import graph_name
@@ -50,12 +39,10 @@ def visualize_command(
     core = core_of(knowledge, types=comma_list(types), min_weight=min_weight, most=max_nodes)
     out.write(session, target, [graph_page(knowledge, core).encode("utf-8", "replace")])
     for line in core.left_out:
-        session.say(said("left out: {what}", what=line))
+        session.say("left out: {what}", what=line)
     session.say(
-        t(
-            "drew {entities} and {relations}: {path}",
-            entities=counted(len(core.entities), "{n} entity", "{n} entities"),
-            relations=counted(len(core.relations), "{n} relation", "{n} relations"),
-            path=target,
-        )
+        "drew {entities} and {relations}: {path}",
+        entities=counted(len(core.entities), "{n} entity", "{n} entities"),
+        relations=counted(len(core.relations), "{n} relation", "{n} relations"),
+        path=target,
     )

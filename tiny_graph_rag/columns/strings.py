@@ -6,7 +6,7 @@ only when somebody looks at one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any
@@ -31,6 +31,15 @@ class Strings(Sequence[str]):
         builder = StringsBuilder()
         builder.add(list(rows))
         return builder.done()
+
+    @classmethod
+    def kept(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Strings:
+        """From what `arrays` gave. Raises KeyError where it is missing."""
+        return cls(arrays[f"{name}.data"], arrays[f"{name}.offsets"])
+
+    def arrays(self, name: str) -> dict[str, NDArray[Any]]:
+        """For a file, among others under a name."""
+        return {f"{name}.data": self.data, f"{name}.offsets": self.offsets}
 
     @classmethod
     def blank(cls, rows: int) -> Strings:

@@ -25,7 +25,7 @@ from tiny_graph_rag.config.settings import (
 from tiny_graph_rag.config.trust import FOLDER_NAME, require_trust, untrusted_settings, user_folder
 from tiny_graph_rag.errors import ConfigError
 from tiny_graph_rag.files import is_own_folder
-from tiny_graph_rag.messages import of_locale, said
+from tiny_graph_rag.messages import of_locale
 from tiny_graph_rag.secret import Secret
 
 CONFIG_FILE = "config.yaml"
@@ -72,7 +72,7 @@ def load_config(
     if file is None and Path(CONFIG_FILE).is_file():
         file = Path(CONFIG_FILE)
     if file is None and trust:
-        raise ConfigError(said("--trust-config: there is no {file} in this folder", file=CONFIG_FILE))
+        raise ConfigError("--trust-config: there is no {file} in this folder", file=CONFIG_FILE)
     config = Config()
     untrusted: tuple[str, ...] = ()
     if file is not None:

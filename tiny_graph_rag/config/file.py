@@ -24,13 +24,13 @@ def with_file(config: Config, file: Path) -> Config:
     Raises ConfigError with every problem: an unknown key (with the nearest known one), a wrong type, a bound.
     """
     if not file.is_file():
-        raise ConfigError(said("{file}: this settings file doesn't exist; `init` writes one", file=file))
+        raise ConfigError("{file}: this settings file doesn't exist; `init` writes one", file=file)
     document = read_yaml(file, ConfigError)
     if document is None:
         return config
     if not isinstance(document, dict):
         raise ConfigError(
-            said("{file}: wanted sections such as 'storage:', got {got}", file=file, got=json_kind(document))
+            "{file}: wanted sections such as 'storage:', got {got}", file=file, got=json_kind(document)
         )
     problems: list[Said] = []
     for section, values in document.items():

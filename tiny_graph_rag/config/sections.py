@@ -52,13 +52,11 @@ def check_bounds(known: Field[Any], value: Any, place: str) -> None:
         listed = said("{some} or {last}", some=", ".join(choices[:-1]), last=choices[-1])
         near = nearest(str(value), choices)
         raise ConfigError(
-            said(
-                "{place} must be {wanted}, got {got}{near}",
-                place=place,
-                wanted=listed,
-                got=repr(value),
-                near=near,
-            )
+            "{place} must be {wanted}, got {got}{near}",
+            place=place,
+            wanted=listed,
+            got=repr(value),
+            near=near,
         )
     if value is None or isinstance(value, bool) or not isinstance(value, int | float):
         return
@@ -74,10 +72,10 @@ def check_bounds(known: Field[Any], value: Any, place: str) -> None:
     elif abs(value) > MOST:
         digits = len(str(int(value)))
         raise ConfigError(
-            said("{place} must be below 2^63 in size, got a number of {n} digits", place=place, n=digits)
+            "{place} must be below 2^63 in size, got a number of {n} digits", place=place, n=digits
         )
     if wanted is not None:
-        raise ConfigError(said("{place} must be {wanted}, got {got}", place=place, wanted=wanted, got=value))
+        raise ConfigError("{place} must be {wanted}, got {got}", place=place, wanted=wanted, got=value)
 
 
 @dataclass(frozen=True, slots=True)

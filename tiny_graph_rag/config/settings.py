@@ -157,9 +157,7 @@ class Setting:
         value = self._read(text, place)
         if not self.accepts(value):
             raise ConfigError(
-                said(
-                    "{place} must be {wanted}, got {got}", place=place, wanted=self.type_name, got=repr(text)
-                )
+                "{place} must be {wanted}, got {got}", place=place, wanted=self.type_name, got=repr(text)
             )
         check_bounds(self.field, value, place)
         return value
@@ -241,11 +239,9 @@ def find_setting(name: str) -> Setting:
     else:
         near = nearest(key, [full for full in known if ("." in full) == ("." in key)])
     raise UsageError(
-        said(
-            "unknown setting {name}{near}",
-            name=repr(name),
-            near=near or said("; config.yaml lists them"),
-        )
+        "unknown setting {name}{near}",
+        name=repr(name),
+        near=near or said("; config.yaml lists them"),
     )
 
 
@@ -259,15 +255,13 @@ def settings_of(given: Iterable[str], option: str) -> Iterator[tuple[Setting, st
         name, sign, value = text.partition("=")
         if not sign:
             raise UsageError(
-                said(
-                    "{option} {text}: write a setting and its value, such as retrieval.min_weight=0.5",
-                    option=option,
-                    text=repr(text),
-                )
+                "{option} {text}: write a setting and its value, such as retrieval.min_weight=0.5",
+                option=option,
+                text=repr(text),
             )
         setting = find_setting(name)
         if setting.full_name in seen:
-            raise UsageError(said("{option}: {name} is given twice", option=option, name=setting.full_name))
+            raise UsageError("{option}: {name} is given twice", option=option, name=setting.full_name)
         seen.add(setting.full_name)
         yield setting, value
 

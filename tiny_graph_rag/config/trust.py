@@ -58,21 +58,17 @@ def require_trust(config: Config, name: str) -> None:
         from tiny_graph_rag.secret import safe_url
 
         raise ConfigError(
-            said(
-                "{file}: openai.base_url is {address}, and this file isn't trusted: questions and graph "
-                "texts would go there. Look at the file, then run again with --trust-config, or set "
-                "OPENAI_BASE_URL",
-                file=config.file,
-                address=safe_url(value),
-            )
+            "{file}: openai.base_url is {address}, and this file isn't trusted: questions and graph "
+            "texts would go there. Look at the file, then run again with --trust-config, or set "
+            "OPENAI_BASE_URL",
+            file=config.file,
+            address=safe_url(value),
         )
     raise ConfigError(
-        said(
-            "{file}: retrieval.retriever names code ({value}), and this file isn't trusted, so it isn't run. "
-            "Look at the code, then run again with --trust-config, or name it with --retriever",
-            file=config.file,
-            value=value,
-        )
+        "{file}: retrieval.retriever names code ({value}), and this file isn't trusted, so it isn't run. "
+        "Look at the code, then run again with --trust-config, or name it with --retriever",
+        file=config.file,
+        value=value,
     )
 
 
@@ -108,9 +104,7 @@ def _remember(record: Path, file: Path) -> None:
         write_atomically(record, [os.fsencode(os.path.realpath(file)) + b"\n"])
     except OSError as error:
         raise ConfigError(
-            said(
-                "--trust-config: {folder} can't be written ({why})",
-                folder=record.parent,
-                why=said(error.strerror or ""),
-            )
+            "--trust-config: {folder} can't be written ({why})",
+            folder=record.parent,
+            why=said(error.strerror or ""),
         ) from error

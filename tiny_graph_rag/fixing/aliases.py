@@ -7,39 +7,29 @@ question asks for plays no part in it: an alias is proposed because words look o
 from __future__ import annotations
 
 import re
-from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
-from itertools import chain
-from zlib import crc32
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from tiny_graph_rag.fixing.applying import apply
 from tiny_graph_rag.fixing.patch import DRAFT, Alias, empty_patch
-from tiny_graph_rag.fixing.spellings import Change, Core, core_of, differences, in_words, misspellings_of
+from tiny_graph_rag.fixing.shortenings import LEAST_SYLLABLES, SHORTEST, SHORTEST_SOUND, Shortenings
+from tiny_graph_rag.fixing.spellings import ARTICLES, Difference, core_of, differences, in_words
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.names import ALIAS, NameIndex
+from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.text_index import TextIndex, content_stem
 from tiny_graph_rag.language.characters import Text
-from tiny_graph_rag.language.folding import fold, folded_letters, spaced
-from tiny_graph_rag.language.function_words import FUNCTION_WORDS, HONORIFICS, NAMELESS, table
+from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.language.function_words import FUNCTION_WORDS, HONORIFICS, NAMELESS
 from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, kind_of_type, kinds_of_entities
 from tiny_graph_rag.language.particles import LONGEST_REST, ParticleFit, final_consonant, particles
-from tiny_graph_rag.language.sounds import (
-    SCRIPTS,
-    at_the_start,
-    consonants_of,
-    initials_of_syllables,
-    script_of,
-    sound_of,
-)
+from tiny_graph_rag.language.sounds import consonants_of, script_of, sound_of
 from tiny_graph_rag.language.words import NOUN_FOLLOWS, is_question_word
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.linking.grades import stem_of, stems_of_types
@@ -47,21 +37,14 @@ from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.messages import t
 
 MOST_WORDS = 4  # of a span
-SHORTEST = 2  # characters of a span
-MOST_HOLDERS = 50  # spellings with a word; a word of more is no name
 OTHER_TEXTS = 1  # entities, neighbours aside, whose texts may hold a word that is part of a name
-SHORTEST_SOUND = 2  # consonants
 SOUNDS_ALIKE = 0.6  # of two sounds with the same consonants; vowels are guesses
 SHORT_SOUNDS_ALIKE = 0.7  # of two consonants
-LEAST_ABBREVIATED = 0.75  # of a name's syllables, at most, that an abbreviation has
-LEAST_SYLLABLES = 3  # of a Korean word that is part of a name; shorter ones are nouns more often
-SCHOOL = "학교"  # 서울대 is 서울대학교
-ARTICLES = table("the a an")
 SURNAMES = frozenset(  # those that most Koreans have
     "김이박최정강조윤장임한오서신권황안송류유전홍고문양손배백허남심노하곽성차주우구민진지"
     "엄채원천방공현함변염여추도소석선설마길연위표명기반왕금옥육인맹제모"
 )
-LETTERS = frozenset((Change.LETTER, Change.DOUBLED, Change.SWAPPED))
+LETTERS = frozenset((Difference.LETTER, Difference.DOUBLED, Difference.SWAPPED))
 CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_]).*|\d{3,}")
 JAMO = re.compile("[ㄱ-ㅎ]{2,}")
 CAPITALS = re.compile("[A-Z]{2,6}")
@@ -121,6 +104,15 @@ def propose_aliases(graph: KnowledgeGraph, questions: EvalSet) -> list[Alias]:
     return sorted(entries, key=lambda entry: (-len(entry.questions), entry.alias, entry.entity_id))
 
 
+def at_random(graph: KnowledgeGraph, aliases: Sequence[Alias], random: np.random.Generator) -> list[Alias]:
+    """As many aliases, each of an entity drawn at random."""
+    rows = random.integers(len(graph), size=len(aliases)).tolist()
+    ids = graph.entities.ids
+    return [
+        msgspec.structs.replace(alias, entity_id=ids[row]) for alias, row in zip(aliases, rows, strict=True)
+    ]
+
+
 def _that_link(graph: KnowledgeGraph, questions: EvalSet, entries: list[Alias]) -> list[Alias]:
     """The aliases with which a question links to their entity, and these questions."""
     if not entries:
@@ -153,8 +145,8 @@ class _Finder:
         self._known: dict[tuple[str, bool], Match | None] = {}
 
     @cached_property
-    def spellings(self) -> _Spellings:
-        return _Spellings(self.names)
+    def spellings(self) -> Shortenings:
+        return Shortenings(self.names)
 
     def find(self, example: Example, question: LinkedQuestion) -> Iterator[tuple[Span, Match]]:
         """Spans of a question that names nothing, each with the entity that it is like. Of one that names
@@ -187,7 +179,7 @@ class _Finder:
                 if len({match.entity for _, match in matches}) == 1:
                     yield matches[-1]
 
-    def _is_meant(self, span: Span, match: Match, text: Text, references: set[int]) -> bool:
+    def _is_meant(self, span: Span, match: Match, text: Text, references: frozenset[int]) -> bool:
         """Whether words that are part of a name stand for it: not in `which robot`, and not where they only
         describe what is asked for."""
         if span.first and text.words[span.first - 1].startswith(NOUN_FOLLOWS):
@@ -206,7 +198,7 @@ class _Finder:
 
     def _matched(self, span: Span) -> Match | None:
         """By the first rule that finds anything; nothing where that is several entities."""
-        rules: tuple[Callable[[Span], dict[int, str] | None], ...] = (
+        rules: tuple[Callable[[Span], dict[int, str]], ...] = (
             self._by_spelling, self._by_code, self._by_initials, self._by_part, self._by_syllables,
             self._by_sound, self._by_letters,
         )  # fmt: skip
@@ -221,7 +213,7 @@ class _Finder:
                 return Match(entity, why, is_part=rule == self._by_part)
         return None
 
-    def _by_spelling(self, span: Span) -> dict[int, str] | None:
+    def _by_spelling(self, span: Span) -> dict[int, str]:
         found = {}
         for spelling in self.spellings.by_core.get(core_of(span.text).text, ()):
             changes = differences(span.text, self.spellings.texts[spelling])
@@ -229,46 +221,43 @@ class _Finder:
                 found[self.spellings.owners[spelling]] = in_words(changes)
         return found
 
-    def _may_be(self, span: Span, changes: frozenset[Change], spelling: int) -> bool:
+    def _may_be(self, span: Span, changes: frozenset[Difference], spelling: int) -> bool:
         """A bank is not Banks: names of one thing have no plural, and in lower case are often other words."""
         is_named = int(self.kinds[self.spellings.owners[spelling]]) in NAMED_KINDS
-        return not is_named or (span.is_name_like and Change.PLURAL not in changes)
+        return not is_named or (span.is_name_like and Difference.PLURAL not in changes)
 
-    def _by_code(self, span: Span) -> dict[int, str] | None:
+    def _by_code(self, span: Span) -> dict[int, str]:
         if not CODE.fullmatch(span.text) or " " in span.text:
-            return None
+            return {}
         why = t("{alias} is the code in the name, and in no other name", alias=span.text)
-        return dict.fromkeys(self.spellings.owners_of(self.spellings.holding(span.words)), why)
+        return self.spellings.owners_of(self.spellings.holding(span.words), why)
 
-    def _by_initials(self, span: Span) -> dict[int, str] | None:
+    def _by_initials(self, span: Span) -> dict[int, str]:
+        spellings: Iterable[int] = ()
         if JAMO.fullmatch(span.text):
             why = t("{alias} are the first consonants of the name's syllables", alias=span.text)
-            return dict.fromkeys(self.spellings.owners_of(self.spellings.by_jamo.get(span.text, ())), why)
-        if len(span.words) == 1 and CAPITALS.fullmatch(span.text):
+            spellings = self.spellings.by_jamo.get(span.text, ())
+        elif len(span.words) == 1 and CAPITALS.fullmatch(span.text):
             why = t("{alias} are the initials of the name", alias=span.text)
-            rows = self.spellings.by_initials.get(span.text.lower(), ())
-            return dict.fromkeys(self.spellings.owners_of(rows), why)
-        if len(span.words) > 1 and any(len(word) == 1 for word in span.words) and span.is_name_like:
+            spellings = self.spellings.by_initials.get(span.text.lower(), ())
+        elif len(span.words) > 1 and any(len(word) == 1 for word in span.words) and span.is_name_like:
             why = t("{alias} is the name with initials", alias=span.text)
-            return dict.fromkeys(self.spellings.owners_of(self.spellings.with_initials(span.words)), why)
-        return None
+            spellings = self.spellings.with_initials(span.words)
+        return self.spellings.owners_of(spellings, why) if spellings else {}
 
-    def _by_part(self, span: Span) -> dict[int, str] | None:
-        if not span.is_name_like or all(self._is_common(word) for word in span.words):
-            return None
+    def _by_part(self, span: Span) -> dict[int, str]:
+        if not self._may_name(span):
+            return {}
         holders = self.spellings.holding(span.words)
-        owners = self.spellings.owners_of(holders)
-        if len(owners) != 1:
-            return dict.fromkeys(owners, "")
+        why = t("{alias} is part of the name, and of no other name", alias=span.text)
+        owners = self.spellings.owners_of(holders, why)
+        if len(owners) != 1 or any(map(str.isdigit, span.text)):
+            return owners
         (owner,) = owners
-        why = {owner: t("{alias} is part of the name, and of no other name", alias=span.text)}
-        if any(map(str.isdigit, span.text)):
-            return why
         if owner not in holders or self._is_inside(span, owner):
-            return None  # a part of an alias, a place in a name
-        if len(span.words) > 1:
-            return why
-        return None if self._is_short_noun(span, owner) or self._is_told(span, owner) else why
+            return {}  # a part of an alias, a place in a name
+        is_word = len(span.words) == 1
+        return {} if is_word and (self._is_short_noun(span, owner) or self._is_told(span, owner)) else owners
 
     def _is_inside(self, span: Span, owner: int) -> bool:
         """Whether the words only describe the name's last one: Carpathians in `Castle of the Carpathians`, a
@@ -300,6 +289,10 @@ class _Finder:
         is_named = any(len(text) == len(word) + 1 and text[0] in SURNAMES for text in whole)
         return is_named and len(word) == SHORTEST and kind in (Kind.PERSON, Kind.UNKNOWN)
 
+    def _may_name(self, span: Span) -> bool:
+        """Whether it is written as names are and says more than a kind of thing."""
+        return span.is_name_like and not all(map(self._is_common, span.words))
+
     def _is_common(self, word: str) -> bool:
         """Whether a word says what kind of thing something is, or holds a sentence together."""
         if word in NAMELESS or word in HONORIFICS or is_question_word(word):
@@ -315,230 +308,41 @@ class _Finder:
         near = {owner, *adjacency.neighbours[adjacency.slots(owner)].tolist()}
         return len(set(self.texts.own_bits(stem).entities.tolist()) - near) > OTHER_TEXTS
 
-    def _by_syllables(self, span: Span) -> dict[int, str] | None:
+    def _by_syllables(self, span: Span) -> dict[int, str]:
         if len(span.words) > 1 or script_of(span.text) != "hangul" or self._is_common(span.words[0]):
-            return None
+            return {}
         why = t("{alias} is made of syllables of the name, in order", alias=span.text)
-        owners = self.spellings.owners_of(self.spellings.abbreviated(span.words[0]))
-        if not owners:
-            inside = self.spellings.owners_of(self.spellings.abbreviated_inside(span.words[0]))
-            owners = [owner for owner in inside if int(self.kinds[owner]) == Kind.GROUP]
-        return dict.fromkeys(owners, why)
+        owners = self.spellings.owners_of(self.spellings.abbreviated(span.words[0]), why)
+        if owners:
+            return owners
+        inside = self.spellings.owners_of(self.spellings.abbreviated_inside(span.words[0]), why)
+        return {owner: why for owner in inside if int(self.kinds[owner]) == Kind.GROUP}
 
-    def _by_sound(self, span: Span) -> dict[int, str] | None:
-        if not span.is_name_like or all(self._is_common(word) for word in span.words):
-            return None
+    def _by_sound(self, span: Span) -> dict[int, str]:
         script = script_of(span.text)
-        if not script:
-            return None
-        found: dict[int, str] = {}
+        if not script or not self._may_name(span):
+            return {}
+        sounding = []
         sound = sound_of(span.text)
+        consonants = consonants_of(sound)
         other_script = "latin" if script == "hangul" else "hangul"
-        for other, spelling in self.spellings.by_sound(other_script).get(consonants_of(sound), ()):
+        for other, spelling in self.spellings.by_sound(other_script).get(consonants, ()):
             if sound[0].isupper() != other[0].isupper():
                 continue
             alike = SequenceMatcher(None, sound, other, autojunk=False).ratio()
-            if alike >= (SOUNDS_ALIKE if len(consonants_of(sound)) > SHORTEST_SOUND else SHORT_SOUNDS_ALIKE):
-                why = t("{alias} sounds like the name in other letters", alias=span.text)
-                found[self.spellings.owners[spelling]] = why
-        return found
+            if alike >= (SOUNDS_ALIKE if len(consonants) > SHORTEST_SOUND else SHORT_SOUNDS_ALIKE):
+                sounding.append(spelling)
+        why = t("{alias} sounds like the name in other letters", alias=span.text)
+        return self.spellings.owners_of(sounding, why)
 
-    def _by_letters(self, span: Span) -> dict[int, str] | None:
+    def _by_letters(self, span: Span) -> dict[int, str]:
         """One letter apart from a name, or from a word that one name alone has."""
-        if not span.is_name_like or all(self._is_common(word) for word in span.words):
-            return None
         found: dict[int, str] = {}
-        for name, holders in self.spellings.near(core_of(span.text)):
+        for name, holders in self.spellings.near(core_of(span.text)) if self._may_name(span) else ():
             changes = differences(span.text, name)
             if changes is not None and changes & LETTERS:
-                found.update(dict.fromkeys(self.spellings.owners_of(holders), in_words(changes)))
+                found |= self.spellings.owners_of(holders, in_words(changes))
         return found
-
-
-class _Spellings:
-    """The names and aliases of a graph, by what people shorten them to. A spelling is a number."""
-
-    def __init__(self, names: NameIndex) -> None:
-        rows = [row for row in range(len(names.names) + len(names.others)) if names.kind(row) <= ALIAS]
-        self.texts = [names.spelling(row) for row in rows]
-        self.owners = [names.entity(row) for row in rows]
-        self.words = [tuple(spaced(folded_letters(text)).split()) for text in self.texts]
-        self.by_word: dict[str, list[int]] = defaultdict(list)
-        for number, words in enumerate(self.words):
-            for word in dict.fromkeys(words):
-                self.by_word[word].append(number)
-        self._by_sound: dict[str, dict[str, list[tuple[str, int]]]] = {}
-        self.lines = "\n".join("".join(words) for words in self.words)
-        self.ends = np.cumsum([len("".join(words)) + 1 for words in self.words])
-
-    def owners_of(self, spellings: Iterable[int]) -> list[int]:
-        return list(dict.fromkeys(self.owners[spelling] for spelling in spellings))
-
-    @cached_property
-    def cores(self) -> list[Core]:
-        return [core_of(text) for text in self.texts]
-
-    @cached_property
-    def by_core(self) -> dict[str, list[int]]:
-        return _by(core.text for core in self.cores)
-
-    @cached_property
-    def by_jamo(self) -> dict[str, list[int]]:
-        return _by([initials_of_syllables("".join(words)) for words in self.words])
-
-    @cached_property
-    def by_initials(self) -> dict[str, list[int]]:
-        every = _by(["".join(word[0] for word in words) if len(words) > 1 else "" for words in self.words])
-        content = [[word for word in words if word not in FUNCTION_WORDS] for words in self.words]
-        for initials, spellings in _by(
-            ["".join(word[0] for word in words) if len(words) > 1 else "" for words in content]
-        ).items():
-            every[initials] = list(dict.fromkeys([*every.get(initials, ()), *spellings]))
-        return every
-
-    def by_sound(self, script: str) -> dict[str, list[tuple[str, int]]]:
-        """Consonants → (sound, spelling) of the names in a script, and of their words in no other name."""
-        if script not in self._by_sound:
-            found: dict[str, list[tuple[str, int]]] = defaultdict(list)
-            letters = SCRIPTS[script]
-            for number, words in enumerate(self.words):
-                if not letters.search(self.texts[number]):
-                    continue
-                for part in {" ".join(words), *(word for word in words if len(self.by_word[word]) == 1)}:
-                    sound = sound_of(part) if script_of(part) == script else ""
-                    consonants = consonants_of(sound)
-                    if len(consonants) >= SHORTEST_SOUND:
-                        found[consonants].append((sound, number))
-            self._by_sound[script] = found
-        return self._by_sound[script]
-
-    @cached_property
-    def _misspellings(self) -> tuple[list[str], NDArray[np.uint32], NDArray[np.int64]]:
-        """The spellings and their words; checksums of their misspellings, ascending, and whose each is."""
-        names = [*self.texts, *(word for word in self.by_word if word.isalpha())]
-        numbers, sums = array("q"), array("L")
-        cores = chain(self.cores, (core_of(name) for name in names[len(self.texts) :]))
-        for number, core in enumerate(cores):
-            for letters in misspellings_of(core):
-                numbers.append(number)
-                sums.append(crc32(letters.encode("utf-8", "surrogatepass")))
-        keys = np.array(sums, dtype=np.uint32)
-        order = np.argsort(keys, kind="stable")
-        return names, keys[order], np.array(numbers, dtype=np.int64)[order]
-
-    def near(self, core: Core) -> Iterator[tuple[str, Sequence[int]]]:
-        """Names, or words of names, that may be a letter apart, with the spellings that have them."""
-        names, keys, numbers = self._misspellings
-        sums = [crc32(letters.encode("utf-8", "surrogatepass")) for letters in misspellings_of(core)]
-        low = np.searchsorted(keys, np.array(sums, dtype=np.uint32))
-        high = np.searchsorted(keys, np.array(sums, dtype=np.uint32), side="right")
-        for number in sorted(
-            {row for one, two in zip(low, high, strict=True) for row in numbers[one:two].tolist()}
-        ):
-            name = names[number]
-            yield name, [number] if number < len(self.texts) else self.by_word[name]
-
-    def holding(self, words: Sequence[str]) -> list[int]:
-        """The spellings with these words in this order, others between them or not; words in Hangul may end
-        longer ones (청정기 in 공기청정기) or be written together (안전위원회 for 안전 위원회)."""
-        lists = [self.by_word.get(word, ()) for word in words]
-        if all(lists):
-            common = set(min(lists, key=len)).intersection(*lists)
-            return sorted(number for number in common if _in_order(words, self.words[number]))
-        if final_consonant(words[-1][-1]) is not None:
-            return [number for number in self._with(words[-1]) if _ends_or_runs(words, self.words[number])]
-        return []
-
-    def _with(self, part: str) -> Iterator[int]:
-        """Spellings that hold these characters, at most MOST_HOLDERS."""
-        at = self.lines.find(part)
-        for _ in range(MOST_HOLDERS):
-            if at < 0:
-                return
-            number = int(np.searchsorted(self.ends, at, side="right"))
-            yield number
-            at = self.lines.find(part, int(self.ends[number]))
-
-    def with_initials(self, words: Sequence[str]) -> list[int]:
-        """Spellings of as many words, each the same or begun by the letter that stands for it."""
-        whole = [word for word in words if len(word) >= SHORTEST]
-        if not whole:
-            return []
-        return [
-            number
-            for number in self.by_word.get(max(whole, key=len), ())
-            if len(self.words[number]) == len(words)
-            and all(
-                mine == theirs or (len(mine) == 1 and theirs.startswith(mine))
-                for mine, theirs in zip(words, self.words[number], strict=True)
-            )
-        ]
-
-    @cached_property
-    def by_first(self) -> dict[str, list[int]]:
-        """First syllable → spellings in Hangul."""
-        whole = ("".join(words) for words in self.words)
-        return _by(text[0] if script_of(text) == "hangul" else "" for text in whole)
-
-    def abbreviated(self, short: str) -> list[int]:
-        """Names in Hangul of which `short` are syllables in order, the first among them (전경련), of two
-        syllables those that begin two words (한은 for 한국 은행)."""
-        found, spoken = [], "".join(map(at_the_start, short))
-        for number in self.by_first.get(short[0], ()):
-            words = self.words[number]
-            whole = "".join(words)
-            if len(short) > LEAST_ABBREVIATED * len(whole):
-                continue
-            if len(short) == SHORTEST:
-                if len(words) > 1 and any(short[1] == word[0] for word in words[1:]):
-                    found.append(number)
-            elif short in whole:
-                found += [number] if _ends_a_word(short, words) or short + SCHOOL == whole else []
-            elif _in_order(spoken, "".join(map(at_the_start, whole))):
-                found.append(number)
-        return found
-
-    @cached_property
-    def by_last(self) -> dict[str, list[int]]:
-        """Last syllable → spellings in Hangul."""
-        whole = ("".join(words) for words in self.words)
-        return _by(at_the_start(text[-1]) if script_of(text) == "hangul" else "" for text in whole)
-
-    def abbreviated_inside(self, short: str) -> list[int]:
-        """The same with any first syllable and the name's last one, of long names (소보련, 건보공단)."""
-        spoken = "".join(map(at_the_start, short))
-        return [
-            number
-            for number in self.by_last.get(spoken[-1], ()) if len(short) >= LEAST_SYLLABLES
-            if 2 * len(short) <= len(whole := "".join(self.words[number])) and short not in whole
-            and _in_order(spoken, "".join(map(at_the_start, whole)))
-        ]  # fmt: skip
-
-
-def _by(keys: Iterable[str]) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = defaultdict(list)
-    for number, key in enumerate(keys):
-        if key:
-            found[key].append(number)
-    return dict(found)
-
-
-def _ends_or_runs(words: Sequence[str], whole: Sequence[str]) -> bool:
-    """Whether words end those of a name, in order, or are the name's last ones written together."""
-    rest = iter(whole)
-    if all(any(longer.endswith(word) for longer in rest) for word in words):
-        return True
-    return any("".join(whole[place:]) == "".join(words) for place in range(len(whole) - 1))
-
-
-def _ends_a_word(short: str, words: Sequence[str]) -> bool:
-    """Whether the first words of a name, written together, are `short`: 인력거 is no short for 인력거꾼."""
-    return any("".join(words[:count]) == short for count in range(2, len(words) + 1))
-
-
-def _in_order(part: Sequence[str], whole: Sequence[str]) -> bool:
-    rest = iter(whole)
-    return all(item in rest for item in part)
 
 
 def _spans(text: Text) -> Iterator[list[Span]]:

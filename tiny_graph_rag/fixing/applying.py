@@ -28,6 +28,8 @@ from tiny_graph_rag.fixing.patch import (
     RestoredEntity,
     RestoredRelation,
     Status,
+    Words,
+    ids_of,
 )
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.patterns import with_patterns
@@ -150,15 +152,10 @@ def _problems(graph: KnowledgeGraph, patch: Patch) -> Iterator[Said]:
     for place, entry in patch.entries():
         if entry.status == REJECTED:
             continue
-        ids: tuple[str, ...] = ()
-        ends = known
+        ends = known | restored
         if isinstance(entry, Merge):
-            ids = (entry.keep_id, *entry.drop_ids)
+            ends = known
             yield from _contradictions(place, entry, kept_by)
-        elif isinstance(entry, RestoredRelation):
-            ids, ends = (entry.source_id, entry.target_id), known | restored
-        elif hasattr(entry, "entity_id"):
-            ids, ends = (entry.entity_id,), known | restored
         for field, value, is_sound in _values_of(entry):
             if not is_sound:
                 yield said(
@@ -167,7 +164,7 @@ def _problems(graph: KnowledgeGraph, patch: Patch) -> Iterator[Said]:
                     field=field,
                     value=repr(value),
                 )
-        for id in ids:
+        for id in ids_of(entry):
             if id not in ends:
                 yield said(
                     "{place}: the graph {graph} has no entity {id}; run `fix` again on this graph, or set "
@@ -176,13 +173,13 @@ def _problems(graph: KnowledgeGraph, patch: Patch) -> Iterator[Said]:
                     graph=graph.name,
                     id=repr(id),
                 )
-        if place.startswith("vocabulary") and entry.type not in types:  # type: ignore[attr-defined]
+        if isinstance(entry, Words) and entry.type not in types:
             yield said(
                 "{place}: the graph {graph} has no relation or entity type {type}; run `fix` again on this "
                 "graph, or set the entry's status to rejected",
                 place=place,
                 graph=graph.name,
-                type=repr(entry.type),  # type: ignore[attr-defined]
+                type=repr(entry.type),
             )
 
 

@@ -40,7 +40,7 @@ class BudgetSpent(Exception):  # noqa: N818 - an end, not an error
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answers:
+class Measured:
     """values: (rows,) the deciding measure, higher better. seconds: CPU time a question, linking included.
     first: (rows, cutoff) the entities ranked first, NOBODY behind the last. linking: of the seconds, those of
     linking."""
@@ -95,12 +95,24 @@ class GoldQuestions:
         """
         sample = self.ask(rows=self.rows[:TIMED])
         self._linked[self._how(self.config)] = linked, sample.linking
-        sign = 1.0 if self.measure.kind.higher_is_better else -1.0
         first = np.full((len(self), 0), NOBODY, dtype=np.int32)
-        self.today = Answers(sign * np.nan_to_num(values), sample.seconds, first, linked, sample.linking)
+        self.today = Measured(
+            self.sign * np.nan_to_num(values), sample.seconds, first, linked, sample.linking
+        )
 
     def __len__(self) -> int:
         return len(self.examples)
+
+    @property
+    def sign(self) -> float:
+        """What makes the measure higher where it is better: 1.0, or -1.0."""
+        return 1.0 if self.measure.kind.higher_is_better else -1.0
+
+    @property
+    def span(self) -> float:
+        """How far apart two values of the measure can be."""
+        low, high = self.measure.bounds
+        return high - low
 
     @cached_property
     def names(self) -> NameIndex:
@@ -115,7 +127,7 @@ class GoldQuestions:
         return np.arange(len(self), dtype=np.int64)
 
     @cached_property
-    def today(self) -> Answers:
+    def today(self) -> Measured:
         """As the settings are, on the graph as it is. The first time warms up what is built once."""
         self.ask(self.config, rows=self.rows[:1], what="")
         return self.ask(self.config)
@@ -128,7 +140,7 @@ class GoldQuestions:
         examples: EvalSet | None = None,
         rows: Rows | None = None,
         what: str = "",
-    ) -> Answers:
+    ) -> Measured:
         """These rows under these settings, on this graph with the gold set that is frozen to it.
 
         Raises BudgetSpent where it would be one evaluation too many.
@@ -155,10 +167,9 @@ class GoldQuestions:
         values = self.measure.compute(judged)
         self.spent += share
         self.progress(self.spent, what)
-        sign = 1.0 if self.measure.kind.higher_is_better else -1.0
         first = first_of(run, self.measure.cutoff or self.config.evaluation.top_k)
         seconds = linking + seconds / max(len(rows), 1)
-        return Answers(sign * np.nan_to_num(values), seconds, first, linked, linking)
+        return Measured(self.sign * np.nan_to_num(values), seconds, first, linked, linking)
 
     @staticmethod
     def _how(config: Config) -> tuple[object, ...]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from itertools import groupby
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -19,13 +20,13 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.fixing import vocabulary as learning
-from tiny_graph_rag.fixing.applying import apply, frozen
+from tiny_graph_rag.fixing.applying import apply, frozen, with_words
 from tiny_graph_rag.fixing.asking import (
     EVALUATIONS,
     NOBODY,
-    Answers,
     BudgetSpent,
     GoldQuestions,
+    Measured,
     Progress,
     Rows,
 )
@@ -33,18 +34,14 @@ from tiny_graph_rag.fixing.patch import (
     CONFIRMED,
     DRAFT,
     Batch,
+    ChosenSetting,
     Entry,
-    Merge,
     NotKept,
     Patch,
-    Rename,
-    Restore,
-    RestoredEntity,
-    RestoredRelation,
-    Setting,
     TriedSetting,
     Words,
     empty_patch,
+    ids_of,
 )
 from tiny_graph_rag.fixing.proof import (
     HELD,
@@ -74,11 +71,10 @@ KINDS = (*PROVEN, *JUDGED, "ask")
 FOR_BATCHES = 8  # evaluations that the kinds to judge take at most
 MOST_CHANGES = 200  # of a kind, shown before and after
 CONTROLS = 2  # random batches next to one of proposals
-E = TypeVar("E", bound=Entry)
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class MovedQuestion:
     """A question before and after. ranked_before, ranked_after: names within the cutoff."""
 
     id: str
@@ -103,7 +99,7 @@ class Fixes:
     spent: float
     stopped: str = ""
     kinds: tuple[str, ...] = KINDS
-    changes: dict[str, list[Change]] = field(default_factory=dict)
+    changes: dict[str, list[MovedQuestion]] = field(default_factory=dict)
     measured: dict[str, Proof] = field(default_factory=dict)
 
 
@@ -150,8 +146,7 @@ def find_fixes(
         "ask": study.ask,
     }
     try:
-        sign = 1.0 if measure.kind.higher_is_better else -1.0
-        found.today = sign * float(questions.today.values.mean())
+        found.today = questions.sign * float(questions.today.values.mean())
         for kind, step in steps.items():
             if kind in kinds:
                 try:
@@ -179,17 +174,12 @@ class _Study:
     def seed(self) -> int:
         return self.questions.config.evaluation.seed
 
-    @property
+    @cached_property
     def ids(self) -> list[str]:
         return [example.id for example in self.questions.examples]
 
-    @property
-    def span(self) -> float:
-        low, high = self.questions.measure.bounds
-        return high - low
-
     def add(self, **sections: Iterable[Any]) -> None:
-        """Put entries behind those that the patch has."""
+        """Put behind what these sections of the patch have what was measured or is asked, no decision."""
         patch = self.found.patch
         for name, entries in sections.items():
             patch = msgspec.structs.replace(patch, **{name: (*getattr(patch, name), *entries)})
@@ -205,7 +195,7 @@ class _Study:
         moved = np.flatnonzero(np.abs(gains) > EQUAL)
         moved = moved[np.argsort(-np.abs(gains[moved]), kind="stable")][:MOST_CHANGES]
         self.found.changes[kind] = [
-            Change(
+            MovedQuestion(
                 self.ids[row],
                 self.questions.examples.examples[row].query,
                 float(abs(today.values[row])),
@@ -232,47 +222,45 @@ class _Study:
             )
             return
         wanted = [kind for kind in JUDGED if kind in self.found.kinds]
-        tried = try_settings(questions, self.groups, FOR_BATCHES if wanted else 0)
+        tried = try_settings(questions, FOR_BATCHES if wanted else 0)
         for one in tried:
             if one.needs:
                 self.not_kept("settings", one.label, t("needs the extra {extra}", extra=one.needs))
         result = prove_settings(questions, self.groups, tried, self.seed)
-        ranked = sorted(result.tried[1:], key=lambda one: -one.gain)
         self.add(
             settings_tried=[
                 TriedSetting(
                     values=one.values, gain=one.gain, won=one.won, lost=one.lost, seconds=one.seconds
                 )
-                for one in ranked
+                for one in sorted(result.tried[1:], key=lambda one: -one.gain)
             ]
         )
         best = result.tried[result.best]
-        measured = result.proof
-        if self.others is not None and best.values:
-            config = questions.config.replaced(best.values)
-            gains = self.others.ask(config).values - self.others.today.values
-            measured = self._on_others(best.gain, gains, measured.control)
-        self.found.measured["settings"] = measured
         if not best.values:
+            self.found.measured["settings"] = result.proof
             what = t("{n} settings", n=len(result.tried) - 1)
-            self.not_kept("settings", what, t("none is better than the current settings"), measured)
-        elif not measured.accepted:
-            self.not_kept("settings", best.label, _why(measured), measured)
-        else:
-            entry = Setting(
-                values=best.values,
-                status=CONFIRMED,
-                evidence=(
-                    t("best of {n} settings tried on all questions", n=len(result.tried)),
-                    t("{won} questions better, {lost} worse", won=best.won, lost=best.lost),
-                ),
-                seconds=best.seconds,
-                won=_rows(self.ids, best.gains > EQUAL),
-                lost=_rows(self.ids, best.gains < -EQUAL),
-                **_figures(measured),
-            )
-            self.add(settings=[entry])
-            self.note_changes("settings", best.gains, best.first)
+            self.not_kept("settings", what, t("none is better than the current settings"), result.proof)
+            return
+
+        def gains_of_others(others: GoldQuestions) -> Column:
+            return others.ask(others.config.replaced(best.values)).values - others.today.values
+
+        measured = self.proven("settings", best.label, result.proof, gains_of_others)
+        if measured is None:
+            return
+        entry = ChosenSetting(
+            values=best.values,
+            status=CONFIRMED,
+            evidence=(
+                t("best of {n} settings tried on all questions", n=len(result.tried)),
+                t("{won} questions better, {lost} worse", won=best.won, lost=best.lost),
+            ),
+            seconds=best.seconds,
+            **self._moved(best.gains),
+            **_figures(measured),
+        )
+        self.found.patch = self.found.patch.plus([entry])
+        self.note_changes("settings", best.gains, best.first)
 
     def learn_words(self) -> None:
         questions, graph = self.questions, self.questions.graph
@@ -305,22 +293,26 @@ class _Study:
             return learning.gains_of_words(questions, pairs, out, t("words at random"))
 
         pairs = learning.pairs_of(words)
-        answers = learning.asked_with_words(questions, pairs, questions.rows, t("words"))
-        assert answers is not None  # there are words
+        answers = questions.ask(graph=with_words(graph, pairs), what=t("words"))
         whole = answers.values - questions.today.values
-        in_sample = float(whole.mean())
         differences = held_out(self.groups, self.seed, gains)
         control = float(held_out(self.groups, self.seed, gains_at_random, 1).mean())
-        measured = proof(in_sample, differences, self.groups, LEARNED_FROM, span=self.span, control=control)
-        if self.others is not None:
-            gained = learning.gains_of_words(self.others, pairs, self.others.rows, t("words, held out"))
-            measured = self._on_others(in_sample, gained, control)
-        self.found.measured["vocabulary"] = measured
-        if not measured.accepted:
-            self.not_kept("vocabulary", what, _why(measured), measured)
-            return
-        self.add(vocabulary=self._entries_of(words, whole, measured))
-        self.note_changes("vocabulary", whole, answers.first)
+        measured = self.proven(
+            "vocabulary",
+            what,
+            proof(
+                float(whole.mean()),
+                differences,
+                self.groups,
+                LEARNED_FROM,
+                span=questions.span,
+                control=control,
+            ),
+            lambda others: learning.gains_of_words(others, pairs, others.rows, t("words, held out")),
+        )
+        if measured is not None:
+            self.found.patch = self.found.patch.plus(self._entries_of(words, whole, measured))
+            self.note_changes("vocabulary", whole, answers.first)
 
     def _entries_of(self, words: Sequence[LearnedWord], whole: Column, measured: Proof) -> Iterator[Words]:
         """One entry a relation type. words: by type. whole: (questions,) what all of them gain."""
@@ -336,92 +328,56 @@ class _Study:
                     for word in of_type
                 ),
                 questions=tuple(self.ids[row] for row in rows),
-                won=tuple(self.ids[row] for row in rows[whole[rows] > EQUAL]),
-                lost=tuple(self.ids[row] for row in rows[whole[rows] < -EQUAL]),
+                **self._moved(whole, rows),
                 **_figures(measured),
             )
 
-    def _on_others(self, in_sample: float, gains: Column, control: float | None) -> Proof:
-        """The verdict by a gold set that chose nothing."""
+    def proven(
+        self, kind: str, what: str, measured: Proof, gains_of_others: Callable[[GoldQuestions], Column]
+    ) -> Proof | None:
+        """The verdict on a kind, by the gold set that chose nothing where there is one; None where it does
+        not hold, which is noted."""
         others = self.others
-        assert others is not None
-        groups = question_groups(others.examples.examples, others.judgments)
-        return proof(in_sample, gains, groups, 2, span=self.span, control=control)
+        if others is not None:
+            groups = question_groups(others.examples.examples, others.judgments)
+            gains, span = gains_of_others(others), others.span
+            measured = proof(measured.in_sample, gains, groups, 2, span=span, control=measured.control)
+        self.found.measured[kind] = measured
+        if not measured.accepted:
+            self.not_kept(kind, what, _why(measured), measured)
+        return measured if measured.accepted else None
+
+    def _moved(self, gains: Column, rows: Iterable[int] | None = None) -> dict[str, Any]:
+        """The ids of the questions that gain and that lose, of all or of these rows."""
+        rows = range(len(gains)) if rows is None else rows
+        won, lost = ([row for row in rows if sign * gains[row] > EQUAL] for sign in (1, -1))
+        return {"won": tuple(self.ids[row] for row in won), "lost": tuple(self.ids[row] for row in lost)}
 
     # What a person judges
 
     def propose_aliases(self) -> None:
-        from tiny_graph_rag.fixing.aliases import propose_aliases
+        from tiny_graph_rag.fixing import aliases
 
-        questions = self.questions
-        entries = propose_aliases(questions.graph, questions.examples)
-        ids = questions.graph.entities.ids
-
-        def at_random(random: np.random.Generator) -> Patch:
-            rows = random.integers(len(ids), size=len(entries)).tolist()
-            moved = [
-                msgspec.structs.replace(entry, entity_id=ids[row])
-                for entry, row in zip(entries, rows, strict=True)
-            ]
-            return self._patch_of(aliases=tuple(moved))
-
-        made = self._measured("aliases", entries, self._patch_of(aliases=tuple(entries)), at_random)
-        self.add(aliases=made)
+        graph = self.questions.graph
+        entries = aliases.propose_aliases(graph, self.questions.examples)
+        self.judge("aliases", entries, partial(aliases.at_random, graph, entries))
 
     def propose_merges(self) -> None:
-        from tiny_graph_rag.fixing.merges import propose_merges
+        from tiny_graph_rag.fixing import merges
 
-        questions = self.questions
-        entries = propose_merges(questions.graph, questions.examples)
-        ids = list(questions.graph.entities.ids)
-
-        def at_random(random: np.random.Generator) -> Patch:
-            wanted = sum(1 + len(entry.drop_ids) for entry in entries)
-            drawn = iter(random.permutation(len(ids))[:wanted].tolist())
-            moved = [
-                Merge(keep_id=ids[next(drawn)], drop_ids=tuple(ids[next(drawn)] for _ in entry.drop_ids))
-                for entry in entries
-            ]
-            return self._patch_of(merges=tuple(moved))
-
-        made = self._measured("merges", entries, self._patch_of(merges=tuple(entries)), at_random)
-        self.add(merges=made)
+        graph = self.questions.graph
+        entries = merges.propose_merges(graph, self.questions.examples)
+        self.judge("merges", entries, partial(merges.at_random, graph, entries))
 
     def restore(self) -> None:
         if self.older is None:
             return
-        from tiny_graph_rag.fixing.older import propose_older
+        from tiny_graph_rag.fixing import older
 
-        questions = self.questions
-        restore = _with_names(propose_older(questions.graph, self.older, questions.examples), questions.graph)
+        graph = self.questions.graph
+        restore = older.propose_older(graph, self.older, self.questions.examples)
         entries = [*restore.renames, *restore.entities, *restore.relations]
-        ids, names = list(questions.graph.entities.ids), self.older.entities.names
-
-        def at_random(random: np.random.Generator) -> Patch:
-            def another() -> str:
-                return ids[int(random.integers(len(ids)))]
-
-            def under_another_name(entry: RestoredEntity) -> RestoredEntity:
-                name = names[int(random.integers(len(names)))]
-                return msgspec.structs.replace(entry, name=name, aliases=())
-
-            moved = Restore(
-                tuple(msgspec.structs.replace(entry, entity_id=another()) for entry in restore.renames),
-                tuple(map(under_another_name, restore.entities)),
-                tuple(msgspec.structs.replace(entry, target_id=another()) for entry in restore.relations),
-            )
-            return self._patch_of(restore=moved)
-
-        made = self._measured("restore", entries, self._patch_of(restore=restore), at_random)
-        patch = self.found.patch
-        self.found.patch = msgspec.structs.replace(
-            patch,
-            restore=Restore(
-                tuple(entry for entry in made if isinstance(entry, Rename)),
-                tuple(entry for entry in made if isinstance(entry, RestoredEntity)),
-                tuple(entry for entry in made if isinstance(entry, RestoredRelation)),
-            ),
-        )
+        self.judge("restore", entries, partial(older.at_random, graph, self.older, entries))
 
     def ask(self) -> None:
         from tiny_graph_rag.fixing.missing import propose_asks
@@ -433,52 +389,53 @@ class _Study:
         asks = propose_asks(self.questions.graph, self.questions.examples)
         self.add(ask=[entry for entry in asks if not entry.reference or fold(entry.reference) not in back])
 
-    def _patch_of(self, **sections: Any) -> Patch:
-        return msgspec.structs.replace(empty_patch(self.questions.graph, self.questions.examples), **sections)
-
-    def _measured(
+    def judge(
         self,
         kind: str,
-        entries: Sequence[E],
-        patch: Patch,
-        at_random: Callable[[np.random.Generator], Patch],
-    ) -> list[E]:
-        """The entries with the questions that they change; what they cost together goes into the patch."""
+        entries: Sequence[Entry],
+        at_random: Callable[[np.random.Generator], Iterable[Entry]],
+    ) -> None:
+        """Put the entries into the patch, with the questions that they change and what they cost together."""
         if not entries:
             self.not_kept(kind, t("no proposal"), t("no evidence in the graph or the questions"))
-            return []
+            return
         questions = self.questions
         if questions.spent + 1 > questions.allowed:
             self.add(batches=[Batch(kind=kind, entries=len(entries))])
-            return [*entries]
+            self.found.patch = self.found.patch.plus(entries)
+            return
+        patch = self._patch_of(entries)
         answers = self._answers(patch, patch, t("{kind}, together", kind=kind))
         gains = answers.values - questions.today.values
-        between = interval(gains, span=self.span, groups=self.groups)
+        between = interval(gains, span=questions.span, groups=self.groups)
+        won, lost = int((gains > EQUAL).sum()), int((gains < -EQUAL).sum())
         controls = []
         random = np.random.default_rng(self.seed)
         for _ in range(CONTROLS):
             if questions.spent + 1 <= questions.allowed:
-                drawn = self._answers(at_random(random), patch, t("{kind} at random", kind=kind))
-                controls.append(float((drawn.values - questions.today.values).mean()))
+                drawn = self._patch_of(at_random(random))
+                others = self._answers(drawn, patch, t("{kind} at random", kind=kind))
+                controls.append(float((others.values - questions.today.values).mean()))
         batch = Batch(
             kind=kind,
             entries=len(entries),
-            questions=int((np.abs(gains) > EQUAL).sum()),
+            questions=won + lost,
             gain=float(gains.mean()),
             low=between.low,
             high=between.high,
             n=len(gains),
-            won=int((gains > EQUAL).sum()),
-            lost=int((gains < -EQUAL).sum()),
+            won=won,
+            lost=lost,
             control=float(np.mean(controls)) if controls else None,
-            without_seeds=self._without_seeds(patch)
-            if (gains > EQUAL).sum() < (gains < -EQUAL).sum()
-            else None,
+            without_seeds=self._without_seeds(patch) if won < lost else None,
         )
         self.add(batches=[batch])
         graph = apply(questions.graph, patch, (DRAFT, CONFIRMED))
         self.note_changes(kind, gains, answers.first, graph)
-        return self._attributed(entries, graph, answers, gains)
+        self.found.patch = self.found.patch.plus(self._attributed(entries, graph, answers, gains))
+
+    def _patch_of(self, entries: Iterable[Entry]) -> Patch:
+        return empty_patch(self.questions.graph, self.questions.examples).of(entries)
 
     def _without_seeds(self, patch: Patch) -> float | None:
         """The gain of a patch where seeds are left out of the ranking as well: what is recognised takes the
@@ -491,7 +448,7 @@ class _Study:
         answers = self._answers(patch, patch, label_of({"exclude_seeds": True}), config)
         return float((answers.values - questions.today.values).mean())
 
-    def _answers(self, patch: Patch, meant: Patch, what: str, config: Config | None = None) -> Answers:
+    def _answers(self, patch: Patch, meant: Patch, what: str, config: Config | None = None) -> Measured:
         """With all entries of `patch`, references meaning what `meant` makes of them. config: today's unless
         given."""
         questions, every = self.questions, (DRAFT, CONFIRMED)
@@ -501,67 +458,33 @@ class _Study:
         return questions.ask(config, graph=graph, examples=examples, what=what)
 
     def _attributed(
-        self, entries: Sequence[E], graph: KnowledgeGraph, answers: Answers, gains: Column
-    ) -> list[E]:
+        self, entries: Sequence[Entry], graph: KnowledgeGraph, answers: Measured, gains: Column
+    ) -> Iterator[Entry]:
         """Each entry with the questions that change and concern its entities: as seeds, as references, or
         among the first that are returned."""
         questions = self.questions
         after = graph.entities.ids
         before = questions.graph.entities.ids
-        changed = np.flatnonzero(np.abs(gains) > EQUAL).tolist()
         concerns: dict[str, list[int]] = {}
-        for row in changed:
+        for row in np.flatnonzero(np.abs(gains) > EQUAL).tolist():
             mine = {before[entity] for entity in _entities_of(questions.today, row)}
             mine |= {after[entity] for entity in _entities_of(answers, row)}
             references = questions.judgments.references[row]
             mine |= {before[entity] for reference in references for entity in reference.entities}
             for id in mine:
                 concerns.setdefault(id, []).append(row)
-        ids, found = self.ids, []
-        row_of = {id: row for row, id in enumerate(ids)}
         for entry in entries:
-            rows = sorted({row for id in _ids_of(entry) for row in concerns.get(id, ())})
+            rows = sorted({row for id in ids_of(entry) for row in concerns.get(id, ())})
             if entry.questions:
-                named = {row_of[id] for id in entry.questions if id in row_of}
-                rows = [row for row in rows if row in named]
-            found.append(
-                msgspec.structs.replace(
-                    entry,
-                    questions=entry.questions or tuple(ids[row] for row in rows),
-                    won=tuple(ids[row] for row in rows if gains[row] > 0),
-                    lost=tuple(ids[row] for row in rows if gains[row] < 0),
-                )
-            )
-        return found
+                rows = [row for row in rows if self.ids[row] in entry.questions]
+            named = entry.questions or tuple(self.ids[row] for row in rows)
+            yield msgspec.structs.replace(entry, questions=named, **self._moved(gains, rows))
 
 
-def _entities_of(answers: Answers, row: int) -> set[int]:
+def _entities_of(answers: Measured, row: int) -> set[int]:
     """Seeds of a question, and what is ranked first."""
     seeds = {seed.entity for seed in answers.linked[row].seeds}
     return (seeds | set(answers.first[row].tolist())) - {NOBODY}
-
-
-def _with_names(restore: Restore, graph: KnowledgeGraph) -> Restore:
-    """Relations with the names at their ends."""
-    names = dict(zip(graph.entities.ids, graph.entities.names, strict=True))
-    names |= {entry.id: entry.name for entry in restore.entities}
-    relations = (
-        msgspec.structs.replace(entry, names=(names[entry.source_id], names[entry.target_id]))
-        for entry in restore.relations
-    )
-    return msgspec.structs.replace(restore, relations=tuple(relations))
-
-
-def _ids_of(entry: Entry) -> tuple[str, ...]:
-    match entry:
-        case Merge():
-            return (entry.keep_id, *entry.drop_ids)
-        case RestoredEntity():
-            return (entry.id,)
-        case RestoredRelation():
-            return (entry.source_id, entry.target_id)
-    entity_id: str = getattr(entry, "entity_id", "")
-    return (entity_id,)
 
 
 def _figures(measured: Proof) -> dict[str, Any]:
@@ -578,10 +501,6 @@ def _why(measured: Proof) -> str:
     if measured.why in (HELD, NONE_CHOSEN):
         return t(measured.why)
     return t(measured.why, groups=measured.groups, least=measured.least)
-
-
-def _rows(ids: Sequence[str], which: Any) -> tuple[str, ...]:
-    return tuple(ids[row] for row in np.flatnonzero(which).tolist())
 
 
 def by_kind(patch: Patch) -> list[Said]:

@@ -9,15 +9,17 @@ be restored with its relations, when a question needs it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 
 from tiny_graph_rag.columns.arrays import distinct
+from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.fixing.merges import WRITING
-from tiny_graph_rag.fixing.patch import Rename, Restore, RestoredEntity, RestoredRelation
-from tiny_graph_rag.fixing.spellings import Change, core_of, differences
+from tiny_graph_rag.fixing.patch import Entry, Rename, Restore, RestoredEntity, RestoredRelation
+from tiny_graph_rag.fixing.spellings import Difference, core_of, differences
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.bfs import shortest_paths
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -29,6 +31,25 @@ from tiny_graph_rag.messages import t
 STABLE_IDS = 0.9  # share of the ids in both graphs whose names are the same, from which on ids mean something
 FEWEST_IDS = 5  # ids in both graphs before they can
 FARTHEST = 4  # relations of a path in the older graph that is restored
+
+
+def at_random(
+    graph: KnowledgeGraph, older: KnowledgeGraph, entries: Sequence[Entry], random: np.random.Generator
+) -> Iterator[Entry]:
+    """As many entries: each with another entity of the graph, a restored entity with another older name."""
+
+    def drawn(values: Strings) -> str:
+        return str(values[int(random.integers(len(values)))])
+
+    ids, names = graph.entities.ids, older.entities.names
+    for entry in entries:
+        match entry:
+            case Rename():
+                yield msgspec.structs.replace(entry, entity_id=drawn(ids))
+            case RestoredEntity():
+                yield msgspec.structs.replace(entry, name=drawn(names), aliases=())
+            case RestoredRelation():
+                yield msgspec.structs.replace(entry, target_id=drawn(ids))
 
 
 @dataclass(slots=True)
@@ -112,7 +133,7 @@ def _new_names(
         now
         for now in by_core.get(core_of(name).text, ())
         if (changes := differences(name, graph.entities.names[now])) is not None
-        and not changes & {Change.LETTER, Change.ORDER}
+        and not changes & {Difference.LETTER, Difference.ORDER}
         and (changes <= WRITING or fold(older.entities.types[row]) == fold(graph.entities.types[now]))
     ]
     if len(alike) == 1:
@@ -216,7 +237,11 @@ def _entities(
 def _relations(compared: _Comparison, ids: Mapping[int, str], needs: _Needs) -> tuple[RestoredRelation, ...]:
     """Relations of restored entities to what is there, and those that broken paths need."""
     graph, old = compared.graph, compared.older.relations
-    new_ids = graph.entities.ids
+    new_ids, older_names = graph.entities.ids, compared.older.entities.names
+
+    def name(row: int) -> str:
+        now = compared.now(row)
+        return str(older_names[row] if now is None else graph.entities.names[now])
 
     def end(row: int) -> str | None:
         now = compared.now(row)
@@ -228,14 +253,14 @@ def _relations(compared: _Comparison, ids: Mapping[int, str], needs: _Needs) -> 
     touching = distinct(np.concatenate([*slots, np.array(list(needs.relations), dtype=np.int32)]))[0].tolist()
     made = []
     for row in touching:
-        source, target = end(int(old.sources[row])), end(int(old.targets[row]))
+        ends = int(old.sources[row]), int(old.targets[row])
+        source, target = map(end, ends)
         key = (source, old.types[row], target)
         if source is None or target is None or source == target or key in present:
             continue
         present.add(key)
         asked = needs.relations.get(row) or [
-            id for side in (old.sources[row], old.targets[row]) if int(side) in ids
-            for id in needs.entities.get(int(side), ())
+            id for side in ends if side in ids for id in needs.entities.get(side, ())
         ]  # fmt: skip
         made.append(
             RestoredRelation(
@@ -245,6 +270,7 @@ def _relations(compared: _Comparison, ids: Mapping[int, str], needs: _Needs) -> 
                 description=old.descriptions[row],
                 weight=float(old.weights[row]),
                 source_chunks=tuple(old.source_chunks[row]),
+                names=(name(ends[0]), name(ends[1])),
                 evidence=(t("the older graph has this relation"),),
                 questions=tuple(dict.fromkeys(asked)),
             )

@@ -13,7 +13,8 @@ Only confirmed entries are applied. What is applied changes no file: `convert --
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -64,7 +65,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     lost: tuple[str, ...] = ()
 
 
-class Setting(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class ChosenSetting(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """values: retrieval settings by their names. seconds: CPU time a question as a multiple of today's."""
 
     values: dict[str, Any]
@@ -72,7 +73,7 @@ class Setting(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unkno
 
 
 class TriedSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What settings did to all questions, in sample: no reason to choose them. seconds: as in Setting."""
+    """What settings did to all questions, in sample: no reason to choose them. seconds: as a multiple."""
 
     values: dict[str, Any]
     gain: float
@@ -144,6 +145,9 @@ class Restore(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
     relations: tuple[RestoredRelation, ...] = ()
 
 
+NOTHING_RESTORED = Restore()
+
+
 class Ask(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """What only the graph's owner knows; never applied.
 
@@ -203,25 +207,20 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     graph: Fingerprint
     questions: Fingerprint
     measure: str = ""
-    settings: tuple[Setting, ...] = ()
+    settings: tuple[ChosenSetting, ...] = ()
     vocabulary: tuple[Words, ...] = ()
     aliases: tuple[Alias, ...] = ()
     merges: tuple[Merge, ...] = ()
-    restore: Restore = Restore()
+    restore: Restore = NOTHING_RESTORED
     ask: tuple[Ask, ...] = ()
     batches: tuple[Batch, ...] = ()
     settings_tried: tuple[TriedSetting, ...] = ()
     not_kept: tuple[NotKept, ...] = ()
 
-    def sections(self) -> dict[str, tuple[Any, ...]]:
-        """The entries that can be decided, by section: `aliases`, `restore.renames`."""
-        own = {name: getattr(self, name) for name in ("settings", "vocabulary", "aliases", "merges")}
-        return own | {f"restore.{name}": getattr(self.restore, name) for name in Restore.__struct_fields__}
-
     def entries(self) -> Iterator[tuple[str, Entry]]:
-        """Every entry that can be decided, with where it stands: `aliases[0]`."""
-        for section, entries in self.sections().items():
-            for place, entry in enumerate(entries):
+        """Every entry that can be decided, with where it stands: `aliases[0]`, `restore.renames[1]`."""
+        for section in SECTIONS.values():
+            for place, entry in enumerate(attrgetter(section)(self)):
                 yield f"{section}[{place}]", entry
 
     def to_decide(self) -> list[str]:
@@ -234,24 +233,54 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
     def only(self, *statuses: Status) -> Patch:
         """The entries with one of these statuses."""
-        sections = self.sections().items()
-        return self._of(
-            {name: [one for one in entries if one.status in statuses] for name, entries in sections}
-        )
+        return self.of(entry for _, entry in self.entries() if entry.status in statuses)
 
     def decided(self, statuses: dict[str, Status]) -> Patch:
         """The same with new statuses. statuses: where an entry stands (`aliases[0]`) → its status."""
-        made: dict[str, list[Entry]] = {name: [] for name in self.sections()}
-        for place, entry in self.entries():
-            status = statuses.get(place, entry.status)
-            made[place.partition("[")[0]].append(msgspec.structs.replace(entry, status=status))
-        return self._of(made)
+        return self.of(
+            msgspec.structs.replace(entry, status=statuses.get(place, entry.status))
+            for place, entry in self.entries()
+        )
 
-    def _of(self, sections: dict[str, list[Any]]) -> Patch:
-        """The patch with these entries instead."""
-        made = {name: tuple(entries) for name, entries in sections.items()}
-        restore = Restore(*(made.pop(f"restore.{name}") for name in Restore.__struct_fields__))
-        return msgspec.structs.replace(self, **made, restore=restore)
+    def plus(self, entries: Iterable[Entry]) -> Patch:
+        """The patch with these entries behind those that it has."""
+        return self.of([*(entry for _, entry in self.entries()), *entries])
+
+    def of(self, entries: Iterable[Entry]) -> Patch:
+        """The patch with these entries, each in its section, instead of its own."""
+        made: dict[str, list[Any]] = {section: [] for section in SECTIONS.values()}
+        for entry in entries:
+            made[SECTIONS[type(entry)]].append(entry)
+        columns = {section: tuple(rows) for section, rows in made.items()}
+        restore = Restore(*(columns.pop(f"restore.{name}") for name in Restore.__struct_fields__))
+        restore = NOTHING_RESTORED if restore == NOTHING_RESTORED else restore  # a default is not written
+        return msgspec.structs.replace(self, **columns, restore=restore)
+
+
+# Where the entries of each kind stand in a patch.
+SECTIONS: dict[type[Entry], str] = {
+    ChosenSetting: "settings",
+    Words: "vocabulary",
+    Alias: "aliases",
+    Merge: "merges",
+    Rename: "restore.renames",
+    RestoredEntity: "restore.entities",
+    RestoredRelation: "restore.relations",
+}
+
+
+def ids_of(entry: Entry) -> tuple[str, ...]:
+    """The ids of the entities that an entry changes; a restored one's is its own."""
+    match entry:
+        case Alias() | Rename():
+            return (entry.entity_id,)
+        case Merge():
+            return (entry.keep_id, *entry.drop_ids)
+        case RestoredEntity():
+            return (entry.id,)
+        case RestoredRelation():
+            return (entry.source_id, entry.target_id)
+    return ()
 
 
 def empty_patch(graph: KnowledgeGraph, questions: EvalSet, measure: str = "") -> Patch:
@@ -272,13 +301,11 @@ def read_patch(path: Path) -> Patch:
         parts = _PLACE.fullmatch(str(error))
         place, wrong = (parts["place"] or "", parts["wrong"]) if parts else ("", str(error))
         raise PatchError(
-            said(
-                "{path}: {place}: {wrong}. `fix -o FILE` writes a patch file; correct this field or remove "
-                "its entry",
-                path=path.name,
-                place=place or said("the file"),
-                wrong=wrong,
-            )
+            "{path}: {place}: {wrong}. `fix -o FILE` writes a patch file; correct this field or remove "
+            "its entry",
+            path=path.name,
+            place=place or said("the file"),
+            wrong=wrong,
         ) from error
 
 

@@ -7,6 +7,7 @@ one is best is chosen on a part of the questions and measured on the rest (`proo
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,14 +16,13 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.config import Config, find_setting, spelled_setting
 from tiny_graph_rag.errors import MissingExtraError, UsageError
-from tiny_graph_rag.fixing.asking import BudgetSpent, GoldQuestions, Rows
+from tiny_graph_rag.fixing.asking import GoldQuestions, Rows
 from tiny_graph_rag.fixing.patch import CONFIRMED, Patch, PatchError
 from tiny_graph_rag.fixing.proof import CHOSEN_FROM, Proof, held_out, proof
 from tiny_graph_rag.linking import asks_model
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import EQUAL
 from tiny_graph_rag.measures.statistics import Groups
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval import is_own, walks
 
 HOPS = (1, 2, 3, 4)
@@ -37,7 +37,7 @@ WORTH = 0.002  # of the measure: settings whose means differ by less are equal, 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tried:
     """values: settings by name, {} for those of today. gains: (questions,) against today's. seconds: CPU time
-    a question as a multiple of today's; first: what is ranked first, as Answers has it; needs: the extra
+    a question as a multiple of today's; first: what is ranked first, as Measured has it; needs: the extra
     without which it could not be tried."""
 
     values: dict[str, Any]
@@ -113,28 +113,31 @@ def _value(config: Config, name: str) -> Any:
     return getattr(config.ranking if name == "text_seeds" else config.retrieval, name)
 
 
-def try_settings(questions: GoldQuestions, groups: Groups, leave: float = 0.0) -> list[Tried]:
-    """Today's settings and all candidates on all questions. leave: evaluations that others need.
+def try_setting(questions: GoldQuestions, values: dict[str, Any]) -> Tried:
+    """What changed settings do to all questions; where a package is missing, what it is called.
 
-    What is known when the evaluations are used up, or Ctrl-C ends them, stands.
+    Raises UsageError for settings that the retriever can't use, BudgetSpent as `ask`.
     """
     today = questions.today
-    found = [Tried({}, np.zeros(len(questions)), 1.0, today.first)]
+    try:
+        answers = questions.ask(questions.config.replaced(values), what=label_of(values))
+    except MissingExtraError as missing:
+        return Tried(values, np.zeros(0), float("nan"), today.first, missing.extra)
+    ratio = answers.seconds / max(today.seconds, 1e-9)
+    return Tried(values, answers.values - today.values, ratio, answers.first)
+
+
+def try_settings(questions: GoldQuestions, leave: float = 0.0) -> list[Tried]:
+    """Today's settings and all candidates on all questions. leave: evaluations that others need.
+
+    What is known when the evaluations are used up stands.
+    """
+    found = [Tried({}, np.zeros(len(questions)), 1.0, questions.today.first)]
     for values in candidates(questions.config):
         if questions.spent + 1 > questions.allowed - leave:
             break
-        try:
-            config = questions.config.replaced(values)
-            answers = questions.ask(config, what=label_of(values))
-        except MissingExtraError as missing:
-            found.append(Tried(values, np.zeros(0), float("nan"), today.first, missing.extra))
-            continue
-        except UsageError:  # a setting that this retriever can't use
-            continue
-        except BudgetSpent:
-            break
-        ratio = answers.seconds / max(today.seconds, 1e-9)
-        found.append(Tried(values, answers.values - today.values, ratio, answers.first))
+        with suppress(UsageError):  # a setting that this retriever can't use
+            found.append(try_setting(questions, values))
     return found
 
 
@@ -154,8 +157,8 @@ def prove_settings(questions: GoldQuestions, groups: Groups, tried: list[Tried],
     best = choose(table, questions.rows)
     differences = held_out(groups, seed, lambda rows, out: table[choose(table, rows), out])
     control = float(table[1:].mean()) if len(table) > 1 else 0.0
-    low, high = questions.measure.bounds
-    found = proof(known[best].gain, differences, groups, CHOSEN_FROM, span=high - low, control=control)
+    span = questions.span
+    found = proof(known[best].gain, differences, groups, CHOSEN_FROM, span=span, control=control)
     return SettingsTried(tuple(known), best, found)
 
 
@@ -171,24 +174,20 @@ def with_patch(config: Config, patch: Patch, name: str) -> Config:
         for key, value in entry.values.items():
             if key not in VARIED or not find_setting(key).accepts(value):
                 raise PatchError(
-                    said(
-                        "{file}: settings[{place}]: {key}: {value} isn't allowed in a patch; allowed "
-                        "settings: {allowed}",
-                        file=name,
-                        place=place,
-                        key=key,
-                        value=repr(value)[:60],
-                        allowed=", ".join(VARIED),
-                    )
+                    "{file}: settings[{place}]: {key}: {value} isn't allowed in a patch; allowed "
+                    "settings: {allowed}",
+                    file=name,
+                    place=place,
+                    key=key,
+                    value=repr(value)[:60],
+                    allowed=", ".join(VARIED),
                 )
         config = config.replaced(entry.values)
         if not can_be_tried(config):
             raise PatchError(
-                said(
-                    "{file}: settings[{place}]: these settings would run code or ask a service; give them as "
-                    "options instead",
-                    file=name,
-                    place=place,
-                )
+                "{file}: settings[{place}]: these settings would run code or ask a service; give them as "
+                "options instead",
+                file=name,
+                place=place,
             )
     return config

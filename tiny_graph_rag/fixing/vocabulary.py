@@ -16,7 +16,7 @@ import numpy as np
 
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.fixing.applying import with_words
-from tiny_graph_rag.fixing.asking import Answers, GoldQuestions, Rows
+from tiny_graph_rag.fixing.asking import GoldQuestions, Rows
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.bfs import shortest_paths
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -44,7 +44,7 @@ LONGEST_PATH = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class QuestionEvidence:
     """words: stem → the word as the question has it. types: codes of relation types on the gold path."""
 
     words: dict[str, str]
@@ -62,7 +62,7 @@ class LearnedWord:
     holding: int
 
 
-def gold_evidence(questions: GoldQuestions) -> list[Evidence | None]:
+def gold_evidence(questions: GoldQuestions) -> list[QuestionEvidence | None]:
     """Of each question its words and the types of its gold path; None where it has no such path, or no words.
 
     The path is `reference_relationships` where the gold set has them, else the shortest from the seeds that
@@ -92,7 +92,7 @@ def _evidence(
     linked: LinkedQuestion,
     answers: Sequence[int],
     codes: dict[str, int],
-) -> Evidence | None:
+) -> QuestionEvidence | None:
     written = tuple(codes[one.type] for one in example.reference_relationships if one.type in codes)
     types = tuple(dict.fromkeys(written))
     if not types:
@@ -106,7 +106,7 @@ def _evidence(
         relations = [relation for path in paths if len(path) <= LONGEST_PATH for relation in path]
         types = tuple(dict.fromkeys(graph.relations.types.codes[relations].tolist() if relations else ()))
     words = {stem(word): word for word in tokens(without_seeds(linked))[0].values() if _may_say_a_type(word)}
-    return Evidence(words, types) if types and words else None
+    return QuestionEvidence(words, types) if types and words else None
 
 
 def _may_say_a_type(word: str) -> bool:
@@ -116,7 +116,7 @@ def _may_say_a_type(word: str) -> bool:
 
 def learn(
     graph: KnowledgeGraph,
-    evidence: Sequence[Evidence | None],
+    evidence: Sequence[QuestionEvidence | None],
     groups: Groups,
     rows: Iterable[int],
     ranking: RankingPrices,
@@ -168,18 +168,11 @@ def at_random(graph: KnowledgeGraph, words: Sequence[LearnedWord], seed: int) ->
     return [(names[int(random.integers(len(names)))], one.word) for one in words]
 
 
-def asked_with_words(
-    questions: GoldQuestions, pairs: Sequence[tuple[str, str]], rows: Rows, what: str
-) -> Answers | None:
-    """These questions with these (type, word) pairs in the vocabulary; None where there are none to try."""
-    if not pairs:
-        return None
-    return questions.ask(graph=with_words(questions.graph, pairs), rows=rows, what=what)
-
-
 def gains_of_words(
     questions: GoldQuestions, pairs: Sequence[tuple[str, str]], rows: Rows, what: str
 ) -> Column:
-    """(rows,) what these words gain for these questions."""
-    answers = asked_with_words(questions, pairs, rows, what)
-    return np.zeros(len(rows)) if answers is None else answers.values - questions.today.values[rows]
+    """(rows,) what these (type, word) pairs in the vocabulary gain for these questions."""
+    if not pairs:
+        return np.zeros(len(rows))
+    answers = questions.ask(graph=with_words(questions.graph, pairs), rows=rows, what=what)
+    return answers.values - questions.today.values[rows]

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
-from tiny_graph_rag.errors import InputError, check_few
+from tiny_graph_rag.errors import Problems
 from tiny_graph_rag.files import lines_of
-from tiny_graph_rag.messages import Said
 
 
 class Record(NamedTuple):
@@ -26,14 +25,12 @@ class Record(NamedTuple):
 @dataclass(slots=True)
 class Records:
     """Iterated once. head: the object that holds the list of records, without them; list_key: where it
-    holds them. problems: lines that are no JSON, known once the records were taken. kind: lines, list or
-    table."""
+    holds them. kind: lines, list or table."""
 
     rows: Iterator[Record]
     kind: str
     head: dict[str, Any] = field(default_factory=dict)
     list_key: str = ""
-    problems: list[Said] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[Record]:
         return self.rows
@@ -42,19 +39,18 @@ class Records:
 def json_records(
     path: Path,
     text: str,
-    failure: type[InputError],
+    problems: Problems,
     is_record: Callable[[dict[str, Any]], bool],
     rows_of: Callable[[Any], tuple[list[Any], str]],
 ) -> Records:
-    """Raises `failure` for what is no JSON.
+    """problems: get the lines that are no JSON. Raises their `failure` for a file without JSON.
 
     is_record: whether an object is one record, not the file's one object around them. rows_of: the records in
     the file's one value, and under which key of it they stand ("" where they stand otherwise).
     """
-    document, in_lines = _document(path, text, failure, is_record)
+    document, in_lines = _document(path, text, problems, is_record)
     if in_lines:
-        problems: list[Said] = []
-        return Records(json_lines(path, text, problems, failure), "lines", problems=problems)
+        return Records(json_lines(path, text, problems), "lines")
     rows, key = rows_of(document)
     head = {name: None if name == key else value for name, value in document.items()} if key else {}
     listed = (Record(number, f"{path.name}: question {number}", row) for number, row in enumerate(rows, 1))
@@ -62,19 +58,13 @@ def json_records(
 
 
 def json_lines(
-    path: Path,
-    text: str,
-    problems: list[Said],
-    failure: type[InputError],
-    parse: Callable[[str], Any] = parse_json,
+    path: Path, text: str, problems: Problems, parse: Callable[[str], Any] = parse_json
 ) -> Iterator[Record]:
-    """The value of each line that says anything; what is no JSON goes to `problems`. Raises `failure` with
-    those where they are many."""
+    """The value of each line that says anything; what is no JSON goes to `problems`."""
     last = text.count("\n") + 1
     for number, line in enumerate(lines_of(text), start=1):
         if not line.strip():
             continue
-        check_few(problems, failure)
         try:
             row = parse(line)
         except NotJsonError as error:
@@ -84,7 +74,7 @@ def json_lines(
 
 
 def _document(
-    path: Path, text: str, failure: type[InputError], is_record: Callable[[dict[str, Any]], bool]
+    path: Path, text: str, problems: Problems, is_record: Callable[[dict[str, Any]], bool]
 ) -> tuple[Any, bool]:
     """The whole file's value, and whether it is one object a line instead."""
     line, _, rest = text.lstrip().partition("\n")
@@ -96,7 +86,7 @@ def _document(
     except NotJsonError as error:
         if line[:1] == "{" and (line.strip() != "{" or not rest.strip()) and _object(text) is None:
             return None, True
-        raise failure(error.at(path.name)) from error
+        raise problems.failure(error.at(path.name)) from error
 
 
 def _object(text: str) -> dict[str, Any] | None:

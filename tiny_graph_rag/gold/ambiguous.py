@@ -39,7 +39,7 @@ def relevant_entities(how: str, examples: Iterable[Example], names: NameIndex) -
     """Question id → the entities of its references; {} where `how` doesn't ask for them."""
     if how != ANY:
         return {}
-    return {example.id: frozenset(names.meant_by(example.relevant_entities)) for example in examples}
+    return {example.id: names.meant_by(example.relevant_entities) for example in examples}
 
 
 def note(ambiguous: Iterable[str], how: str) -> list[str]:

@@ -22,6 +22,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -31,7 +32,6 @@ from tiny_graph_rag.files import lines_of, read_bytes
 from tiny_graph_rag.gold.agreement import GRADES, AnnotatorAgreement, agreement
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.journals import JournalFile
-from tiny_graph_rag.messages import said
 
 EXPORTER = "curate"  # under whose name exports stand in the journal
 AGREED = "agreed"  # the annotator whose word settles what others see differently
@@ -107,12 +107,10 @@ def read_journal(path: Path) -> list[Event]:
             known = checked(event)
         except Refused as error:
             raise DatasetError(
-                said(
-                    "{path}:{number}: not a valid line of a journal ({error}); repair or remove this line",
-                    path=path,
-                    number=number,
-                    error=error,
-                )
+                "{path}:{number}: not a valid line of a journal ({error}); repair or remove this line",
+                path=path,
+                number=number,
+                error=error,
             ) from error
         events.append({"n": len(events) + 1, "at": event.get("at", ""), **known})
     return events
@@ -405,10 +403,8 @@ class Curation:
         common: dict[tuple[str, str], int] = defaultdict(int)
         for view in views:
             rows = {by: row for by, row in view["grades"].items() if by != AGREED}
-            for one in rows:
-                for other in rows:
-                    if one < other:
-                        common[one, other] += len(rows[one].keys() & rows[other].keys())
+            for one, other in combinations(sorted(rows), 2):
+                common[one, other] += len(rows[one].keys() & rows[other].keys())
         return max(common, key=lambda pair: (common[pair], pair), default=None)
 
 

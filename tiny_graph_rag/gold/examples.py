@@ -132,11 +132,16 @@ def groups_offered(questions: Sequence[tuple[str, Iterable[str]]]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which questions of a gold set are asked; what is left empty keeps all."""
+    """Which questions of a gold set are asked; what is left empty keeps all. Raises UsageError for a limit
+    below 1."""
 
     limit: int | None = None
     tags: tuple[str, ...] = ()
     ids: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.limit is not None and self.limit < 1:
+            raise UsageError("--limit must be 1 or more, got {limit}", limit=self.limit)
 
     def named(self, name: str) -> str:
         """What files made from this part are called, so that a part never replaces the whole: `NAME-limit-5`,
@@ -213,16 +218,12 @@ class EvalSet(Sequence[Example]):
                         said("; there are: {names}", names=", ".join(known[:12])) if what == "tag" else ""
                     )
                     raise UsageError(
-                        said(
-                            "{name}: no question has the {what} {each}{near}",
-                            name=self.name or said("gold set"),
-                            what=said(what),
-                            each=repr(name),
-                            near=nearest(name, known) or listed,
-                        )
+                        "{name}: no question has the {what} {each}{near}",
+                        name=self.name or said("gold set"),
+                        what=said(what),
+                        each=repr(name),
+                        near=nearest(name, known) or listed,
                     )
-        if selection.limit is not None and selection.limit < 1:
-            raise UsageError(said("--limit must be 1 or more, got {limit}", limit=selection.limit))
         kept = [
             example
             for example in self.examples
@@ -230,7 +231,5 @@ class EvalSet(Sequence[Example]):
             and (not selection.ids or example.id in selection.ids)
         ][: selection.limit]
         if not kept:
-            raise UsageError(
-                said("no question has one of these tags and one of these ids; change --tags or --ids")
-            )
+            raise UsageError("no question has one of these tags and one of these ids; change --tags or --ids")
         return replace(self, examples=tuple(kept), selection=selection)

@@ -23,13 +23,12 @@ from tiny_graph_rag.gold.formulas import RelationStep, StepIndex, asks_json, rel
 from tiny_graph_rag.gold.keep import named_shares
 from tiny_graph_rag.gold.korean import Korean
 from tiny_graph_rag.gold.references import Reference
-from tiny_graph_rag.gold.shapes import LONGEST_CHAIN, SHAPES, Drawn, Sampler
+from tiny_graph_rag.gold.shapes import LONGEST_CHAIN, SHAPES, DrawnQuestion, Sampler
 from tiny_graph_rag.gold.variants import VARIANTS, QuestionVariant, variant
 from tiny_graph_rag.gold.wording import LONGEST_PATH, Wording
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.messages import said
 
 SHARES = {  # of a hundred questions, where --shapes says nothing
     "single": 10, "chain": 22, "intersection": 10, "union": 6, "comparison": 6, "count": 6, "negation": 8,
@@ -58,11 +57,9 @@ class Wanted:
         """Raises UsageError for a language that questions can't be worded in."""
         if self.language and self.language not in LANGUAGES:
             raise UsageError(
-                said(
-                    "--lang: unknown language {language}. Choices: {names}",
-                    language=repr(self.language),
-                    names=", ".join(LANGUAGES),
-                )
+                "--lang: unknown language {language}. Choices: {names}",
+                language=repr(self.language),
+                names=", ".join(LANGUAGES),
             )
 
 
@@ -93,18 +90,14 @@ def parse_shapes(text: str) -> dict[str, float]:
     for name in shares:
         if name not in SHARES:
             raise UsageError(
-                said(
-                    "--shapes: unknown shape {name}{near} Choices: {names}",
-                    name=repr(name),
-                    near=nearest(name, list(SHARES)) or ".",
-                    names=", ".join(SHARES),
-                )
+                "--shapes: unknown shape {name}{near} Choices: {names}",
+                name=repr(name),
+                near=nearest(name, list(SHARES)) or ".",
+                names=", ".join(SHARES),
             )
     if not shares:
         raise UsageError(
-            said(
-                "--shapes: wanted shapes such as chain=50,count=50. Choices: {names}", names=", ".join(SHARES)
-            )
+            "--shapes: wanted shapes such as chain=50,count=50. Choices: {names}", names=", ".join(SHARES)
         )
     return shares
 
@@ -118,12 +111,10 @@ def parse_hops(text: str) -> tuple[int, int]:
         hops = 0, 0
     if not 1 <= hops[0] <= hops[1] <= LONGEST_CHAIN:
         raise UsageError(
-            said(
-                "--hops: wanted a number or range from 1 to {longest_chain}, such as 2 or "
-                "1-{longest_chain}, got {text}",
-                longest_chain=LONGEST_CHAIN,
-                text=repr(text),
-            )
+            "--hops: wanted a number or range from 1 to {longest_chain}, such as 2 or "
+            "1-{longest_chain}, got {text}",
+            longest_chain=LONGEST_CHAIN,
+            text=repr(text),
         )
     return hops
 
@@ -131,37 +122,31 @@ def parse_hops(text: str) -> tuple[int, int]:
 def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generated:
     """Raises GraphError where a graph has no relation between two entities, UsageError for n below 1."""
     if wanted.n < 1:
-        raise UsageError(said("--n must be 1 or more, got {n}", n=wanted.n))
+        raise UsageError("--n must be 1 or more, got {n}", n=wanted.n)
     if not len(graph.adjacency.neighbours):
         raise GraphError(
-            said(
-                "{name}: {n} and no relation between two of them; questions are made of relations",
-                name=graph.name,
-                n=amount(len(graph), "entity", "entities"),
-            )
+            "{name}: {n} and no relation between two of them; questions are made of relations",
+            name=graph.name,
+            n=amount(len(graph), "entity", "entities"),
         )
     types = sorted(set(graph.relations.types))
     if all(map(says_nothing, types)):
         raise GraphError(
-            said(
-                "{graph}: the relation types have no meaning ({types}), so no natural question can be "
-                "made. Write questions yourself and let `recommend` propose references",
-                graph=graph.name,
-                types=", ".join(repr(name) for name in types[:3]),
-            )
+            "{graph}: the relation types have no meaning ({types}), so no natural question can be "
+            "made. Write questions yourself and let `recommend` propose references",
+            graph=graph.name,
+            types=", ".join(repr(name) for name in types[:3]),
         )
     maker = _Maker.of(graph, names, wanted)
     unsaid = maker.unsaid()
     if not maker.sampler.codes:
         raise GraphError(
-            said(
-                "{graph}: there are no {language} words for its relation types ({types}). Add words in "
-                "{vocabulary}, or choose another language with --lang",
-                graph=graph.name,
-                language=maker.wording.language,
-                types=", ".join(map(repr, unsaid[:3])),
-                vocabulary=f"{graph.name}-vocabulary.yaml",
-            )
+            "{graph}: there are no {language} words for its relation types ({types}). Add words in "
+            "{vocabulary}, or choose another language with --lang",
+            graph=graph.name,
+            language=maker.wording.language,
+            types=", ".join(map(repr, unsaid[:3])),
+            vocabulary=f"{graph.name}-vocabulary.yaml",
         )
     quotas = apportioned(wanted.n, wanted.shares)
     maker.draw({shape: quotas.get(shape, 0) for shape in SHAPES}, spread=not wanted.fixed)
@@ -227,7 +212,7 @@ class _Maker:
     sampler: Sampler
     wording: Wording
     chance: random.Random
-    drawn: list[Drawn] = field(default_factory=list)
+    drawn: list[DrawnQuestion] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
     texts: set[str] = field(default_factory=set)
 
@@ -273,7 +258,7 @@ class _Maker:
                 left = dict.fromkeys([shape for shape in giving if shape != NO_ANSWER][:missing], 1)
                 missing -= len(left)
 
-    def _sayable(self, drawn: Drawn) -> bool:
+    def _sayable(self, drawn: DrawnQuestion) -> bool:
         if not self.wording.reads(drawn):
             return False
         text = self.wording.question(drawn, {})
@@ -282,7 +267,7 @@ class _Maker:
         self.texts.add(fold(text))
         return True
 
-    def _names_an_answer(self, text: str, drawn: Drawn) -> bool:
+    def _names_an_answer(self, text: str, drawn: DrawnQuestion) -> bool:
         return names_an_answer(self.graph, text, drawn.found.answers.tolist())
 
     def variants(self, kind: str, quota: int) -> list[Example]:
@@ -344,7 +329,7 @@ class _Maker:
             unknown=own,
         )
 
-    def _difficulty(self, drawn: Drawn, asked: QuestionVariant | None) -> str:
+    def _difficulty(self, drawn: DrawnQuestion, asked: QuestionVariant | None) -> str:
         """Points for hops beyond the first, for an operation, a hub among the seeds, a name in disguise."""
         points = max(drawn.hops - 1, 0) + (drawn.formula.operation in HARDER)
         points += any(self.sampler.degrees[seed] >= self.sampler.hub_from for seed in drawn.formula.seeds)

@@ -1,24 +1,22 @@
 """Names and aliases → entities: a dictionary of folded spellings, for gold sets and for linking.
 
-It is a hash table in columns, so that one of a million names is built in seconds, is the same in a file as
-in memory, and is asked without being read: the keys lie in order, and `slots` says where those with the same
-first digits begin. Equal keys are candidates; whoever asks compares the spellings.
+It is a table of keys (columns/hashed.py), so that one of a million names is built in seconds, is the same in
+a file as in memory, and is asked without being read. Equal keys are candidates; whoever asks compares the
+spellings.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain, islice
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import counted
+from tiny_graph_rag.columns.hashed import KeyTable, key_of, keys_of
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.characters import Text
@@ -28,14 +26,11 @@ from tiny_graph_rag.language.kinds import Kind, kinds_of_entities
 
 # A name → the entities it means and the level that found them.
 Meanings = dict[str, tuple[tuple[int, ...], str | None]]
-Keys = NDArray[np.uint32]
 
 NAME, ALIAS, VARIANT, PLAIN = 0, 1, 2, 3  # kinds of spelling, best first
 
 CHUNK = 1 << 14  # names folded at once
-SLOTS_AT_ONCE = 1 << 22
 MOST_SLOT_BITS = 26  # log2; from 16 million spellings on several share a slot
-KEY_BITS = 32
 BEGINNING = 6  # characters; of spellings with the same beginning the longest one's length is kept
 MOST_BEGINNINGS = 1 << 20
 MOST_BEGINNINGS_KNOWN = 1 << 15  # of texts, before they are forgotten
@@ -46,40 +41,25 @@ AND = re.compile(r"\band\b", re.IGNORECASE)
 ARTICLE = re.compile(r"(?:[Tt]he|[Aa]n?)\s+(?=[A-Z]\w)")  # of a name: `the Nautilus` may lack it
 
 
-@dataclass(frozen=True, eq=False)
 class NameIndex:
     """The spellings of a graph. A spelling is a row: the entities' names first, then `others`.
 
-    others, owners, kinds: the aliases, and spellings that nobody wrote down; the entity each belongs to;
-    ALIAS, VARIANT (Watson for Dr. Watson, `and` for `&`) or PLAIN (without accents). keys: ascending, and
-    rows: int32, the spelling of each. slots: int32, where the keys with the same first digits begin.
-    reach: uint16, for the first characters of spellings the most that a spelling has. words, counts: keys of
-    the words that at least two names hold, ascending, and in how many places. function_words: keys of those
-    that title-case names write in lower case.
+    columns: as files keep them. others, owners, kinds: the aliases, and spellings that nobody wrote down; the
+    entity each belongs to; ALIAS, VARIANT (Watson for Dr. Watson, `and` for `&`) or PLAIN (without accents).
+    table: finds rows. words, counts: keys of the words that at least two names hold, ascending, and in how
+    many places. function_words: keys of those that title-case names write in lower case.
     """
 
-    names: Strings
-    others: Strings
-    owners: NDArray[np.int32]
-    kinds: NDArray[np.uint8]
-    keys: Keys
-    rows: NDArray[np.int32]
-    slots: NDArray[np.int32]
-    reach: NDArray[np.uint16]
-    words: Keys
-    counts: NDArray[np.int32]
-    function_words: Keys
+    def __init__(self, names: Strings, columns: Mapping[str, NDArray[Any]]) -> None:
+        self.names, self.columns, self.others = names, columns, Strings.kept(columns, "others")
+        self.owners, self.kinds = columns["owners"], columns["kinds"]
+        self.words, self.counts = columns["words"], columns["counts"]
+        self.function_words, self.table = columns["function_words"], Table(columns)
 
     @classmethod
     def of(cls, graph: KnowledgeGraph) -> NameIndex:
         """Built once a graph; of a cached graph it lies memory-mapped next to the graph's columns."""
-        kept = dict(graph.derived("names", lambda: _columns(graph)))
-        others = Strings(kept.pop("others.data"), kept.pop("others.offsets"))
-        return cls(graph.entities.names, others, **kept)
-
-    @cached_property
-    def table(self) -> Table:
-        return Table(self.keys, self.rows, self.slots, self.reach)
+        return cls(graph.entities.names, graph.derived("names", lambda: _columns(graph)))
 
     def spelling(self, row: int) -> str:
         text: str = self.names[row] if row < len(self.names) else self.others[row - len(self.names)]
@@ -108,11 +88,10 @@ class NameIndex:
         if len(rows) == 1 and rows[0] < len(self.names) and self.spelling(rows[0]) == name:
             return (rows[0],), "name"  # what nearly all names are
         written = nfc(name)
-        candidates = [(self.kind(row), self.spelling(row), self.entity(row)) for row in rows]
         candidates = [
-            (kind, spelling, entity)
-            for kind, spelling, entity in candidates
-            if kind <= ALIAS and fold(spelling) == folded
+            (kind, spelling, self.entity(row))
+            for row in rows
+            if (kind := self.kind(row)) <= ALIAS and fold(spelling := self.spelling(row)) == folded
         ]
         exact = [(kind, entity) for kind, spelling, entity in candidates if nfc(spelling) == written]
         for level, entities in (
@@ -128,30 +107,20 @@ class NameIndex:
         """`resolve` for many names, each once."""
         return {name: self.resolve(name) for name in dict.fromkeys(names)}
 
-    def meant_by(self, names: Iterable[str]) -> set[int]:
+    def meant_by(self, names: Iterable[str]) -> frozenset[int]:
         """Every entity that one of these names means."""
-        return {entity for name in names for entity in self.resolve(name)[0]}
+        return frozenset(entity for name in names for entity in self.resolve(name)[0])
 
 
-class Table:
-    """The columns of an index as Python reads them quickest: a number at a time, without arrays."""
+class Table(KeyTable):
+    """The keys of folded spellings. reach: uint16, for the first characters of spellings the most that one
+    has."""
 
-    def __init__(
-        self, keys: Keys, rows: NDArray[np.int32], slots: NDArray[np.int32], reach: NDArray[np.uint16]
-    ) -> None:
-        self.keys: Sequence[int] = keys.data
-        self.rows: Sequence[int] = rows.data
-        self.slots: Sequence[int] = slots.data
-        self.reach: Sequence[int] = reach.data
-        self.mask = len(reach) - 1
+    def __init__(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        super().__init__(columns)
+        self.reach: Sequence[int] = columns["reach"].data
+        self.mask = len(self.reach) - 1
         self._longest: dict[str, int] = {}
-        self.shift = KEY_BITS - (len(slots) - 1).bit_length() + 1
-
-    def rows_of(self, key: int) -> list[int]:
-        """The spellings with this key, ascending."""
-        slot = key >> self.shift
-        keys, rows = self.keys, self.rows
-        return [rows[place] for place in range(self.slots[slot], self.slots[slot + 1]) if keys[place] == key]
 
     def longest(self, beginning: str) -> int:
         """The most characters that a spelling has which begins like this, at least; it may have fewer."""
@@ -162,10 +131,6 @@ class Table:
             longest = max(self.reach[key_of(beginning) & self.mask], BEGINNING - 1)
             self._longest[beginning] = longest
         return longest
-
-
-def key_of(folded: str) -> int:
-    return crc32(folded.encode("utf-8", "surrogatepass"))
 
 
 def _columns(graph: KnowledgeGraph) -> Mapping[str, NDArray[Any]]:
@@ -189,8 +154,7 @@ def _columns(graph: KnowledgeGraph) -> Mapping[str, NDArray[Any]]:
     kinds = np.full(len(owners), ALIAS, dtype=np.uint8)
     others = Strings.of([*aliases.items, *short]) if variants else aliases.items
     return {
-        "others.data": others.data,
-        "others.offsets": others.offsets,
+        **others.arrays("others"),
         "owners": np.concatenate([owners, np.array([row for row, _, _ in variants], dtype=np.int32)]),
         "kinds": np.concatenate([kinds, np.array([kind for _, kind, _ in variants], dtype=np.uint8)]),
         **words.columns(),
@@ -215,10 +179,6 @@ def _folded(written: Iterable[str]) -> str:
     return nfc("\n".join(written).casefold())
 
 
-def _keys(words: Sequence[str]) -> Keys:
-    return np.fromiter(map(crc32, map(str.encode, words)), dtype=np.uint32, count=len(words))
-
-
 class _Spellings:
     """Collects the keys of spellings, in order of their rows."""
 
@@ -233,9 +193,9 @@ class _Spellings:
         if "" in folded:  # punctuation alone, or nothing
             folded = [text or fold(name) for text, name in zip(folded, chunk, strict=True)]
         lengths = np.fromiter(map(len, folded), dtype=np.int64, count=len(folded))
-        self.keys.append(_keys(folded))
+        self.keys.append(keys_of(folded))
         self.lengths.append(np.minimum(lengths, LONGEST).astype(np.uint16))
-        self.beginnings.append(_keys([text[:BEGINNING] for text in folded]))
+        self.beginnings.append(keys_of([text[:BEGINNING] for text in folded]))
 
     def columns(self) -> dict[str, NDArray[Any]]:
         key, length = np.concatenate(self.keys), np.concatenate(self.lengths)
@@ -244,16 +204,8 @@ class _Spellings:
         bits = min(max(len(key), 32).bit_length() + 2, MOST_SLOT_BITS)
         reach = np.zeros(min(1 << bits, MOST_BEGINNINGS), dtype=np.uint16)
         np.maximum.at(reach, beginning & np.uint32(len(reach) - 1), length)
-        order = np.argsort(key, kind="stable").astype(np.int32)
-        order = order[length[order] > 0]
-        key = key[order]
-        part = min(1 << bits, SLOTS_AT_ONCE)
-        starts = [
-            np.searchsorted(key, np.arange(first, first + part) << (KEY_BITS - bits)).astype(np.int32)
-            for first in range(0, 1 << bits, part)
-        ]
-        slots = np.concatenate([*starts, np.array([len(key)], dtype=np.int32)])
-        return {"keys": key, "rows": order, "slots": slots, "reach": reach}
+        rows = np.flatnonzero(length).astype(np.int32)
+        return {**KeyTable.columns(key[rows], rows, bits), "reach": reach}
 
 
 class _Words:
@@ -266,11 +218,11 @@ class _Words:
 
     def add(self, written: Sequence[str]) -> None:
         """written: names as `_words_apart` gives them."""
-        self.every.append(_keys(_folded(written).split()))
+        self.every.append(keys_of(_folded(written).split()))
         divided = (text.split(None, 1) for text in written)
         inner = " ".join(parts[1] for parts in divided if len(parts) > 1 and parts[0][0].isupper()).split()
-        self.lower.append(_keys(_folded(word for word in inner if word[0].islower()).split()))
-        self.inner += [self.lower[-1], _keys(_folded(word for word in inner if word[0].isupper()).split())]
+        self.lower.append(keys_of(_folded(word for word in inner if word[0].islower()).split()))
+        self.inner += [self.lower[-1], keys_of(_folded(word for word in inner if word[0].isupper()).split())]
 
     def columns(self) -> dict[str, NDArray[Any]]:
         every, inner, lower = (np.concatenate(parts) for parts in (self.every, self.inner, self.lower))

@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.config import Config, cache_folder, find_setting
-from tiny_graph_rag.errors import MissingExtraError, UsageError, amount
+from tiny_graph_rag.errors import UsageError, amount
 from tiny_graph_rag.formats.graphs import located, read_graph, stated_columns
 from tiny_graph_rag.formats.vocabulary import with_vocabulary
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.measures import Mean, Measure, default_measures, parse_measures
+from tiny_graph_rag.measures import Mean, Measure, default_measures, measures_of
 from tiny_graph_rag.measures.summary import Summary
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval import is_own
+from tiny_graph_rag.scoring.frames import pandas_for
 
 if TYPE_CHECKING:
     import pandas
@@ -73,11 +73,9 @@ def load_questions(source: str | PathLike[str] | Iterable[Mapping[str, Any]], *,
         return read_eval_set(_existing(source, "gold set"))
     if isinstance(source, Mapping) or not isinstance(source, Iterable):
         raise UsageError(
-            said(
-                "wanted the path of a gold set, or a list of records with 'query' and "
-                "'reference_entities'; got {kind}",
-                kind=type(source).__name__,
-            )
+            "wanted the path of a gold set, or a list of records with 'query' and "
+            "'reference_entities'; got {kind}",
+            kind=type(source).__name__,
         )
     return eval_set_of(source, name)
 
@@ -147,7 +145,7 @@ def ask(graph: GraphLike, question: str, *, config: Config | None = None, **sett
     from tiny_graph_rag.study.ask import ask as asked
 
     if not isinstance(question, str) or not question.strip():
-        raise UsageError(said("the question must be words, got {question}", question=repr(question)))
+        raise UsageError("the question must be words, got {question}", question=repr(question))
     knowledge = graph_of(graph)
     return _ranking(knowledge, asked(knowledge, question, configured(config, settings)))
 
@@ -188,22 +186,15 @@ class Result:
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the results file that `eval` writes, for `report` and `compare`; whole or not at all."""
-        from tiny_graph_rag.files import check_writable, write_atomically
         from tiny_graph_rag.report.json.results import document_parts
 
-        target = Path(path)
-        check_writable(target)
-        write_atomically(target, document_parts(self.evaluation))
-        return target
+        return saved(path, document_parts(self.evaluation))
 
     def document(self, name: str = "results") -> Document:
         """The same in memory, for reports. name: of the file that it would be."""
-        import msgspec
-
-        from tiny_graph_rag.report.document import Document
         from tiny_graph_rag.report.json.results import document_parts
 
-        return Document(Path(f"{name}.json"), msgspec.json.decode(b"".join(document_parts(self.evaluation))))
+        return in_memory(document_parts(self.evaluation), name)
 
     def to_markdown(self) -> str:
         """The Markdown report."""
@@ -272,36 +263,27 @@ def evaluate(
     from tiny_graph_rag.study.evaluate import evaluate as evaluated
 
     if isinstance(graph, Mapping) or hasattr(graph, "columns"):
-        raise UsageError(said("evaluate() takes a graph and questions; for a run and qrels, use score()"))
+        raise UsageError("evaluate() takes a graph and questions; for a run and qrels, use score()")
     given = retriever is not None and not isinstance(retriever, str)
     if retriever is not None:
         settings["retriever"] = _called(retriever) if given else retriever
     chosen = configured(config, settings)
     own = is_own(chosen.retrieval.retriever)
     if repeat != 1 and not own:
-        raise UsageError(
-            said("repeat= is for your own retriever; a built-in one always gives the same order")
-        )
-    if measures is None:
-        wanted = default_measures(chosen.evaluation.top_k)
-    else:
-        wanted = parse_measures(measures) if isinstance(measures, str) else tuple(map(measure_of, measures))
+        raise UsageError("repeat= is for your own retriever; a built-in one always gives the same order")
+    wanted = default_measures(chosen.evaluation.top_k) if measures is None else measures_of(measures)
     for entry in wanted:
         if (entry.cutoff or 0) > chosen.retrieval.depth:
             raise UsageError(
-                said(
-                    "{entry}: the cutoff is below depth={depth}, where retrieval ends; raise depth",
-                    entry=entry,
-                    depth=chosen.retrieval.depth,
-                )
+                "{entry}: the cutoff is below depth={depth}, where retrieval ends; raise depth",
+                entry=entry,
+                depth=chosen.retrieval.depth,
             )
     if chosen.evaluation.top_k > chosen.retrieval.depth:
         raise UsageError(
-            said(
-                "top_k={top_k} can't be larger than depth={depth}; raise depth",
-                top_k=chosen.evaluation.top_k,
-                depth=chosen.retrieval.depth,
-            )
+            "top_k={top_k} can't be larger than depth={depth}; raise depth",
+            top_k=chosen.evaluation.top_k,
+            depth=chosen.retrieval.depth,
         )
     examples = questions if isinstance(questions, EvalSet) else load_questions(questions)
     maker = make_retriever
@@ -344,9 +326,7 @@ def assert_retrieval(
     gates = parse_floors(floors)
     for gate in gates:
         if isinstance(gate.measure, str):
-            raise UsageError(
-                said("{gate}: times differ between machines; use only measures in a test", gate=gate)
-            )
+            raise UsageError("{gate}: times differ between machines; use only measures in a test", gate=gate)
     measures = tuple(dict.fromkeys(gate.measure for gate in gates if isinstance(gate.measure, Measure)))
     result = evaluate(graph, questions, measures=measures, **options)
     by_tag = {tag: part.measures for tag, part in result.summary.by_tag.items()}
@@ -382,10 +362,6 @@ def graph_of(given: GraphLike) -> KnowledgeGraph:
     return given if isinstance(given, KnowledgeGraph) else load_graph(given)
 
 
-def measure_of(given: Measure | str) -> Measure:
-    return Measure.parse(given) if isinstance(given, str) else given
-
-
 def _existing(path: str | PathLike[str], what: str) -> Path:
     from tiny_graph_rag.files import find_input
 
@@ -395,7 +371,7 @@ def _existing(path: str | PathLike[str], what: str) -> Path:
 
 def _check_path(path: str | PathLike[str], what: str) -> None:
     if not isinstance(path, str | PathLike):
-        raise UsageError(said("wanted the path of a {what}, got {kind}", what=what, kind=type(path).__name__))
+        raise UsageError("wanted the path of a {what}, got {kind}", what=what, kind=type(path).__name__)
 
 
 def configured(config: Config | None, settings: Mapping[str, Any]) -> Config:
@@ -403,12 +379,7 @@ def configured(config: Config | None, settings: Mapping[str, Any]) -> Config:
         setting = find_setting(name)
         if value is not None and not setting.accepts(value):
             raise UsageError(
-                said(
-                    "{place} must be {wanted}, got {got}",
-                    place=name,
-                    wanted=setting.type_name,
-                    got=repr(value),
-                )
+                "{place} must be {wanted}, got {got}", place=name, wanted=setting.type_name, got=repr(value)
             )
     return (config or Config()).override(**settings)
 
@@ -444,17 +415,28 @@ def _with_interval(mean: Mean) -> str:
     return f"{mean.mean:.3f} [{mean.low:.2f}, {mean.high:.2f}]{'' if mean.reliable else ' ?'}"
 
 
+def saved(path: str | PathLike[str], parts: Iterable[bytes | memoryview]) -> Path:
+    """The file, written whole or not at all."""
+    from tiny_graph_rag.files import check_writable, write_atomically
+
+    target = Path(path)
+    check_writable(target)
+    write_atomically(target, parts)
+    return target
+
+
+def in_memory(parts: Iterable[bytes | memoryview], name: str) -> Document:
+    """The document that a file of this name would hold."""
+    import msgspec
+
+    from tiny_graph_rag.report.document import Document
+
+    return Document(Path(f"{name}.json"), msgspec.json.decode(b"".join(parts)))
+
+
 def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     def cells(row: Sequence[str], tag: str) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(item)}</{tag}>" for item in row) + "</tr>"
 
     head, body = cells(header, "th"), "".join(cells(row, "td") for row in rows)
     return f"<table><caption>{escape(caption)}</caption><thead>{head}</thead><tbody>{body}</tbody></table>"
-
-
-def pandas_for(what: str) -> Any:
-    try:
-        import pandas
-    except ImportError as error:
-        raise MissingExtraError(what, "pandas", "pandas") from error
-    return pandas

@@ -5,7 +5,7 @@ What they give shows itself as a table in a notebook, and has a paper's table an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from os import PathLike
@@ -22,12 +22,12 @@ from tiny_graph_rag.library import (
     configured,
     graph_of,
     html_table,
+    in_memory,
     load_questions,
-    measure_of,
-    pandas_for,
+    saved,
 )
-from tiny_graph_rag.measures import Measure, default_measures, parse_measures
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.measures import Measure, default_measures, measures_of
+from tiny_graph_rag.scoring.frames import pandas_for
 
 if TYPE_CHECKING:
     import pandas
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from tiny_graph_rag.report.blocks import PaperTable
     from tiny_graph_rag.report.document import Document
     from tiny_graph_rag.report.systems import Systems
-    from tiny_graph_rag.scoring.frames import Scored
     from tiny_graph_rag.study.compare import Compared
     from tiny_graph_rag.study.sweep import Sweep
 
@@ -44,8 +43,29 @@ ResultLike = Any  # Result, Scored, or the path of a results file
 HIGHEST_HOPS = 4  # as `sweep` tries them without `--hops`
 
 
+class _Tabled:
+    """What has a table for a paper."""
+
+    __slots__ = ()
+
+    def _paper_table(self) -> PaperTable:
+        raise NotImplementedError
+
+    def to_latex(self) -> str:
+        """The table for a paper (booktabs), the best in bold."""
+        from tiny_graph_rag.report.latex import paper_table
+
+        return paper_table(self._paper_table())
+
+    def to_markdown(self) -> str:
+        """The same table as Markdown."""
+        from tiny_graph_rag.report.markdown import paper_table
+
+        return paper_table(self._paper_table())
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class ResultComparison:
+class ResultComparison(_Tabled):
     """Several results of the same questions. systems: everything behind it, `.pairs` the tests."""
 
     systems: Systems
@@ -83,18 +103,16 @@ class ResultComparison:
         columns += ["won", "tied", "lost"]
         return pandas_for("ResultComparison.pairs_to_pandas()").DataFrame(rows, columns=columns)
 
-    def to_latex(self) -> str:
-        """A `table` for a paper (booktabs): the best in bold, letters for what is significantly worse."""
-        return _latex(_paper_table(self.systems))
-
-    def to_markdown(self) -> str:
-        """The same table as Markdown."""
-        return _markdown(_paper_table(self.systems))
-
     def figures(self) -> dict[str, Figure]:
         """Pictures by name (`systems`, `heat` …), as `report --report png` draws them. Raises
         MissingExtraError without matplotlib."""
         return figures_of(self.systems.documents)
+
+    def _paper_table(self) -> PaperTable:
+        """The best in bold, letters for what is significantly worse."""
+        from tiny_graph_rag.report.paper import systems_table
+
+        return systems_table(self.systems)
 
     def _beaten(self, measure: str, place: int) -> list[str]:
         return [self.names[other] for other in self.systems.pairs.better_than(measure, place)]
@@ -104,7 +122,7 @@ class ResultComparison:
 
     def _repr_html_(self) -> str:
         measures, pairs = self.systems.measures, self.systems.pairs
-        table = _paper_table(self.systems)
+        table = self._paper_table()
         rows = [
             (name, *(f"{cell.text}{' ' if cell.marks else ''}{''.join(cell.marks)}" for cell in cells))
             for name, cells in table.rows
@@ -137,11 +155,9 @@ def compare(
         names, results = list(map(str, results[0])), tuple(results[0].values())
     if names is not None and len(names) != len(results):
         raise UsageError(
-            said(
-                "names= has {names} names for {results} results; give one per result",
-                names=len(names),
-                results=len(results),
-            )
+            "names= has {names} names for {results} results; give one per result",
+            names=len(names),
+            results=len(results),
         )
     documents = [
         _document(result, names[place] if names is not None else None, f"result {place + 1}")
@@ -149,18 +165,15 @@ def compare(
     ]
     reasons = incomparable([system_of(document.content, document.path) for document in documents])
     if reasons:
-        raise UsageError(said("these results can't be compared: {reasons}", reasons="; ".join(reasons)))
-    wanted = None
-    if measures is not None:
-        named = parse_measures(measures) if isinstance(measures, str) else map(measure_of, measures)
-        wanted = [str(measure) for measure in named]
+        raise UsageError("these results can't be compared: {reasons}", reasons="; ".join(reasons))
+    wanted = None if measures is None else list(map(str, measures_of(measures)))
     found = Systems.of(documents, wanted)
     assert found is not None, "what can't be compared was refused"
     return ResultComparison(found)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SweepResult:
+class SweepResult(_Tabled):
     """Settings tried on one gold set. sweep: everything behind it."""
 
     sweep: Sweep
@@ -178,7 +191,7 @@ class SweepResult:
     @property
     def reason(self) -> str:
         """Why they are recommended, or why nothing is."""
-        return self.sweep.recommended[""].reason
+        return str(self.sweep.recommended[""].reason)
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row a setting and measure, over all questions: mean, low, high, n, reliable, and the share of
@@ -194,36 +207,24 @@ class SweepResult:
         columns = ["system", "hops", "top_k", "measure", "mean", "low", "high", "n", "oracle_recall"]
         return pandas_for("SweepResult.to_pandas()").DataFrame(rows, columns=columns)
 
-    def to_latex(self) -> str:
-        """A `table` for a paper (booktabs): settings × measures, the best in bold."""
-        return _latex(self._paper_table())
-
-    def to_markdown(self) -> str:
-        """The same table as Markdown."""
-        return _markdown(self._paper_table())
-
     def figures(self) -> dict[str, Figure]:
         """Each measure by hops, overall and by tag. Raises MissingExtraError without matplotlib."""
         return figures_of([self._document()])
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the file that `sweep` writes, for `report`; whole or not at all."""
-        from tiny_graph_rag.files import check_writable, write_atomically
+        return saved(path, self._parts())
+
+    def _parts(self) -> Iterator[bytes]:
         from tiny_graph_rag.report.json.studies import sweep_document, sweep_parts
 
-        target = Path(path)
-        check_writable(target)
-        write_atomically(target, sweep_parts(sweep_document(self.sweep)))
-        return target
+        return sweep_parts(sweep_document(self.sweep))
 
     def _document(self) -> Document:
-        from tiny_graph_rag.report.json.studies import sweep_document, sweep_parts
-
-        return _in_memory(
-            sweep_parts(sweep_document(self.sweep)), f"{self.sweep.examples.name or 'questions'}-sweep"
-        )
+        return in_memory(self._parts(), f"{self.sweep.examples.name or 'questions'}-sweep")
 
     def _paper_table(self) -> PaperTable:
+        """Settings × measures, the best in bold."""
         from tiny_graph_rag.report.paper import sweep_table
 
         return sweep_table(self._document().content)
@@ -264,7 +265,7 @@ def sweep(
 
     limits = _several(hops)
     if not limits:
-        raise UsageError(said("hops= contains no hop limit; write hops=2 or hops=[1, 2]"))
+        raise UsageError("hops= contains no hop limit; write hops=2 or hops=[1, 2]")
     varied = {"retriever": retriever, **settings}
     lists = {name: list(value) for name, value in varied.items() if isinstance(value, list | tuple)}
     fixed = {name: value for name, value in varied.items() if name not in lists and value is not None}
@@ -277,26 +278,20 @@ def sweep(
         Variant(dict(zip(tried, values, strict=True)), tuple(tried)) for values in product(*tried.values())
     )
     cutoffs = _several(top_k) if top_k is not None else (chosen.evaluation.top_k,)
-    named: tuple[Measure, ...] = ()
-    if measures is not None:
-        named = parse_measures(measures) if isinstance(measures, str) else tuple(map(measure_of, measures))
+    named = () if measures is None else measures_of(measures)
     usual = Measure("ndcg", 5 if 5 in cutoffs else cutoffs[-1])
-    deciding = usual if decide_by is None else measure_of(decide_by)
+    (deciding,) = (usual,) if decide_by is None else measures_of([decide_by])
     if deciding.kind.weight is not None:
         raise UsageError(
-            said(
-                "decide_by={measure}: this measure has no value for a single question; choose another",
-                measure=deciding,
-            )
+            "decide_by={measure}: this measure has no value for a single question; choose another",
+            measure=deciding,
         )
     deepest = max(*cutoffs, *(measure.cutoff or 0 for measure in (*named, deciding)))
     if deepest > chosen.retrieval.depth:
         raise UsageError(
-            said(
-                "measures have the cutoff {k}, below depth={depth}; raise depth",
-                k=deepest,
-                depth=chosen.retrieval.depth,
-            )
+            "measures have the cutoff {k}, below depth={depth}; raise depth",
+            k=deepest,
+            depth=chosen.retrieval.depth,
         )
 
     def measures_at(cutoff: int) -> tuple[Measure, ...]:
@@ -327,53 +322,20 @@ def figures_of(documents: Sequence[Document]) -> dict[str, Figure]:
 
 def _document(result: ResultLike, name: str | None, otherwise: str) -> Document:
     from tiny_graph_rag.files import find_input
-    from tiny_graph_rag.report.document import read_document
-    from tiny_graph_rag.scoring.frames import Scored
+    from tiny_graph_rag.report.document import Document, read_document
+    from tiny_graph_rag.scoring.frames import Scored, scored_content
 
     if isinstance(result, Result):
         made = result.document(name or otherwise)
     elif isinstance(result, Scored):
-        made = _of_scored(result, name or otherwise)
+        made = Document(Path(f"{name or otherwise}.json"), scored_content(result))
     elif isinstance(result, str | PathLike):
         made = read_document(find_input(Path(result), Path(), "results file"))
     else:
         raise UsageError(
-            said("wanted a result or the path of a results file, got {kind}", kind=type(result).__name__)
+            "wanted a result or the path of a results file, got {kind}", kind=type(result).__name__
         )
     if name is None:
         return made
     content = made.content
     return replace(made, content=content | {"made": (content.get("made") or {}) | {"label": name}})
-
-
-def _of_scored(scored: Scored, name: str) -> Document:
-    from tiny_graph_rag.report.document import Document
-    from tiny_graph_rag.scoring.frames import scored_content
-
-    return Document(Path(f"{name}.json"), scored_content(scored))
-
-
-def _in_memory(parts: Iterable[bytes | memoryview], name: str) -> Document:
-    import msgspec
-
-    from tiny_graph_rag.report.document import Document
-
-    return Document(Path(f"{name}.json"), msgspec.json.decode(b"".join(parts)))
-
-
-def _paper_table(systems: Systems) -> PaperTable:
-    from tiny_graph_rag.report.paper import systems_table
-
-    return systems_table(systems)
-
-
-def _latex(table: PaperTable) -> str:
-    from tiny_graph_rag.report import latex
-
-    return latex.paper_table(table)
-
-
-def _markdown(table: PaperTable) -> str:
-    from tiny_graph_rag.report import markdown
-
-    return markdown.paper_table(table)

@@ -43,6 +43,20 @@ class Seed:
     rule: str
     weight: float = 1.0
 
+    @classmethod
+    def sharing(
+        cls,
+        entities: Sequence[int],
+        mention: str,
+        start: int | None,
+        end: int | None,
+        rule: str,
+        weight: float = 1.0,
+    ) -> list[Self]:
+        """A seed for each entity that one mention names; they share its weight."""
+        share = weight / max(1, len(entities))
+        return [cls(entity, mention, start, end, rule, share) for entity in entities]
+
     @property
     def is_text(self) -> bool:
         return self.rule == TEXT

@@ -63,22 +63,12 @@ def from_context(
         used = named.union(*taken.values())
         antecedents = _antecedents(pronoun.reference, turns, kinds, used)
         taken[pronoun.reference] = antecedents
-        seeds += [
-            Seed(
-                entity,
-                text[pronoun.start : pronoun.end],
-                pronoun.start,
-                pronoun.end,
-                "coreference",
-                1 / len(antecedents),
-            )
-            for entity in antecedents
-        ]
+        start, end = pronoun.start, pronoun.end
+        seeds += Seed.sharing(antecedents, text[start:end], start, end, "coreference")
     if unsaid and not seeds and not mentions:
         last = next((turn[-1] for turn in reversed(turns) if turn), None)
         if last is not None:
-            share = 1 / len(last.entities)
-            seeds = [Seed(entity, "", None, None, "ellipsis", share) for entity in last.entities]
+            seeds = Seed.sharing(last.entities, "", None, None, "ellipsis")
     return seeds
 
 

@@ -10,7 +10,6 @@ from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.linking.base import LinkedQuestion, Linker, LinkerTask, Seed, in_text_order, linker
 from tiny_graph_rag.linking.names import NameLinker
-from tiny_graph_rag.messages import said
 
 SHOWN = 5  # ids of questions without seeds that the message lists
 
@@ -37,15 +36,13 @@ class GoldLinker(Linker):
         if missing:
             more = ", …" if len(missing) > SHOWN else ""
             raise UsageError(
-                said(
-                    "--linker gold needs 'seed_entities' on every question; {missing} of {examples} "
-                    "have none ({names}{more}). Add the names that each question mentions, or use "
-                    "--linker names.",
-                    missing=f"{len(missing):,}",
-                    examples=f"{len(examples):,}",
-                    names=", ".join(missing[:SHOWN]),
-                    more=more,
-                )
+                "--linker gold needs 'seed_entities' on every question; {missing} of {examples} "
+                "have none ({names}{more}). Add the names that each question mentions, or use "
+                "--linker names.",
+                missing=f"{len(missing):,}",
+                examples=f"{len(examples):,}",
+                names=", ".join(missing[:SHOWN]),
+                more=more,
             )
 
     def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
@@ -86,18 +83,12 @@ class GoldLinker(Linker):
                 (seed.start, seed.end) for seed in seeds if seed.start is not None and seed.end is not None
             ]
             for mention in self.finder.places_of(linked.text, missing, taken):
-                words, share = linked.text[mention.start : mention.end], 1 / len(mention.entities)
-                seeds += [
-                    Seed(entity, words, mention.start, mention.end, "gold", share)
-                    for entity in mention.entities
-                ]
+                words = linked.text[mention.start : mention.end]
+                seeds += Seed.sharing(mention.entities, words, mention.start, mention.end, "gold")
                 missing.difference_update(mention.entities)
         for name, entities in meant:
-            seeds += [
-                Seed(entity, name, None, None, "gold", 1 / len(entities))
-                for entity in entities
-                if entity in missing
-            ]
+            of_name = Seed.sharing(entities, name, None, None, "gold")
+            seeds += [seed for seed in of_name if seed.entity in missing]
             missing.difference_update(entities)
         return in_text_order(seeds)
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 
-from tiny_graph_rag.graph.names import NameIndex, key_of
+from tiny_graph_rag.columns.hashed import key_of
+from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.characters import Text
 from tiny_graph_rag.language.folding import nfc, spaced
 from tiny_graph_rag.language.function_words import DETERMINERS, NAMELESS

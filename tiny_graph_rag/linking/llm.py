@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.config.sections import OpenAI
-from tiny_graph_rag.errors import UsageError, json_kind
+from tiny_graph_rag.errors import json_kind
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -52,10 +52,7 @@ class ModelLinker(Linker):
 
     @classmethod
     def of(cls, task: LinkerTask) -> Self:
-        if task.chat is None:
-            raise UsageError(
-                said("--linker llm needs a model to ask, and there is none here; use --linker names")
-            )
+        assert task.chat is not None, "make_linker has refused"
         return cls(task.graph, task.names, task.chat, task.config.openai, task.done)
 
     @classmethod
@@ -120,10 +117,8 @@ class ModelLinker(Linker):
                 ]
                 for start, end in places or [(None, None)]:
                     stands = words if start is None else example.query[start:end]
-                    for entity in part.entities:
-                        share = 1 / len(part.entities)
-                        seed = Seed(entity, stands, start, end, part.rule, share)
-                        seeds.setdefault((entity, start), seed)
+                    for seed in Seed.sharing(part.entities, stands, start, end, part.rule):
+                        seeds.setdefault((seed.entity, start), seed)
         placed = {entity for entity, start in seeds if start is not None}
         return in_text_order(
             [seed for seed in seeds.values() if seed.start is not None or seed.entity not in placed]

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct
+from tiny_graph_rag.columns.hashed import key_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.names import ALIAS, BEGINNING, NAME, PLAIN, VARIANT, NameIndex, key_of
+from tiny_graph_rag.graph.names import ALIAS, BEGINNING, NAME, PLAIN, VARIANT, NameIndex
 from tiny_graph_rag.language.characters import HAS_HANGUL, Pieces, Text
 from tiny_graph_rag.language.folding import fold, is_dropped, nfc, without_accents
 from tiny_graph_rag.language.kinds import Kind, kind_of_type, kinds_of_entities

@@ -59,17 +59,8 @@ class NameLinker(Linker):
             mentions = telling if from_turns else mentions
         if near:
             mentions = [mention for mention in mentions if is_telling(mention)]
-        named = [
-            Seed(
-                entity,
-                example.query[mention.start : mention.end],
-                mention.start,
-                mention.end,
-                mention.rule,
-                share,
-            )
-            for mention in mentions
-            for share in [1 / len(mention.entities)]
-            for entity in mention.entities
-        ]
+        named: list[Seed] = []
+        for mention in mentions:
+            start, end = mention.start, mention.end
+            named += Seed.sharing(mention.entities, example.query[start:end], start, end, mention.rule)
         return in_text_order([*named, *from_turns, *near])

@@ -7,20 +7,18 @@ from dataclasses import replace
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.text_index import Bits, TextIndex, content_stem
+from tiny_graph_rag.graph.text_index import TextIndex, content_stem
 from tiny_graph_rag.linking.base import TEXT, LinkedQuestion, Linker, LinkerTask, Seed, linker
 from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.linking.question_words import content_stems_of, tokens, without_seeds
 from tiny_graph_rag.linking.relation_words import RelationWords, milli
 
-KNOWN_QUESTIONS = (
-    1 << 14
-)  # whose text seeds are kept: questions that differ by the names in them have the same
+# Questions whose text seeds are kept: those that differ by the names in them have the same.
+KNOWN_QUESTIONS = 1 << 14
 
 
 @linker("names+text", "names, plus entities whose texts match other words")
@@ -58,7 +56,7 @@ class NameAndTextLinker(Linker):
         stems = content_stems_of(words)
         if not stems or not (named or self._is_told(words)):
             return ()
-        entities, bits = _total([self.index.own_bits(stem) for stem in stems], len(self.graph))
+        entities, bits = self.index.total(map(self.index.own_bits, stems))
         best = np.lexsort((self.graph.name_rank[entities], -bits))[: self.ranking.text_seeds]
         return tuple(
             Seed(entity, " ".join(words_held(self.index, words, entity)), None, None, TEXT, 1 / len(best))
@@ -71,7 +69,7 @@ class NameAndTextLinker(Linker):
         stems = content_stems_of(word for word in words if not len(self.types.claims(word)))
         scores = [self.index.bits(stem) for stem in stems]
         asked = sum(score.most or milli(self.index.rarity(1)) for score in scores)
-        best = int(_total(scores, len(self.graph))[1].max(initial=0))
+        best = int(self.index.total(scores).sums.max(initial=0))
         return best > 0 and best * 1000 >= milli(self.ranking.told_least) * asked
 
 
@@ -79,12 +77,3 @@ def words_held(index: TextIndex, words: Iterable[str], entity: int) -> tuple[str
     """Those of the words that an entity's own texts hold, each once, in order."""
     stems = ((word, content_stem(word)) for word in dict.fromkeys(words))
     return tuple(word for word, stem in stems if stem is not None and index.own_bits(stem).of(entity))
-
-
-def _total(scores: Sequence[Bits], entities: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(entities with any, ascending; their sums)"""
-    column = np.zeros(entities, dtype=np.int64)
-    for score in scores:
-        column[score.entities] += score.bits
-    rows = np.flatnonzero(column)
-    return rows, column[rows]

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Purpose = Literal["linking", "answering", "judging", "retrieving", "rewriting"]
+Role = Literal["system", "user"]
 PURPOSES: tuple[Purpose, ...] = ("linking", "answering", "judging")  # that answers are accounted by
 NOT_ASKED = "not asked: the run stopped at --max-cost"  # the error of a call that was never made
 MOST_TOKENS = 10_000_000  # of one side of a call: no model reads or writes more; a larger count is a mistake
@@ -24,7 +25,7 @@ KEY_VERSION = 1  # goes into every key: raise it when a request of the same cont
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    role: Literal["system", "user"]
+    role: Role
     content: str
 
 

@@ -134,7 +134,7 @@ class Chat:
                     self.journal.note(call, attempts.paid + attempts.perhaps)
                 if isinstance(error, CallFailed):
                     raise ServiceError(
-                        said("{error}. Answers so far are kept: --resume goes on", error=error)
+                        "{error}. Answers so far are kept: --resume goes on", error=error
                     ) from None
                 raise
             outcome = Outcome(error=error.args[0])  # in words that can be translated

@@ -182,22 +182,18 @@ def _configured(model: str, given: object) -> Price:
     place = f"config.yaml: openai.prices.{model}"
     if not isinstance(given, Mapping) or not {"input", "output"} <= set(given) <= set(PRICE_KEYS):
         raise ConfigError(
-            said(
-                "{place} must be {{input: …, output: …}} in USD a million tokens, cached_input is "
-                "optional; got {got}",
-                place=place,
-                got=json_kind(given),
-            )
+            "{place} must be {{input: …, output: …}} in USD a million tokens, cached_input is "
+            "optional; got {got}",
+            place=place,
+            got=json_kind(given),
         )
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
             raise ConfigError(
-                said(
-                    "{place}.{name} must be a number of at least 0, got {got}",
-                    place=place,
-                    name=name,
-                    got=json_kind(value),
-                )
+                "{place}.{name} must be a number of at least 0, got {got}",
+                place=place,
+                name=name,
+                got=json_kind(value),
             )
     cached = float(given.get("cached_input", given["input"]))
     return Price(float(given["input"]), float(given["output"]), cached, "as set")
@@ -210,21 +206,19 @@ def _from_library(model: str, base_url: str) -> Price | None:
 
     address = safe_url(base_url) or OPENAI_URL
 
+    def priced(**usage: int) -> Any:
+        return calc_price(Usage(**usage), model, provider_api_url=address)
+
     # A thousand tokens at a time: some models cost more in prompts of a length that no question here has.
     try:
-        fresh = calc_price(Usage(input_tokens=1000), model, provider_api_url=address)
-        cached = calc_price(Usage(input_tokens=1000, cache_read_tokens=1000), model, provider_api_url=address)
-        output = calc_price(Usage(output_tokens=1000), model, provider_api_url=address)
+        fresh, output = priced(input_tokens=1000), priced(output_tokens=1000)
+        cached = priced(input_tokens=1000, cache_read_tokens=1000)
     except LookupError:
         return None
     dates = sorted(re.findall(r"\b20\d\d-\d\d-\d\d\b", fresh.model.price_comments or ""))
     checked = f", checked {dates[-1]}" if dates else ", no date given"
-    return Price(
-        float(fresh.total_price) * 1000,
-        float(output.total_price) * 1000,
-        float(cached.total_price) * 1000,
-        f"genai-prices {version('genai-prices')}{checked}",
-    )
+    usd = [float(price.total_price) * 1000 for price in (fresh, output, cached)]
+    return Price(usd[0], usd[1], usd[2], f"genai-prices {version('genai-prices')}{checked}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,21 +85,19 @@ class Embedder:
                 self.client.run(lambda: self._ask_all(parts))
             except CallFailed as failure:
                 raise ServiceError(
-                    said("{host}: no embeddings: {failure}", host=self.client.endpoint.host, failure=failure)
+                    "{host}: no embeddings: {failure}", host=self.client.endpoint.host, failure=failure
                 ) from None
             finally:
                 self._write_cache()
         sizes = {len(known[key]) for key in keys}
         if len(sizes) > 1:
             raise ServiceError(
-                said(
-                    "{host}: vectors of {model} have different dimensions: {names}. Name one model that "
-                    "always answers the same way, or delete {home}",
-                    host=self.client.endpoint.host,
-                    model=self.model,
-                    names=", ".join(map(str, sorted(sizes))),
-                    home=self._home(),
-                )
+                "{host}: vectors of {model} have different dimensions: {names}. Name one model that "
+                "always answers the same way, or delete {home}",
+                host=self.client.endpoint.host,
+                model=self.model,
+                names=", ".join(map(str, sorted(sizes))),
+                home=self._home(),
             )
         return np.stack([known[key] for key in keys]) if keys else np.zeros((0, 0), dtype=np.float32)
 
@@ -169,11 +167,9 @@ def make_embedder(config: Config, option: str) -> Embedder:
     service, settings = config.openai, config.embeddings
     if not service.base_url and not config.api_key:
         raise UsageError(
-            said(
-                "{option} needs a service: set OPENAI_API_KEY for OpenAI's, or OPENAI_BASE_URL for "
-                "another (http://localhost:11434/v1 for Ollama)",
-                option=option,
-            )
+            "{option} needs a service: set OPENAI_API_KEY for OpenAI's, or OPENAI_BASE_URL for "
+            "another (http://localhost:11434/v1 for Ollama)",
+            option=option,
         )
     endpoint = Endpoint.of(config)
     counter = TokenCounter(None, "estimate")

@@ -18,6 +18,7 @@ import re
 import time
 import zlib
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
@@ -42,11 +43,17 @@ Kind = Literal["fatal", "rejected", "limited", "transient"]
 Vectors = NDArray[np.float32]
 
 NO_KEY = "none"  # never sent
-# What no other call would change.
-REFUSED = {
+# The sentence for a refusal, by its status or by what it amounts to.
+REFUSED: dict[int | str, str] = {
     401: "{host} refuses the key (401): {reply}. Set OPENAI_API_KEY to a valid key",
     403: "{host} forbids it (403): {reply}. Check OPENAI_API_KEY and {setting}",
     404: "{host} does not know the model or path (404): {reply}. Check {setting} and openai.base_url",
+    "redirected": "{host} redirects to {clean} ({status}); a key is not sent after a redirect. Set "
+    "openai.base_url to the address that answers",
+    "no credit": "{host} has no credit left for this key (429): {reply}",
+    "limited": "rate limit (429): {reply}",
+    "transient": "the server failed ({status}): {reply}",
+    "rejected": "the API refuses the request ({status}): {reply}",
 }
 LIMITED_STATUS = 429
 TRANSIENT_STATUS = (408, 409, 425)
@@ -99,12 +106,10 @@ class Endpoint:
         self.secrets = (key, *url_secrets(base_url), *map(Secret, sent))
         if any(self.secrets) and not is_private(base_url):
             raise ConfigError(
-                said(
-                    "openai.base_url (OPENAI_BASE_URL) is {address}: a key isn't sent to another machine "
-                    "over plain http, where anybody on the way can read it. Use https, or unset "
-                    "OPENAI_API_KEY where that server needs none",
-                    address=self.shown_url,
-                )
+                "openai.base_url (OPENAI_BASE_URL) is {address}: a key isn't sent to another machine "
+                "over plain http, where anybody on the way can read it. Use https, or unset "
+                "OPENAI_API_KEY where that server needs none",
+                address=self.shown_url,
             )
         self._key = key
         self.timeout = timeout
@@ -193,66 +198,44 @@ class Endpoint:
         packed = response.headers.pop("content-encoding", "identity").strip().lower()
         if packed not in ("identity", "gzip"):
             raise ServiceError(
-                said("the answer is compressed as {packed}, which was not requested", packed=repr(packed))
+                "the answer is compressed as {packed}, which was not requested", packed=repr(packed)
             )
         response.stream = _bounded(response.stream, self._most_bytes, is_packed=packed == "gzip")
 
     def _refused(self, error: openai.APIStatusError, call: Call) -> CallFailed:
         status = int(error.status_code)
-        reply = self._clean(_sentence(error.body) or str(error.message))
-        retry_after = seconds_to_wait(error.response.headers)
+        kind: Kind = "fatal"  # what no other call would change
+        why: int | str = status
         if 300 <= status < 400:
-            target = safe_url(error.response.headers.get("location", "")) or "another address"
-            return CallFailed(
-                "fatal",
-                said(
-                    "{host} redirects to {clean} ({status}); a key is not sent after a redirect. Set "
-                    "openai.base_url to the address that answers",
-                    host=self.host,
-                    clean=self._clean(target),
-                    status=status,
-                ),
-            )
-        if status in REFUSED:
-            setting = _setting(call)
-            return CallFailed("fatal", said(REFUSED[status], host=self.host, reply=reply, setting=setting))
-        if status == LIMITED_STATUS:
-            if error.code == "insufficient_quota":
-                return CallFailed(
-                    "fatal",
-                    said(
-                        "{host} has no credit left for this key (429): {reply}", host=self.host, reply=reply
-                    ),
-                )
-            return CallFailed(
-                "limited", said("rate limit (429): {reply}", reply=reply), retry_after=retry_after
-            )
-        if status >= 500 or status in TRANSIENT_STATUS:
-            return CallFailed(
-                "transient",
-                said("the server failed ({status}): {reply}", status=status, reply=reply),
-                retry_after=retry_after,
-            )
-        return CallFailed(
-            "rejected",
-            said("the API refuses the request ({status}): {reply}", status=status, reply=reply),
-            body=error.body,
+            why = "redirected"
+        elif status == LIMITED_STATUS and error.code == "insufficient_quota":
+            why = "no credit"
+        elif status == LIMITED_STATUS:
+            why = kind = "limited"
+        elif status >= 500 or status in TRANSIENT_STATUS:
+            why = kind = "transient"
+        elif status not in REFUSED:
+            why = kind = "rejected"
+        message = said(
+            REFUSED[why],
+            host=self.host,
+            status=status,
+            setting=_setting(call),
+            reply=self._clean(_sentence(error.body) or str(error.message)),
+            clean=self._clean(safe_url(error.response.headers.get("location", "")) or "another address"),
         )
+        return CallFailed(kind, message, retry_after=seconds_to_wait(error.response.headers), body=error.body)
 
     def _broken(self, error: Exception) -> CallFailed:
         cause = error.__cause__
         detail = self._clean(str(cause or error)) or type(cause or error).__name__
-        if type(cause).__name__ in ("ConnectError", "ConnectTimeout"):
-            return CallFailed(
-                "transient",
-                said("can't reach {host}: {detail}", host=self.host, detail=detail),
-                unreachable=True,
-            )
-        return CallFailed(
-            "transient",
-            said("the connection to {host} broke: {detail}", host=self.host, detail=detail),
-            charged=True,
+        is_away = type(cause).__name__ in ("ConnectError", "ConnectTimeout")
+        message = said(
+            "can't reach {host}: {detail}" if is_away else "the connection to {host} broke: {detail}",
+            host=self.host,
+            detail=detail,
         )
+        return CallFailed("transient", message, charged=not is_away, unreachable=is_away)
 
     def _said(self, answer: ChatCompletion, call: Call, counter: TokenCounter) -> Reply:
         # The library takes a reply as it comes and promises no types.
@@ -262,21 +245,15 @@ class Endpoint:
         if message is None or not isinstance(text, str):
             came = answer.model_dump() if hasattr(answer, "model_dump") else answer
             raise ServiceError(
-                said(
-                    "the answer is not a chat completion: {sentence}",
-                    sentence=_sentence(came) or str(came)[:200],
-                )
+                "the answer is not a chat completion: {sentence}", sentence=_sentence(came) or str(came)[:200]
             )
         text = text.strip()
         longest = max(LEAST_CUT, CHARACTERS_PER_TOKEN * call.max_tokens)
         if len(text) > longest:  # what counts, scores and writes it would work for minutes
             raise ServiceError(
-                said(
-                    "the answer has {n} characters, more than {max_tokens} tokens can hold "
-                    "(openai.max_tokens)",
-                    n=f"{len(text):,}",
-                    max_tokens=f"{call.max_tokens:,}",
-                )
+                "the answer has {n} characters, more than {max_tokens} tokens can hold (openai.max_tokens)",
+                n=f"{len(text):,}",
+                max_tokens=f"{call.max_tokens:,}",
             )
         text = scrubbed(whole_characters(text), self.secrets).strip()
         reason: Any = getattr(choices[0], "finish_reason", None)
@@ -320,10 +297,8 @@ def _bounded(stream: Any, most_bytes: int, *, is_packed: bool) -> Any:
                 size += len(whole)
                 if size > most_bytes:
                     raise ServiceError(
-                        said(
-                            "the answer is larger than {most_bytes} MiB (openai.largest_reply)",
-                            most_bytes=f"{most_bytes // MIB:,}",
-                        )
+                        "the answer is larger than {most_bytes} MiB (openai.largest_reply)",
+                        most_bytes=f"{most_bytes // MIB:,}",
                     )
                 yield whole
 
@@ -338,13 +313,11 @@ def _check_key(key: Secret) -> None:
     found = _NOT_IN_A_KEY.search(key.reveal())
     if found is not None:
         raise ConfigError(
-            said(
-                "OPENAI_API_KEY contains {character} at position {start} of {n}, which isn't valid in a "
-                "key. Copy the key again, in one line",
-                character=_character(found[0]),
-                start=found.start() + 1,
-                n=len(key.reveal()),
-            )
+            "OPENAI_API_KEY contains {character} at position {start} of {n}, which isn't valid in a "
+            "key. Copy the key again, in one line",
+            character=_character(found[0]),
+            start=found.start() + 1,
+            n=len(key.reveal()),
         )
 
 
@@ -366,15 +339,13 @@ def _split(base_url: str, key: Secret) -> tuple[str, dict[str, str], dict[str, s
         host = parts.hostname
     except ValueError:
         raise ConfigError(
-            said("openai.base_url (OPENAI_BASE_URL) is not a valid address: its host or port can't be read")
+            "openai.base_url (OPENAI_BASE_URL) is not a valid address: its host or port can't be read"
         ) from None
     if parts.scheme not in ("http", "https") or not host or not port_ok:
         raise ConfigError(
-            said(
-                "openai.base_url (OPENAI_BASE_URL) must be an address such as http://localhost:11434/v1, "
-                "got {base_url}",
-                base_url=repr(safe_url(base_url)),
-            )
+            "openai.base_url (OPENAI_BASE_URL) must be an address such as http://localhost:11434/v1, "
+            "got {base_url}",
+            base_url=repr(safe_url(base_url)),
         )
     headers = {}
     if parts.username is not None:
@@ -390,12 +361,10 @@ def _sentence(body: object) -> str:
     """The sentence in an error's body, in the forms that servers use."""
     if isinstance(body, Mapping):
         inner = body.get("error", body)
-        if isinstance(inner, Mapping):
-            words = inner.get("message") or inner.get("detail")
-            return (
-                str(words) if words else json.dumps(inner, ensure_ascii=False, default=str)[:SHOWN_CHARACTERS]
-            )
-        return str(inner)
+        if not isinstance(inner, Mapping):
+            return str(inner)
+        words = inner.get("message") or inner.get("detail")
+        return str(words or json.dumps(inner, ensure_ascii=False, default=str)[:SHOWN_CHARACTERS])
     return str(body) if isinstance(body, str) else ""
 
 
@@ -472,31 +441,29 @@ def unit_vectors(rows: object, wanted: int) -> Vectors:
     """
     if not isinstance(rows, list) or len(rows) != wanted:
         got = f"{len(rows)}" if isinstance(rows, list) else "none"
-        raise ServiceError(
-            said("wanted {wanted} embeddings for {wanted} texts, got {got}", wanted=wanted, got=got)
-        )
+        raise ServiceError("wanted {wanted} embeddings for {wanted} texts, got {got}", wanted=wanted, got=got)
     found: dict[int, Vectors] = {}
     for place, row in enumerate(rows):
         index = getattr(row, "index", None)
         index = place if index is None else index
         if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < wanted or index in found:
-            raise ServiceError(said("the embeddings' indexes are not 0 to {wanted}", wanted=wanted - 1))
+            raise ServiceError("the embeddings' indexes are not 0 to {wanted}", wanted=wanted - 1)
         found[index] = _unit_vector(getattr(row, "embedding", None), index)
     if len({len(vector) for vector in found.values()}) > 1:
-        raise ServiceError(said("embeddings of one answer have different dimensions"))
+        raise ServiceError("embeddings of one answer have different dimensions")
     return np.stack([found[place] for place in range(wanted)])
 
 
 def _unit_vector(numbers: object, index: int) -> Vectors:
     # A list of anything but numbers makes an array of another kind; a bool among numbers would not.
-    try:
-        vector = np.array(numbers) if isinstance(numbers, list) else np.zeros(0, dtype=object)
-    except (ValueError, OverflowError):
-        vector = np.zeros(0, dtype=object)
+    vector = np.zeros(0)
+    if isinstance(numbers, list):
+        with suppress(ValueError, OverflowError):
+            vector = np.array(numbers)
     if vector.ndim != 1 or not len(vector) or vector.dtype.kind not in "iuf" or not np.isfinite(vector).all():
-        raise ServiceError(said("embedding {index} is not a list of finite numbers", index=index))
+        raise ServiceError("embedding {index} is not a list of finite numbers", index=index)
     with np.errstate(over="ignore"):  # a length beyond every number is refused below
         length = math.sqrt(math.fsum((vector.astype(np.float64) ** 2).tolist()))
     if not length or not math.isfinite(length):
-        raise ServiceError(said("embedding {index} has no direction (all zeros, or too large)", index=index))
+        raise ServiceError("embedding {index} has no direction (all zeros, or too large)", index=index)
     return (vector / length).astype(np.float32)

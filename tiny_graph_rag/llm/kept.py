@@ -122,11 +122,9 @@ class Journal:
                 await loop.run_in_executor(self._disk, self._file.sync)
             except OSError as error:
                 problem = InputError(
-                    said(
-                        "{path}: the journal can't be written: {why}",
-                        path=self.path,
-                        why=said(error.strerror or ""),
-                    )
+                    "{path}: the journal can't be written: {why}",
+                    path=self.path,
+                    why=said(error.strerror or ""),
                 )
             for future in batch:
                 if future.done():  # its call was cancelled while it waited
@@ -158,12 +156,10 @@ def _paid(model: str, outcome: Outcome) -> list[tuple[str, Tokens]]:
 
 def _no_journal(path: Path, line: int = 1) -> InputError:
     return InputError(
-        said(
-            "{path}:{line}: not a line of a journal. Move or rename the file, or choose another "
-            "results file with -o",
-            path=path,
-            line=line,
-        )
+        "{path}:{line}: not a line of a journal. Move or rename the file, or choose another "
+        "results file with -o",
+        path=path,
+        line=line,
     )
 
 

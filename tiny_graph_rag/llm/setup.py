@@ -58,11 +58,9 @@ class Tariff:
         for model in models:
             if self.price(model) is None:
                 raise UsageError(
-                    said(
-                        "--max-cost needs a price, and the price of {model} is unknown: {how_to_price}",
-                        model=repr(model),
-                        how_to_price=how_to_price(model),
-                    )
+                    "--max-cost needs a price, and the price of {model} is unknown: {how_to_price}",
+                    model=repr(model),
+                    how_to_price=how_to_price(model),
                 )
 
     def describe(self, model: str) -> str:

@@ -22,7 +22,7 @@ class RelationReference:
 
     @classmethod
     def of(cls, source: str, target: str, type: str, names: NameIndex) -> RelationReference:
-        return cls(frozenset(names.resolve(source)[0]), frozenset(names.resolve(target)[0]), fold(type))
+        return cls(names.meant_by((source,)), names.meant_by((target,)), fold(type))
 
     def is_met_by(self, returned: RelationReference) -> bool:
         """Whether a returned relation is this reference: the same ends and type. One that came without a type

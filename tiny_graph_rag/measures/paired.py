@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.measures.statistics import (
     RELIABLE_FROM,
+    Column,
     Groups,
     grouped,
     student,
@@ -39,6 +40,12 @@ Z_POWER = 0.8416212335729143  # the standard normal's quantile at .8, the usual 
 TELLING = 6  # differences other than 0: with fewer no paired test can reach p < .05
 
 Differences = NDArray[np.float64]
+
+
+def changes(before: Column, after: Column) -> Differences:
+    """Question by question; what differs by rounding alone is 0."""
+    change = after - before
+    return np.where(np.abs(change) <= EQUAL, 0.0, change)
 
 
 @dataclass(frozen=True, slots=True)

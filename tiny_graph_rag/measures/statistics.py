@@ -179,8 +179,9 @@ def _with_unseen(
         low = min(low, mean - (mean - bounds[0]) * seldom)
     if math.isfinite(bounds[1]):
         from_mean = values - mean
-        variance = float(np.average(from_mean**2, weights=weight))
-        if variance > SAME**2 and np.average(from_mean**3, weights=weight) > RARE_HIGH * variance**1.5:
+        square = from_mean * from_mean
+        variance = float(np.average(square, weights=weight))
+        if variance > SAME**2 and np.average(square * from_mean, weights=weight) > RARE_HIGH * variance**1.5:
             high = max(high, mean + (bounds[1] - mean) * seldom)
     return low, high
 

@@ -1,19 +1,21 @@
-"""Means with their intervals and the number of questions behind each, over all questions and by tag."""
+"""Means with their intervals and the number of questions behind each, over all questions and by tag; and how
+results files hold them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.measures import Judged, Mean, Measure, ceilings, means, weights
+from tiny_graph_rag.measures import Judged, Measure, ceilings, means, weights
+from tiny_graph_rag.measures import Mean as Mean
 from tiny_graph_rag.measures.base import Column
-from tiny_graph_rag.measures.statistics import Groups
+from tiny_graph_rag.measures.statistics import Groups, percentiles
 from tiny_graph_rag.shown import short_repr
-
-__all__ = ["Beside", "Mean", "Slice", "Summary", "numbered", "rows_by_tag", "slices", "summarise"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +34,17 @@ class Beside:
     groups: Groups | None = None
 
     __repr__ = short_repr
+
+    @classmethod
+    def of(cls, judged: Judged, measures: Collection[Measure], groups: Sequence[str | None] = ()) -> Beside:
+        return cls(
+            judged.relevant,
+            judged.returned,
+            judged.answered,
+            weights(judged, measures),
+            ceilings(judged, measures),
+            numbered(groups),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +98,7 @@ def summarise(
     groups: Sequence[str | None] = (),
 ) -> Summary:
     """tags, groups: of each question; a question counts in every tag that it carries."""
-    beside = Beside(
-        judged.relevant,
-        judged.returned,
-        judged.answered,
-        weights(judged, scores),
-        ceilings(judged, scores),
-        numbered(groups),
-    )
-    return slices(scores, beside, tags)
+    return slices(scores, Beside.of(judged, scores, groups), tags)
 
 
 def slices(scores: Mapping[Measure, Column], beside: Beside, tags: Sequence[Sequence[str]]) -> Summary:
@@ -128,3 +133,71 @@ def slices(scores: Mapping[Measure, Column], beside: Beside, tags: Sequence[Sequ
         )
 
     return Summary(part(slice(None)), {tag: part(rows) for tag, rows in rows_by_tag(tags).items()})
+
+
+def number(value: float) -> float | None:
+    """JSON has no NaN: undefined is null."""
+    return None if math.isnan(value) else float(value)
+
+
+def mean_fields(mean: Mean) -> dict[str, Any]:
+    """A mean as results files hold it."""
+    return {
+        "mean": number(mean.mean),
+        "low": number(mean.low),
+        "high": number(mean.high),
+        "n": mean.n,
+        "reliable": mean.reliable,
+    }
+
+
+def latency_document(seconds: NDArray[np.float64]) -> dict[str, Any]:
+    """Seconds a question, over those that were timed."""
+    timed = seconds[~np.isnan(seconds)]
+    if not len(timed):
+        return {"mean": None, "p50": None, "p95": None, "n": 0}
+    p50, p95 = percentiles(np.sort(timed)[:, None], (0.5, 0.95))[0].tolist()
+    return {"mean": float(timed.mean()), "p50": p50, "p95": p95, "n": len(timed)}
+
+
+def slice_document(part: Slice) -> dict[str, Any]:
+    """Counts and means of all questions or of one tag."""
+    return {
+        "questions": part.questions,
+        "scored": part.questions - part.without_gold,
+        "without_gold": part.without_gold,
+        "rightly_empty": part.rightly_empty,
+        "nothing_retrieved": part.nothing_retrieved,
+        "failed": part.failed,
+        "failed_without_gold": part.failed_without_gold,
+        **({"groups": part.groups} if part.groups is not None else {}),
+        "measures": {str(measure): mean_fields(mean) for measure, mean in part.measures.items()},
+    }
+
+
+def token_fields(usage: Mapping[str, int]) -> dict[str, Any]:
+    """`total_token_usage`, the one number that scripts read, and the same by kind."""
+    return {"total_token_usage": usage["total_tokens"], "token_usage": dict(usage)}
+
+
+def summary_fields(
+    found: Summary, cutoff: int, mean: Callable[[Measure], float], usage: Mapping[str, int] | None = None
+) -> dict[str, Any]:
+    """What every `summary` begins with, the four usual means under fixed names. mean: of a measure that was
+    not asked for. usage: tokens by kind, whose price nobody knows."""
+    means = found.overall.measures
+    fixed = {
+        "mean_precision_at_k": Measure("precision", cutoff),
+        "mean_recall_at_k": Measure("recall", cutoff),
+        "mean_mrr": Measure("mrr"),
+        "mean_ndcg_at_k": Measure("ndcg", cutoff),
+    }
+    none = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+    return {
+        "k": cutoff,
+        **{name: number(means[one].mean if one in means else mean(one)) for name, one in fixed.items()},
+        **token_fields({**none, **(usage or {})}),
+        "estimated_cost_usd": None if usage else 0.0,
+        **slice_document(found.overall),
+        "by_tag": {tag: slice_document(part) for tag, part in found.by_tag.items()},
+    }

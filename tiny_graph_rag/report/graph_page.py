@@ -69,12 +69,10 @@ def core_of(
         if type_ not in known:
             listed = nearest(type_, known) or f"; it has: {', '.join(known[:12])}"
             raise UsageError(
-                said(
-                    "no entity of {name} has the type {value}{listed}",
-                    name=graph.name,
-                    value=repr(type_),
-                    listed=listed,
-                )
+                "no entity of {name} has the type {value}{listed}",
+                name=graph.name,
+                value=repr(type_),
+                listed=listed,
             )
     kept = np.ones(len(graph), dtype=bool)
     if types:
@@ -103,7 +101,7 @@ def core_of(
         notes.append(said("{n} entities with the fewest relations", n=f"{len(chosen) - most:,}"))
         chosen = chosen[:most]
     if not len(chosen):
-        raise UsageError(said("nothing of {name} is left to draw with these --types", name=graph.name))
+        raise UsageError("nothing of {name} is left to draw with these --types", name=graph.name)
     drawn = np.zeros(len(graph), dtype=bool)
     drawn[chosen] = True
     both = inside & drawn[relations.sources] & drawn[relations.targets]

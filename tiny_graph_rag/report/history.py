@@ -106,7 +106,9 @@ def groups(past: Iterable[Past]) -> dict[str, list[Past]]:
 
 
 def _selection(found: Any) -> Selection:
-    return Selection() if found is None else Selection(found.limit, tuple(found.tags), tuple(found.ids))
+    return (
+        Selection() if found is None else Selection(found.limit or None, tuple(found.tags), tuple(found.ids))
+    )
 
 
 def differing(rows: Sequence[Past]) -> list[dict[str, Any]]:

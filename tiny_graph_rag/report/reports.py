@@ -13,7 +13,6 @@ from typing import TypeVar
 
 from tiny_graph_rag.errors import TinyGraphRagError, UsageError
 from tiny_graph_rag.files import check_writable, write_atomically
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Registry
 from tiny_graph_rag.report.document import Document
 
@@ -70,11 +69,9 @@ def write_reports(
     if target is not None and not as_file and target.is_file():
         endings = ", ".join(f".{ending}" for ending in REPORTS)
         raise UsageError(
-            said(
-                "{target}: wanted a folder for the reports, or a file that ends as one ({endings})",
-                target=target,
-                endings=endings,
-            )
+            "{target}: wanted a folder for the reports, or a file that ends as one ({endings})",
+            target=target,
+            endings=endings,
         )
     folder = documents[0].path.parent if target is None or as_file else target
     files, broken = [], []
@@ -86,35 +83,29 @@ def write_reports(
         except Exception as error:  # one report's mistake is no reason to withhold the others
             broken.append(
                 ReportError(
-                    said(
-                        "--report {name} failed: {kind}: {error}",
-                        name=name,
-                        kind=type(error).__name__,
-                        error=error,
-                    )
+                    "--report {name} failed: {kind}: {error}",
+                    name=name,
+                    kind=type(error).__name__,
+                    error=error,
                 )
             )
     if as_file and target is not None and not broken:
         fitting = [(name, content) for name, content in files if name.endswith(target.suffix)]
         if not fitting:
             raise UsageError(
-                said(
-                    "{target}: --report {names} does not write this; add --report {suffix}",
-                    target=target,
-                    names=",".join(names),
-                    suffix=target.suffix[1:],
-                )
+                "{target}: --report {names} does not write this; add --report {suffix}",
+                target=target,
+                names=",".join(names),
+                suffix=target.suffix[1:],
             )
         files = fitting if len(names) == 1 else files  # of `paper` the LaTeX file or the Markdown one
     if as_file and len(files) != 1:
         listed = ", ".join(name for name, _ in files[:4])
         raise UsageError(
-            said(
-                "{target}: {files} reports would be written to this file ({listed}); give a folder",
-                target=target,
-                files=len(files),
-                listed=listed,
-            )
+            "{target}: {files} reports would be written to this file ({listed}); give a folder",
+            target=target,
+            files=len(files),
+            listed=listed,
         )
     written = [target if as_file and target is not None else folder / name for name, _ in files]
     for path in written:

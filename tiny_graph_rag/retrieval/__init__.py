@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.config import Config, require_trust
-from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.files import find_input
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LINKERS
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval.base import RETRIEVERS, Reason, Retriever, Task, retriever
 
 if TYPE_CHECKING:
@@ -80,28 +79,32 @@ def walks(spec: str) -> bool:
 def _named(spec: str) -> tuple[type[Retriever], str]:
     """The retriever of `NAME` or `NAME:ARGUMENT`, and its argument. Raises UsageError."""
     name, _, argument = spec.partition(":")
+    if name not in RETRIEVERS and name.isidentifier() and argument.isidentifier():
+        raise UsageError(
+            "--retriever {spec}: there is no Python module {name} and no retriever of this name{near}. "
+            "A file is named {name}.py:{function}",
+            spec=spec,
+            name=name,
+            function=argument,
+            near=nearest(name, list(RETRIEVERS)),
+        )
     found = RETRIEVERS[name]
     if argument and not found.argument:
         raise UsageError(
-            said(
-                "--retriever {name} takes no argument after a colon, got {argument}",
-                name=name,
-                argument=repr(argument),
-            )
+            "--retriever {name} takes no argument after a colon, got {argument}",
+            name=name,
+            argument=repr(argument),
         )
     argument = argument or found.usual
     if found.argument and not argument:
         raise UsageError(
-            said(
-                "--retriever {name} needs an argument: {name}:{argument}", name=name, argument=found.argument
-            )
+            "--retriever {name} needs an argument: {name}:{argument}", name=name, argument=found.argument
         )
     return found, argument
 
 
-RetrieverMaker = Callable[
-    [KnowledgeGraph, Config, "EvalSet | None", "Judgments | None"], Retriever
-]  # as `make_retriever` is one
+# As `make_retriever` is one.
+RetrieverMaker = Callable[[KnowledgeGraph, Config, "EvalSet | None", "Judgments | None"], Retriever]
 
 
 def is_own(spec: str) -> bool:

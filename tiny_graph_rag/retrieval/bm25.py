@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -31,22 +31,14 @@ class Bm25Retriever(Retriever):
     def __init__(self, task: Task) -> None:
         self.candidates, self.index = Candidates(task), TextIndex(task.graph, every_text=True)
 
-    @classmethod
-    def of(cls, task: Task) -> Self:
-        return cls(task)
-
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         return Run.concatenated([self._ranked(question) for question in questions])
 
     def _ranked(self, question: LinkedQuestion) -> Run:
-        bits = np.zeros(len(self.candidates.graph), dtype=np.int64)
         words, _ = tokens(question.text)
         stems = {stem for word in words.values() if (stem := content_stem(word)) is not None}
-        for stem in stems:  # whole numbers: in any order
-            found = self.index.bits(stem)
-            bits[found.entities] += found.bits
-        entities = np.flatnonzero(bits).astype(np.int32)
-        return self.candidates.ranked(question, entities, bits[entities] / MILLI)
+        entities, bits = self.index.total(map(self.index.bits, stems))
+        return self.candidates.ranked(question, entities.astype(np.int32), bits / MILLI)
 
 
 def relation_words(name: str) -> str:

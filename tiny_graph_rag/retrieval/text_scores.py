@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import begins, expanded, found_in
-from tiny_graph_rag.columns.sums import Sums, beyond
+from tiny_graph_rag.columns.sums import beyond
 from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.graph.text_index import MILLI, Bits, TextIndex
 from tiny_graph_rag.linking.base import LinkedQuestion
@@ -40,7 +40,6 @@ class TextScores:
         self.index, self.graph, self.similar = index, index.graph, similar
         self.adjacency = adjacency
         self.random_walk = RandomWalk(adjacency, SynonymEdges.of(index.graph))
-        self._sums = Sums(len(self.graph))
 
     def of(
         self,
@@ -64,7 +63,7 @@ class TextScores:
         own = self._at(entities, scores)
         bits_of = self.index.bits if every_text else self.index.own_bits
         own += self._at(entities, map(bits_of, inside)) * mentioned // MILLI
-        total = self._sums.of([(score.entities, score.bits) for score in scores])
+        total = self.index.total(scores)
         return own, self._neighbour(entities, total.rows, total.sums), self._near(entities, mentions, outside)
 
     def words_in(self, question: LinkedQuestion, entity: int) -> tuple[str, ...]:

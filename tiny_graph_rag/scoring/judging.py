@@ -21,21 +21,15 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.measures import judge
-from tiny_graph_rag.measures.facts import Facts, RelationReference
-from tiny_graph_rag.measures.graph_facts import graph_facts
+from tiny_graph_rag.measures.facts import Facts
 from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, JudgedKind
 from tiny_graph_rag.measures.textual import TextMatch, filled_by_text
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import ABSENT, NO_HOP, Run
-from tiny_graph_rag.scoring.kinds import (
-    folded_ends,
-    judged_passages,
-    judged_relations,
-    reference_relations,
-)
+from tiny_graph_rag.scoring.kinds import folded_ends, judged_kinds
 from tiny_graph_rag.scoring.matching import Matching
 from tiny_graph_rag.scoring.stretches import Stretch, counted
-from tiny_graph_rag.scoring.subgraphs import ends_on, returned_subgraph
+from tiny_graph_rag.scoring.subgraphs import ends_on, facts_of, returned_subgraph
 
 AT_ONCE = 4096  # questions
 CELLS_AT_ONCE = 1 << 20  # of a table of questions and ranks: some 50 MB in all
@@ -118,24 +112,20 @@ def judged(
     AMBIGUOUS."""
     if graph is None:
         stretch = _as_strings(questions, run, match)
-        ends_of_returned = ends_of_reference = folded_ends()
+        ends = (folded_ends(),) * 2
     else:
         index = NameIndex.of(graph)
         stretch = _on_graph(questions, run, graph, index, _rows_of_ids(graph), ambiguous)
-        ends_of_returned, ends_of_reference = (
-            ends_on(graph, index),
-            lambda name: frozenset(index.resolve(name)[0]),
-        )
+        ends = ends_on(graph, index), lambda name: index.meant_by((name,))
     kinds: dict[str, JudgedKind | None] = {} if run.lists_entities else {ENTITIES: None}
-    matching, answered = matching or Matching(), stretch.judged.answered
-    if run.relations is not None:
-        returned = [run.relations.get(question.id, []) for question in questions]
-        kinds[RELATIONS] = judged_relations(
-            questions, returned, answered, ends_of_returned, ends_of_reference, matching.relations
-        )
-    if run.passages is not None:
-        texts = [run.passages.get(question.id, []) for question in questions]
-        kinds[PASSAGES] = judged_passages(questions, texts, answered, matching.passages)
+    kinds |= judged_kinds(
+        questions,
+        None if run.relations is None else [run.relations.get(question.id, []) for question in questions],
+        None if run.passages is None else [run.passages.get(question.id, []) for question in questions],
+        stretch.judged.answered,
+        ends,
+        matching or Matching(),
+    )
     return replace(stretch, judged=replace(stretch.judged, kinds=kinds)) if kinds else stretch
 
 
@@ -285,24 +275,9 @@ def _on_graph(
         return graph.entities.ids[code], graph.entities.names[code]
 
     def facts(table: Run) -> Facts:
-        return graph_facts(
-            graph,
-            table,
-            judgments,
-            seeds=[
-                frozenset(e for name in asked_question.seed_entities or () for e in index.resolve(name)[0])
-                for asked_question in questions
-            ],
-            expected_types=[asked_question.expected_types for asked_question in questions],
-            relationships=[
-                [
-                    RelationReference.of(relation.source, relation.target, relation.type, index)
-                    for relation in reference_relations(question)
-                ]
-                for question in questions
-            ],
-            subgraph=returned_subgraph(ends_on(graph, index), table),
-        )
+        seeds = [index.meant_by(question.seed_entities or ()) for question in questions]
+        subgraph = returned_subgraph(ends_on(graph, index), table)
+        return facts_of(graph, index, questions, table, judgments, seeds, subgraph)
 
     has_name = _borne(judgments, len(graph))
     return replace(_stretch(questions, run, rankings, judgments, label, facts), has_name=has_name)
@@ -371,9 +346,4 @@ def _stretch(
         queries=[asked_question.query for asked_question in questions],
         tags=[asked_question.tags for asked_question in questions],
         groups=[asked_question.group for asked_question in questions],
-        latency_seconds={
-            asked_question.id: run.latency_seconds[asked_question.id]
-            for asked_question in questions
-            if asked_question.id in run.latency_seconds
-        },
     )

@@ -21,11 +21,10 @@ from tiny_graph_rag.gold.references import Reference
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.measures.facts import RelationReference
-from tiny_graph_rag.measures.judged import JudgedKind, judge
+from tiny_graph_rag.measures.judged import PASSAGES, RELATIONS, JudgedKind, judge
 from tiny_graph_rag.measures.textual import TextMatch, filled_by_text
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import NO_HOP, Passage, Relation, Run
-from tiny_graph_rag.scoring.matching import ENDS, EXACT, ID
+from tiny_graph_rag.scoring.matching import ENDS, EXACT, ID, Matching
 
 TEXT = TextMatch("text")
 
@@ -58,22 +57,16 @@ def _relation(question: Example, item: Any) -> Relation:
         if isinstance(item, str) and item:
             return Relation("", "", "", item)
         raise DatasetError(
-            said(
-                "question {id}: 'reference_relations' must be a list of {wanted}",
-                id=repr(question.id),
-                wanted='[source, type, target] or {"source", "target", "type"}',
-            )
+            "question {id}: 'reference_relations' must be a list of {wanted}",
+            id=repr(question.id),
+            wanted='[source, type, target] or {"source", "target", "type"}',
         ) from error
 
 
 def _strings(question: Example, name: str, given: Any) -> tuple[str, ...]:
     if not isinstance(given or (), list | tuple) or not all(isinstance(item, str) for item in given or ()):
         raise DatasetError(
-            said(
-                "question {id}: {field} must be a list of strings",
-                id=repr(question.id),
-                field=repr(name),
-            )
+            "question {id}: {field} must be a list of strings", id=repr(question.id), field=repr(name)
         )
     return tuple(dict.fromkeys(item for item in given or () if item))
 
@@ -82,6 +75,24 @@ def folded_ends() -> Ends:
     """Ends without a graph: two spellings of one name are one, and nothing else is known of them."""
     known: dict[str, int] = {}
     return lambda name: frozenset((known.setdefault(fold(name), len(known)),))
+
+
+def judged_kinds(
+    questions: Sequence[Example],
+    relations: Sequence[Sequence[Relation]] | None,
+    passages: Sequence[Sequence[Passage]] | None,
+    answered: NDArray[np.bool_],
+    ends: tuple[Ends, Ends],
+    matching: Matching,
+) -> dict[str, JudgedKind]:
+    """relations, passages: of every question, None where they are not judged. ends: what the ends of returned
+    and of reference relations mean."""
+    judged = {}
+    if relations is not None:
+        judged[RELATIONS] = judged_relations(questions, relations, answered, *ends, matching.relations)
+    if passages is not None:
+        judged[PASSAGES] = judged_passages(questions, passages, answered, matching.passages)
+    return judged
 
 
 def judged_relations(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from tiny_graph_rag.measures.textual import TextMatch
+if TYPE_CHECKING:  # a run of entities alone loads nothing of texts
+    from tiny_graph_rag.measures.textual import TextMatch
 
 ENDS, EXACT, ID = "ends", "exact", "id"  # when a returned relation is a reference
 RELATION_MATCHES = (ENDS, EXACT, ID)
@@ -20,4 +22,8 @@ class Matching:
 
     @classmethod
     def of(cls, relations: str, passages: str, threshold: float) -> Matching:
-        return cls(relations, None if passages == AUTO else TextMatch(passages, threshold))
+        if passages == AUTO:
+            return cls(relations)
+        from tiny_graph_rag.measures.textual import TextMatch
+
+        return cls(relations, TextMatch(passages, threshold))

@@ -7,21 +7,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tiny_graph_rag.errors import DatasetError, UsageError, nearest, unknown
+from tiny_graph_rag.errors import DatasetError, unknown
 from tiny_graph_rag.files import bare_name, read_bytes
 from tiny_graph_rag.gold.ambiguous import FIRST
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.scoring.stretches import Stretch, counted
 from tiny_graph_rag.scoring.trec_files import TrecRun
 from tiny_graph_rag.scoring.trec_gold import AnotherWay, GoldTable
 
 if TYPE_CHECKING:  # the quick way loads none of these
     from tiny_graph_rag.formats.runs import WrittenRun
-    from tiny_graph_rag.gold.examples import EvalSet, Example
+    from tiny_graph_rag.gold.examples import Example, Selection
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures.textual import TextMatch
     from tiny_graph_rag.scoring.matching import Matching
@@ -33,7 +32,7 @@ TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """run_format, gold_format: None finds them by content. limit, tags, ids: which questions. matching: of
+    """run_format, gold_format: None finds them by content. selection: None for all questions. matching: of
     relations and passages, None for the usual."""
 
     run: Path
@@ -43,17 +42,13 @@ class Request:
     split: str | None = None
     ties: str = "list"
     ambiguous: str = FIRST
-    limit: int | None = None
-    tags: tuple[str, ...] = ()
-    ids: tuple[str, ...] = ()
+    selection: Selection | None = None
     matching: Matching | None = None
 
     def __post_init__(self) -> None:
         """What needs no file is checked before one is read. Raises UsageError."""
         if self.ties not in TIES:
             raise unknown("--ties", self.ties, TIES)
-        if self.limit is not None and self.limit < 1:
-            raise UsageError(said("--limit must be 1 or more, got {limit}", limit=self.limit))
         if self.run_format is not None:
             from tiny_graph_rag.formats.runs import RUN_FORMATS
 
@@ -73,7 +68,7 @@ class Opened:
     gold_name: str
     run_format: str
     gold_format: str = "trec"
-    selection: dict[str, Any] | None = None
+    selection: Selection | None = None
     usage: dict[str, int] = field(default_factory=dict)
     notes: Callable[[], list[str]] = list
     questions: Sequence[Example] = ()
@@ -105,7 +100,7 @@ def attempts(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
 
 
 def _is_large_trec(request: Request) -> bool:
-    if request.limit is not None or request.tags or request.ids or request.split is not None:
+    if request.selection is not None or request.split is not None:
         return False
     if request.run_format not in (None, "trec") or request.gold_format not in (None, "trec"):
         return False
@@ -141,14 +136,12 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
     if not by_text:
         with_references(gold, request.gold)
         gold = with_patterns(graph, gold)
-    questions, selection = _selected(gold, request)
+    questions = (gold if request.selection is None else gold.select(request.selection)).questions
     if match is not None and by_text and not any(question.reference_texts for question in questions):
         raise DatasetError(
-            said(
-                "{name}: --match {kind} compares texts, and no question has 'reference_texts'",
-                name=request.gold.name,
-                kind=match.kind,
-            )
+            "{name}: --match {kind} compares texts, and no question has 'reference_texts'",
+            name=request.gold.name,
+            kind=match.kind,
         )
     run = read_run(request.run, request.run_format, ties=request.ties)
     run = run.keyed_by({question.id: question.query for question in gold.questions})
@@ -157,44 +150,17 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
         gold.name,
         run.format,
         gold.format,
-        selection,
+        request.selection,
         _usage(run),
         lambda: [
             *gold.notes,
-            *notes(run, questions, graph, ambiguous=request.ambiguous, selected=selection is not None),
+            *notes(
+                run, questions, graph, ambiguous=request.ambiguous, selected=request.selection is not None
+            ),
         ],
         questions,
         run,
     )
-
-
-def _selected(gold: EvalSet, request: Request) -> tuple[tuple[Example, ...], dict[str, Any] | None]:
-    tags, ids = request.tags, request.ids
-    if request.limit is None and not tags and not ids:
-        return gold.questions, None
-    known_tags = list(dict.fromkeys(tag for question in gold.questions for tag in question.tags))
-    known_ids = [question.id for question in gold.questions]
-    for wanted, known, what in ((tags, known_tags, "tag"), (ids, known_ids, "id")):
-        for one in wanted:
-            if one not in known:
-                raise UsageError(
-                    said(
-                        "no question has the {what} {one}{near}",
-                        what=what,
-                        one=repr(one),
-                        near=nearest(one, known),
-                    )
-                )
-    kept = tuple(
-        question
-        for question in gold.questions
-        if (not tags or set(tags) & set(question.tags)) and (not ids or question.id in ids)
-    )[: request.limit]
-    if not kept:
-        raise UsageError(
-            said("no question has one of these tags and one of these ids; change --tags or --ids")
-        )
-    return kept, {"limit": request.limit, "tags": list(tags), "ids": list(ids)}
 
 
 def _usage(run: WrittenRun) -> dict[str, int]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.measures import Judged, Measure, ceilings, score, weights
+from tiny_graph_rag.measures import Judged, Measure, score
 from tiny_graph_rag.measures.base import Column
-from tiny_graph_rag.measures.statistics import mean_of
 from tiny_graph_rag.measures.summary import Beside, Summary, numbered, slices
 from tiny_graph_rag.messages import said
 
@@ -45,86 +47,85 @@ class Stretch:
     queries: Sequence[str] = ()
     tags: Sequence[Sequence[str]] = ()
     groups: Sequence[str | None] = ()
-    latency_seconds: Mapping[str, float] = field(default_factory=dict)
     order: NDArray[np.int64] | None = None
     duplicates: int = 0
     names: Names | None = None
     has_name: NDArray[np.bool_] | None = None
 
 
-_PARTS = ("_also", "_scores", "_weights", "_ceilings", "_relevant", "_retrieved", "_answered", "_order")
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreColumns:
+    """What is kept of stretches when they have passed by, (questions,) each.
+
+    scores: also of measures of which the mean alone is wanted. seconds: NaN where unknown. verdicts:
+    (questions, verdicts) counts, None without a graph. order: as Stretch has it.
+    """
+
+    scores: dict[Measure, Column]
+    beside: Beside
+    seconds: Column
+    tags: Sequence[Sequence[str]]
+    groups: Sequence[str | None]
+    verdicts: NDArray[np.int64] | None = None
+    order: NDArray[np.int64] | None = None
+
+    @classmethod
+    def of(
+        cls, stretch: Stretch, measures: Iterable[Measure], verdicts: NDArray[np.int64] | None = None
+    ) -> ScoreColumns:
+        judged = stretch.judged
+        scores, n = score(judged, dict.fromkeys(measures)), len(judged)
+        return cls(
+            scores,
+            Beside.of(judged, scores),
+            np.full(n, np.nan) if judged.seconds is None else judged.seconds,
+            stretch.tags or [()] * n,
+            stretch.groups or [None] * n,
+            verdicts,
+            stretch.order,
+        )
 
 
 class Collected:
-    """Columns of scores, gathered while stretches pass by."""
+    """ScoreColumns, gathered while stretches pass by."""
 
-    def __init__(self, measures: Sequence[Measure], also: Sequence[Measure] = ()) -> None:
-        """also: measures of which the mean alone is wanted."""
+    def __init__(self, measures: Sequence[Measure]) -> None:
         self.measures = measures
-        self.also = [measure for measure in also if measure not in measures]
-        self._also: list[dict[Measure, Column]] = []
-        self.tags: list[Sequence[str]] = []
-        self.latencies: list[float] = []
-        self._scores: list[dict[Measure, Column]] = []
-        self._weights: list[dict[Measure, Column]] = []
-        self._ceilings: list[dict[Measure, Column]] = []
-        self.groups: list[str | None] = []
-        self._relevant: list[NDArray[np.int64]] = []
-        self._retrieved: list[NDArray[np.int64]] = []
-        self._answered: list[NDArray[np.bool_]] = []
-        self._order: list[NDArray[np.int64]] = []
-        self._summary: Summary | None = None
+        self.parts: list[ScoreColumns] = []
 
-    def add(self, stretch: Stretch) -> dict[Measure, Column]:
-        columns = score(stretch.judged, self.measures)
-        self._scores.append(columns)
-        self._also.append(score(stretch.judged, self.also))
-        self._weights.append(weights(stretch.judged, self.measures))
-        self._ceilings.append(ceilings(stretch.judged, self.measures))
-        if stretch.order is not None:
-            self._order.append(stretch.order)
-        self._relevant.append(stretch.judged.relevant)
-        self._retrieved.append(stretch.judged.returned)
-        self._answered.append(stretch.judged.answered)
-        self.tags.extend(stretch.tags or [()] * len(stretch.ids))
-        self.groups.extend(stretch.groups or [None] * len(stretch.ids))
-        self.latencies.extend(stretch.latency_seconds.values())
+    @cached_property
+    def whole(self) -> ScoreColumns:
+        """All of them, when they have passed by; in order of the gold set where they know it, so that the
+        same questions give the same last digit, however the run was sorted."""
+        is_ordered = bool(self.parts) and self.parts[0].order is not None
+        order = np.argsort(np.concatenate([part.order for part in self.parts])) if is_ordered else slice(None)
+        columns: ScoreColumns = _joined(self.parts, order)
         return columns
 
-    def take(self, other: Collected) -> None:
-        """What was collected of later stretches, for the same measures."""
-        for name in ("tags", "latencies", "groups", *_PARTS):
-            getattr(self, name).extend(getattr(other, name))
-
-    def mean(self, measure: Measure) -> float:
-        """Of a measure in `also`."""
-        return mean_of(np.concatenate([part[measure] for part in self._also])).mean
-
-    def columns(self) -> dict[Measure, Column]:
-        return _joined(self._scores)
-
+    @cached_property
     def found(self) -> Summary:
-        """Means and intervals, computed once and kept."""
-        if self._summary is None:
-            self._summary = self._summarised()
-        return self._summary
+        """Means and intervals."""
+        whole = self.whole
+        scores = {measure: whole.scores[measure] for measure in self.measures}
+        return slices(scores, replace(whole.beside, groups=numbered(whole.groups)), whole.tags)
 
-    def _summarised(self) -> Summary:
-        relevant, retrieved = np.concatenate(self._relevant), np.concatenate(self._retrieved)
-        answered = np.concatenate(self._answered)
-        columns, weighing, best = self.columns(), _joined(self._weights), _joined(self._ceilings)
-        if self._order:  # so that the same questions give the same last digit, however the run was sorted
-            order = np.argsort(np.concatenate(self._order))
-            relevant, retrieved, answered = relevant[order], retrieved[order], answered[order]
-            columns, weighing, best = (
-                {key: column[order] for key, column in part.items()} for part in (columns, weighing, best)
-            )
-        beside = Beside(relevant, retrieved, answered, weighing, best, numbered(self.groups))
-        return slices(columns, beside, self.tags)
+    @property
+    def seconds(self) -> Column:
+        """Of the questions whose time is known."""
+        return self.whole.seconds[~np.isnan(self.whole.seconds)]
 
 
-def _joined(parts: Sequence[dict[Measure, Column]]) -> dict[Measure, Column]:
-    return {piece: np.concatenate([part[piece] for part in parts]) for piece in parts[0]} if parts else {}
+def _joined(parts: Sequence[Any], order: slice | NDArray[np.int64]) -> Any:
+    first: Any = parts[0]
+    if is_dataclass(first):
+        columns = ([getattr(part, field.name) for part in parts] for field in fields(first))
+        record: Any = type(first)
+        return record(*(_joined(column, order) for column in columns))
+    if isinstance(first, dict):
+        return {key: _joined([part[key] for part in parts], order) for key in first}
+    if isinstance(first, np.ndarray):
+        return np.concatenate(parts)[order]
+    return None if first is None else list(chain.from_iterable(parts))
 
 
 def counted(

@@ -11,11 +11,15 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.config import Config, tokenizer_folder
+from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.measures.facts import RelationReference, Subgraph
+from tiny_graph_rag.measures.facts import Facts, RelationReference, Subgraph
+from tiny_graph_rag.measures.graph_facts import graph_facts
 from tiny_graph_rag.run import Relation, Run
+from tiny_graph_rag.scoring.kinds import Ends, reference_relations
 
 if TYPE_CHECKING:
     from tiny_graph_rag.answers.context import Context, ContextMaker
@@ -91,7 +95,31 @@ def returned_subgraph(ends: Ends, run: Run) -> Callable[[int], Subgraph]:
     return subgraph
 
 
-Ends = Callable[[str], frozenset[int]]
+def facts_of(
+    graph: KnowledgeGraph,
+    names: NameIndex,
+    questions: Sequence[Example],
+    run: Run,
+    judgments: Judgments,
+    seeds: Sequence[frozenset[int]],
+    subgraph: Callable[[int], Subgraph],
+) -> Facts:
+    """What measures need of a run over a graph; seeds, subgraph: of each question."""
+    return graph_facts(
+        graph,
+        run,
+        judgments,
+        seeds=seeds,
+        expected_types=[question.expected_types for question in questions],
+        relationships=[
+            [
+                RelationReference.of(relation.source, relation.target, relation.type, names)
+                for relation in reference_relations(question)
+            ]
+            for question in questions
+        ],
+        subgraph=subgraph,
+    )
 
 
 def ends_on(graph: KnowledgeGraph, names: NameIndex) -> Ends:

@@ -183,7 +183,7 @@ def _stretch(
     hit, question, rank = _hits(rows, starts, lengths)
     submitted = np.zeros((n, int(lengths.max(initial=0))), dtype=bool)
     submitted[question, rank] = gold.grades[rows[hit]] > 0
-    kept = _first_of_each(keys, place, lines)
+    kept = _first_of_each(keys, lengths, place, lines)
     if kept is not None:
         kept_before = np.concatenate([[0], np.cumsum(kept)])
         lengths = kept_before[starts + lengths] - kept_before[starts]
@@ -219,10 +219,14 @@ def _hits(rows: NDArray[np.int32], starts: Ints, lengths: Ints) -> tuple[Ints, I
     return hit, question, hit - starts[question]
 
 
-def _first_of_each(keys: Words, place: Ints, lines: Lines) -> NDArray[np.bool_] | None:
+def _first_of_each(keys: Words, lengths: Ints, place: Ints, lines: Lines) -> NDArray[np.bool_] | None:
     """Where a document stands for the first time in its ranking; None where each stands once."""
-    ascending = np.sort(keys)
-    if not (ascending[1:] == ascending[:-1]).any():
+    # A row a ranking: many short rows are sorted ten times as fast as one long column.
+    rank = np.arange(int(lengths.max(initial=0)), dtype=np.uint64)
+    rows = np.broadcast_to(rank, (len(lengths), len(rank))).copy()  # behind a ranking's end, each once
+    rows[rank.view(np.int64) < lengths[:, None]] = keys
+    rows.sort(axis=1)
+    if not (rows[:, 1:] == rows[:, :-1]).any():
         return None
     _, first, inverse = _grouped(keys)
     kept = np.zeros(len(keys), dtype=bool)

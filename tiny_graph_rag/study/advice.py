@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tiny_graph_rag.config.sections import MOST_HOPS
-from tiny_graph_rag.messages import t
+from tiny_graph_rag.messages import Said, said, shown, t
 from tiny_graph_rag.study.explanation import Explanation
 from tiny_graph_rag.study.waterfall import RETURNED, WITHIN_HOPS
 
@@ -135,28 +135,20 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """rule: which rule spoke. said: one or two sentences, with names of `values` in braces. evidence: the
-    figures behind it. seconds: of a setting that was tried, its CPU time a question as a multiple of today's;
-    no run has the same, so it stands with the results' other times and not in the text."""
+    """rule: which rule spoke. text: one or two sentences. evidence: the figures behind it. seconds: of a
+    setting that was tried, its CPU time a question as a multiple of today's; no run has the same, so it
+    stands with the results' other times and not in the text."""
 
     rule: str
-    said: str
-    values: dict[str, str] = field(default_factory=dict)
+    text: Said
     evidence: dict[str, float | str | None] = field(default_factory=dict)
     seconds: float = math.nan
 
     @property
-    def text(self) -> str:
-        """In English, as files keep it."""
-        return self.said.format(**self.values)
-
-    @property
     def shown(self) -> str:
         """In the language spoken, with the time that it takes."""
-        shown = t(self.said, **{name: t(value) for name, value in self.values.items()})
-        if math.isnan(self.seconds):
-            return shown
-        return f"{shown} {t(TAKES, times=f'{self.seconds:.2g}')}"
+        took = "" if math.isnan(self.seconds) else f" {t(TAKES, times=f'{self.seconds:.2g}')}"
+        return shown(self.text) + took
 
 
 def recommendations(found: Explanation, tried: Sequence[Trial] = ()) -> tuple[Advice, ...]:
@@ -175,13 +167,13 @@ def not_recognised(found: Explanation) -> Iterator[Advice]:
     near = "; ".join(f'{one.id} "{one.words}": {one.name}?' for one in unlinked.nearest)
     yield Advice(
         NOT_RECOGNISED,
-        NOT_LINKED,
-        {
-            "n": f"{unlinked.questions:,}",
-            "of": f"{unlinked.of:,}",
-            "by_text": f"{unlinked.by_text:,}",
-            "nearest": f"{near}. " if near else "",
-        },
+        said(
+            NOT_LINKED,
+            n=f"{unlinked.questions:,}",
+            of=f"{unlinked.of:,}",
+            by_text=f"{unlinked.by_text:,}",
+            nearest=f"{near}. " if near else "",
+        ),
         {"questions": unlinked.questions, "of": unlinked.of, "by_text": unlinked.by_text},
     )
 
@@ -191,10 +183,16 @@ def largest_loss(found: Explanation) -> Iterator[Advice]:
     worst = max(found.waterfall, key=lambda step: step.loss)
     if worst.loss >= WORTH_SAYING:
         remedies = REMEDY if found.diagnosis.limits.walks else REMEDY | UNWALKED
+        # As tables have it.
+        step = f"recall@{found.diagnosis.cutoff}" if worst.name == "recall@k" else said(worst.name)
         yield Advice(
             "largest loss",
-            LARGEST_LOSS,
-            {"step": worst.name, "points": f"{100 * worst.loss:.1f}", "remedy": remedies[worst.name]},
+            said(
+                LARGEST_LOSS,
+                step=step,
+                points=f"{100 * worst.loss:.1f}",
+                remedy=said(remedies[worst.name]),
+            ),
             {"step": worst.name, "loss": worst.loss},
         )
 
@@ -223,13 +221,13 @@ def more_hops(found: Explanation) -> Iterator[Advice]:
         wanted, share, loss = found_hops
         yield Advice(
             "more hops",
-            MORE_HOPS,
-            {
-                "points": f"{100 * loss:.1f}",
-                "hops": str(found.diagnosis.limits.hops or 0),
-                "wanted": str(wanted),
-                "share": f"{100 * share:.0f}",
-            },
+            said(
+                MORE_HOPS,
+                points=f"{100 * loss:.1f}",
+                hops=str(found.diagnosis.limits.hops or 0),
+                wanted=str(wanted),
+                share=f"{100 * share:.0f}",
+            ),
             {"loss": loss, "hops": wanted, "share": share},
         )
 
@@ -243,12 +241,12 @@ def better_linking(found: Explanation) -> Iterator[Advice]:
     if gain >= LINKING_GAIN:
         yield Advice(
             "better linking",
-            BETTER_LINKING,
-            {
-                "measure": f"recall@{found.diagnosis.cutoff}",
-                "gain": f"{gain:.3f}",
-                "n": f"{gold.questions:,}",
-            },
+            said(
+                BETTER_LINKING,
+                measure=f"recall@{found.diagnosis.cutoff}",
+                gain=f"{gain:.3f}",
+                n=f"{gold.questions:,}",
+            ),
             {"gain": gain, "seed_recall": gold.recall},
         )
 
@@ -263,13 +261,13 @@ def arbitrary_order(found: Explanation) -> Iterator[Advice]:
     if spread[measure] >= TIES_RANGE:
         yield Advice(
             "arbitrary order",
-            ARBITRARY_ORDER,
-            {
-                "measure": measure,
-                "range": f"{spread[measure]:.3f}",
-                "share": f"{100 * found.ties.rate:.0f}",
-                "k": str(found.ties.cutoff),
-            },
+            said(
+                ARBITRARY_ORDER,
+                measure=measure,
+                range=f"{spread[measure]:.3f}",
+                share=f"{100 * found.ties.rate:.0f}",
+                k=str(found.ties.cutoff),
+            ),
             {"measure": measure, "range": spread[measure], "rate": found.ties.rate},
         )
 
@@ -280,8 +278,7 @@ def untrue_hop_tags(found: Explanation) -> Iterator[Advice]:
         if slice_.questions and slice_.differ / slice_.questions >= 1 - WITHIN:
             yield Advice(
                 "wrong hop tag",
-                UNTRUE_HOP_TAG,
-                {"tag": tag, "differ": f"{slice_.differ:,}", "n": f"{slice_.questions:,}"},
+                said(UNTRUE_HOP_TAG, tag=tag, differ=f"{slice_.differ:,}", n=f"{slice_.questions:,}"),
                 {"tag": tag, "differ": slice_.differ, "questions": slice_.questions},
             )
 
@@ -299,21 +296,19 @@ RULES: tuple[Callable[[Explanation], Iterator[Advice]], ...] = (
 def of_trial(trial: Trial) -> Iterator[Advice]:
     """What trying a flag showed over all questions; silent about a flag that brings nothing, but for hops."""
     if trial.needs:
-        values = {"flag": trial.flag, "losers": f"{trial.losers:,}", "extra": trial.needs}
         yield Advice(
             "not tried",
-            UNTRIED,
-            values,
+            said(UNTRIED, flag=trial.flag, losers=f"{trial.losers:,}", extra=trial.needs),
             {"flag": trial.flag, "verdict": trial.verdict, "losers": trial.losers, "extra": trial.needs},
         )
         return
     is_hops = trial.flag.startswith("--hops")  # hops were advised by the distances already
     if trial.gain >= WORTH_SAYING:
-        said = TRIED_ALL if trial.p < SURE else TRIED_UNSURE
+        told = TRIED_ALL if trial.p < SURE else TRIED_UNSURE
     elif is_hops and trial.whole_before is not None and trial.gain < 0:
-        said = TRIED_AT_A_PRICE
+        told = TRIED_AT_A_PRICE
     elif is_hops:
-        said = TRIED_IN_VAIN
+        told = TRIED_IN_VAIN
     else:
         return
     figures = {
@@ -324,18 +319,18 @@ def of_trial(trial: Trial) -> Iterator[Advice]:
     }
     yield Advice(
         "tried",
-        said,
-        {
-            "flag": trial.flag,
-            "measure": trial.measure,
-            "n": f"{trial.questions:,}",
-            "losers": f"{trial.losers:,}",
-            "won": f"{trial.won:,}",
-            "lost": f"{trial.lost:,}",
-            "measured": f"{trial.measured:,}",
-            "p": "–" if math.isnan(trial.p) else f"{trial.p:.3f}",
+        said(
+            told,
+            flag=trial.flag,
+            measure=trial.measure,
+            n=f"{trial.questions:,}",
+            losers=f"{trial.losers:,}",
+            won=f"{trial.won:,}",
+            lost=f"{trial.lost:,}",
+            measured=f"{trial.measured:,}",
+            p="–" if math.isnan(trial.p) else f"{trial.p:.3f}",
             **{name: "–" if value is None else f"{value:.3f}" for name, value in figures.items()},
-        },
+        ),
         {
             "flag": trial.flag,
             "verdict": trial.verdict,

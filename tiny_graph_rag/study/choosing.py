@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import difference_p, holm, unseen_p
 from tiny_graph_rag.measures.statistics import RELIABLE_FROM, SHARE, UNDEFINED, Groups, Mean, mean_of
+from tiny_graph_rag.messages import Said, said
 
 ERROR = 0.05  # how often equal settings may lead to another than the smallest
 DRAWS, DRAWS_OF_A_FOLD = 4000, 500  # standard error of a p near .05: .003, .01
@@ -46,8 +47,7 @@ class Recommendation:
     """setting: row of the recommended setting, None where there are too few questions. best: the row with the
     best mean, None where no question has a value. loss: the recommended setting's mean loss against it.
     p: of the test that no other setting is better (NaN where none has a better mean). held_out: the mean of
-    what the rule chooses, on questions that it was not chosen on. said, values: why, a text with names in
-    braces."""
+    what the rule chooses, on questions that it was not chosen on. reason: why."""
 
     setting: int | None
     best: int | None
@@ -55,12 +55,7 @@ class Recommendation:
     p: float
     held_out: Mean
     questions: int
-    said: str
-    values: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def reason(self) -> str:
-        return self.said.format(**self.values)
+    reason: Said
 
 
 RULE = (
@@ -70,14 +65,10 @@ RULE = (
 )
 
 
-def rule_values(measure: str, tolerance: float) -> dict[str, str]:
-    """What stands in the places of RULE."""
-    return {
-        "measure": measure,
-        "tolerance": f"{tolerance:g}",
-        "error": f"{ERROR:g}",
-        "n": str(RELIABLE_FROM),
-    }
+def rule(measure: str, tolerance: float) -> Said:
+    """How a setting is chosen, in words."""
+    least = str(RELIABLE_FROM)
+    return said(RULE, measure=measure, tolerance=f"{tolerance:g}", error=f"{ERROR:g}", n=least)
 
 
 def recommend(
@@ -103,10 +94,9 @@ def recommend(
     gains = table if higher_is_better else -table
     best = _order(gains, hops)[1] if questions else None
     if best is None or observations < RELIABLE_FROM:
-        few = {"n": f"{observations:,}", "least": str(RELIABLE_FROM)}
-        said = TOO_FEW if groups is None else TOO_FEW_GROUPS
-        leading = None if best is None else rows[best]
-        return Recommendation(None, leading, math.nan, math.nan, UNDEFINED, questions, said, few)
+        leading, few = None if best is None else rows[best], TOO_FEW if groups is None else TOO_FEW_GROUPS
+        reason = said(few, n=f"{observations:,}", least=str(RELIABLE_FROM))
+        return Recommendation(None, leading, math.nan, math.nan, UNDEFINED, questions, reason)
     span = bounds[1] - bounds[0]
     chosen, p = _chosen(gains, hops, group, tolerance, seed, DRAWS, span)
     loss = float((gains[best] - gains[chosen]).mean())
@@ -126,12 +116,12 @@ def recommend(
         "others": str(len(gains) - 1),
     }
     if len(gains) == 1:
-        said = ONLY
+        why = ONLY
     elif chosen == best:
-        said = BEST_OF_ALIKE if alike else BEST
+        why = BEST_OF_ALIKE if alike else BEST
     else:
-        said = ALIKE if p >= ERROR else SMALL_LOSS
-    return Recommendation(rows[chosen], rows[best], loss, p, held_out, questions, said, figures)
+        why = ALIKE if p >= ERROR else SMALL_LOSS
+    return Recommendation(rows[chosen], rows[best], loss, p, held_out, questions, said(why, **figures))
 
 
 def _order(gains: Table, hops: Sequence[int | None]) -> tuple[list[int], int]:

@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.measures import Measure
-from tiny_graph_rag.measures.paired import EQUAL, difference_p, holm, interval, smallest_shown, t_test_p
+from tiny_graph_rag.measures.paired import (
+    EQUAL,
+    changes,
+    difference_p,
+    holm,
+    interval,
+    smallest_shown,
+    t_test_p,
+)
 from tiny_graph_rag.measures.statistics import Groups, mean_of
 from tiny_graph_rag.measures.summary import numbered, rows_by_tag
 from tiny_graph_rag.messages import Said, said
@@ -93,18 +101,6 @@ SURELY_WORSE = "{name} is significantly worse than {baseline} in {n} of {all} me
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A sentence and what stands in its places, so that it can be said in another language."""
-
-    said: str
-    values: dict[str, str]
-
-    @property
-    def shown(self) -> str:
-        return self.said.format(**self.values)
-
-
-@dataclass(frozen=True, slots=True)
 class Comparison:
     """systems: the baseline first. notes: what a reader must know about the files' differences. differs:
     setting → its value in each system, of those that are not the same in all. groups: of questions that are
@@ -122,37 +118,37 @@ class Comparison:
 
     __repr__ = short_repr
 
-    def verdicts(self) -> tuple[Told, ...]:
+    def verdicts(self) -> tuple[Said, ...]:
         """One sentence a system: better, worse, or no significant difference, and by how much."""
         return tuple(self._verdict(place) for place in range(1, len(self.systems)))
 
-    def _verdict(self, place: int) -> Told:
+    def _verdict(self, place: int) -> Said:
         rows = {measure: rows[place] for measure, rows in self.overall.items()}
         tests = len(self.overall) * (len(self.systems) - 1)
         both = {"name": self.systems[place].name, "baseline": self.systems[0].name}
-        ways = {measure: _way(measure, row) for measure, row in rows.items() if row.is_sure}
-        if not ways:
+        sure = {measure: sign(measure) * row.difference for measure, row in rows.items() if row.is_sure}
+        if not sure:
             most = max(rows, key=lambda measure: abs(np.nan_to_num(rows[measure].difference)))
             row, told = rows[most], both | {"figures": _figures(most, rows[most], tests)}
             if math.isnan(row.smallest):
-                return Told(ALIKE_BY_FEW, told)
-            return Told(ALIKE, told | {"n": f"{row.n:,}", "smallest": f"{row.smallest:.3f}"})
-        better = [measure for measure, way in ways.items() if way > 0]
-        worse = [measure for measure, way in ways.items() if way < 0]
+                return said(ALIKE_BY_FEW, **told)
+            return said(ALIKE, **told, n=f"{row.n:,}", smallest=f"{row.smallest:.3f}")
+        better = [measure for measure, gain in sure.items() if gain > 0]
+        worse = [measure for measure, gain in sure.items() if gain < 0]
         if better and worse:
             better_by, worse_by = (_figures(item, rows[item], tests) for item in (better[0], worse[0]))
-            return Told(MIXED, both | {"better": better_by, "worse": worse_by})
+            return said(MIXED, **both, better=better_by, worse=worse_by)
         surest = min(better or worse, key=lambda measure: rows[measure].p_holm)
         told = both | {"figures": _figures(surest, rows[surest], tests)}
         if len(rows) == 1:
-            return Told(BETTER if better else WORSE, told)
-        sure = {"n": str(len(better or worse)), "all": str(len(rows))}
-        return Told(SURELY_BETTER if better else SURELY_WORSE, told | sure)
+            return said(BETTER if better else WORSE, **told)
+        of = {"n": str(len(better or worse)), "all": str(len(rows))}
+        return said(SURELY_BETTER if better else SURELY_WORSE, **told, **of)
 
 
-def _way(measure: str, row: Compared) -> int:
-    sign = 1 if Measure.parse(measure).kind.higher_is_better else -1
-    return int(np.sign(sign * row.difference))
+def sign(measure: str) -> int:
+    """1 where more is better, else -1."""
+    return 1 if Measure.parse(measure).kind.higher_is_better else -1
 
 
 def _figures(measure: str, row: Compared, tests: int) -> str:
@@ -244,14 +240,13 @@ def compared_rows(
     defined = ~np.isnan(np.stack(columns)).any(axis=0)
     columns = [column[defined] for column in columns]
     kind = Measure.parse(measure)
-    n, sign = int(defined.sum()), 1 if kind.kind.higher_is_better else -1
+    n, better = int(defined.sum()), sign(measure)
     mine = None if groups is None else groups[rows][defined]
     own = [mean_of(column, bounds=kind.bounds, groups=mine) for column in columns]
     first = own[0]
     found = [Compared(systems[0].name, n, first.mean, first.low, first.high, mean_reliable=first.reliable)]
     for system, column, mean in zip(systems[1:], columns[1:], own[1:], strict=True):
-        change = column - columns[0]
-        change = np.where(np.abs(change) <= EQUAL, 0.0, change)
+        change = changes(columns[0], column)
         span = kind.bounds[1] - kind.bounds[0]
         between = interval(change, span=span, groups=mine)
         found.append(
@@ -266,9 +261,9 @@ def compared_rows(
                 high=between.high,
                 p_randomisation=difference_p(change, seed=seed, groups=mine, family=tests, span=span),
                 p_ttest=t_test_p(change, mine),
-                wins=int((sign * change > 0).sum()),
+                wins=int((better * change > 0).sum()),
                 ties=int((change == 0).sum()),
-                losses=int((sign * change < 0).sum()),
+                losses=int((better * change < 0).sum()),
                 mean_reliable=mean.reliable,
                 reliable=between.reliable,
                 smallest=smallest_shown(change, span=span, groups=mine),
@@ -310,7 +305,7 @@ def _flips(baseline: System, other: System, measures: Sequence[str]) -> list[Fli
             was, now = values[measures[0]]
             if math.isnan(was) or math.isnan(now) or abs(now - was) <= EQUAL:
                 continue
-            gained = {(now > was) == Measure.parse(measures[0]).kind.higher_is_better}
+            gained = {sign(measures[0]) * (now - was) > 0}
         elif not changed:
             continue
         change = "mixed" if len(gained) > 1 else "won" if gained.pop() else "lost"
@@ -323,7 +318,7 @@ def _flips(baseline: System, other: System, measures: Sequence[str]) -> list[Fli
 def incomparable(systems: Sequence[System]) -> list[Said]:
     """Why the files do not speak of the same thing; empty where they do."""
     if len(systems) < 2:
-        raise UsageError(said("wanted at least two results files; the first is the baseline"))
+        raise UsageError("wanted at least two results files; the first is the baseline")
     first = systems[0]
     reasons: list[Said] = []
     for other in systems[1:]:
@@ -374,7 +369,7 @@ def align(systems: Sequence[System]) -> list[System]:
     places = [{id_: row for row, id_ in enumerate(system.ids)} for system in systems]
     ids = [id_ for id_ in systems[0].ids if all(id_ in place for place in places)]
     if not ids:
-        raise UsageError(said("the results files have no question (id) in common"))
+        raise UsageError("the results files have no question (id) in common")
     aligned = []
     names: dict[str, int] = {}
     for system, place in zip(systems, places, strict=True):
@@ -402,26 +397,19 @@ def measures_in_common(systems: Sequence[System], wanted: Sequence[str]) -> list
     for name in wanted:
         if Measure.parse(name).kind.weight is not None:
             raise UsageError(
-                said(
-                    "measure {each} has no value for a single question and can't be compared",
-                    each=repr(name),
-                )
+                "measure {each} has no value for a single question and can't be compared", each=repr(name)
             )
     common = [name for name in common if Measure.parse(name).kind.weight is None]
     for name in wanted:
         if name not in common:
             raise UsageError(
-                said(
-                    "measure {each} is not in every results file{near}. Measures in all of them: {names}. "
-                    "Run eval with --measures {measure}",
-                    each=repr(name),
-                    near=nearest(name, common),
-                    names=", ".join(common) or "none",
-                    measure=name,
-                )
+                "measure {each} is not in every results file{near}. Measures in all of them: {names}. "
+                "Run eval with --measures {measure}",
+                each=repr(name),
+                near=nearest(name, common),
+                names=", ".join(common) or "none",
+                measure=name,
             )
     if not common:
-        raise UsageError(
-            said("the results files have no measure in common; run eval with the same --measures")
-        )
+        raise UsageError("the results files have no measure in common; run eval with the same --measures")
     return list(wanted) or common

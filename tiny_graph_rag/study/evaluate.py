@@ -41,7 +41,7 @@ FROM_RELATIONS = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Latency:
+class Timing:
     """seconds: (questions,) linking and retrieval of one question alone, NaN where it was not in the sample.
 
     questions_per_second: of the whole batch, linking included.
@@ -89,7 +89,7 @@ class Evaluation:
     judged: Judged
     scores: dict[Measure, Column]
     summary: Summary
-    latency: Latency
+    latency: Timing
     explanation: Explanation
     answered: Answered | None = None
     notes: tuple[str, ...] = ()
@@ -143,7 +143,7 @@ def evaluate(
     if every_kind:
         measures = _of_every_kind(run, examples.examples, measures, config.evaluation.top_k)
     if foreign is not None:
-        latency = Latency(foreign.seconds, len(examples) / max(foreign.wall_seconds, 1e-9))
+        latency = Timing(foreign.seconds, len(examples) / max(foreign.wall_seconds, 1e-9))
     if run.failures:
         linked = tuple(
             replace(question, error=question.error or run.failures.get(row))
@@ -326,11 +326,9 @@ def judge_on_graph(
     judged = judge(run, judgments)
     if not any(measure.kind.needs or measure.of for measure in measures):
         return replace(judged, kinds=kinds) if kinds else judged
-    from tiny_graph_rag.measures.facts import RelationReference
-    from tiny_graph_rag.measures.graph_facts import graph_facts
-    from tiny_graph_rag.scoring.kinds import judged_passages, judged_relations, reference_relations
+    from tiny_graph_rag.scoring.kinds import judged_kinds
     from tiny_graph_rag.scoring.matching import Matching
-    from tiny_graph_rag.scoring.subgraphs import SentContexts, ends_on, returned_subgraph
+    from tiny_graph_rag.scoring.subgraphs import SentContexts, ends_on, facts_of, returned_subgraph
 
     seeds = [frozenset(seed.entity for seed in linked_question.seeds) for linked_question in linked]
     ends = ends_on(graph, names)
@@ -338,35 +336,19 @@ def judge_on_graph(
     settings = config.evaluation
     matching = Matching.of(settings.relation_match, settings.match, settings.rouge_threshold)
     wanted = {measure.of for measure in measures}
-    if RELATIONS in wanted:
-        relations = run.relations if sent is None else sent.relations()
-        kinds[RELATIONS] = None
-        if relations is not None:
-            known = lambda name: frozenset(names.resolve(name)[0])  # noqa: E731 - a reference is a name
-            kinds[RELATIONS] = judged_relations(
-                examples, relations, judged.answered, ends, known, matching.relations
-            )
-    if PASSAGES in wanted:
-        kinds[PASSAGES] = None
-        if run.passages is not None:
-            kinds[PASSAGES] = judged_passages(examples, run.passages, judged.answered, matching.passages)
+    relations = run.relations if sent is None or RELATIONS not in wanted else sent.relations()
+    kinds |= judged_kinds(
+        examples,
+        relations if RELATIONS in wanted else None,
+        run.passages if PASSAGES in wanted else None,
+        judged.answered,
+        (ends, lambda name: names.meant_by((name,))),
+        matching,
+    )
     facts = None
     if any(measure.kind.needs for measure in measures):
-        facts = graph_facts(
-            graph,
-            run,
-            judgments,
-            seeds=seeds,
-            expected_types=[question.expected_types for question in examples],
-            relationships=[
-                [
-                    RelationReference.of(relation.source, relation.target, relation.type, names)
-                    for relation in reference_relations(example)
-                ]
-                for example in examples
-            ],
-            subgraph=returned_subgraph(ends, run) if sent is None else sent.subgraph,
-        )
+        subgraph = returned_subgraph(ends, run) if sent is None else sent.subgraph
+        facts = facts_of(graph, names, examples, run, judgments, seeds, subgraph)
     return replace(judged, facts=facts, kinds=kinds)
 
 
@@ -387,7 +369,7 @@ def _reasons(
 
 def _retrieved(
     linker: Linker, retriever: Retriever, examples: EvalSet, timed: int, progress: Progress
-) -> tuple[tuple[LinkedQuestion, ...], Run, Latency]:
+) -> tuple[tuple[LinkedQuestion, ...], Run, Timing]:
     """All in batches, and a sample of `timed` questions alone; a set no larger is mostly run alone only."""
     alone = retriever.one_by_one and len(examples) <= timed
     if alone:
@@ -404,7 +386,7 @@ def _retrieved(
         progress(len(linked))
     seconds = np.diff(moments) if alone else _latencies(linker, retriever, examples, timed)
     per_second = len(examples) / max(moments[-1] - moments[0], 1e-9)
-    return tuple(linked), Run.concatenated(parts), Latency(seconds, per_second)
+    return tuple(linked), Run.concatenated(parts), Timing(seconds, per_second)
 
 
 def _in_batches(

@@ -17,7 +17,6 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.measures import Judged, Measure
-from tiny_graph_rag.measures.summary import rows_by_tag
 from tiny_graph_rag.retrieval import Retriever, walks
 from tiny_graph_rag.retrieval.base import names_of
 from tiny_graph_rag.retrieval.baselines import HybridRetriever
@@ -36,7 +35,16 @@ from tiny_graph_rag.study.no_answer import NoAnswer, no_answer
 from tiny_graph_rag.study.ties import Ties, ties
 from tiny_graph_rag.study.unlinked import Unlinked, unlinked_questions
 from tiny_graph_rag.study.verdicts import diagnose
-from tiny_graph_rag.study.waterfall import Diagnosis, Limits, Step, Verdict, waterfall
+from tiny_graph_rag.study.waterfall import (
+    Diagnosis,
+    Limits,
+    Verdict,
+    WaterfallStep,
+    by_verdict,
+    losses,
+    verdict_table,
+    waterfalls,
+)
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.nearest import Near
@@ -54,9 +62,9 @@ class Explanation:
 
     diagnosis: Diagnosis
     verdicts: dict[str, int]
-    waterfall: tuple[Step, ...]
-    waterfall_by_tag: dict[str, tuple[Step, ...]]
-    waterfall_names: tuple[Step, ...]
+    waterfall: tuple[WaterfallStep, ...]
+    waterfall_by_tag: dict[str, tuple[WaterfallStep, ...]]
+    waterfall_names: tuple[WaterfallStep, ...]
     gold_seeds: GoldSeeds | None
     unlinked: Unlinked | None
     no_answer: NoAnswer | None
@@ -121,7 +129,6 @@ def explain(
     run, judgments, judged = ranked.run, ranked.judgments, ranked.judged
     cutoff, limits = config.evaluation.top_k, limits_of(graph, retriever, config)
     distances = FreeHops(graph.adjacency, judgments)
-    by_tag = rows_by_tag([example.tags for example in examples])
     relevant = judgments.relevant
     gold = gold_links(graph, ranked.names, examples.examples, linked)
     given = [question.seed_entities is not None for question in examples]
@@ -131,7 +138,9 @@ def explain(
     ]
     found = diagnose(graph, linked, run, judgments, judged, limits, cutoff, distances)
     tags = hop_tags(examples.examples, judgments, ideal, distances)
-    names_alone: tuple[Step, ...] = ()
+    lost = losses(verdict_table(found.verdicts, relevant), limits, cutoff)
+    overall, by_tag = waterfalls(lost, relevant, [example.tags for example in examples])
+    names_alone: tuple[WaterfallStep, ...] = ()
     gold_seeds, unlinked = None, None
     if limits.walks:
         rows = np.flatnonzero(np.array(given, dtype=bool) & (relevant > 0))
@@ -143,8 +152,8 @@ def explain(
     return Explanation(
         diagnosis=found,
         verdicts=_reference_verdicts(found, judgments),
-        waterfall=waterfall(found, relevant, np.arange(len(relevant))),
-        waterfall_by_tag={tag: waterfall(found, relevant, rows) for tag, rows in by_tag.items()},
+        waterfall=overall,
+        waterfall_by_tag=by_tag,
         waterfall_names=names_alone,
         gold_seeds=gold_seeds,
         unlinked=unlinked,
@@ -160,9 +169,8 @@ def _reference_verdicts(found: Diagnosis, judgments: Judgments) -> dict[str, int
     """Verdict → references that have it, found first, then in the order of loss; those that occur."""
     references = judgments.references
     items = judgments.item_offsets[references.questions] + references.items
-    counted = np.bincount(found.verdicts[items], minlength=len(Verdict)).tolist()
-    order = (Verdict.HIT, *(verdict for verdict in Verdict if verdict is not Verdict.HIT))
-    return {str(verdict): counted[verdict] for verdict in order if counted[verdict]}
+    counts = by_verdict(np.bincount(found.verdicts[items], minlength=len(Verdict)))
+    return {verdict: count for verdict, count in counts.items() if count}
 
 
 def _nearest(graph: KnowledgeGraph, judgments: Judgments) -> dict[str, tuple[Near, ...]]:

@@ -7,11 +7,14 @@ import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.errors import UsageError, nearest
-from tiny_graph_rag.measures import Measure
+from tiny_graph_rag.measures import Mean, Measure
 from tiny_graph_rag.messages import Said, said
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.study.compare import Compared
 
 MEAN, INTERVAL = "mean", "interval"
 TAG = "tag:"
@@ -39,28 +42,6 @@ LIKE_SPEED = ("latency.p90", "latency.p99", "questions_per_second")
 _FLOOR = re.compile(r"(?P<measure>[^<>=]+)(?P<sign>>=|<=|>|<)(?P<number>[^<>=]+)")
 _DROP = re.compile(r"(?P<measure>[^<>=]+)=(?P<number>[^<>=]+)")
 _NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-
-
-class HasMean(Protocol):
-    """A mean with its interval, NaN where undefined."""
-
-    @property
-    def mean(self) -> float: ...
-    @property
-    def low(self) -> float: ...
-    @property
-    def high(self) -> float: ...
-
-
-class HasDifference(Protocol):
-    """A difference to the baseline with its interval."""
-
-    @property
-    def difference(self) -> float: ...
-    @property
-    def low(self) -> float: ...
-    @property
-    def high(self) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,57 +74,40 @@ class GateOutcome:
 
 def parse_floors(text: str) -> tuple[Gate, ...]:
     """`--fail-under "recall@5>=0.65,mrr>=0.75"`. Raises UsageError for what is no such list."""
-    return tuple(
-        _gate(part, _FLOOR, "--fail-under", "recall@5>=0.65") for part in _parts(text, "--fail-under")
-    )
+    return _gates(text, _FLOOR, "--fail-under", "recall@5>=0.65")
 
 
 def parse_question_floors(text: str) -> tuple[Gate, ...]:
     """`--junit-questions "recall@5>=0.5"`. Raises UsageError for what is no such list, and for a speed."""
-    gates = tuple(
-        _gate(part, _FLOOR, "--junit-questions", "recall@5>=0.5")
-        for part in _parts(text, "--junit-questions")
-    )
+    gates = _gates(text, _FLOOR, "--junit-questions", "recall@5>=0.5")
     for gate in gates:
         if isinstance(gate.measure, str) or gate.measure.kind.weight is not None:
             raise UsageError(
-                said("--junit-questions {gate}: a single question has no such figure", gate=gate.measure)
+                "--junit-questions {gate}: a single question has no such figure", gate=gate.measure
             )
     return gates
 
 
 def parse_drops(text: str) -> tuple[Gate, ...]:
     """`--max-drop "ndcg@5=0.02"`: how much the measure may lose against the baseline."""
-    return tuple(_gate(part, _DROP, "--max-drop", "ndcg@5=0.02") for part in _parts(text, "--max-drop"))
+    return _gates(text, _DROP, "--max-drop", "ndcg@5=0.02")
 
 
 def check_basis(basis: str) -> str:
     """`mean` or `interval`. Raises UsageError for anything else."""
     if basis not in (MEAN, INTERVAL):
         raise UsageError(
-            said(
-                "--gate-on must be {one} or {other}, got {basis}",
-                one=MEAN,
-                other=INTERVAL,
-                basis=repr(basis),
-            )
+            "--gate-on must be {one} or {other}, got {basis}", one=MEAN, other=INTERVAL, basis=repr(basis)
         )
     return basis
 
 
-def speeds(latency: Mapping[str, float | None], questions_per_second: float | None) -> dict[str, float]:
-    """The figures of SPEEDS that a results file holds. latency: its `mean`, `p50`, `p95`, seconds."""
-    figures = {f"latency.{name}": latency.get(name) for name in ("mean", "p50", "p95")}
-    figures["throughput"] = questions_per_second
-    return {name: value for name, value in figures.items() if value is not None}
-
-
 def hold_floors(
     gates: Iterable[Gate],
-    means: Mapping[Measure, HasMean],
+    means: Mapping[Measure, Mean],
     basis: str,
     speed: Mapping[str, float] | None = None,
-    by_tag: Mapping[str, Mapping[Measure, HasMean]] | None = None,
+    by_tag: Mapping[str, Mapping[Measure, Mean]] | None = None,
 ) -> list[GateOutcome]:
     """basis: `mean`, or `interval` for its end on the failing side; a speed has none. by_tag: the means of
     each tag. An undefined figure fails. Raises UsageError for a gate on a tag that no question has."""
@@ -179,10 +143,10 @@ def hold_floors(
 def hold_drops(
     gates: Iterable[Gate],
     system: str,
-    differences: Mapping[str, HasDifference],
+    differences: Mapping[str, Compared],
     basis: str,
     faster: Mapping[str, float] | None = None,
-    by_tag: Mapping[str, Mapping[str, HasDifference]] | None = None,
+    by_tag: Mapping[str, Mapping[str, Compared]] | None = None,
 ) -> list[GateOutcome]:
     """differences: measure as spelled → system - baseline; faster: the same of SPEEDS; by_tag: of each tag.
     A drop is a change for the worse. Raises UsageError for a gate on a tag that no question has."""
@@ -225,12 +189,10 @@ def check_tags(gates: Iterable[Gate], tags: Collection[str]) -> None:
     for gate in gates:
         if gate.tag and gate.tag not in tags:
             raise UsageError(
-                said(
-                    "gate {gate}: no question has the tag {tag}{near}",
-                    gate=gate,
-                    tag=repr(gate.tag),
-                    near=nearest(gate.tag, sorted(tags)),
-                )
+                "gate {gate}: no question has the tag {tag}{near}",
+                gate=gate,
+                tag=repr(gate.tag),
+                near=nearest(gate.tag, sorted(tags)),
             )
 
 
@@ -293,23 +255,21 @@ def junit_xml(outcomes: Iterable[GateOutcome], suite: str, questions: Iterable[Q
     return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
 
 
-def _parts(text: str, option: str) -> list[str]:
+def _gates(text: str, form: re.Pattern[str], option: str, example: str) -> tuple[Gate, ...]:
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts:
-        raise UsageError(said("{option}: no gate given", option=option))
-    return parts
+        raise UsageError("{option}: no gate given", option=option)
+    return tuple(_gate(part, form, option, example) for part in parts)
 
 
 def _gate(part: str, form: re.Pattern[str], option: str, example: str) -> Gate:
     found = form.fullmatch(part)
     if not found:
         raise UsageError(
-            said(
-                "{option}: wanted a gate such as {example}, got {part}",
-                option=option,
-                example=example,
-                part=repr(part),
-            )
+            "{option}: wanted a gate such as {example}, got {part}",
+            option=option,
+            example=example,
+            part=repr(part),
         )
     try:
         limit = float(found["number"])
@@ -317,12 +277,10 @@ def _gate(part: str, form: re.Pattern[str], option: str, example: str) -> Gate:
         limit = math.nan
     if not math.isfinite(limit):
         raise UsageError(
-            said(
-                "{option}: {number} in {part} is not a number",
-                option=option,
-                number=repr(found["number"].strip()),
-                part=repr(part),
-            )
+            "{option}: {number} in {part} is not a number",
+            option=option,
+            number=repr(found["number"].strip()),
+            part=repr(part),
         )
     written, tag = found["measure"].strip(), ""
     if written.startswith(TAG):
@@ -330,25 +288,21 @@ def _gate(part: str, form: re.Pattern[str], option: str, example: str) -> Gate:
         tag = tag.strip()
         if not slash or not tag:
             raise UsageError(
-                said(
-                    "{option}: wanted a tag and a measure such as tag:multi-hop/recall@5, got {part}",
-                    option=option,
-                    part=repr(part),
-                )
+                "{option}: wanted a tag and a measure such as tag:multi-hop/recall@5, got {part}",
+                option=option,
+                part=repr(part),
             )
     name = written.strip().lower()
     if name in LIKE_SPEED:
         raise UsageError(
-            said(
-                "{option}: wanted one of {names} after a speed, got {name}",
-                option=option,
-                names=", ".join(SPEEDS),
-                name=repr(name),
-            )
+            "{option}: wanted one of {names} after a speed, got {name}",
+            option=option,
+            names=", ".join(SPEEDS),
+            name=repr(name),
         )
     if tag and name in SPEEDS:
         raise UsageError(
-            said("{option}: {name} is of all questions together, not of a tag", option=option, name=name)
+            "{option}: {name} is of all questions together, not of a tag", option=option, name=name
         )
     measure = name if name in SPEEDS else Measure.parse(written)
     return Gate(measure, found.groupdict().get("sign") or "=", limit, tag)

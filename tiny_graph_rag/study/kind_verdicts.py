@@ -22,15 +22,34 @@ from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.measures.facts import RelationReference
 from tiny_graph_rag.measures.judged import RELATIONS, JudgedKind
-from tiny_graph_rag.measures.summary import rows_by_tag
 from tiny_graph_rag.run import Relation
 from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.hops import seed_columns
-from tiny_graph_rag.study.waterfall import WITHIN_HOPS, Limits, Step, Verdict, steps_of
+from tiny_graph_rag.study.waterfall import (
+    WITHIN_HOPS,
+    Limits,
+    Verdict,
+    WaterfallStep,
+    by_verdict,
+    verdict_table,
+    waterfalls,
+)
 
 Held = tuple[
     frozenset[int], ...
 ]  # of each needed end, the entities that it can be; () where the graph lacks it
+
+
+# What each step takes; without a walk there are none of its own.
+_STEPS = {
+    "in graph": Verdict.NOT_IN_GRAPH,
+    "a seed linked": Verdict.NO_SEED,
+    "reachable": Verdict.UNREACHABLE,
+    WITHIN_HOPS: Verdict.BEYOND_HOPS,
+    "in run": Verdict.NOT_IN_RUN,
+    "recall@k": Verdict.RANKED_BELOW_K,
+}
+_WALKED = ("a seed linked", "reachable", WITHIN_HOPS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,15 +59,14 @@ class KindVerdicts:
     kind: str
     judged: JudgedKind
     verdicts: Sequence[Sequence[Verdict]]
-    waterfall: tuple[Step, ...]
-    by_tag: dict[str, tuple[Step, ...]]
+    waterfall: tuple[WaterfallStep, ...]
+    by_tag: dict[str, tuple[WaterfallStep, ...]]
 
     __repr__ = short_repr
 
     def counts(self) -> dict[str, int]:
         """References by verdict, found first, then in the order of loss."""
-        every = [verdict for row in self.verdicts for verdict in row]
-        return {str(verdict): every.count(verdict) for verdict in (Verdict.HIT, *list(Verdict)[:-1])}
+        return by_verdict(_table(self.verdicts).sum(axis=0))
 
 
 def kind_verdicts(
@@ -74,16 +92,17 @@ def kind_verdicts(
         )
         for row, ranks in enumerate(judged.ranks)
     ]
-    relevant = np.array([len(row) for row in verdicts], dtype=np.int64)
-    lost = _losses(verdicts, limits)
-    by_tag = rows_by_tag([example.tags for example in examples])
-    return KindVerdicts(
-        kind,
-        judged,
-        verdicts,
-        steps_of(lost, relevant, np.arange(len(relevant))),
-        {tag: steps_of(lost, relevant, rows) for tag, rows in by_tag.items()},
-    )
+    table = _table(verdicts)
+    lost = {
+        name: table[:, verdict] for name, verdict in _STEPS.items() if limits.walks or name not in _WALKED
+    }
+    steps = waterfalls(lost, table.sum(axis=1), [example.tags for example in examples])
+    return KindVerdicts(kind, judged, verdicts, *steps)
+
+
+def _table(verdicts: Sequence[Sequence[Verdict]]) -> NDArray[np.int64]:
+    every = np.array([verdict for row in verdicts for verdict in row], dtype=np.int8)
+    return verdict_table(every, np.array([len(row) for row in verdicts], dtype=np.int64))
 
 
 def _verdict(
@@ -168,20 +187,3 @@ def _entities(references: Iterable[Held | None]) -> Iterable[frozenset[int]]:
 
 def _nearest(hops: Sequence[int]) -> int:
     return min((hop for hop in hops if hop != NOT_REACHED), default=NOT_REACHED)
-
-
-def _losses(verdicts: Sequence[Sequence[Verdict]], limits: Limits) -> dict[str, NDArray[np.int64]]:
-    """Step → (questions,) references of the question that it takes."""
-    steps = {
-        "in graph": (Verdict.NOT_IN_GRAPH,),
-        **(
-            {"a seed linked": (Verdict.NO_SEED,), "reachable": (Verdict.UNREACHABLE,)} if limits.walks else {}
-        ),
-        **({WITHIN_HOPS: (Verdict.BEYOND_HOPS,)} if limits.walks else {}),
-        "in run": (Verdict.NOT_IN_RUN,),
-        "recall@k": (Verdict.RANKED_BELOW_K,),
-    }
-    return {
-        name: np.array([sum(verdict in lost for verdict in row) for row in verdicts], dtype=np.int64)
-        for name, lost in steps.items()
-    }

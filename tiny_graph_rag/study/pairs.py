@@ -12,11 +12,10 @@ from itertools import combinations
 import numpy as np
 
 from tiny_graph_rag.errors import amount
-from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.summary import numbered
 from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.shown import p_value, signed, three
-from tiny_graph_rag.study.compare import Compared, compared_rows, corrected
+from tiny_graph_rag.study.compare import Compared, compared_rows, corrected, sign
 from tiny_graph_rag.study.results_file import System
 
 # Signs are drawn for so many tests at most: with thousands of questions and ten systems more would take
@@ -36,8 +35,11 @@ class Pairs:
 
     def best(self, measure: str) -> int | None:
         """The place of the best mean, of equal ones the first; None where it is undefined."""
-        sign = _sign(measure)
-        known = [(sign * row.mean, -at) for at, row in enumerate(self.means[measure]) if row.mean == row.mean]
+        known = [
+            (sign(measure) * row.mean, -at)
+            for at, row in enumerate(self.means[measure])
+            if row.mean == row.mean
+        ]
         return -max(known)[1] if known else None
 
     def better_than(self, measure: str, place: int) -> list[int]:
@@ -54,7 +56,7 @@ class Pairs:
         row = self.between(measure, one, other)
         if not row.is_sure:
             return 0
-        return int(np.sign(_sign(measure) * row.difference)) * (-1 if one < other else 1)
+        return int(np.sign(sign(measure) * row.difference)) * (-1 if one < other else 1)
 
     def advice(self, measure: str) -> list[Said]:
         """Which system to take by `measure`, how sure that is, and what speaks against it."""
@@ -81,8 +83,7 @@ class Pairs:
                 )
             ]
         else:
-            sign = _sign(measure)
-            nearest = max(alike, key=lambda place: (sign * self.means[measure][place].mean, -place))
+            nearest = max(alike, key=lambda place: (sign(measure) * self.means[measure][place].mean, -place))
             row = self.between(measure, best, nearest)
             behind = self.means[measure][nearest].mean - self.means[measure][best].mean
             rest = ", ".join(self.systems[place] for place in alike if place != nearest)
@@ -145,7 +146,3 @@ def pairs(systems: Sequence[System], measures: Sequence[str], *, seed: int = 0) 
         },
         len(systems[0].ids),
     )
-
-
-def _sign(measure: str) -> int:
-    return 1 if Measure.parse(measure).kind.higher_is_better else -1

@@ -13,7 +13,7 @@ from tiny_graph_rag.errors import unknown
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import make_linker
 from tiny_graph_rag.measures import Measure, score
-from tiny_graph_rag.measures.paired import EQUAL, interval
+from tiny_graph_rag.measures.paired import EQUAL, changes, interval
 from tiny_graph_rag.measures.summary import numbered
 from tiny_graph_rag.retrieval import make_retriever
 from tiny_graph_rag.study.evaluate import Drop, Evaluation, Perturbed, judge_on_graph
@@ -53,9 +53,9 @@ def perturb(evaluation: Evaluation, kinds: Sequence[str]) -> tuple[Perturbed, ..
         after = recall.compute(judged)
         drops = {}
         for key, column in score(judged, measures).items():
-            change = evaluation.scores[key] - column
+            change = changes(column, evaluation.scores[key])
             defined = ~np.isnan(change)
-            change = np.where(np.abs(change) <= EQUAL, 0.0, change)[defined]
+            change = change[defined]
             groups = numbered([one.group for one in evaluation.examples])
             low, high = key.bounds
             between = interval(change, span=high - low, groups=None if groups is None else groups[defined])

@@ -15,8 +15,7 @@ import numpy as np
 from tiny_graph_rag.files import RESULTS_FIRST, bare_name
 from tiny_graph_rag.formats.runs.base import failure_of
 from tiny_graph_rag.measures import Measure
-from tiny_graph_rag.measures.statistics import Mean
-from tiny_graph_rag.measures.summary import Beside, Slice, slices
+from tiny_graph_rag.measures.summary import Beside, latency_document, slices, summary_fields
 from tiny_graph_rag.version import SCHEMA_VERSION, __version__
 
 _FIGURES = {"precision_at_k": "precision", "recall_at_k": "recall", "mrr": "mrr", "ndcg_at_k": "ndcg"}
@@ -75,6 +74,8 @@ def upstream_document(path: Path, raw: bytes | memoryview) -> dict[str, Any] | N
     )
     answered = np.array([row.answered for row in rows], dtype=bool)
     parts = slices(scores, Beside(relevant, retrieved, answered), [row.tags for row in rows])
+    summary = summary_fields(parts, cutoff, lambda measure: math.nan)
+    del summary["token_usage"]  # only their total is known
     name = bare_name(path)
     for ending in ("_results", "-results", "-eval-results"):
         name = name.removesuffix(ending)
@@ -89,14 +90,10 @@ def upstream_document(path: Path, raw: bytes | memoryview) -> dict[str, Any] | N
         "dataset": {"name": name, "sha256": "", "selection": None},
         "run": {"name": path.name, "sha256": "", "format": "tiny-graph-RAG"},
         "summary": {
-            "k": cutoff,
-            "mean_mrr": _mean_of(parts.overall, "mrr"),
-            **{f"mean_{name}": _mean_of(parts.overall, spelled[name]) for name in _FIGURES if name != "mrr"},
+            **summary,
             "total_token_usage": found.summary.total_tokens,
             "estimated_cost_usd": found.summary.total_estimated_cost_usd,
-            **_slice(parts.overall),
-            "by_tag": {tag: _slice(part) for tag, part in parts.by_tag.items()},
-            "latency": _latency(seconds),
+            "latency": latency_document(seconds if seconds.any() else seconds[:0]),
         },
         "results": [_row(row, spelled) for row in rows],
         "entities": {},
@@ -118,35 +115,3 @@ def _row(row: _Question, spelled: dict[str, str]) -> dict[str, Any]:
         "answer": None,
         "latency_seconds": row.latency_seconds,
     }
-
-
-def _mean_of(part: Slice, measure: str) -> float | None:
-    return _number(part.measures[Measure.parse(measure)].mean)
-
-
-def _slice(part: Slice) -> dict[str, Any]:
-    return {
-        "questions": part.questions,
-        "scored": part.questions - part.without_gold,
-        "without_gold": part.without_gold,
-        "rightly_empty": part.rightly_empty,
-        "nothing_retrieved": part.nothing_retrieved,
-        "failed": part.failed,
-        "measures": {str(measure): _mean(mean) for measure, mean in part.measures.items()},
-    }
-
-
-def _mean(mean: Mean) -> dict[str, Any]:
-    ends = {name: _number(getattr(mean, name)) for name in ("mean", "low", "high")}
-    return {**ends, "n": mean.n, "reliable": mean.reliable}
-
-
-def _latency(seconds: Any) -> dict[str, float | None]:
-    if not len(seconds) or not seconds.any():
-        return {"mean": None, "p50": None, "p95": None, "n": 0}
-    p50, p95 = np.percentile(seconds, [50, 95]).tolist()
-    return {"mean": float(seconds.mean()), "p50": p50, "p95": p95, "n": len(seconds)}
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)

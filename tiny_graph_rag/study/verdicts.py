@@ -18,10 +18,17 @@ from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.bfs import NOT_REACHED, hops_between
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking import LinkedQuestion
-from tiny_graph_rag.measures.judged import NO_ITEM, Judged
+from tiny_graph_rag.measures.judged import Judged
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.study.hops import FreeHops, assigned, nearest_hops, seed_columns
-from tiny_graph_rag.study.waterfall import NO_ENTITY, NO_RANK, Diagnosis, Limits, Verdict
+from tiny_graph_rag.study.waterfall import (
+    NO_ENTITY,
+    NO_RANK,
+    Diagnosis,
+    Limits,
+    Verdict,
+    ranks_of_items,
+)
 
 
 def diagnose(
@@ -46,9 +53,7 @@ def diagnose(
     entities = np.where(has, np.append(places.entities, NO_ENTITY)[best], NO_ENTITY).astype(np.int32)
     hops = np.where(has, np.append(places.hops, NOT_REACHED)[best], NOT_REACHED).astype(np.int32)
     rows = np.where(has, np.append(places.rows, -1)[best], -1)
-    ranks = np.zeros(items, dtype=np.int32)
-    at_question, at_rank = np.nonzero(judged.items != NO_ITEM)
-    ranks[judged.items[at_question, at_rank]] = at_rank + 1
+    ranks = ranks_of_items(judged, items)
     verdicts[(ranks > NO_RANK) & (ranks <= cutoff)] = Verdict.HIT
     verdicts[ranks > cutoff] = Verdict.RANKED_BELOW_K
     return Diagnosis(cutoff, limits, verdicts, ranks, entities, hops, rows, questions)

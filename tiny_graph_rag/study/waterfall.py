@@ -7,16 +7,14 @@ became of the references of a run of this program.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.measures.judged import NO_ITEM, Judged
 from tiny_graph_rag.measures.summary import rows_by_tag
-from tiny_graph_rag.run import NO_HOP
 
 NO_ENTITY = -1
 NO_RANK = 0
@@ -89,11 +87,6 @@ class Diagnosis:
     rows: NDArray[np.int64]
     questions: NDArray[np.int64]
 
-    def counts(self) -> dict[str, int]:
-        """Items by verdict, found first, then in the order of loss."""
-        found = np.bincount(self.verdicts, minlength=len(Verdict)).tolist()
-        return {str(item): found[item] for item in (Verdict.HIT, *list(Verdict)[:-1])}
-
     @property
     def beyond_hops(self) -> NDArray[np.bool_]:
         """(items,) missed and farther than the hops: not returned, or ranked below k by a part of a hybrid
@@ -127,7 +120,7 @@ _WHERE_TAKEN = ("past filters", "above min-score", "in run")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WaterfallStep:
     """recall: what remains after the step, NaN without questions; loss: what it takes, both in [0, 1].
     references: relevant items that it takes; those of all steps and the hits are all there are."""
 
@@ -137,43 +130,65 @@ class Step:
     references: int
 
 
-def waterfall(diagnosis: Diagnosis, relevant: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[Step, ...]:
+def waterfall(
+    diagnosis: Diagnosis, relevant: NDArray[np.int64], rows: NDArray[np.int64]
+) -> tuple[WaterfallStep, ...]:
     """The steps over the questions `rows`. relevant: (questions,), relevant items of each.
 
     "past filters", "above min-score" and "in run" are there where they took something anywhere; "a seed
     linked", "reachable" and "reachable within h hops" where the retriever returns nothing but what it walks
     to, "returned" where it walks and returns more; "within depth" where the depth is known.
     """
-    return steps_of(losses(diagnosis, relevant), relevant, rows)
+    table = verdict_table(diagnosis.verdicts, relevant)
+    return steps_of(losses(table, diagnosis.limits, diagnosis.cutoff), relevant, rows)
+
+
+def waterfalls(
+    lost: Mapping[str, NDArray[np.int64]], relevant: NDArray[np.int64], tags: Sequence[Sequence[str]]
+) -> tuple[tuple[WaterfallStep, ...], dict[str, tuple[WaterfallStep, ...]]]:
+    """Over all questions, and by tag. lost: what each step takes of each question; tags: of each question."""
+    by_tag = {tag: steps_of(lost, relevant, rows) for tag, rows in rows_by_tag(tags).items()}
+    return steps_of(lost, relevant, np.arange(len(relevant))), by_tag
 
 
 def steps_of(
     lost: Mapping[str, NDArray[np.int64]], relevant: NDArray[np.int64], rows: NDArray[np.int64]
-) -> tuple[Step, ...]:
-    """The same from what each step takes of each question."""
+) -> tuple[WaterfallStep, ...]:
+    """Over the questions `rows`, from what each step takes of each question."""
     scored = rows[relevant[rows] > 0]
     before, steps = 1.0, []
     for name, column in lost.items():
         loss = float((column[scored] / relevant[scored]).mean()) if len(scored) else float("nan")
         before -= loss
-        steps.append(Step(name, min(max(before, 0.0), 1.0), loss, int(column[scored].sum())))
+        steps.append(WaterfallStep(name, min(max(before, 0.0), 1.0), loss, int(column[scored].sum())))
     return tuple(steps)
 
 
-def losses(diagnosis: Diagnosis, relevant: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
-    """Step → (questions,) relevant items of the question that it takes."""
-    questions, width, limits = len(relevant), len(Verdict), diagnosis.limits
-    table = np.bincount(diagnosis.questions * width + diagnosis.verdicts, minlength=questions * width)
-    counts = table.reshape(questions, width)
-    ranked = counts[:, Verdict.RANKED_BELOW_K] + counts[:, Verdict.HIT]
-    no_room = np.maximum(ranked - diagnosis.cutoff, 0)
+def verdict_table(verdicts: NDArray[np.int8], relevant: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(questions, verdicts): how many relevant items of a question have a verdict. verdicts: of the items,
+    question after question; relevant: how many each question has."""
+    questions, width = np.repeat(np.arange(len(relevant)), relevant), len(Verdict)
+    table = np.bincount(questions * width + verdicts, minlength=len(relevant) * width)
+    return table.reshape(len(relevant), width)
+
+
+def by_verdict(verdicts: NDArray[np.int64]) -> dict[str, int]:
+    """By name, found first, then in the order of loss. verdicts: how many have each."""
+    counts = verdicts.tolist()
+    return {str(verdict): counts[verdict] for verdict in (Verdict.HIT, *list(Verdict)[:-1])}
+
+
+def losses(table: NDArray[np.int64], limits: Limits, cutoff: int) -> dict[str, NDArray[np.int64]]:
+    """Step → (questions,) relevant items of the question that it takes. table: as verdict_table has it."""
+    ranked = table[:, Verdict.RANKED_BELOW_K] + table[:, Verdict.HIT]
+    no_room = np.maximum(ranked - cutoff, 0)
     taken_by = {}
     for name, verdicts in _STEPS:
         if name in _OF_A_WALK and not (limits.walks and limits.strict):
             continue
         if name == RETURNED and not (limits.walks and not limits.strict):
             continue
-        taken = no_room if name == ROOM else counts[:, list(verdicts)].sum(axis=1)
+        taken = no_room if name == ROOM else table[:, list(verdicts)].sum(axis=1)
         if name in _WHERE_TAKEN and not taken.any():
             continue
         if name == "within depth" and limits.depth is None and not limits.walks:
@@ -182,70 +197,18 @@ def losses(diagnosis: Diagnosis, relevant: NDArray[np.int64]) -> dict[str, NDArr
     return taken_by
 
 
-def diagnose_listed(judged: Judged, has_name: NDArray[np.bool_], cutoff: int) -> Diagnosis:
-    """Of a run that nobody knows the making of: a relevant item is in the list, or not in the run, or no
-    entity has its name. has_name: (items,)."""
-    questions = np.repeat(np.arange(len(judged)), judged.relevant)
+def ranks_of_items(judged: Judged, items: int) -> NDArray[np.int32]:
+    """(items,): the rank of each relevant item, NO_RANK where it is not in the list."""
+    ranks = np.full(items, NO_RANK, dtype=np.int32)
     at_question, at_rank = np.nonzero(judged.items != NO_ITEM)
-    items = judged.items[at_question, at_rank]
-    ranks = np.zeros(len(has_name), dtype=np.int32)
-    rows = np.full(len(has_name), -1, dtype=np.int64)
-    ranks[items], rows[items] = at_rank + 1, judged.rows[at_question, at_rank]
+    ranks[judged.items[at_question, at_rank]] = at_rank + 1
+    return ranks
+
+
+def listed_verdicts(ranks: NDArray[np.int32], has_name: NDArray[np.bool_], cutoff: int) -> NDArray[np.int8]:
+    """(items,): verdicts of a run that nobody knows the making of: a relevant item is in the list, or not in
+    the run, or no entity has its name. ranks, has_name: of the items."""
     verdicts = np.where(has_name, Verdict.NOT_IN_RUN, Verdict.NOT_IN_GRAPH).astype(np.int8)
     verdicts[ranks > NO_RANK] = Verdict.HIT
     verdicts[ranks > cutoff] = Verdict.RANKED_BELOW_K
-    nothing = np.full(len(has_name), NO_ENTITY, dtype=np.int32)
-    nowhere = np.full(len(has_name), NO_HOP, dtype=np.int32)
-    limits = Limits(walks=False, hops=None)
-    return Diagnosis(cutoff, limits, verdicts, ranks, nothing, nowhere, rows, questions)
-
-
-class Listed:
-    """Diagnoses of an external run, gathered while its questions pass by."""
-
-    def __init__(self, cutoff: int) -> None:
-        self.cutoff = cutoff
-        self._parts: list[Diagnosis] = []
-        self._relevant: list[NDArray[np.int64]] = []
-
-    def add(self, judged: Judged, has_name: NDArray[np.bool_]) -> Diagnosis:
-        self._parts.append(diagnose_listed(judged, has_name, self.cutoff))
-        self._relevant.append(judged.relevant)
-        return self._parts[-1]
-
-    def take(self, other: Listed) -> None:
-        """What was found of later questions."""
-        self._parts.extend(other._parts)
-        self._relevant.extend(other._relevant)
-
-    def counts(self) -> dict[str, int]:
-        """Verdict → items, those that occur, found first, then in the order of loss."""
-        return {name: count for name, count in self._whole().counts().items() if count}
-
-    def waterfalls(
-        self, tags: Sequence[Sequence[str]]
-    ) -> tuple[tuple[Step, ...], dict[str, tuple[Step, ...]]]:
-        """Over all questions, and by tag; nothing where no stretch came by a graph."""
-        if not self._parts:
-            return (), {}
-        relevant = np.concatenate(self._relevant)
-        lost = losses(self._whole(), relevant)
-        by_tag = {tag: steps_of(lost, relevant, rows) for tag, rows in rows_by_tag(tags).items()}
-        return steps_of(lost, relevant, np.arange(len(relevant))), by_tag
-
-    def _whole(self) -> Diagnosis:
-        starts = np.cumsum([0, *(len(relevant) for relevant in self._relevant)])
-
-        def whole(name: str) -> NDArray[Any]:
-            return np.concatenate([getattr(part, name) for part in self._parts])
-
-        return replace(
-            self._parts[0],
-            verdicts=whole("verdicts"),
-            ranks=whole("ranks"),
-            entities=whole("entities"),
-            hops=whole("hops"),
-            rows=whole("rows"),
-            questions=whole("questions")
-            + np.repeat(starts[:-1], [len(part.questions) for part in self._parts]),
-        )
+    return verdicts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tiny_graph_rag.errors import DatasetError, UsageError
+from tiny_graph_rag.errors import DatasetError, Problems, UsageError
 from tiny_graph_rag.files import bare_name, read_bytes, sha256_of
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.detection import detected as recognised
@@ -17,8 +17,8 @@ from tiny_graph_rag.formats.gold.base import (
     looks_like_a_run,
 )
 from tiny_graph_rag.formats.gold.head import head_beside
-from tiny_graph_rag.formats.gold.questions import duplicate_ids
-from tiny_graph_rag.formats.tables import encoding_of, text_of
+from tiny_graph_rag.formats.gold.questions import check_ids
+from tiny_graph_rag.formats.tables import encoding_of, text_in
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.messages import Said, said
 
@@ -31,7 +31,7 @@ def read_gold(path: Path, format: str | None = None, split: str | None = None) -
     if problems:
         raise DatasetError(*problems)
     if not gold:
-        raise DatasetError(said("{name}: the gold set has no question", name=path.name))
+        raise DatasetError.at(path.name, "the gold set has no question")
     return gold
 
 
@@ -46,10 +46,13 @@ def read_sound(
     reader = GOLD_FORMATS[format]
     if split is not None and not reader.has_splits:
         raise UsageError(
-            said("{name}: only tables (CSV, TSV, Parquet) have splits; leave out --split", name=path.name)
+            "{name}: only tables (CSV, TSV, Parquet) have splits; leave out --split", name=path.name
         )
     read = reader.read(path, split, drafts=drafts) if reader.has_drafts else reader.read(path, split)
-    found = read if isinstance(read, Sound) else Sound(tuple(read), tuple(duplicate_ids(read, path)))
+    problems = Problems(DatasetError)
+    if not isinstance(read, Sound):
+        check_ids(read, path, problems)
+    found = read if isinstance(read, Sound) else Sound(tuple(read), tuple(problems))
     head = dict(found.head) or head_beside(path)
     gold = EvalSet(
         found.examples,
@@ -66,7 +69,7 @@ def read_sound(
 
 def _said_encoding(path: Path) -> list[str]:
     raw = read_bytes(path)
-    encoding = encoding_of(raw) if text_of(path, others=True) is not None else "utf-8"
+    encoding = encoding_of(raw) if text_in(path, others=True) is not None else "utf-8"
     if encoding == "utf-8":
         return []
     return [said("not UTF-8; read as {encoding}. Save it as UTF-8 to be sure", encoding=encoding.upper())]
@@ -77,32 +80,24 @@ def detected(path: Path) -> str:
     head = Head.of(path)
     if head.text.strip() in ("[]", "{}"):
         in_list = said("at least one question in the list")
-        raise DatasetError(
-            said("{name}: the gold set is empty; wanted {wanted}", name=path.name, wanted=in_list)
-        )
+        raise DatasetError.at(path.name, "the gold set is empty; wanted {wanted}", wanted=in_list)
     found = recognised(GOLD_FORMATS, head, "--gold-format")
     if found is None and looks_like_a_run(head.first):
-        raise DatasetError(
-            said(
-                "{name}:1: this looks like a run, not like a gold set; is it meant as --run?", name=path.name
-            )
+        raise DatasetError.at(
+            f"{path.name}:1", "this looks like a run, not like a gold set; is it meant as --run?"
         )
     if found is None:
-        text = text_of(path, others=True)
+        text = text_in(path, others=True)
         if text is not None and not text.strip():
             if path.name.removesuffix(".gz").endswith(".jsonl"):
                 a_line = said("one JSON object per line")
-                raise DatasetError(
-                    said("{name}: the gold set is empty; wanted {wanted}", name=path.name, wanted=a_line)
-                )
-            raise DatasetError(said("{name}: the file is empty", name=path.name))
-        raise DatasetError(
-            said(
-                "{name}:1: unknown gold format; wanted JSONL, JSON, TREC qrels (4 fields) or a table with "
-                "a header, got {line}. Set it with --gold-format: {names}",
-                name=path.name,
-                line=repr(head.line[:60]),
-                names=", ".join(GOLD_FORMATS),
-            )
+                raise DatasetError.at(path.name, "the gold set is empty; wanted {wanted}", wanted=a_line)
+            raise DatasetError.at(path.name, "the file is empty")
+        raise DatasetError.at(
+            f"{path.name}:1",
+            "unknown gold format; wanted JSONL, JSON, TREC qrels (4 fields) or a table with a header, got "
+            "{line}. Set it with --gold-format: {names}",
+            line=repr(head.line[:60]),
+            names=", ".join(GOLD_FORMATS),
         )
     return found

@@ -13,7 +13,6 @@ from typing import Any
 from tiny_graph_rag.documents import json_file
 from tiny_graph_rag.errors import DatasetError, json_kind
 from tiny_graph_rag.files import bare_name, write_atomically
-from tiny_graph_rag.messages import said
 
 ENDING = ".metadata.json"
 
@@ -29,12 +28,8 @@ def head_beside(path: Path) -> dict[str, Any]:
         return {}
     head = json_file(beside, DatasetError)
     if not isinstance(head, dict):
-        raise DatasetError(
-            said(
-                "{path}: wanted an object with the gold set's metadata, got {got}",
-                path=beside,
-                got=json_kind(head),
-            )
+        raise DatasetError.at(
+            beside, "wanted an object with the gold set's metadata, got {got}", got=json_kind(head)
         )
     return head
 

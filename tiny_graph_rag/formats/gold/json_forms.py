@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.errors import DatasetError, json_kind
+from tiny_graph_rag.documents import json_file
+from tiny_graph_rag.errors import DatasetError, Problems, json_kind
 from tiny_graph_rag.files import lines_of
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.gold.base import Sound, gold_format, graded, looks_like_a_run
@@ -16,10 +17,9 @@ from tiny_graph_rag.formats.gold.questions import sound_questions
 from tiny_graph_rag.formats.gold.rag import sound_rag
 from tiny_graph_rag.formats.gold.records import records, rows_of
 from tiny_graph_rag.formats.gold.sheet import is_sheet
-from tiny_graph_rag.formats.tables import json_document, text_of
+from tiny_graph_rag.formats.tables import text_in
 from tiny_graph_rag.formats.words import FIELDS
 from tiny_graph_rag.gold.examples import Example, Source
-from tiny_graph_rag.messages import Said, said
 
 _TOPIC = re.compile(r"[^\t]*\[([^\]\t]+)\][^\t]*\t[^\t]+")
 
@@ -106,20 +106,15 @@ def read_evidence(path: Path, split: str | None) -> list[Example]:
 
     A run and its gold set in one; questions are known by their text.
     """
-    found = records(path)
-    problems: list[Said] = []
+    problems = Problems(DatasetError)
     questions = []
-    for record in found:
+    for record in records(path, problems):
         row = record.row
         truths = row.get("ground_truth") if isinstance(row, dict) else None
         truths = [truths] if isinstance(truths, str) else truths
         if not isinstance(truths, list) or not isinstance(row.get("question"), str):
-            problems.append(
-                said(
-                    "{place}: wanted 'question' and a list 'ground_truth', got {got}",
-                    place=record.place,
-                    got=json_kind(row),
-                )
+            problems.add(
+                record.place, "wanted 'question' and a list 'ground_truth', got {got}", got=json_kind(row)
             )
             continue
         texts = tuple(dict.fromkeys(map(str, truths)))
@@ -132,8 +127,7 @@ def read_evidence(path: Path, split: str | None) -> list[Example]:
                 source=Source("evidence", row),
             )
         )
-    if found.problems or problems:
-        raise DatasetError(*found.problems, *problems)
+    problems.check()
     return questions
 
 
@@ -146,23 +140,19 @@ def read_evidence(path: Path, split: str | None) -> list[Example]:
 )
 def read_contest(path: Path, split: str | None) -> list[Example]:
     """The contest's `{eval_id: [docid]}`; an empty list is a question without gold."""
-    document = json_document(path, DatasetError)
+    document = json_file(path, DatasetError)
     if not isinstance(document, dict):
-        raise DatasetError(
-            said("{name}: wanted {{eval_id: [docid]}}, got {got}", name=path.name, got=json_kind(document))
-        )
-    wrong = [
-        said(
-            "{name}: {key} must be a list of document ids, got {got}",
-            name=path.name,
-            key=repr(key),
-            got=json_kind(ids),
-        )
-        for key, ids in document.items()
-        if not isinstance(ids, list) or not all(isinstance(id, str | int) for id in ids)
-    ]
-    if wrong:
-        raise DatasetError(*wrong)
+        raise DatasetError.at(path.name, "wanted {{eval_id: [docid]}}, got {got}", got=json_kind(document))
+    problems = Problems(DatasetError)
+    for key, ids in document.items():
+        if not isinstance(ids, list) or not all(isinstance(id, str | int) for id in ids):
+            problems.add(
+                path.name,
+                "{key} must be a list of document ids, got {got}",
+                key=repr(key),
+                got=json_kind(ids),
+            )
+    problems.check()
     return [
         graded(key, dict.fromkeys(map(str, ids), 1), format="contest", line=number)
         for number, (key, ids) in enumerate(document.items(), start=1)
@@ -177,9 +167,9 @@ def read_contest(path: Path, split: str | None) -> list[Example]:
 )
 def read_metaqa(path: Path, split: str | None) -> list[Example]:
     """MetaQA's `qa_dev.txt`: the topic in brackets is the seed, the answers are names of entities."""
-    problems: list[Said] = []
+    problems = Problems(DatasetError)
     questions = []
-    for number, line in enumerate(lines_of(text_of(path, others=True) or ""), start=1):
+    for number, line in enumerate(lines_of(text_in(path, others=True) or ""), start=1):
         text, _, answers = line.strip("\ufeff\r").partition("\t")
         topic = re.search(r"\[([^\]]+)\]", text)
         names = [name for part in answers.split("|") if (name := part.strip())]
@@ -190,15 +180,10 @@ def read_metaqa(path: Path, split: str | None) -> list[Example]:
             )
             questions.append(given)
         elif line.strip():
-            problems.append(
-                said(
-                    "{name}:{number}: wanted a question with its [topic], a tab and answers between |, "
-                    "got {line}",
-                    name=path.name,
-                    number=number,
-                    line=repr(line.strip()[:60]),
-                )
+            problems.add(
+                f"{path.name}:{number}",
+                "wanted a question with its [topic], a tab and answers between |, got {line}",
+                line=repr(line.strip()[:60]),
             )
-    if problems:
-        raise DatasetError(*problems)
+    problems.check()
     return questions

@@ -7,7 +7,7 @@ from pathlib import Path
 from tiny_graph_rag.errors import DatasetError
 from tiny_graph_rag.formats.gold import read_gold
 from tiny_graph_rag.gold.examples import EvalSet
-from tiny_graph_rag.messages import counted, said
+from tiny_graph_rag.messages import counted
 
 FIELDS_NAMED = 10  # of a gold set that none of ours is among
 
@@ -23,13 +23,11 @@ def with_references(gold: EvalSet, path: Path) -> EvalSet:
     if any(example.judged for example in gold):
         return gold
     unused = dict.fromkeys(field for example in gold for field in example.unknown)
-    raise DatasetError(
-        said(
-            "{name}: {questions} without 'reference_entities' (in a table: 'references'), so nothing can "
-            "be scored; fields not used: {unused}. `dataset from` finds references in answers and "
-            "evidence, `recommend` proposes some, `retrieve` needs none",
-            name=path.name,
-            questions=counted(len(gold), "{n} question", "{n} questions"),
-            unused=", ".join(list(unused)[:FIELDS_NAMED]) or "–",
-        )
+    raise DatasetError.at(
+        path.name,
+        "{questions} without 'reference_entities' (in a table: 'references'), so nothing can be scored; "
+        "fields not used: {unused}. `dataset from` finds references in answers and evidence, `recommend` "
+        "proposes some, `retrieve` needs none",
+        questions=counted(len(gold), "{n} question", "{n} questions"),
+        unused=", ".join(list(unused)[:FIELDS_NAMED]) or "–",
     )

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tiny_graph_rag.errors import DatasetError, UsageError, check_few
+from tiny_graph_rag.errors import DatasetError, Problems, UsageError
 from tiny_graph_rag.formats.gold.base import gold_format, graded
 from tiny_graph_rag.formats.gold.sheet import is_sheet
 from tiny_graph_rag.formats.tables import decoded, one_of, read_table, trec_lines, whole_grade
 from tiny_graph_rag.formats.words import DOCUMENT_NAMES, GRADE_NAMES, QUESTION_NAMES
 from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.messages import Said, said
 
 
 @gold_format(
@@ -23,30 +22,20 @@ from tiny_graph_rag.messages import Said, said
 def read_qrels(path: Path, split: str | None) -> list[Example]:
     """TREC qrels: `question iteration document grade` a line."""
     grades: dict[str, dict[str, int]] = {}
-    problems: list[Said] = []
+    problems = Problems(DatasetError)
     for number, fields, _ in trec_lines(path, DatasetError):
         place = f"{path.name}:{number}"
-        check_few(problems, DatasetError)
         if len(fields) != 4:
-            problems.append(
-                said(
-                    "{place}: wanted 4 fields (question 0 document grade), got {n}",
-                    place=place,
-                    n=len(fields),
-                )
-            )
+            problems.add(place, "wanted 4 fields (question 0 document grade), got {n}", n=len(fields))
         elif (grade := whole_grade(fields[3])) is None:
-            problems.append(
-                said(
-                    "{place}: the grade must be a whole number of at most nine digits, got {fields}",
-                    place=place,
-                    fields=repr(fields[3][:40]),
-                )
+            problems.add(
+                place,
+                "the grade must be a whole number of at most nine digits, got {fields}",
+                fields=repr(fields[3][:40]),
             )
         else:
             _judge(grades.setdefault(decoded(fields[0]), {}), decoded(fields[2]), grade, place, problems)
-    if problems:
-        raise DatasetError(*problems)
+    problems.check()
     return [graded(id, row, format="trec", line=n) for n, (id, row) in enumerate(grades.items(), start=1)]
 
 
@@ -62,21 +51,19 @@ def read_table_gold(path: Path, split: str | None) -> list[Example]:
     """CSV, TSV or Parquet with query_id, doc_id and (default 1) score; `split` keeps one split."""
     names, rows = read_table(path)
     if not {*DOCUMENT_NAMES} & {*names}:
-        raise DatasetError(
-            said(
-                "{name}:1: no column 'query' or 'question'; it has: {names}. Rename the column of the "
-                "questions to 'question' and that of the references to 'references'. A table of judgments "
-                "has 'query_id' and 'doc_id'",
-                name=path.name,
-                names=", ".join(name for name in names if name),
-            )
+        raise DatasetError.at(
+            f"{path.name}:1",
+            "no column 'query' or 'question'; it has: {names}. Rename the column of the questions to "
+            "'question' and that of the references to 'references'. A table of judgments has 'query_id' and "
+            "'doc_id'",
+            names=", ".join(name for name in names if name),
         )
     question, document = one_of(QUESTION_NAMES, names, path), one_of(DOCUMENT_NAMES, names, path)
     grade = next((name for name in GRADE_NAMES if name in names), None)
     if split is not None and "split" not in names:
-        raise UsageError(said("{name} has no column 'split'; leave out --split", name=path.name))
+        raise UsageError("{name} has no column 'split'; leave out --split", name=path.name)
     grades: dict[str, dict[str, int]] = {}
-    problems: list[Said] = []
+    problems = Problems(DatasetError)
     splits = set()
     for place, row in rows:
         if split is not None:
@@ -91,40 +78,28 @@ def read_table_gold(path: Path, split: str | None) -> list[Example]:
         except (TypeError, ValueError):
             value = float("nan")
         if value != int(value) if value == value and abs(value) < 1e9 else True:
-            problems.append(
-                said(
-                    "{place}: the grade must be a whole number, got {row}",
-                    place=place,
-                    row=repr(row[str(grade)]),
-                )
-            )
-            check_few(problems, DatasetError)
+            problems.add(place, "the grade must be a whole number, got {row}", row=repr(row[str(grade)]))
             continue
         _judge(mine, str(row[document]), int(value), place, problems)
-    if problems:
-        raise DatasetError(*problems)
+    problems.check()
     if split is not None and not grades:
         raise UsageError(
-            said(
-                "{name} has no split {split}; it has: {names}",
-                name=path.name,
-                split=repr(split),
-                names=", ".join(sorted(splits)),
-            )
+            "{name} has no split {split}; it has: {names}",
+            name=path.name,
+            split=repr(split),
+            names=", ".join(sorted(splits)),
         )
     return [graded(id, row, format="table", line=n) for n, (id, row) in enumerate(grades.items(), start=1)]
 
 
-def _judge(grades: dict[str, int], document: str, grade: int, place: str, problems: list[Said]) -> None:
+def _judge(grades: dict[str, int], document: str, grade: int, place: str, problems: Problems) -> None:
     """Notes a judgment; saying the same twice does no harm."""
     before = grades.setdefault(document, grade)
     if before != grade:
-        problems.append(
-            said(
-                "{place}: document {document} has grade {grade} here and {before} further up",
-                place=place,
-                document=repr(document),
-                grade=grade,
-                before=before,
-            )
+        problems.add(
+            place,
+            "document {document} has grade {grade} here and {before} further up",
+            document=repr(document),
+            grade=grade,
+            before=before,
         )

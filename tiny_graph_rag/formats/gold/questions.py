@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
-from tiny_graph_rag.errors import DatasetError, at, check_few, json_kind
+from tiny_graph_rag.errors import DatasetError, Problems, at, json_kind
 from tiny_graph_rag.formats.gold.base import Sound
 from tiny_graph_rag.formats.gold.keys import folded, holds_names, is_ours, ours
 from tiny_graph_rag.formats.gold.records import records
 from tiny_graph_rag.formats.records import Records
 from tiny_graph_rag.formats.words import NAMES_OR_ANSWER, QUERY_KEYS
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship, Source
-from tiny_graph_rag.messages import Said, said
+from tiny_graph_rag.messages import said
 
 STRING_LISTS = (
     "tags",
@@ -28,6 +28,8 @@ STRING_LISTS = (
     "seed_entities",
     "context",
 )
+NOT_STRINGS = "{field} must be a list of strings, got {got}{example}"
+MISSING = "{field} is missing"
 DRAFT = "this is a draft that needs review; `curate` turns it into a gold set"
 _KNOWN = {
     "id",
@@ -48,17 +50,16 @@ def sound_questions(path: Path, format: str, *, drafts: bool = False) -> Sound:
 
     Raises DatasetError, InputError.
     """
-    found = records(path)
+    problems = Problems(DatasetError)
+    found = records(path, problems)
     every = list(found)
     table = found.kind == "table"
     rows = [record.row for record in every if isinstance(record.row, dict)]
     names = _names_in(rows)
-    problems = list(found.problems)
     examples: list[Example] = []
     judged: list[bool] = []
     places: list[str] = []
     for record in every:
-        check_few(problems, DatasetError)
         row = record.row
         if isinstance(row, str) and row.strip():
             row = {"query": row}
@@ -66,34 +67,28 @@ def sound_questions(path: Path, format: str, *, drafts: bool = False) -> Sound:
             row = ours(_filled(row) if table else row, names, table=table)
             if table:
                 row |= {name: value for name in row if (value := _object(row[name])) is not None}
-        wrong = _wrong_fields(row, drafts=drafts)
-        problems.extend(at(record.place, one) for one in wrong)
-        if not wrong:
+        if _is_sound(row, record.place, problems, drafts=drafts):
             examples.append(example_of(row, record.number, Source(format, record.row, names, table)))
             judged.append(says_relevant(row))
             places.append(record.place)
     if problems and not examples and all(problem.endswith(DRAFT) for problem in problems):
-        problems = [at(path.name, said(DRAFT))]
+        problems[:] = [at(path.name, DRAFT)]
     notes: list[str] = []
     if any(judged) and not (
         drafts and any(row.get("draft") is True for row in rows)
     ):  # a question that lacks what the others have was forgotten
-        problems.extend(
-            at(place, said("{field} is missing", field="'reference_entities'"))
-            for place, has in zip(places, judged, strict=True)
-            if not has
-        )
+        for place, has in zip(places, judged, strict=True):
+            if not has:
+                problems.add(place, MISSING, field="'reference_entities'")
         examples = [example for example, has in zip(examples, judged, strict=True) if has]
-        problems.extend(duplicate_ids(examples, path))
+        check_ids(examples, path, problems)
     elif drafts:
-        problems.extend(duplicate_ids(examples, path))
+        check_ids(examples, path, problems)
     else:
         examples, again = _renamed(examples)
         notes += _said_again(again)
     if not examples and not problems:
-        problems.append(
-            said("{name}: the gold set is empty; wanted {wanted}", name=path.name, wanted=_wanted(found))
-        )
+        problems.add(path.name, "the gold set is empty; wanted {wanted}", wanted=_wanted(found))
     if table or not any(judged):
         notes += _columns_kept(examples)
     notes += _said_names(rows, names, table)
@@ -189,31 +184,28 @@ def _wanted(found: Records) -> str:
 
 def eval_set_of(given: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet:
     """A gold set of records with the fields of a line. Raises DatasetError with every broken one."""
-    problems: list[Said] = []
+    problems = Problems(DatasetError)
     examples: list[Example] = []
     for number, record in enumerate(given, start=1):
-        row = ours(dict(record)) if isinstance(record, Mapping) else record
-        wrong = _wrong_fields(row)
-        if not wrong and isinstance(row, dict) and not says_relevant(row):
-            wrong = [said("{field} is missing", field="'reference_entities'")]
-        problems.extend(at(f"question {number}", one) for one in wrong)
-        if not wrong:
+        row, place = ours(dict(record)) if isinstance(record, Mapping) else record, f"question {number}"
+        if not _is_sound(row, place, problems):
+            continue
+        if says_relevant(row):
             examples.append(example_of(row, number))
+        else:
+            problems.add(place, MISSING, field="'reference_entities'")
     first: dict[str, int] = {}
     for example in examples:
         if first.setdefault(example.id, example.line) != example.line:
-            problems.append(
-                said(
-                    "question {line}: id {id} is used already by question {first}",
-                    line=example.line,
-                    id=repr(example.id),
-                    first=first[example.id],
-                )
+            problems.add(
+                f"question {example.line}",
+                "id {id} is used already by question {first}",
+                id=repr(example.id),
+                first=first[example.id],
             )
     if not examples and not problems:
         problems.append(said("the gold set is empty; wanted records with 'query' and 'reference_entities'"))
-    if problems:
-        raise DatasetError(*problems)
+    problems.check()
     return EvalSet(tuple(examples), name=name)
 
 
@@ -246,26 +238,30 @@ def says_relevant(row: Mapping[str, Any]) -> bool:
     return "reference_entities" in row or "asks" in row
 
 
-def _wrong_fields(row: object, *, drafts: bool = False) -> list[Said]:
+def _is_sound(row: object, place: str, problems: Problems, *, drafts: bool = False) -> bool:
+    """Whether a record holds what a question must; what is wrong goes to `problems`."""
+    before = len(problems)
     if not isinstance(row, dict):
-        got = json_kind(row)
-        return [said("wanted an object with 'query' and 'reference_entities', got {got}", got=got)]
+        problems.add(
+            place, "wanted an object with 'query' and 'reference_entities', got {got}", got=json_kind(row)
+        )
+        return False
     if row.get("draft") is True and "reference_entities" not in row and not drafts:
-        return [said(DRAFT)]
-    wrong: list[Said] = []
+        problems.add(place, DRAFT)
+        return False
     query = row.get("query")
     if "query" not in row:
-        wrong.append(said("'query' is missing; it has: {names}", names=", ".join(map(str, row)) or "–"))
+        problems.add(place, "'query' is missing; it has: {names}", names=", ".join(map(str, row)) or "–")
     elif not isinstance(query, str) or not query.strip():
-        wrong.append(said("'query' must be a question in words, got {got}", got=json_kind(query)))
+        problems.add(place, "'query' must be a question in words, got {got}", got=json_kind(query))
     for name in ("id", "group"):
         value = row.get(name)
         if not isinstance(value, str | int | None) or isinstance(value, bool):
-            wrong.append(said("{field} must be a string, got {got}", field=repr(name), got=json_kind(value)))
+            problems.add(place, "{field} must be a string, got {got}", field=repr(name), got=json_kind(value))
     if row.get("group") == "":
-        wrong.append(said("'group' must not be empty; leave it out if the question belongs to no group"))
+        problems.add(place, "'group' must not be empty; leave it out if the question belongs to no group")
     if row.get("id") == "":
-        wrong.append(said("'id' must not be empty; leave it out to get line-<n>"))
+        problems.add(place, "'id' must not be empty; leave it out to get line-<n>")
     for name in ("reference_entities", *STRING_LISTS):
         value = row.get(name)
         if name in row and not is_string_list(value) and not (value is None and name != "reference_entities"):
@@ -276,23 +272,22 @@ def _wrong_fields(row: object, *, drafts: bool = False) -> list[Said]:
             )
             if isinstance(value, str) and "," in value and name != "reference_texts":
                 example = said("; write several names as a list: {value}", value=_as_list(value))
-            wrong.append(
-                said(
-                    "{field} must be a list of strings, got {got}{example}",
-                    field=repr(name),
-                    got=json_kind(value),
-                    example=example,
-                )
+            problems.add(
+                place,
+                NOT_STRINGS,
+                field=repr(name),
+                got=json_kind(value),
+                example=example,
             )
         elif name != "context" and isinstance(value, list) and any(not item.strip() for item in value):
-            wrong.append(said("{field} holds an empty string", field=repr(name)))
+            problems.add(place, "{field} holds an empty string", field=repr(name))
     truth = row.get("ground_truth")
     if truth is not None and not isinstance(truth, str) and not is_string_list(truth):
-        wrong.append(
-            said("'ground_truth' must be a string or a list of strings, got {got}", got=json_kind(truth))
+        problems.add(
+            place, "'ground_truth' must be a string or a list of strings, got {got}", got=json_kind(truth)
         )
-    wrong.extend(_wrong_relationships(row.get("reference_relationships")))
-    return wrong
+    _check_relationships(row.get("reference_relationships"), place, problems)
+    return len(problems) == before
 
 
 def _as_list(value: str) -> str:
@@ -300,12 +295,13 @@ def _as_list(value: str) -> str:
     return "[" + ", ".join(f'"{part}"' for part in parts[:4]) + (", …]" if len(parts) > 4 else "]")
 
 
-def _wrong_relationships(value: object) -> list[Said]:
+def _check_relationships(value: object, place: str, problems: Problems) -> None:
     if value is None:
-        return []
+        return
     wanted = said('\'reference_relationships\' must be a list of {"source", "target", "type"} with strings')
     if not isinstance(value, list):
-        return [said("{wanted}, got {got}", wanted=wanted, got=json_kind(value))]
+        problems.add(place, "{wanted}, got {got}", wanted=wanted, got=json_kind(value))
+        return
     for one in value:
         sound = (
             isinstance(one, dict)
@@ -313,18 +309,21 @@ def _wrong_relationships(value: object) -> list[Said]:
             and isinstance(one.get("target"), str)
         )
         if not sound or not isinstance(one.get("type") or "", str):
-            return [said("{wanted}, got {got} in it", wanted=wanted, got=json_kind(one))]
-    return []
+            problems.add(place, "{wanted}, got {got} in it", wanted=wanted, got=json_kind(one))
+            return
 
 
-def duplicate_ids(examples: Iterable[Example], path: Path) -> Iterator[Said]:
+def check_ids(examples: Iterable[Example], path: Path, problems: Problems) -> None:
+    """An id that is used twice goes to `problems`."""
     first: dict[str, int] = {}
     for example in examples:
         earlier = first.setdefault(example.id, example.line)
         if earlier != example.line:
-            yield at(
+            problems.add(
                 f"{path.name}:{example.line}",
-                said("id {id} is used already in line {line}", id=repr(example.id), line=earlier),
+                "id {id} is used already in line {line}",
+                id=repr(example.id),
+                line=earlier,
             )
 
 

@@ -11,17 +11,20 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.errors import DatasetError, json_kind
+from tiny_graph_rag.errors import DatasetError, Problems, json_kind
 from tiny_graph_rag.formats.gold.keys import COLUMNS_OF_QUESTIONS, folded
 from tiny_graph_rag.formats.records import Record, Records, json_records
-from tiny_graph_rag.formats.tables import read_table, text_of
+from tiny_graph_rag.formats.tables import read_table, text_in
 from tiny_graph_rag.formats.words import QUERY_KEYS, QUESTION_LISTS
 from tiny_graph_rag.messages import said
 
 
-def records(path: Path) -> Records:
-    """Raises DatasetError for JSON that holds no questions, InputError for what can't be read."""
-    text = text_of(path, others=True)
+def records(path: Path, problems: Problems) -> Records:
+    """problems: get the lines that are no JSON.
+
+    Raises DatasetError for JSON that holds no questions, InputError for what can't be read.
+    """
+    text = text_in(path, others=True)
     text = text and text.removeprefix("\ufeff")
     if text is None or text.lstrip()[:1] not in ("{", "["):
         return Records(_table(path), "table")
@@ -30,18 +33,16 @@ def records(path: Path) -> Records:
         rows, key = rows_of(document)
         if rows is not None:
             return rows, key
-        raise DatasetError(
-            said(
-                "{name}: no questions in this JSON, {kind}{keys}; wanted a list of objects with a question "
-                "under one of {wanted}",
-                name=path.name,
-                kind=json_kind(document),
-                keys=_keys(document),
-                wanted=", ".join(QUERY_KEYS[:6]),
-            )
+        raise DatasetError.at(
+            path.name,
+            "no questions in this JSON, {kind}{keys}; wanted a list of objects with a question under one of "
+            "{wanted}",
+            kind=json_kind(document),
+            keys=_keys(document),
+            wanted=", ".join(QUERY_KEYS[:6]),
         )
 
-    return json_records(path, text, DatasetError, is_question, rows_in)
+    return json_records(path, text, problems, is_question, rows_in)
 
 
 def _keys(document: Any) -> str:

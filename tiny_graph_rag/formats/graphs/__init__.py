@@ -97,24 +97,20 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
         if format.recognises(Head(paths)):
             missing = [path.name for path in paths if not path.is_file()]
             if missing:
-                raise GraphError(
-                    said(
-                        "{path}: {name} needs {missing} in the same folder; it is missing",
-                        path=path,
-                        name=format.name,
-                        missing=missing[0],
-                    )
+                raise GraphError.at(
+                    path,
+                    "{name} needs {missing} in the same folder; it is missing",
+                    name=format.name,
+                    missing=missing[0],
                 )
             return format, paths
     if (beside := _lies_beside(path)) is not None:
-        raise GraphError(said("{path}: {beside}", path=path, beside=beside))
+        raise GraphError.at(path, beside)
     suffix = "".join(path.suffixes[-2:]).lower().removesuffix(".gz")
     for format in _formats():
         if suffix.endswith(format.suffixes) and format.suffixes:
             return format, (path,)
-    raise GraphError(
-        said("{path}: unknown graph format; supported: {names}", path=path, names=", ".join(GRAPH_FORMATS))
-    )
+    raise GraphError.at(path, "unknown graph format; supported: {names}", names=", ".join(GRAPH_FORMATS))
 
 
 def stated_columns(text: str | None) -> Columns | None:
@@ -136,7 +132,7 @@ def located(
     if address is not None:
         return _snapshot(str(name), query, cache)
     if query is not None:
-        raise UsageError(said("--query needs a database; {name} is not one", name=name))
+        raise UsageError("--query needs a database; {name} is not one", name=name)
     path = Path(name)
     if not _is_several(path):
         return existing(path)
@@ -151,7 +147,7 @@ def _snapshot(url: str, query: str | None, cache: Path) -> Path:
 
     address = database_url(url)
     if address is None:
-        raise UsageError(said("{url}: not a database address; write neo4j://host/database", url=url))
+        raise UsageError("{url}: not a database address; write neo4j://host/database", url=url)
     kept = sha256(f"{address}\n{query or ''}".encode()).hexdigest()[:16]
     return snapshot(address, query, cache / "snapshots" / kept)
 
@@ -176,9 +172,7 @@ def found_with(path: Path, columns: Columns) -> tuple[GraphFormat, tuple[Path, .
             raise
         format, paths = GRAPH_FORMATS["triples"], (path,)
     if not format.takes_columns:
-        raise GraphError(
-            said("{path}: the columns of {name} are fixed; leave out --columns", path=path, name=format.name)
-        )
+        raise GraphError.at(path, "the columns of {name} are fixed; leave out --columns", name=format.name)
     return format, paths
 
 
@@ -196,15 +190,12 @@ def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
     if len(found) > 1:
         writers = list(dict.fromkeys(format.name for format, _ in found))
         listed = ", ".join(str(paths[0].relative_to(folder)) for _, paths in found[:8])
-        raise GraphError(
-            said(
-                "{folder}: the graph isn't clear: the folder has {found} of {names}: {listed}. Give "
-                "one with -g",
-                folder=folder,
-                found=len(found),
-                names=" and ".join(writers),
-                listed=listed,
-            )
+        raise GraphError.at(
+            folder,
+            "the graph isn't clear: the folder has {found} of {names}: {listed}. Give one with -g",
+            found=len(found),
+            names=" and ".join(writers),
+            listed=listed,
         )
     if found:
         format, paths = found[0]
@@ -221,25 +212,18 @@ def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
         return found_at(plain[0])
     beside = next((told for path in sorted(folder.iterdir()) if (told := _lies_beside(path))), None)
     if beside is not None:
-        raise GraphError(said("{folder}: {beside}", folder=folder, beside=beside))
+        raise GraphError.at(folder, beside)
     deeper = [below for below in _folders_below(folder) if _graphs_in(below)]
     if deeper:
         listed = ", ".join(str(below) for below in deeper if below.parent not in deeper)
-        raise GraphError(
-            said(
-                "{folder}: no graph in this folder, but in {listed}: give that one with -g",
-                folder=folder,
-                listed=listed,
-            )
+        raise GraphError.at(
+            folder, "no graph in this folder, but in {listed}: give that one with -g", listed=listed
         )
     there = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
-    raise GraphError(
-        said(
-            "{folder}: no graph in a supported format in this folder; it contains {there}. Give the graph "
-            "file with -g",
-            folder=folder,
-            there=there,
-        )
+    raise GraphError.at(
+        folder,
+        "no graph in a supported format in this folder; it contains {there}. Give the graph file with -g",
+        there=there,
     )
 
 

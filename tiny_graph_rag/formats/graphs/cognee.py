@@ -18,7 +18,6 @@ from tiny_graph_rag.formats.graphs.property_graph import LEXICAL, Edge, Node, fr
 from tiny_graph_rag.formats.graphs.rows import Rows, text_of
 from tiny_graph_rag.formats.graphs.xml_graphs import read_xml
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.messages import said
 
 NO_ENTITIES = LEXICAL | {
     "entitytype",
@@ -61,11 +60,7 @@ def _of_json(path: Path, rows: Rows) -> tuple[list[Node], list[Edge]]:
     parts = [document.get(name) for name in ("nodes", "edges")] if isinstance(document, dict) else [None]
     for part in parts:
         if not isinstance(part, list):
-            raise GraphError(
-                said(
-                    "{path}: wanted {{'nodes': […], 'edges': […]}}, got {got}", path=path, got=json_kind(part)
-                )
-            )
+            raise GraphError.at(path, "wanted {{'nodes': […], 'edges': […]}}, got {got}", got=json_kind(part))
     return list(_nodes(parts[0] or [], rows)), list(_edges(parts[1] or [], rows))
 
 
@@ -74,9 +69,7 @@ def _nodes(values: Iterable[Any], rows: Rows) -> Iterable[Node]:
         if isinstance(value, list) and len(value) == 2:
             value = {"id": value[0], **object_of(value[1])}
         if not isinstance(value, dict) or value.get("id") is None:
-            rows.problem(
-                f"nodes[{number}]", said("wanted an object with 'id', got {got}", got=json_kind(value))
-            )
+            rows.problem(f"nodes[{number}]", "wanted an object with 'id', got {got}", got=json_kind(value))
             continue
         properties = {key: part for key, part in value.items() if key not in ("id", "type")}
         yield Node(text_of(value["id"]), (text_of(value.get("type")),), properties)
@@ -88,9 +81,7 @@ def _edges(values: Iterable[Any], rows: Rows) -> Iterable[Edge]:
             more = object_of(value[3]) if len(value) > 3 else {}
             value = {"source": value[0], "target": value[1], "relationship": value[2], "properties": more}
         if not isinstance(value, dict) or value.get("source") is None or value.get("target") is None:
-            rows.problem(
-                f"edges[{number}]", said("wanted 'source' and 'target', got {got}", got=json_kind(value))
-            )
+            rows.problem(f"edges[{number}]", "wanted 'source' and 'target', got {got}", got=json_kind(value))
             continue
         type = value.get("relationship") or value.get("relationship_name") or value.get("type")
         properties = object_of(value.get("properties"))

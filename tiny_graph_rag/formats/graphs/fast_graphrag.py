@@ -17,7 +17,6 @@ from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.xml_graphs import read_xml
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.messages import said
 
 NODE_ROLES = {"name": Role.NAME, "type": Role.TYPE, "description": Role.DESCRIPTION}
 EDGE_ROLES = {"description": Role.DESCRIPTION, "chunks": Role.CHUNKS}
@@ -54,11 +53,8 @@ def refuse_pickle(paths: Sequence[Path]) -> KnowledgeGraph:
     how = "networkx: networkx.write_graphml(graph, 'graph.graphml')"
     if paths[0].name == PICKLES[0]:
         how = "fast-graphrag: GraphRAG(…).save_graphml('graph.graphml')"
-    raise GraphError(
-        said(
-            "{paths}: pickle files are not read, because opening one can run code. Export the graph with "
-            "{how}",
-            paths=paths[0],
-            how=how,
-        )
+    raise GraphError.at(
+        paths[0],
+        "pickle files are not read, because opening one can run code. Export the graph with {how}",
+        how=how,
     )

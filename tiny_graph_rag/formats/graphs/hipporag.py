@@ -46,9 +46,7 @@ def read_hipporag(paths: Sequence[Path]) -> KnowledgeGraph:
     document = json_of(path)
     docs = document.get("docs") if isinstance(document, dict) else None
     if not isinstance(docs, list):
-        raise GraphError(
-            said("{path}: {wanted}, got {got}", path=path, wanted=said(WANTED), got=json_kind(docs))
-        )
+        raise GraphError.at(path, "{wanted}, got {got}", wanted=said(WANTED), got=json_kind(docs))
     passages: dict[str, str] = {}
     told: dict[str, list[str]] = {}
     named: dict[str, None] = {}
@@ -56,7 +54,8 @@ def read_hipporag(paths: Sequence[Path]) -> KnowledgeGraph:
         if not isinstance(doc, dict) or not isinstance(doc.get("extracted_triples", []), list):
             rows.problem(
                 f"docs[{number}]",
-                said("wanted an object with a list 'extracted_triples', got {got}", got=json_kind(doc)),
+                "wanted an object with a list 'extracted_triples', got {got}",
+                got=json_kind(doc),
             )
             continue
         chunk = str(doc.get("idx", number))

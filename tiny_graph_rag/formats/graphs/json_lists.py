@@ -81,37 +81,26 @@ def of_document(path: Path, writer: str, columns: Columns | None = None) -> Know
     rows = Rows(path, writer)
     document = _document(path, rows)
     if not isinstance(document, dict | list):
-        raise GraphError(
-            said("{path}: {wanted}, got {got}", path=path, wanted=said(WANTED), got=json_kind(document))
-        )
+        raise GraphError.at(path, "{wanted}, got {got}", wanted=said(WANTED), got=json_kind(document))
     lists = lists_of(document)
-    if rows.problems:
-        raise GraphError(*rows.problems)
+    rows.problems.check()
     if lists is None:
         held = document if isinstance(document, dict) else {}
         names = [repr(key) for key, value in held.items() if isinstance(value, list | dict)]
-        raise GraphError(
-            said(
-                "{path}: {wanted}; its lists are {names}",
-                path=path,
-                wanted=said(WANTED),
-                names=", ".join(names[:8]) or "none",
-            )
+        raise GraphError.at(
+            path, "{wanted}; its lists are {names}", wanted=said(WANTED), names=", ".join(names[:8]) or "none"
         )
     fill(rows, lists, columns)
     return rows.graph()
 
 
-def json_records(path: Path) -> list[Any]:
+def records_in(path: Path) -> list[Any]:
     """The values of a JSON list, or one a line. Raises GraphError."""
     rows = Rows(path, "")
     values = _document(path, rows)
-    if rows.problems:
-        raise GraphError(*rows.problems)
+    rows.problems.check()
     if not isinstance(values, list):
-        raise GraphError(
-            said("{path}: wanted a list of objects, got {got}", path=path, got=json_kind(values))
-        )
+        raise GraphError.at(path, "wanted a list of objects, got {got}", got=json_kind(values))
     return values
 
 
@@ -119,4 +108,4 @@ def _document(path: Path, rows: Rows) -> Any:
     if not _is_lines(Head.of(path)):
         return json_of(path)
     text = decode_utf8(read_bytes(path), path)
-    return [record.row for record in json_lines(path, text, rows.problems, GraphError, decoded_json)]
+    return [record.row for record in json_lines(path, text, rows.problems, decoded_json)]

@@ -28,18 +28,13 @@ def refused(path: Path, buffer: mmap.mmap, error: NotPlainError) -> InputError:
     try:
         parts = msgspec.json.decode(memoryview(buffer)[mark:], type=dict[str, msgspec.Raw])
     except msgspec.ValidationError:
-        return GraphError(
-            said(
-                "{path}: {shape}, got {kind}",
-                path=path,
-                shape=SHAPE,
-                kind=_kind(buffer[mark : mark + COPIED_BYTES]),
-            )
+        return GraphError.at(
+            path, "{shape}, got {kind}", shape=SHAPE, kind=_kind(buffer[mark : mark + COPIED_BYTES])
         )
     except msgspec.DecodeError as found:
         return _not_json(path, buffer, mark, str(found))
     except RecursionError:
-        return GraphError(said("{path}: not a knowledge graph: nested too deeply", path=path))
+        return GraphError.at(path, "not a knowledge graph: nested too deeply")
     check_parts(path, list(parts))
     starts = {key: bytes(memoryview(parts[key])[:COPIED_BYTES]) for key in PARTS}
     problems = [
@@ -83,6 +78,4 @@ def _not_json(path: Path, buffer: mmap.mmap, mark: int, message: str) -> GraphEr
     forget(buffer, len(buffer))
     if byte is None:
         what = "it ends too early and may be cut off"
-    return GraphError(
-        said("{path}:{line}:{column}: not JSON: {what}", path=path, line=line, column=column, what=what)
-    )
+    return GraphError.at(f"{path}:{line}:{column}", "not JSON: {what}", what=what)

@@ -16,13 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
-from tiny_graph_rag.errors import GraphError, InputError, at, json_kind
+from tiny_graph_rag.errors import GraphError, InputError, Problems, json_kind
 from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import check_parts, graph_format, json_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import KG_JSON
-from tiny_graph_rag.messages import Said, said
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.building import GraphColumns
@@ -62,7 +61,7 @@ def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
 
         return read_lists(paths)
     if not columns.entities:
-        raise GraphError(at(path, said("the graph has no entities; it needs one at least")))
+        raise GraphError.at(path, "the graph has no entities; it needs one at least")
     columns.check_ends(path)
     return KnowledgeGraph.of_columns(columns, origin=KG_JSON)
 
@@ -127,8 +126,7 @@ def _in_pieces(path: Path) -> GraphColumns | None:
     finally:
         if collecting:
             gc.enable()
-    if pieces.problems:
-        raise GraphError(*pieces.problems)
+    pieces.problems.check()
     return columns
 
 
@@ -138,33 +136,24 @@ def _with_care(path: Path) -> GraphColumns:
 
     text = decode_utf8(read_bytes(path), path)
     if not text.strip():
-        raise GraphError(said("{path}: the file is empty; {wanted}", path=path, wanted=SHAPE))
+        raise GraphError.at(path, "the file is empty; {wanted}", wanted=SHAPE)
     twice: list[str] = []
     try:
         document = parse_json(text, twice=twice, halves=True)
     except NotJsonError as error:
         raise GraphError(error.at(path)) from error
     if not isinstance(document, dict):
-        raise GraphError(
-            said("{path}: {wanted}, got {got}", path=path, wanted=SHAPE, got=json_kind(document))
-        )
+        raise GraphError.at(path, "{wanted}, got {got}", wanted=SHAPE, got=json_kind(document))
     check_parts(path, list(document))
     entities, relationships = document["entities"], document["relationships"]
-    problems: list[Said] = []
+    problems = Problems(GraphError)
     if not isinstance(entities, dict):
-        problems.append(
-            said(
-                "{path}: 'entities' must be an object from id to entity, got {got}",
-                path=path,
-                got=json_kind(entities),
-            )
+        problems.add(
+            path, "'entities' must be an object from id to entity, got {got}", got=json_kind(entities)
         )
     if not isinstance(relationships, list):
-        problems.append(
-            said("{path}: 'relationships' must be a list, got {got}", path=path, got=json_kind(relationships))
-        )
-    if problems:
-        raise GraphError(*problems)
+        problems.add(path, "'relationships' must be a list, got {got}", got=json_kind(relationships))
+    problems.check()
     extras: Extras = {}
     entity_rows = [
         made(Entity, row, f"{path}: entities[{entity_id!r}]", problems, extras, number)
@@ -175,8 +164,7 @@ def _with_care(path: Path) -> GraphColumns:
         made(Relation, row, f"{path}: relationships[{number}]", problems, relation_extras, number)
         for number, row in enumerate(relationships)
     ]
-    if problems:
-        raise GraphError(*problems)
+    problems.check()
     columns = GraphColumns({entity_id: row for row, entity_id in enumerate(entities)})
     columns.notes.add(TWICE, [0] * len(twice), [repr(name) for name in twice])
     columns.add_entities(list(entities), [row for row in entity_rows if row is not None], extras)

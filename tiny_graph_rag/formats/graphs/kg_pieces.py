@@ -21,10 +21,10 @@ import msgspec
 import numpy as np
 
 from tiny_graph_rag.documents import parse_json
+from tiny_graph_rag.errors import GraphError, Problems
 from tiny_graph_rag.files import BYTE_ORDER_MARK
 from tiny_graph_rag.graph.building import RepeatedIdError
 from tiny_graph_rag.graph.records import Entity, Extras, Relation, Row, made
-from tiny_graph_rag.messages import Said
 
 PIECE_BYTES = 1 << 18  # its records fit the processor's second cache: larger ones take twice the time
 BLANKED_BYTES = 1 << 20
@@ -137,7 +137,7 @@ class Pieces:
 
     def __init__(self, buffer: Buffer, parts: Parts, path: Path) -> None:
         self.buffer, self.parts, self.path = buffer, parts, path
-        self.problems: list[Said] = []
+        self.problems = Problems(GraphError)
         self._relations_before = 0
 
     def entities(self) -> Iterator[EntityPiece]:

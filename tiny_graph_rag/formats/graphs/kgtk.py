@@ -18,7 +18,6 @@ from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.messages import said
 
 HALF = "edges without one of their nodes (left out)"
 COLUMNS = {
@@ -58,12 +57,10 @@ def read_kgtk(paths: Sequence[Path]) -> KnowledgeGraph:
     for column, spellings in COLUMNS.items():
         place = next((header.index(name) for name in spellings if name in header), None)
         if place is None:
-            raise GraphError(
-                said(
-                    "{path}:1: wanted the columns node1, label and node2, got {names}",
-                    path=path,
-                    names=", ".join(header)[:80],
-                )
+            raise GraphError.at(
+                f"{path}:1",
+                "wanted the columns node1, label and node2, got {names}",
+                names=", ".join(header)[:80],
             )
         places[column] = place
     id_place = header.index("id") if "id" in header else None
@@ -73,7 +70,7 @@ def read_kgtk(paths: Sequence[Path]) -> KnowledgeGraph:
             continue
         cells = line.split("\t")
         if len(cells) != len(header):
-            rows.problem(number, said("wanted {n} fields, got {n_2}", n=len(header), n_2=len(cells)))
+            rows.problem(number, "wanted {n} fields, got {n_2}", n=len(header), n_2=len(cells))
             continue
         source, label, value = (cells[places[column]] for column in COLUMNS)
         if not source or not value:

@@ -30,7 +30,7 @@ from tiny_graph_rag.formats.words import ENTITY_LISTS, INNER_KEYS, NODE_KEYS, RE
 from tiny_graph_rag.messages import Said, said
 
 TRIPLE = 3
-LEXICAL = frozenset({"document", "chunk"})
+TEXT_NODES = frozenset({"document", "chunk"})
 TEXTS = ("page_content", "text")  # what a node of a text has, and no entity
 UNDIRECTED_WORDS = frozenset({"undirected", "mutual", "false", "0"})
 
@@ -71,10 +71,8 @@ class Columns:
             role, equals, column = part.partition("=")
             if not equals or not column.strip():
                 raise UsageError(
-                    said(
-                        "--columns: wanted ROLE=COLUMN, such as source=head_entity; got {part}",
-                        part=repr(part.strip()),
-                    )
+                    "--columns: wanted ROLE=COLUMN, such as source=head_entity; got {part}",
+                    part=repr(part.strip()),
                 )
             named[role.strip().replace("-", "_")] = column.strip()
         return cls.checked(named, "--columns")
@@ -91,12 +89,8 @@ class Columns:
         """Of a YAML file `role: column`. Raises GraphError, UsageError."""
         found = read_yaml(path, GraphError)
         if not isinstance(found, dict) or not all(isinstance(column, str) for column in found.values()):
-            raise GraphError(
-                said(
-                    "{path}: wanted lines such as 'source: head_entity', got {got}",
-                    path=path,
-                    got=json_kind(found),
-                )
+            raise GraphError.at(
+                path, "wanted lines such as 'source: head_entity', got {got}", got=json_kind(found)
             )
         return cls.checked(found, str(path))
 
@@ -123,14 +117,12 @@ class Columns:
         there = dict.fromkeys(columns)
         for role, column in self.named.items():
             if column not in there and role not in TABLE_NAMES:
-                raise GraphError(
-                    said(
-                        "{place}: no column {column} for {role}; the file has: {columns}",
-                        place=place,
-                        column=repr(column),
-                        role=role,
-                        columns=_listed(there),
-                    )
+                raise GraphError.at(
+                    place,
+                    "no column {column} for {role}; the file has: {columns}",
+                    column=repr(column),
+                    role=role,
+                    columns=_listed(there),
                 )
 
 
@@ -185,20 +177,17 @@ def fill_entities(
     typed = _admin_labels(columns)
     for number, record in enumerate(entities):
         if not isinstance(record, dict):
-            rows.problem(
-                place.format(number), said("wanted a name or an object, got {got}", got=json_kind(record))
-            )
+            rows.problem(place.format(number), "wanted a name or an object, got {got}", got=json_kind(record))
             continue
         found, rest = split_roles(record, roles)
         id = text_of(found.get(Role.ID)).strip() or _name(found.get(Role.NAME)).strip()
         if not id:
             rows.problem(
-                place.format(number),
-                said("wanted 'id' or 'name', got the keys {listed}", listed=_listed(record)),
+                place.format(number), "wanted 'id' or 'name', got the keys {listed}", listed=_listed(record)
             )
             continue
         type, more = _type(found.get(Role.TYPE), split=typed)
-        if len(type) < 16 and bare(type) in LEXICAL and any(record.get(key) for key in TEXTS):
+        if len(type) < 16 and bare(type) in TEXT_NODES and any(record.get(key) for key in TEXTS):
             rows.dropped(f"{type} nodes (texts, no entities)", id)
             rows.texts.add(id)
             continue
@@ -236,7 +225,7 @@ def fill_relations(rows: Rows, lists: Lists, given: Columns, own: Roles | None =
                 if isinstance(record, dict)
                 else f"{json_kind(record)} {record!r:.60}"
             )
-            rows.problem(place.format(number), said("wanted a source and a target, got {got}", got=got))
+            rows.problem(place.format(number), "wanted a source and a target, got {got}", got=got)
             continue
         if texts and not texts.isdisjoint(ends):
             rows.dropped("relations of texts", f"{ends[0]} → {ends[1]}")
@@ -289,31 +278,13 @@ def lists_of(document: Any) -> Lists | None:
         return Lists(None, [[end, *more] if isinstance(more, list) else more for end, more in pairs])
     is_directed = document.get("directed") is not False
     by_key = {key_of(key): key for key in reversed(document)}
-    entities = next(
-        (document[by_key[key]] for key in ENTITY_LISTS if key in by_key and _is_lists(document[by_key[key]])),
-        None,
-    )
-    relations = [
-        document[by_key[key]]
-        for key in RELATION_LISTS
-        if key in by_key and _are_relations(document[by_key[key]])
-    ]
-    places = (
-        "{}[{{}}]".format(next((by_key[key] for key in ENTITY_LISTS if key in by_key), "entities")),
-        "{}[{{}}]".format(
-            next(
-                (
-                    by_key[key]
-                    for key in RELATION_LISTS
-                    if key in by_key and _are_relations(document[by_key[key]])
-                ),
-                "relations",
-            )
-        ),
-    )
-    if relations:
-        listed = next((several for several in relations if several), relations[0])
+    nodes = [by_key[key] for key in ENTITY_LISTS if key in by_key]
+    edges = [by_key[key] for key in RELATION_LISTS if key in by_key and _are_relations(document[by_key[key]])]
+    if edges:
+        entities = next((document[key] for key in nodes if isinstance(document[key], list | dict)), None)
+        listed = next((document[key] for key in edges if document[key]), document[edges[0]])
         records = list(listed.values()) if isinstance(listed, dict) else listed
+        places = f"{nodes[0] if nodes else 'entities'}[{{}}]", f"{edges[0]}[{{}}]"
         return Lists(None if entities is None else _entities(entities), records, is_directed, places)
     for value in document.values():  # {"elements": …}, {"graph": …}
         inner = (
@@ -388,10 +359,6 @@ def _are_documents(values: Any) -> bool:
         return False
     keys = {key_of(key) for key, value in values[0].items() if isinstance(value, list)}
     return bool(keys & set(RELATION_LISTS))
-
-
-def _is_lists(value: Any) -> bool:
-    return isinstance(value, list | dict)
 
 
 def _are_relations(values: Any) -> bool:

@@ -47,14 +47,12 @@ def read_llama_index(paths: Sequence[Path]) -> KnowledgeGraph:
     nodes, relations = document.get("nodes"), document.get("relations")
     for part in (nodes, relations):
         if not isinstance(part, dict):
-            raise GraphError(
-                said("{path}: {wanted}, got {got}", path=path, wanted=said(WANTED), got=json_kind(part))
-            )
+            raise GraphError.at(path, "{wanted}, got {got}", wanted=said(WANTED), got=json_kind(part))
     rows = Rows(path, "LlamaIndex")
     found_nodes, found_edges = [], []
     for key, row in nodes.items():
         if not isinstance(row, dict):
-            rows.problem(f"nodes[{key!r}]", said("wanted an object, got {got}", got=json_kind(row)))
+            rows.problem(f"nodes[{key!r}]", "wanted an object, got {got}", got=json_kind(row))
             continue
         is_chunk = "name" not in row and "text" in row
         properties = {"name": row.get("name"), **object_of(row.get("properties"))}
@@ -63,8 +61,7 @@ def read_llama_index(paths: Sequence[Path]) -> KnowledgeGraph:
         ends = (row.get("source_id"), row.get("target_id")) if isinstance(row, dict) else (None, None)
         if not all(isinstance(end, str) for end in ends):
             rows.problem(
-                f"relations[{key!r}]",
-                said("wanted 'source_id' and 'target_id', got {got}", got=json_kind(row)),
+                f"relations[{key!r}]", "wanted 'source_id' and 'target_id', got {got}", got=json_kind(row)
             )
             continue
         properties = object_of(row.get("properties"))

@@ -26,7 +26,6 @@ from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT
-from tiny_graph_rag.messages import said
 
 SHARED = "titles that several rows have (relations go to the first of them)"
 FOLLOWS = f"{Role.UNUSED}: follows from the graph or places it on paper"
@@ -119,16 +118,14 @@ def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
         rows.flaw(NAMELESS, ids[nameless[0]], len(nameless))
     row_of_id = _Keys(ids)
     if row_of_id.repeated:
-        raise GraphError(
-            said(
-                "{entities}: the id {twice} is in several rows; give each entity its own id",
-                entities=entities,
-                twice=repr(_twice(ids)),
-            )
+        raise GraphError.at(
+            entities,
+            "the id {twice} is in several rows; give each entity its own id",
+            twice=repr(row_of_id.twice),
         )
     row_of_title = _Keys(titles)
     if row_of_title.repeated:
-        rows.flaw(SHARED, _twice(titles), row_of_title.repeated)
+        rows.flaw(SHARED, row_of_title.twice, row_of_title.repeated)
     columns = GraphColumns()
     columns.add_entity_columns(
         ids,
@@ -194,18 +191,16 @@ def _blank(texts: Strings) -> list[int]:
 
 
 class _Keys:
-    """The first row of each key. repeated: how many rows have a key that an earlier one has."""
+    """The first row of each key. repeated: how many rows have a key that an earlier one has; twice: the first
+    such key."""
 
     def __init__(self, keys: Strings) -> None:
         written = list(keys)
         self._row_of = dict(zip(reversed(written), range(len(written) - 1, -1, -1), strict=True))
         self.repeated = len(written) - len(self._row_of)
+        again = (key for row, key in enumerate(written) if self._row_of[key] < row)
+        self.twice = next(again, "") if self.repeated else ""
 
     def rows(self, keys: Sequence[str]) -> NDArray[np.int32]:
         """-1 where there is none."""
         return np.fromiter((self._row_of.get(key, -1) for key in keys), np.int32, len(keys))
-
-
-def _twice(keys: Sequence[str]) -> str:
-    seen: set[str] = set()
-    return next(key for key in keys if key in seen or seen.add(key))  # type: ignore[func-returns-value]

@@ -22,7 +22,6 @@ from tiny_graph_rag.formats.graphs.tables import ParquetTable
 from tiny_graph_rag.formats.records import Record, json_lines
 from tiny_graph_rag.formats.tables import one_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.messages import said
 
 _WHOLE = re.compile(r'\s*(\[|\{\s*"(nodes|rels)")')
 _KIND = re.compile(r'"type"\s*:\s*"(node|relationship)"')
@@ -46,17 +45,15 @@ def read_apoc(paths: Sequence[Path]) -> KnowledgeGraph:
         elif row.get("type") == "relationship":
             ends = [object_of(row.get(end)).get("id") for end in ("start", "end")]
             if None in ends:
-                rows.problem(number, said("a relationship without the 'id' of its 'start' or its 'end'"))
+                rows.problem(number, "a relationship without the 'id' of its 'start' or its 'end'")
                 continue
             properties, type = object_of(row.get("properties")), text_of(row.get("label"))
             edges.append(Edge(text_of(ends[0]), text_of(ends[1]), type, properties, text_of(row.get("id"))))
         else:
             rows.problem(
                 number,
-                said(
-                    "wanted a 'type' of node or relationship and an 'id', got {got}",
-                    got=json_kind(row.get("type")),
-                ),
+                "wanted a 'type' of node or relationship and an 'id', got {got}",
+                got=json_kind(row.get("type")),
             )
     return from_property_graph(path, rows.writer, nodes, edges, rows=rows)
 
@@ -69,12 +66,12 @@ def _lines(path: Path, rows: Rows) -> Iterator[tuple[int, dict[str, Any]]]:
         parts = [part for values in lists if isinstance(values, list) for part in values]
         lines: Iterable[Record] = (Record(number, "", part) for number, part in enumerate(parts, start=1))
     else:
-        lines = json_lines(path, text, rows.problems, GraphError, decoded_json)
+        lines = json_lines(path, text, rows.problems, decoded_json)
     for line in lines:
         if isinstance(line.row, dict):
             yield line.number, line.row
         else:
-            rows.problem(line.number, said("wanted an object, got {got}", got=json_kind(line.row)))
+            rows.problem(line.number, "wanted an object, got {got}", got=json_kind(line.row))
 
 
 def _is_parquet_folder(head: Head) -> bool:

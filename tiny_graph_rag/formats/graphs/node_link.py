@@ -19,7 +19,6 @@ from tiny_graph_rag.formats.graphs.listed import Columns, Lists, fill, lists_of
 from tiny_graph_rag.formats.graphs.rows import Rows, text_of
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.messages import said
 
 GRAPHIFY_NODES = {
     "id": Role.ID,
@@ -94,7 +93,7 @@ def read_node_link(paths: Sequence[Path], columns: Columns | None = None) -> Kno
     if lists is None:
         _records(document, ("nodes",), path)
         _records(document, ("links", "edges", "relationships", "relations"), path)
-        raise GraphError(said("{path}: no lists of nodes and links in it", path=path))
+        raise GraphError.at(path, "no lists of nodes and links in it")
     fill(rows, lists, columns)
     count_hyperedges(rows, document)
     return rows.graph()
@@ -123,33 +122,22 @@ def count_hyperedges(rows: Rows, document: Any) -> None:
 def _records(document: Any, keys: Sequence[str], path: Path) -> list[Any]:
     """The list under one of these keys. Raises GraphError where there is none."""
     if not isinstance(document, dict):
-        raise GraphError(
-            said(
-                "{path}: wanted an object with 'nodes' and 'links', got {got}",
-                path=path,
-                got=json_kind(document),
-            )
+        raise GraphError.at(
+            path, "wanted an object with 'nodes' and 'links', got {got}", got=json_kind(document)
         )
     for key in keys:
         value = document.get(key)
         if isinstance(value, list):
             return value
         if value is not None:
-            raise GraphError(
-                said(
-                    "{path}: {key} must be a list of objects, got {got}",
-                    path=path,
-                    key=repr(key),
-                    got=json_kind(value),
-                )
+            raise GraphError.at(
+                path, "{key} must be a list of objects, got {got}", key=repr(key), got=json_kind(value)
             )
     there = ", ".join(map(repr, list(document)[:8])) or "none"
-    raise GraphError(
-        said(
-            "{path}: as node-link JSON it lacks {names}; its keys are {there}. networkx writes edges "
-            "under 'links' or 'edges': node_link_data(graph, edges='links')",
-            path=path,
-            names=" or ".join(map(repr, keys)),
-            there=there,
-        )
+    raise GraphError.at(
+        path,
+        "as node-link JSON it lacks {names}; its keys are {there}. networkx writes edges under 'links' or "
+        "'edges': node_link_data(graph, edges='links')",
+        names=" or ".join(map(repr, keys)),
+        there=there,
     )

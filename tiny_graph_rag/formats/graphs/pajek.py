@@ -16,7 +16,6 @@ from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.rows import SOME_UNDIRECTED, Rows
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.messages import said
 
 _FIELD = re.compile(r'"([^"]*)"|(\S+)')
 _SECTION = re.compile(r"\s*\*(\w+)\s*(.*)")
@@ -49,17 +48,14 @@ def read_pajek(paths: Sequence[Path]) -> KnowledgeGraph:
         if section == "vertices":
             row = rows.known.get(fields[0])
             if row is None:
-                rows.problem(
-                    number, said("wanted the number of a vertex, got {fields}", fields=repr(fields[0]))
-                )
+                rows.problem(number, "wanted the number of a vertex, got {fields}", fields=repr(fields[0]))
             elif len(fields) > 1:
                 rows.names[row] = fields[1]
         elif section in LINES:
             targets = fields[1:] if section.endswith("list") else fields[1:2]
             if not targets:
                 rows.problem(
-                    number,
-                    said("wanted the numbers of two vertices, got {line}", line=repr(line.strip()[:60])),
+                    number, "wanted the numbers of two vertices, got {line}", line=repr(line.strip()[:60])
                 )
             weight = (
                 fields[2]
@@ -84,7 +80,7 @@ MOST_VERTICES = 1 << 26
 
 def _count(rows: Rows, count: int, line: int) -> None:
     if count > MOST_VERTICES:
-        rows.problem(line, said("{count} vertices are too many", count=f"{count:,}"))
+        rows.problem(line, "{count} vertices are too many", count=f"{count:,}")
         return
     for number in range(1, count + 1):
         rows.entity(str(number))

@@ -6,6 +6,7 @@ IRI; a relation's type is its predicate's label, else the last part of its IRI.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ def _is_rdf(head: Head) -> bool:
 
 
 def _is_iri(line: str) -> bool:
-    return line.startswith("<") and ":" in line[: line.find(">") + 1] and not line.startswith(("<?", "<!"))
+    return re.match(r"<[^\s<>?!][^\s<>]*>", line) is not None and ":" in line[: line.index(">")]
 
 
 @graph_format(
@@ -168,7 +169,7 @@ def _triples(path: Path) -> Iterator[tuple[str, str, str, str | None]]:
     buffer = mapped(path)
     notation, form = _form(path, bytes(buffer[: 1 << 16]))
     if form == "RDF_XML" and -1 < buffer.find(b"<!DOCTYPE") < buffer.find(b"<rdf:RDF"):
-        raise GraphError(said("{path}: {wanted}", path=path, wanted=said(DOCTYPE_REFUSED)))
+        raise GraphError.at(path, said(DOCTYPE_REFUSED))
     try:
         for quad in pyoxigraph.parse(bytes(buffer), format=getattr(pyoxigraph.RdfFormat, form)):
             if isinstance(quad.object, pyoxigraph.Literal):
@@ -178,9 +179,7 @@ def _triples(path: Path) -> Iterator[tuple[str, str, str, str | None]]:
     except (SyntaxError, ValueError) as error:
         line, column = getattr(error, "lineno", None), getattr(error, "offset", None)
         place = f"{path}:{line}:{column}" if line else str(path)
-        raise GraphError(
-            said("{place}: not {notation}: {why}", place=place, notation=notation, why=error.args[0])
-        ) from error
+        raise GraphError.at(place, "not {notation}: {why}", notation=notation, why=error.args[0]) from error
 
 
 def _form(path: Path, head: bytes) -> tuple[str, str]:

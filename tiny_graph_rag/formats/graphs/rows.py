@@ -16,19 +16,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.errors import GraphError, Problems
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT, UNDIRECTED, Dropped, Origin
-from tiny_graph_rag.messages import Said, said
+from tiny_graph_rag.messages import said
 
 TWICE = "entities that stand in the file more than once (taken as one)"
 NAMELESS = "entities without a name (named by their id)"
 BAD_WEIGHTS = f"relations whose weight is no number (taken as {DEFAULT_WEIGHT})"
 NUMBERED = "relations whose ends are taken as numbers of rows, for as ids some are not there"
 SOME_UNDIRECTED = "undirected relations among directed ones (--direction takes them as they are written)"
-SHOWN_PROBLEMS = 1000
 
 Roles = Mapping[str, str]
 
@@ -57,7 +56,7 @@ class Rows:
         self.relation_chunks: list[Sequence[str]] = []
         self.relation_details: list[dict[str, Any] | None] = []
         self.columns: dict[tuple[str, str], str] = {}
-        self.problems: list[Said] = []
+        self.problems = Problems(GraphError)
         self.texts: set[str] = set()  # ids of nodes that are texts, not entities
         self._dropped: dict[str, tuple[int, list[str]]] = {}
         self._flaws: dict[str, tuple[int, list[str]]] = {}
@@ -140,11 +139,10 @@ class Rows:
         """Something unsound that was loaded all the same, or left out; the user is warned."""
         self._add(self._flaws, what, example, count)
 
-    def problem(self, place: str | int, what: str) -> None:
+    def problem(self, place: str | int, wrong: str, **values: object) -> None:
         """Something that makes the file unusable; `graph` raises them all. place: a line by its number."""
-        if len(self.problems) < SHOWN_PROBLEMS:
-            where = f":{place}" if isinstance(place, int) else f": {place}"
-            self.problems.append(said("{path}{where}: {what}", path=self.path, where=where, what=what))
+        separator = ":" if isinstance(place, int) else ": "
+        self.problems.add(f"{self.path}{separator}{place}", wrong, **values)
 
     @staticmethod
     def _add(kept: dict[str, tuple[int, list[str]]], what: str, example: str, count: int) -> None:
@@ -155,8 +153,7 @@ class Rows:
 
     def graph(self) -> KnowledgeGraph:
         """Raises GraphError with all problems, and for a file without entities."""
-        if self.problems:
-            raise GraphError(*self.problems)
+        self.problems.check()
         ids = list(self.known)
         nameless = [row for row, name in enumerate(self.names) if not name or not name.strip()]
         for row in nameless:
@@ -221,17 +218,14 @@ class Rows:
 
     def finished(self, columns: GraphColumns) -> KnowledgeGraph:
         """The graph of columns that are filled already, with this account of the file."""
-        if self.problems:
-            raise GraphError(*self.problems)
+        self.problems.check()
         if not columns.entities:
             held = ", ".join(f"{count:,} {what}" for what, (count, _) in self._dropped.items())
-            raise GraphError(
-                said(
-                    "{path}: read as {writer}, the file has no entities; it needs at least one{held}",
-                    path=self.path,
-                    writer=self.writer,
-                    held=said(". It holds {parts}", parts=held) if held else "",
-                )
+            raise GraphError.at(
+                self.path,
+                "read as {writer}, the file has no entities; it needs at least one{held}",
+                writer=self.writer,
+                held=said(". It holds {parts}", parts=held) if held else "",
             )
         columns.check_ends(self.path)
         dropped = tuple(

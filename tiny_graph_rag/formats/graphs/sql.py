@@ -17,7 +17,7 @@ from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.keys import node_roles, words_of
 from tiny_graph_rag.formats.graphs.listed import Columns, names_ends
-from tiny_graph_rag.formats.graphs.pairs import Table, of_tables
+from tiny_graph_rag.formats.graphs.pairs import RecordTable, of_tables
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.words import EDGE_WORDS, NODE_WORDS, Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -27,7 +27,7 @@ SQLITE_MAGIC = b"SQLite format 3\0"
 DUCKDB_MAGIC = b"DUCK"  # behind a checksum of eight bytes
 EDGE_TABLES = EDGE_WORDS | {"triples", "triplets", "facts", "statements"}
 
-Records = Callable[[str], list[dict[str, Any]]]
+Fetch = Callable[[str], list[dict[str, Any]]]
 
 
 @graph_format(
@@ -59,7 +59,7 @@ def read_sqlite(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             return _graph(path, "SQLite", headers, pointed, lambda name: _fetched(connection, name), columns)
     except sqlite3.Error as error:
-        raise GraphError(said("{path}: can't be read as SQLite: {error}", path=path, error=error)) from error
+        raise GraphError.at(path, "can't be read as SQLite: {error}", error=error) from error
 
 
 @graph_format(
@@ -93,9 +93,7 @@ def read_duckdb(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
             pointed = {name: [to for source, to in keys if source == name] for name in headers}
             return _graph(path, "DuckDB", headers, pointed, lambda name: _fetched(connection, name), columns)
     except duckdb.Error as error:
-        raise GraphError(
-            said("{path}: can't be read as DuckDB: {why}", path=path, why=str(error).splitlines()[0])
-        ) from error
+        raise GraphError.at(path, "can't be read as DuckDB: {why}", why=str(error).splitlines()[0]) from error
 
 
 def _graph(
@@ -103,12 +101,12 @@ def _graph(
     writer: str,
     headers: dict[str, list[str]],
     pointed: dict[str, list[str]],
-    records: Records,
+    records: Fetch,
     given: Columns | None,
 ) -> KnowledgeGraph:
     nodes, edges = _chosen(path, headers, pointed, given or Columns())
     tables = [
-        Table(name, headers[name], records(name), is_edges, name)
+        RecordTable(name, headers[name], records(name), is_edges, name)
         for names, is_edges in ((nodes, False), (edges, True))
         for name in names
     ]
@@ -127,13 +125,11 @@ def _chosen(
     for tables in named.values():
         for table in tables:
             if table not in headers:
-                raise GraphError(
-                    said(
-                        "{path}: no table {table}; the file has: {listed}",
-                        path=path,
-                        table=repr(table),
-                        listed=_listed(headers),
-                    )
+                raise GraphError.at(
+                    path,
+                    "no table {table}; the file has: {listed}",
+                    table=repr(table),
+                    listed=_listed(headers),
                 )
 
     def says(table: str, words: frozenset[str]) -> bool:
@@ -142,13 +138,11 @@ def _chosen(
     ends = [name for name, columns in headers.items() if names_ends(columns, given)]
     edges = named.get("edges") or [name for name in ends if says(name, EDGE_TABLES)] or ends
     if not edges:
-        raise GraphError(
-            said(
-                "{path}: no table of relations among {tables}. Set it: --columns "
-                "edges=TABLE,source=COLUMN,target=COLUMN,nodes=TABLE",
-                path=path,
-                tables=_listed(headers),
-            )
+        raise GraphError.at(
+            path,
+            "no table of relations among {tables}. Set it: --columns "
+            "edges=TABLE,source=COLUMN,target=COLUMN,nodes=TABLE",
+            tables=_listed(headers),
         )
     others = [name for name in headers if name not in edges and _has_names(headers[name], given)]
     nodes = (

@@ -11,7 +11,6 @@ from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.detection import detected as recognised
 from tiny_graph_rag.formats.runs.base import RUN_FORMATS, Retrieved, RunFormat, WrittenRun, run_format
-from tiny_graph_rag.messages import said
 
 __all__ = [
     "RUN_FORMATS",
@@ -34,7 +33,7 @@ def read_run(path: Path, format: str | None = None, *, ties: str = "list") -> Wr
     format = format or detected(path)
     run = RUN_FORMATS[format].read(path)
     if not run.rankings and not run.failures:
-        raise RunError(said("{name}: the run is empty", name=path.name))
+        raise RunError.at(path.name, "the run is empty")
     rankings = {
         key: in_order(places, f"{path.name}: question {key!r}", ties) for key, places in run.rankings.items()
     }
@@ -47,16 +46,9 @@ def in_order(places: list[Retrieved], what: str, ties: str = "list") -> list[Ret
     if not given:
         return places
     if given < len(places):
-        raise RunError(
-            said(
-                "{what}: {given} of {places} entities have a score",
-                what=what,
-                given=given,
-                places=len(places),
-            )
-        )
+        raise RunError.at(what, "{given} of {places} entities have a score", given=given, places=len(places))
     if any(math.isnan(position.score or 0.0) for position in places):
-        raise RunError(said("{what} has a NaN score, which can't be ranked", what=what))
+        raise RunError("{what} has a NaN score, which can't be ranked", what=what)
     if ties == "trec":
         from struct import pack, unpack
 
@@ -77,21 +69,16 @@ def detected(path: Path) -> str:
     found = recognised(RUN_FORMATS, head, "--run-format")
     if found is None:
         if isinstance(head.first, dict) and "reference_entities" in head.first:
-            raise RunError(
-                said(
-                    "{name}:1: this looks like a gold set, not like a run; is it meant as --gold?",
-                    name=path.name,
-                )
+            raise RunError.at(
+                f"{path.name}:1", "this looks like a gold set, not like a run; is it meant as --gold?"
             )
         if not decode_utf8(read_bytes(path), path).strip():
-            raise RunError(said("{name}: the run is empty", name=path.name))
-        raise RunError(
-            said(
-                "{name}:1: unknown run format; wanted TREC (6 fields), JSONL, JSON or a table with a "
-                "header, got {line}. Set it with --run-format: {names}",
-                name=path.name,
-                line=repr(head.line[:60]),
-                names=", ".join(RUN_FORMATS),
-            )
+            raise RunError.at(path.name, "the run is empty")
+        raise RunError.at(
+            f"{path.name}:1",
+            "unknown run format; wanted TREC (6 fields), JSONL, JSON or a table with a header, got {line}. "
+            "Set it with --run-format: {names}",
+            line=repr(head.line[:60]),
+            names=", ".join(RUN_FORMATS),
         )
     return found

@@ -21,7 +21,7 @@ from tiny_graph_rag.formats.words import (
     SOURCE_END,
     TARGET_END,
 )
-from tiny_graph_rag.messages import Said, said
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import Passage, Relation
 
 LONGEST_TEXT = 1_000_000  # characters of a name, a passage, an answer
@@ -36,8 +36,8 @@ def is_score(value: Any) -> bool:
     )
 
 
-def entity_of(value: Any, place: str, problems: list[Said]) -> Retrieved | None:
-    """A place of a ranking; None, and the reason in `problems`, where it is none."""
+def entity_of(value: Any) -> Retrieved:
+    """A place of a ranking, of a name, a [name, score] pair or an object. Raises ValueError."""
     if isinstance(value, str) and value:
         return Retrieved(value)
     if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and value[0]:
@@ -49,35 +49,23 @@ def entity_of(value: Any, place: str, problems: list[Said]) -> Retrieved | None:
     )
     if not isinstance(value, dict) or not known:
         keys = [key for key in value if key != "name"] if isinstance(value, dict) else ()
-        problems.append(
+        raise ValueError(
             said(
-                "{place}: an entity must be a name, a [name, score] pair or an object with 'name' or 'id', "
-                "got {got}{keys}",
-                place=place,
+                "an entity must be a name, a [name, score] pair or an object with 'name' or 'id', got "
+                "{got}{keys}",
                 got=json_kind(value),
                 keys=said(" with the keys {keys}", keys=", ".join(map(repr, keys))) if keys else "",
             )
         )
-        return None
     for name in ("id", "name", "text", "type", "source"):
         if not isinstance(value.get(name), str | int | None):
-            problems.append(
-                said(
-                    "{place}: {name} of an entity must be a string, got {got}",
-                    place=place,
-                    name=repr(name),
-                    got=json_kind(value[name]),
-                )
+            got = json_kind(value[name])
+            raise ValueError(
+                said("{name} of an entity must be a string, got {got}", name=repr(name), got=got)
             )
-            return None
     score = value.get("score")
     if score is not None and not is_score(score):
-        problems.append(
-            said(
-                "{place}: 'score' of an entity must be a number, got {got}", place=place, got=json_kind(score)
-            )
-        )
-        return None
+        raise ValueError(said("'score' of an entity must be a number, got {got}", got=json_kind(score)))
     words = [str(value[name]) if value.get(name) is not None else "" for name in ("name", "id")]
     more = [str(value[name]) if value.get(name) is not None else "" for name in ("text", "type", "source")]
     return Retrieved(
@@ -141,14 +129,14 @@ def _name_of(value: Any) -> str:
     """An end or a type, by itself or as an object that has a name, an id or a label."""
     if value is not None and not isinstance(value, str | int | float):
         value = attribute(value, (*ENTITY_NAMES, "label", "id"))
-    return text_of(None if value is None or isinstance(value, bool) else scalar(value), "a name") or ""
+    return plain_text(None if value is None or isinstance(value, bool) else scalar(value), "a name") or ""
 
 
 def passage_of(item: Any) -> Passage:
     """Of a text, an id, or an object that has one of them. Raises ValueError."""
     item, score = with_score(item)
     if isinstance(item, str) and item.strip():
-        text = text_of(item, "a passage") or ""
+        text = plain_text(item, "a passage") or ""
         is_id = len(text) <= LONGEST_ID and not any(map(str.isspace, text))
         return Passage(text if is_id else "", text, "", score)
     if is_list(item) or isinstance(item, str | bytes | int | float) or item is None:
@@ -164,9 +152,9 @@ def passage_of(item: Any) -> Passage:
     id = attribute(about, PASSAGE_IDS) if id is None else id
     source = attribute(about, PASSAGE_SOURCES) if source is None else source
     found = Passage(
-        text_of(scalar(id), "a passage's id") or "",
-        text_of(_body(item), "a passage") or "",
-        text_of(scalar(source), "a passage's source") or "",
+        plain_text(scalar(id), "a passage's id") or "",
+        plain_text(_body(item), "a passage") or "",
+        plain_text(scalar(source), "a passage's source") or "",
         score,
     )
     if not found.id and not found.text:
@@ -229,7 +217,7 @@ def finite(score: float | None) -> float | None:
     return score
 
 
-def text_of(value: Any, what: str) -> str | None:
+def plain_text(value: Any, what: str) -> str | None:
     """Plain characters that a file can hold: halves of characters (a cut emoji) become "?"."""
     if value is None:
         return None

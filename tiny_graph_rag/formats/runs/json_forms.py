@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tiny_graph_rag.errors import RunError, check_few, json_kind
+from tiny_graph_rag.documents import json_file
+from tiny_graph_rag.errors import Problems, RunError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.records import Record, Records, json_lines, json_records
 from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, failure_of, run_format
 from tiny_graph_rag.formats.runs.items import entity_of, is_score, passage_of, relation_of
-from tiny_graph_rag.formats.tables import json_document
 from tiny_graph_rag.formats.words import (
     ASKED_KEYS,
     ID_KEYS,
@@ -22,16 +22,15 @@ from tiny_graph_rag.formats.words import (
     RETRIEVED_KEYS,
     RUN_LISTS,
 )
-from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.run import Passage, Relation
 
 Item = TypeVar("Item")
 RESULTS = {"schema_version", "package_version", "kind"}  # first keys of a results file
 
 
-def lists_of(row: Mapping[str, Any]) -> str | None:
-    """Under which key an object of a run has what was retrieved."""
-    return next((name for name in RETRIEVED_KEYS if isinstance(row.get(name), list)), None)
+def _list_in(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    """The first of these keys under which an object has a list."""
+    return next((name for name in names if isinstance(row.get(name), list)), None)
 
 
 def _kinds_of(row: Mapping[str, Any]) -> list[str]:
@@ -60,7 +59,7 @@ def _form(head: Head) -> str:
         return "jsonl"
     if "topk" in first:
         return "contest"
-    if lists_of(first) or _kinds_of(first) or rows_within(first) is not None:
+    if _list_in(first, RETRIEVED_KEYS) or _kinds_of(first) or rows_within(first) is not None:
         return "jsonl"
     if "reference_entities" in first:
         return ""  # a gold set
@@ -93,59 +92,49 @@ def read_jsonl(path: Path) -> WrittenRun:
     passages: dict[str, list[Passage]] = {}
     failures: dict[str, str] = {}
     lists_entities = False
-    problems: list[Said] = []
-    found = _records(path)
-    for place, row in _objects(found, problems):
-        retrieved = lists_of(row)
+    problems = Problems(RunError)
+    for place, row in _objects(_records(path, problems), problems):
+        retrieved = _list_in(row, RETRIEVED_KEYS)
         query = next((row[name] for name in ASKED_KEYS if isinstance(row.get(name), str)), "")
         key = next((str(row[name]) for name in ID_KEYS if _is_id(row.get(name))), query)
         error = failure_of(row.get("error"))
         if not key or (retrieved is None and not _kinds_of(row) and error is None):
-            problems.append(
-                said(
-                    "{place}: {wanted}; got the keys {names}",
-                    place=place,
-                    wanted=WANTED,
-                    names=", ".join(map(repr, row)) or "none",
-                )
+            problems.add(
+                place,
+                "{wanted}; got the keys {names}",
+                wanted=WANTED,
+                names=", ".join(map(repr, row)) or "none",
             )
             continue
         if key in rankings or key in failures:
-            problems.append(
-                said(
-                    "{place}: question {key} is in the file twice; keep one of them",
-                    place=place,
-                    key=repr(key),
-                )
-            )
+            problems.add(place, "question {key} is in the file twice; keep one of them", key=repr(key))
             continue
         if query:
             queries[key] = query
         if error is not None and not any(row[name] for name in (retrieved, *_kinds_of(row)) if name):
             failures[key] = error
         else:
-            rankings[key] = [] if retrieved is None else places_of(row[retrieved], place, problems)
+            rankings[key] = [] if retrieved is None else _items(row[retrieved], entity_of, place, problems)
         lists_entities |= retrieved is not None
-        _read_kind(row, RELATIONS_KEYS, relation_of, relations, key, place, problems)
-        _read_kind(row, PASSAGES_KEYS, passage_of, passages, key, place, problems)
+        if (name := _list_in(row, RELATIONS_KEYS)) is not None:
+            relations[key] = _items(row[name], relation_of, place, problems)
+        if (name := _list_in(row, PASSAGES_KEYS)) is not None:
+            passages[key] = _items(row[name], passage_of, place, problems)
         for name, unit in (("latency_ms", 1000), ("latency_seconds", 1)):
             waited = row.get(name)
             if waited is not None and not (is_score(waited) and 0 <= waited < math.inf):
-                problems.append(
-                    said(
-                        "{place}: {name} must be a number of at least 0, got {got}",
-                        place=place,
-                        name=repr(name),
-                        got=json_kind(waited),
-                    )
+                problems.add(
+                    place,
+                    "{name} must be a number of at least 0, got {got}",
+                    name=repr(name),
+                    got=json_kind(waited),
                 )
             elif waited is not None:
                 latency[key] = float(waited) / unit
         for name in ("usage", "token_usage"):
             if isinstance(row.get(name), dict):
                 usage[key] = row[name]
-    if found.problems or problems:
-        raise RunError(*found.problems, *problems)
+    problems.check()
     return WrittenRun(
         rankings,
         latency_seconds=latency,
@@ -158,33 +147,15 @@ def read_jsonl(path: Path) -> WrittenRun:
     )
 
 
-def _read_kind(
-    row: Mapping[str, Any],
-    names: Sequence[str],
-    read: Callable[[Any], Item],
-    into: dict[str, list[Item]],
-    key: str,
-    place: str,
-    problems: list[Said],
-) -> None:
-    """The items of a question's list, where it has one; what is none is reported in `problems`."""
-    name = next((name for name in names if isinstance(row.get(name), list)), None)
-    if name is None:
-        return
-    items = into.setdefault(key, [])
-    for item in row[name]:
+def _items(values: Iterable[Any], read: Callable[[Any], Item], place: str, problems: Problems) -> list[Item]:
+    """What a list holds, each item read; what can't be goes to `problems`."""
+    items = []
+    for value in values:
         try:
-            items.append(read(item))
+            items.append(read(value))
         except ValueError as error:
-            problems.append(said("{place}: {error}", place=place, error=error))
-            return
-
-
-def places_of(values: Iterable[Any], place: str, problems: list[Said]) -> list[Retrieved]:
-    """Names, [name, score] pairs and objects as places; anything else is reported in `problems`."""
-    return [
-        problem for problem in (entity_of(value, place, problems) for value in values) if problem is not None
-    ]
+            problems.add(place, error)
+    return items
 
 
 @run_format(
@@ -197,32 +168,25 @@ def read_contest(path: Path) -> WrittenRun:
     """The contest's `{"eval_id", "topk": [docid]}` a line."""
     rankings: dict[str, list[Retrieved]] = {}
     failures: dict[str, str] = {}
-    problems: list[Said] = []
+    problems = Problems(RunError)
     text = decode_utf8(read_bytes(path), path)
-    for place, row in _objects(json_lines(path, text, problems, RunError), problems):
+    for place, row in _objects(json_lines(path, text, problems), problems):
         ids, error = row.get("topk"), failure_of(row.get("error"))
         if error is not None and not ids and _is_id(row.get("eval_id")):
             failures[str(row["eval_id"])] = error
         elif not _is_id(row.get("eval_id")) or not isinstance(ids, list) or not all(map(_is_id, ids)):
-            problems.append(
-                said(
-                    '{place}: wanted {{"eval_id", "topk": [docid]}}, got {got} in topk',
-                    place=place,
-                    got=json_kind(ids),
-                )
+            problems.add(
+                place, 'wanted {{"eval_id", "topk": [docid]}}, got {got} in topk', got=json_kind(ids)
             )
         elif str(row["eval_id"]) in rankings:
-            problems.append(
-                said(
-                    "{place}: question {eval_id} is in the file twice; keep one of them",
-                    place=place,
-                    eval_id=repr(row["eval_id"]),
-                )
+            problems.add(
+                place,
+                "question {eval_id} is in the file twice; keep one of them",
+                eval_id=repr(row["eval_id"]),
             )
         else:
             rankings[str(row["eval_id"])] = [Retrieved(name="", id=str(id_)) for id_ in ids]
-    if problems:
-        raise RunError(*problems)
+    problems.check()
     return WrittenRun(rankings, failures=failures)
 
 
@@ -235,32 +199,25 @@ def read_contest(path: Path) -> WrittenRun:
 )
 def read_json(path: Path) -> WrittenRun:
     """`{question: [[document, score], …]}`; a document alone and {document: score} do too."""
-    document = json_document(path, RunError)
+    document = json_file(path, RunError)
     if not isinstance(document, dict):
-        raise RunError(
-            said(
-                "{name}: wanted {{question: [[document, score]]}}, got {got}",
-                name=path.name,
-                got=json_kind(document),
-            )
+        raise RunError.at(
+            path.name, "wanted {{question: [[document, score]]}}, got {got}", got=json_kind(document)
         )
     rankings: dict[str, list[Retrieved]] = {}
-    problems: list[Said] = []
+    problems = Problems(RunError)
     for question, rows in document.items():
         rows = [list(row) for row in rows.items()] if isinstance(rows, dict) else rows
         made = [_pair(row) for row in rows] if isinstance(rows, list) else [None]
         if None in made:
-            problems.append(
-                said(
-                    "{name}: question {question}: wanted [[document, score], …], got {got}",
-                    name=path.name,
-                    question=repr(question),
-                    got=json_kind(rows),
-                )
+            problems.add(
+                path.name,
+                "question {question}: wanted [[document, score], …], got {got}",
+                question=repr(question),
+                got=json_kind(rows),
             )
         rankings[question] = [candidate for candidate in made if candidate is not None]
-    if problems:
-        raise RunError(*problems)
+    problems.check()
     return WrittenRun(rankings)
 
 
@@ -274,38 +231,33 @@ def _pair(value: Any) -> Retrieved | None:
     return Retrieved(name="", id=str(value[0]), score=float(value[1]))
 
 
-def _records(path: Path) -> Records:
+def _records(path: Path, problems: Problems) -> Records:
     """The file's questions, however they are wrapped."""
 
     def rows_in(document: Any) -> tuple[list[Any], str]:
         if isinstance(document, dict) and document.keys() >= RESULTS:
-            raise RunError(
-                said(
-                    "{path}: a results file has only the first ranks of each question. Write the whole run "
-                    "with `eval --save-run FILE`; `report` and `compare` read results files",
-                    path=path.name,
-                )
+            raise RunError.at(
+                path.name,
+                "a results file has only the first ranks of each question. Write the whole run with `eval "
+                "--save-run FILE`; `report` and `compare` read results files",
             )
         within = rows_within(document) if isinstance(document, dict) else None
         return within or (document if isinstance(document, list) else [document]), ""
 
-    return json_records(path, decode_utf8(read_bytes(path), path), RunError, _is_question, rows_in)
+    return json_records(path, decode_utf8(read_bytes(path), path), problems, _is_question, rows_in)
 
 
 def _is_question(row: dict[str, Any]) -> bool:
     return not row.keys() >= RESULTS and rows_within(row) is None
 
 
-def _objects(found: Iterable[Record], problems: list[Said]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _objects(found: Iterable[Record], problems: Problems) -> Iterator[tuple[str, dict[str, Any]]]:
     """The records that are objects, with their places; others are problems."""
     for record in found:
-        check_few(problems, RunError)
         if isinstance(record.row, dict):
             yield record.place, record.row
         else:
-            problems.append(
-                said("{place}: wanted an object, got {got}", place=record.place, got=json_kind(record.row))
-            )
+            problems.add(record.place, "wanted an object, got {got}", got=json_kind(record.row))
 
 
 def _is_id(value: Any) -> bool:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tiny_graph_rag.errors import RunError, check_few
+from tiny_graph_rag.errors import Problems, RunError
 from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, failure_of, run_format
 from tiny_graph_rag.formats.tables import decoded, one_of, read_table, trec_lines
 from tiny_graph_rag.formats.words import DOCUMENT_NAMES, QUESTION_NAMES, SCORE_NAMES
-from tiny_graph_rag.messages import Said, said
+from tiny_graph_rag.messages import said
 
 
 @run_format(
@@ -21,19 +21,15 @@ from tiny_graph_rag.messages import Said, said
 def read_trec(path: Path) -> WrittenRun:
     """`question Q0 document rank score tag` a line; the score decides the order, the rank says nothing."""
     rankings: dict[str, list[Retrieved]] = {}
-    problems: list[Said] = []
+    problems = Problems(RunError)
     for number, fields, is_last in trec_lines(path, RunError):
-        check_few(problems, RunError)
         if len(fields) != 6:
             cut = said("; the file seems cut off") if is_last else ""
-            problems.append(
-                said(
-                    "{name}:{number}: wanted 6 fields (question Q0 document rank score tag), got {n}{cut}",
-                    name=path.name,
-                    number=number,
-                    n=len(fields),
-                    cut=cut,
-                )
+            problems.add(
+                f"{path.name}:{number}",
+                "wanted 6 fields (question Q0 document rank score tag), got {n}{cut}",
+                n=len(fields),
+                cut=cut,
             )
             continue
         try:
@@ -41,18 +37,12 @@ def read_trec(path: Path) -> WrittenRun:
         except ValueError:
             score = float("nan")
         if score != score:
-            problems.append(
-                said(
-                    "{name}:{number}: the score must be a number, got {fields}",
-                    name=path.name,
-                    number=number,
-                    fields=repr(fields[4]),
-                )
+            problems.add(
+                f"{path.name}:{number}", "the score must be a number, got {fields}", fields=repr(fields[4])
             )
             continue
         rankings.setdefault(decoded(fields[0]), []).append(Retrieved("", decoded(fields[2]), score))
-    if problems:
-        raise RunError(*problems)
+    problems.check()
     return WrittenRun(rankings)
 
 
@@ -71,9 +61,8 @@ def read_table_run(path: Path) -> WrittenRun:
     scores = next((name for name in SCORE_NAMES if name in names), None)
     rankings: dict[str, list[Retrieved]] = {}
     failures: dict[str, str] = {}
-    problems: list[Said] = []
+    problems = Problems(RunError)
     for place, row in rows:
-        check_few(problems, RunError)
         if row[document] in (None, ""):  # a question for which nothing was retrieved
             error = failure_of(row.get("error"))
             if error is not None:
@@ -87,16 +76,11 @@ def read_table_run(path: Path) -> WrittenRun:
         except (TypeError, ValueError):
             score = float("nan")
         if score is not None and score != score:
-            problems.append(
-                said(
-                    "{place}: the score must be a number, got {row}", place=place, row=repr(row[str(scores)])
-                )
-            )
+            problems.add(place, "the score must be a number, got {row}", row=repr(row[str(scores)]))
             continue
         more = {name: str(row[name]) for name in ("text", "type", "source") if row.get(name)}
         name = str(row.get("name") or "")
         places.append(Retrieved(name, str(row[document]), score, **more))
-    if problems:
-        raise RunError(*problems)
+    problems.check()
     failed = {question: error for question, error in failures.items() if question not in rankings}
     return WrittenRun(rankings, failures=failed)

@@ -41,7 +41,7 @@ from tiny_graph_rag.gold.agreement import AnnotatorAgreement
 from tiny_graph_rag.gold.curation import Curation, Refused
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.search import EntitySearch
-from tiny_graph_rag.messages import catalogue, said, spoken
+from tiny_graph_rag.messages import catalogue, spoken
 from tiny_graph_rag.stopping import end_soon
 
 HOST = "127.0.0.1"
@@ -378,7 +378,7 @@ class CurationServer:
                 continue
             self.port = listening.getsockname()[1]
             return listening
-        raise UsageError(said("--port {port} is taken; leave it out, or name another", port=port))
+        raise UsageError("--port {port} is taken; leave it out, or name another", port=port)
 
     def serve(self, listening: socket.socket, started: Callable[[], None]) -> None:
         """Until Ctrl-C or SIGTERM; requests under way are answered first."""

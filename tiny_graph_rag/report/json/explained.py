@@ -15,16 +15,16 @@ from tiny_graph_rag.columns.arrays import found_in, stretches
 from tiny_graph_rag.config.sections import COMPACT
 from tiny_graph_rag.graph.bfs import NOT_REACHED
 from tiny_graph_rag.language.folding import fold, nfc
-from tiny_graph_rag.report.json.numbers import number, steps_json
+from tiny_graph_rag.measures.summary import number
+from tiny_graph_rag.report.json.numbers import said_json, steps_json
 from tiny_graph_rag.report.json.spelled import Remembered, Spelled
-from tiny_graph_rag.results import Reference
-from tiny_graph_rag.results import Step as PathStep
+from tiny_graph_rag.results import Reference, Step
 from tiny_graph_rag.run import NO_STEP
 from tiny_graph_rag.study.advice import recommendations
 from tiny_graph_rag.study.evaluate import Evaluation
 from tiny_graph_rag.study.explanation import Explanation
 from tiny_graph_rag.study.ties import Ties
-from tiny_graph_rag.study.waterfall import NO_ENTITY, NO_RANK, WITHIN_HOPS, Step, Verdict
+from tiny_graph_rag.study.waterfall import NO_ENTITY, NO_RANK, WITHIN_HOPS, Verdict, WaterfallStep
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.advice import Trial
@@ -68,9 +68,8 @@ def explained_summary(found: Explanation, trials: Sequence[Trial] = ()) -> dict[
         "recommendations": [
             {
                 "rule": recommendation.rule,
-                "text": recommendation.text,
-                "said": recommendation.said,
-                "values": recommendation.values,
+                "text": str(recommendation.text),
+                **said_json(recommendation.text),
                 "evidence": {
                     name: number(value) if isinstance(value, float) else value
                     for name, value in recommendation.evidence.items()
@@ -81,7 +80,7 @@ def explained_summary(found: Explanation, trials: Sequence[Trial] = ()) -> dict[
     }
 
 
-def oracle_recall(steps: Sequence[Step]) -> float | None:
+def oracle_recall(steps: Sequence[WaterfallStep]) -> float | None:
     """The share of references that any ranking within the hops could return; None where hops bound none."""
     return next((number(step.recall) for step in steps if step.name == WITHIN_HOPS), None)
 
@@ -173,10 +172,10 @@ def references_of(
 
 def _paths(
     evaluation: Evaluation, items: slice, written_ranks: int, spelled: Spelled
-) -> dict[int, list[PathStep]]:
+) -> dict[int, list[Step]]:
     """Item → the walk to a reference that stands below what is written, or would have been reached."""
     found, run, missed = evaluation.explanation.diagnosis, evaluation.run, evaluation.explanation.missed
-    paths: dict[int, list[PathStep]] = {}
+    paths: dict[int, list[Step]] = {}
     if run.walks is not None:
         rows = found.rows[items]
         low = rows - run.offsets[found.questions[items]] >= written_ranks

@@ -1,19 +1,14 @@
-"""What every results file has in common: its head, rows one a line, means, counts and seconds."""
+"""What every results file has in common: its head, rows one a line, waterfalls, selections."""
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-import numpy as np
-from numpy.typing import NDArray
 
-from tiny_graph_rag.measures import Mean, Measure
-from tiny_graph_rag.measures.statistics import percentiles
-from tiny_graph_rag.measures.summary import Slice
+from tiny_graph_rag.measures.summary import number
 from tiny_graph_rag.version import SCHEMA_VERSION, __version__
 
 Made = Mapping[str, Any]
@@ -23,7 +18,9 @@ one was applied."""
 _ENCODER = msgspec.json.Encoder(enc_hook=str)  # texts of errors are a kind of str
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.study.waterfall import Step
+    from tiny_graph_rag.gold.examples import Selection
+    from tiny_graph_rag.messages import Said
+    from tiny_graph_rag.study.waterfall import WaterfallStep
 
 
 def head(kind: str, made: Made | None = None, **fields: Any) -> dict[str, Any]:
@@ -70,65 +67,17 @@ def closed_with_rows(name: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[b
     yield b"\n  ]\n}\n"
 
 
-def number(value: float) -> float | None:
-    """JSON has no NaN: undefined is null."""
-    return None if math.isnan(value) else float(value)
+def selection_json(chosen: Selection | None) -> dict[str, Any] | None:
+    """`selection` of a gold set: null where all of it was asked."""
+    return {"limit": chosen.limit, "tags": list(chosen.tags), "ids": list(chosen.ids)} if chosen else None
 
 
-def mean_fields(mean: Mean) -> dict[str, Any]:
-    """A mean as results files hold it."""
-    return {
-        "mean": number(mean.mean),
-        "low": number(mean.low),
-        "high": number(mean.high),
-        "n": mean.n,
-        "reliable": mean.reliable,
-    }
+def said_json(sentence: Said) -> dict[str, Any]:
+    """A sentence with names in braces, and what stands there: for showing it in another language."""
+    return {"said": sentence.template, "values": dict(sentence.values)}
 
 
-def token_fields(usage: Mapping[str, int]) -> dict[str, Any]:
-    """`total_token_usage`, the one number that scripts read, and the same by kind."""
-    return {"total_token_usage": usage["total_tokens"], "token_usage": dict(usage)}
-
-
-def headline(
-    found: Mapping[Measure, Mean], cutoff: int, mean: Callable[[Measure], float]
-) -> dict[str, float | None]:
-    """The four means under their fixed names. mean: of a measure that was not asked for."""
-    fixed = {
-        "mean_precision_at_k": Measure("precision", cutoff),
-        "mean_recall_at_k": Measure("recall", cutoff),
-        "mean_mrr": Measure("mrr"),
-        "mean_ndcg_at_k": Measure("ndcg", cutoff),
-    }
-    return {name: number(found[part].mean if part in found else mean(part)) for name, part in fixed.items()}
-
-
-def latency_document(seconds: NDArray[np.float64]) -> dict[str, Any]:
-    """Seconds a question, over those that were timed."""
-    timed = seconds[~np.isnan(seconds)]
-    if not len(timed):
-        return {"mean": None, "p50": None, "p95": None, "n": 0}
-    p50, p95 = percentiles(np.sort(timed)[:, None], (0.5, 0.95))[0].tolist()
-    return {"mean": float(timed.mean()), "p50": p50, "p95": p95, "n": len(timed)}
-
-
-def slice_document(part: Slice) -> dict[str, Any]:
-    """Counts and means of all questions or of one tag."""
-    return {
-        "questions": part.questions,
-        "scored": part.questions - part.without_gold,
-        "without_gold": part.without_gold,
-        "rightly_empty": part.rightly_empty,
-        "nothing_retrieved": part.nothing_retrieved,
-        "failed": part.failed,
-        "failed_without_gold": part.failed_without_gold,
-        **({"groups": part.groups} if part.groups is not None else {}),
-        "measures": {str(measure): mean_fields(mean) for measure, mean in part.measures.items()},
-    }
-
-
-def steps_json(steps: Sequence[Step]) -> list[dict[str, Any]]:
+def steps_json(steps: Sequence[WaterfallStep]) -> list[dict[str, Any]]:
     """A waterfall as results files hold it."""
     return [
         {

@@ -20,6 +20,7 @@ from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
 from tiny_graph_rag.measures.statistics import mean_of
+from tiny_graph_rag.measures.summary import latency_document, number, summary_fields
 from tiny_graph_rag.report.json.explained import (
     explained_summary,
     perturbed_json,
@@ -29,14 +30,10 @@ from tiny_graph_rag.report.json.explained import (
 from tiny_graph_rag.report.json.numbers import (
     Made,
     head,
-    headline,
-    latency_document,
-    number,
     opened,
     packed,
-    slice_document,
+    selection_json,
     steps_json,
-    token_fields,
 )
 from tiny_graph_rag.report.json.spelled import (
     Spelled,
@@ -131,17 +128,12 @@ def entities(graph: KnowledgeGraph, rows: Iterable[int]) -> dict[str, dict[str, 
 
 
 def summary(evaluation: Evaluation) -> dict[str, Any]:
-    overall = evaluation.summary.overall
-    cutoff = evaluation.config.evaluation.top_k
     return {
-        "k": cutoff,
-        **headline(
-            overall.measures, cutoff, lambda measure: mean_of(measure.compute(evaluation.judged)).mean
+        **summary_fields(
+            evaluation.summary,
+            evaluation.config.evaluation.top_k,
+            lambda measure: mean_of(measure.compute(evaluation.judged)).mean,
         ),
-        **token_fields({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}),
-        "estimated_cost_usd": 0.0,
-        **slice_document(overall),
-        "by_tag": {tag: slice_document(slice_) for tag, slice_ in evaluation.summary.by_tag.items()},
         **explained_summary(evaluation.explanation, evaluation.trials),
         "latency": latency_document(evaluation.latency.seconds) | _times_tried(evaluation),
         "questions_per_second": evaluation.latency.questions_per_second,
@@ -341,11 +333,5 @@ def ranked(evaluation: Evaluation, row: int, most: int, spelled: Spelled) -> lis
 
 def dataset_json(examples: EvalSet) -> dict[str, Any]:
     """`dataset` of a results file: which gold set, and what was left of it."""
-    chosen = examples.selection
-    return {
-        "name": examples.name,
-        "sha256": examples.sha256,
-        "selection": {"limit": chosen.limit, "tags": list(chosen.tags), "ids": list(chosen.ids)}
-        if chosen
-        else None,
-    }
+    selection = selection_json(examples.selection)
+    return {"name": examples.name, "sha256": examples.sha256, "selection": selection}

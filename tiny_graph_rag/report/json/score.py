@@ -15,21 +15,26 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 from msgspec import UNSET
+from numpy.typing import NDArray
 
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column
-from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
-from tiny_graph_rag.report.json.numbers import (
-    headline,
-    latency_document,
-    number,
-    packed,
-    slice_document,
-    steps_json,
-    token_fields,
+from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW, Judged
+from tiny_graph_rag.measures.statistics import mean_of
+from tiny_graph_rag.measures.summary import latency_document, number, summary_fields
+from tiny_graph_rag.report.json.numbers import packed, steps_json
+from tiny_graph_rag.scoring.stretches import Collected, Names, ScoreColumns, Stretch
+from tiny_graph_rag.study.waterfall import (
+    NO_RANK,
+    Limits,
+    Verdict,
+    by_verdict,
+    listed_verdicts,
+    losses,
+    ranks_of_items,
+    verdict_table,
+    waterfalls,
 )
-from tiny_graph_rag.scoring.stretches import Collected, Names, Stretch
-from tiny_graph_rag.study.waterfall import NO_RANK, Diagnosis, Listed, Verdict
 
 if TYPE_CHECKING:
     from tiny_graph_rag.config import Config
@@ -52,17 +57,15 @@ def document_parts(
     *,
     cutoff: int,
     usage: dict[str, int],
-    listed: Listed,
 ) -> Iterator[bytes]:
-    """The file, piece by piece; `collected` and `listed` are filled on the way. sources: more of the head,
-    that is known when all has passed by.
+    """The file, piece by piece; `collected` is filled on the way. sources: more of the head, that is known
+    when all has passed by.
     """
     yield packed(head).removesuffix(b"}") + b',\n"results": ['
     mentioned: dict[str, None] = {}
     first = True
     for part in passing:
-        collected.take(part.collected)
-        listed.take(part.listed)
+        collected.parts.append(part.columns)
         mentioned.update(dict.fromkeys(part.mentioned))
         if part.lines:
             yield (b"\n" if first else b",\n") + b",\n".join(part.lines)
@@ -74,7 +77,7 @@ def document_parts(
         known = entities(graph, [row for row, id_ in enumerate(graph.entities.ids) if id_ in mentioned])
     found = {
         **sources(),
-        "summary": summary(collected, listed, cutoff, usage),
+        "summary": summary(collected, cutoff, usage),
         "entities": known,
     }
     yield b"\n],\n" + packed(found).removeprefix(b"{") + b"\n"
@@ -101,24 +104,24 @@ class Written:
 
     lines: list[bytes]
     mentioned: list[str]
-    collected: Collected
-    listed: Listed
+    columns: ScoreColumns
 
 
 def written(stretch: Stretch, wish: Wish) -> Written:
-    collected, listed = Collected(wish.measures, wish.also), Listed(wish.cutoff)
-    columns = collected.add(stretch)
+    why = None if stretch.has_name is None else Why.of(stretch.judged, stretch.has_name, wish.cutoff)
+    table = None if why is None else verdict_table(why.verdicts, stretch.judged.relevant)
+    columns = ScoreColumns.of(stretch, (*wish.measures, *wish.also), table)
+    scores = {measure: columns.scores[measure] for measure in wish.measures}
     if stretch.names is not None:
-        return Written(brief_lines(stretch, stretch.names, columns, wish.cutoff), [], collected, listed)
+        return Written(brief_lines(stretch, stretch.names, scores, wish.cutoff), [], columns)
     lines, mentioned = [], dict[str, None]()
-    found_why = None if stretch.has_name is None else listed.add(stretch.judged, stretch.has_name)
-    for item in question_rows(stretch, columns, wish.cutoff, wish.shown, found_why):
-        if stretch.has_name is not None:
+    for item in question_rows(stretch, scores, wish.cutoff, wish.shown, why):
+        if why is not None:
             mentioned.update(dict.fromkeys(entity.id for entity in item.ranked))
             for reference in item.references:
                 mentioned.update(dict.fromkeys(reference.entity_ids))
         lines.append(packed(item))
-    return Written(lines, list(mentioned), collected, listed)
+    return Written(lines, list(mentioned), columns)
 
 
 def written_on(
@@ -131,29 +134,26 @@ def written_on(
     return written(judged(questions, run, graph, wish.match, wish.matching, wish.ambiguous), wish)
 
 
-def summary(collected: Collected, listed: Listed, cutoff: int, usage: dict[str, int]) -> dict[str, Any]:
+def summary(collected: Collected, cutoff: int, usage: dict[str, int]) -> dict[str, Any]:
     """`summary` of the file, when all has passed by."""
-    found, took = collected.found(), collected.latencies
+    found, took = collected.found, collected.seconds.tolist()
     return {
-        "k": cutoff,
-        **headline(found.overall.measures, cutoff, collected.mean),
-        **token_fields({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0, **usage}),
-        "estimated_cost_usd": None if usage else 0.0,
-        **slice_document(found.overall),
-        "by_tag": {tag: slice_document(slice_) for tag, slice_ in found.by_tag.items()},
-        "latency": latency_document(np.array(collected.latencies, dtype=np.float64)),
+        **summary_fields(found, cutoff, lambda measure: mean_of(collected.whole.scores[measure]).mean, usage),
+        "latency": latency_document(collected.seconds),
         **({"questions_per_second": len(took) / sum(took)} if sum(took) > 0 else {}),
-        **_why(collected, listed),
+        **_why(collected.whole, cutoff),
     }
 
 
-def _why(collected: Collected, listed: Listed) -> dict[str, Any]:
+def _why(columns: ScoreColumns, cutoff: int) -> dict[str, Any]:
     """Verdicts and where recall was lost, for a run that was scored on its graph."""
-    whole, by_tag = listed.waterfalls(collected.tags)
-    if not whole:
+    if columns.verdicts is None:
         return {}
+    lost = losses(columns.verdicts, Limits(walks=False, hops=None), cutoff)
+    whole, by_tag = waterfalls(lost, columns.beside.relevant, columns.tags)
+    counts = by_verdict(columns.verdicts.sum(axis=0))
     return {
-        "verdicts": listed.counts(),
+        "verdicts": {verdict: count for verdict, count in counts.items() if count},
         "waterfall": steps_json(whole),
         "waterfall_by_tag": {tag: steps_json(slice_) for tag, slice_ in by_tag.items()},
     }
@@ -216,12 +216,35 @@ def _slices(texts: list[str], starts: Iterable[int], ends: Iterable[int]) -> Ite
     return map(texts.__getitem__, map(slice, starts, ends))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Why:
+    """What became of each relevant item of a run that was scored on its graph."""
+
+    verdicts: NDArray[np.int8]
+    ranks: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, judged: Judged, has_name: NDArray[np.bool_], cutoff: int) -> Why:
+        """has_name: as Stretch has it."""
+        ranks = ranks_of_items(judged, len(has_name))
+        return cls(listed_verdicts(ranks, has_name, cutoff), ranks)
+
+    def of_item(self, item: int) -> dict[str, Any]:
+        """What a reference says of it."""
+        rank = int(self.ranks[item])
+        return {
+            "verdict": str(Verdict(self.verdicts[item])),
+            "rank": rank if rank != NO_RANK else None,
+            "hop": None,
+        }
+
+
 def question_rows(
     stretch: Stretch,
     columns: dict[Measure, Column],
     cutoff: int,
     shown: int,
-    why: Diagnosis | None = None,
+    why: Why | None = None,
 ) -> Iterator[Question]:
     """One object of `results` a question. why: verdicts of its references, where they are known."""
     from tiny_graph_rag.results import Question, Ranked, Reference  # a large run's brief lines need none
@@ -236,13 +259,13 @@ def question_rows(
     first_item = np.concatenate([[0], np.cumsum(judged.relevant)]).tolist()
     spellings = [str(column) for column in columns]
     values = np.stack(list(columns.values()), axis=1).tolist() if columns else [[]] * len(stretch.ids)
+    seconds = [None] * len(judged) if judged.seconds is None else list(map(number, judged.seconds.tolist()))
     for place, question in enumerate(stretch.ids):
         ranked = [next(labelled) for _ in range(counts[place])]
         names = [name for _, name, _ in ranked[:cutoff]]
         filled = {item - first_item[place] for item in items[place] if item != NO_ITEM}
         references = stretch.references[place]
         sharing = Counter(item for *_, item in references)
-        seconds = stretch.latency_seconds.get(question)
         yield Question(
             id=question,
             query=stretch.queries[place] if stretch.queries else "",
@@ -261,7 +284,7 @@ def question_rows(
                     level,
                     len(ids) > 1,
                     sharing[item] > 1,
-                    **({} if why is None else _verdict(why, first_item[place] + item)),
+                    **({} if why is None else why.of_item(first_item[place] + item)),
                 )
                 for name, grade, ids, level, item in references
             ],
@@ -269,14 +292,5 @@ def question_rows(
             tp=[name for name, relevant in zip(names, hit[place], strict=False) if relevant],
             fp=[name for name, relevant in zip(names, hit[place], strict=False) if not relevant],
             fn=[name for name, *_, item in references if item not in filled],
-            latency_seconds=seconds,
+            latency_seconds=seconds[place],
         )
-
-
-def _verdict(why: Diagnosis, item: int) -> dict[str, Any]:
-    rank = int(why.ranks[item])
-    return {
-        "verdict": str(Verdict(why.verdicts[item])),
-        "rank": rank if rank != NO_RANK else None,
-        "hop": None,
-    }

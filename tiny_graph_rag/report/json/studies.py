@@ -9,12 +9,13 @@ from typing import Any
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.gold.pin import Drift
 from tiny_graph_rag.gold.validate import Validation
-from tiny_graph_rag.report.json.numbers import Made, closed_with_rows, head, mean_fields, number, opened
+from tiny_graph_rag.measures.summary import mean_fields, number
+from tiny_graph_rag.report.json.numbers import Made, closed_with_rows, head, opened, said_json
 from tiny_graph_rag.report.json.results import dataset_json
-from tiny_graph_rag.study.choosing import RULE, Recommendation, rule_values
+from tiny_graph_rag.study.choosing import Recommendation, rule
 from tiny_graph_rag.study.compare import Comparison, Flip, Rows
 from tiny_graph_rag.study.hops import HopTag
-from tiny_graph_rag.study.sweep import Setting, SettingSlice, Sweep
+from tiny_graph_rag.study.sweep import SettingSlice, Sweep, SweptSetting
 
 
 def validation_json(
@@ -77,8 +78,8 @@ def comparison_parts(found: Comparison, config: Config, made: Made | None = None
             for system in found.systems
         ],
         "notes": list(found.notes),
-        "verdicts": [verdict.shown for verdict in found.verdicts()],
-        "told": [{"said": verdict.said, "values": verdict.values} for verdict in found.verdicts()],
+        "verdicts": list(map(str, found.verdicts())),
+        "told": list(map(said_json, found.verdicts())),
         "differs": {name: list(values) for name, values in found.differs.items()},
         **({"groups": found.groups} if found.groups is not None else {}),
         "measures": _rows(found.overall),
@@ -118,7 +119,7 @@ def _flip(flip: Flip) -> dict[str, Any]:
 def sweep_document(found: Sweep, made: Made | None = None) -> dict[str, Any]:
     """The content of the file."""
     plan = found.plan
-    told = rule_values(str(plan.decide_by), plan.tolerance)
+    told = rule(str(plan.decide_by), plan.tolerance)
     fields = {
         "graph": {"name": found.graph.name, "sha256": found.graph.sha256},
         "dataset": dataset_json(found.examples),
@@ -126,8 +127,8 @@ def sweep_document(found: Sweep, made: Made | None = None) -> dict[str, Any]:
         "questions": len(found.examples),
         "decide_by": str(plan.decide_by),
         "tolerance": plan.tolerance,
-        "rule": RULE.format(**told),
-        "rule_told": {"said": RULE, "values": told},
+        "rule": str(told),
+        "rule_told": said_json(told),
         "seconds": found.seconds,
         "recommended": {
             "overall": _recommended(found, found.recommended[""]),
@@ -154,7 +155,7 @@ def sweep_parts(document: dict[str, Any]) -> Iterator[bytes]:
     yield from closed_with_rows("settings", document["settings"])
 
 
-def setting_json(setting: Setting) -> dict[str, Any]:
+def setting_json(setting: SweptSetting) -> dict[str, Any]:
     return {
         "system": setting.system,
         "retriever": setting.retriever,
@@ -192,7 +193,6 @@ def _recommended(found: Sweep, recommendation: Recommendation) -> dict[str, Any]
         "p": number(recommendation.p),
         "held_out": mean_fields(recommendation.held_out),
         "questions": recommendation.questions,
-        "reason": recommendation.reason,
-        "said": recommendation.said,
-        "values": recommendation.values,
+        "reason": str(recommendation.reason),
+        **said_json(recommendation.reason),
     }

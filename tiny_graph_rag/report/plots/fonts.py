@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.report.plain import one_line
 
 BASE = "DejaVu Sans"  # comes with matplotlib
@@ -42,12 +41,10 @@ def families_for(letters: set[str]) -> list[str]:
             return [BASE, font_manager.FontProperties(fname=str(path)).get_name()]
     shown = "".join(map(chr, sorted(missing)[:8]))
     raise UsageError(
-        said(
-            "no font on this machine has the letters {shown}: pictures would show empty boxes. Install "
-            "one: `apt-get install fonts-noto-cjk` (Debian, Ubuntu), `brew install font-noto-sans-cjk-kr` "
-            "(macOS)",
-            shown=repr(shown),
-        )
+        "no font on this machine has the letters {shown}: pictures would show empty boxes. Install "
+        "one: `apt-get install fonts-noto-cjk` (Debian, Ubuntu), `brew install font-noto-sans-cjk-kr` "
+        "(macOS)",
+        shown=repr(shown),
     )
 
 

@@ -1,7 +1,8 @@
 """Lines and tables: drawn by rich on a terminal, plain text for a pipe or a file.
 
-Loading rich takes longer than many a question, so that a pipe does without it. What is printed is the same
-but for colours and for width: a line or cell in a pipe is as long as it comes.
+Each module of this folder makes what a command shows: lines of markup and tables, one after another, which a
+console prints. Loading rich takes longer than many a question, so that a pipe does without it. What is
+printed is the same but for colours and for width: a line or cell in a pipe is as long as it comes.
 """
 
 from __future__ import annotations
@@ -28,14 +29,20 @@ LONGEST = 5000  # characters of a cell or line; what is longer is not read but s
 _TAG = re.compile(r"(?<!\\)(\\*+)\[([a-z#/@][^\[]*?)\]")  # what rich takes for its markup, such as [bold]
 
 
+class Command(str):
+    """A line to be copied: it is not wrapped."""
+
+
+Shown = str | View  # a line of markup, or a table
+
+
 class Console(Protocol):
-    """rich's, or PlainConsole; both print lines of markup and tables."""
+    """rich's, or PlainConsole."""
 
     @property
     def width(self) -> int: ...
 
-    def print(self, shown: Any, /, *, soft_wrap: bool = ...) -> None:
-        """A line of markup, or a table (View)."""
+    def print(self, shown: Shown, /) -> None: ...
 
 
 def screen(stream: TextIO, quiet: bool) -> Console:
@@ -46,7 +53,8 @@ def screen(stream: TextIO, quiet: bool) -> Console:
 
     class Clean(RichConsole):
         def print(self, *shown: Any, **more: Any) -> None:
-            super().print(*(Drawn(part) if isinstance(part, View) else part for part in shown), **more)
+            drawn = (Drawn(part) if isinstance(part, View) else part for part in shown)
+            super().print(*drawn, soft_wrap=any(isinstance(part, Command) for part in shown), **more)
 
         def render_str(self, text: str, **more: Any) -> Text:
             return super().render_str(without_controls(text), **more)
@@ -207,10 +215,10 @@ class PlainConsole:
     quiet: bool = False
     width: int = PIPE_WIDTH
 
-    def print(self, shown: Any, /, *, soft_wrap: bool = True) -> None:
+    def print(self, shown: Shown, /) -> None:
         if self.quiet:
             return
-        lines = plain_lines(shown) if isinstance(shown, View) else map(_plain, str(shown).split("\n"))
+        lines = plain_lines(shown) if isinstance(shown, View) else map(_plain, shown.split("\n"))
         self.stream.write("".join(f"{line}\n" for line in lines))
 
 

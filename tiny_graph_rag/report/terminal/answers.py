@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tiny_graph_rag.answers.forecast import Forecast
 from tiny_graph_rag.answers.records import LEAST_KAPPA, Answers
@@ -11,7 +11,7 @@ from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.blocks import View
 from tiny_graph_rag.report.json.answers import answer_slice
 from tiny_graph_rag.report.tables import answer_scores
-from tiny_graph_rag.report.terminal import Console, escape
+from tiny_graph_rag.report.terminal import Shown, escape
 from tiny_graph_rag.shown import three
 from tiny_graph_rag.study.answer_scores import Answered, AnswerSlice
 
@@ -21,7 +21,7 @@ def money(usd: float | None, *, estimated: bool = False) -> str:
     return t("unknown") if usd is None else f"{'≈ ' if estimated else ''}${usd:.4f}"
 
 
-def print_answers(answered: Answered, console: Console) -> None:
+def answers_lines(answered: Answered) -> Iterator[Shown]:
     """One row for all and one a tag: scores, answers, tokens, cost."""
     by_tag = sorted(answered.by_tag.items(), key=lambda item: (-len(item[1].rows), item[0]))
     rows = [
@@ -30,33 +30,27 @@ def print_answers(answered: Answered, console: Console) -> None:
     ]
     names = (name.replace("_", " ") for name in answered.overall.scores)
     head = (t("answers"), *names, t("failed"), t("abstained"), t("tokens"), t("cost"))
-    console.print(View(head, tuple(rows), styles={0: "bold"}))
-    console.print(answer_scores(answer_slice(answered.answers, answered.overall)["scores"]))
+    yield View(head, tuple(rows), styles={0: "bold"})
+    yield answer_scores(answer_slice(answered.answers, answered.overall)["scores"])
     unjudged = answered.overall.unjudged
     if unjudged:
         worst = ", ".join(f"{escape(name)} {count:,}" for name, count in unjudged.items())
-        console.print(
-            t(
-                "[bold]failed verdicts count as the worst value:[/bold] {worst}; --retry-failed asks again",
-                worst=worst,
-            )
+        yield t(
+            "[bold]failed verdicts count as the worst value:[/bold] {worst}; --retry-failed asks again",
+            worst=worst,
         )
     found = answered.answers.agreement
     if found is not None:
-        console.print(
-            t(
-                "judge and gold set on {n} retrieved entities: Cohen's κ {kappa}",
-                n=f"{found.n:,}",
-                kappa=three(found.kappa),
-            )
+        yield t(
+            "judge and gold set on {n} retrieved entities: Cohen's κ {kappa}",
+            n=f"{found.n:,}",
+            kappa=three(found.kappa),
         )
         if found.is_weak:
-            console.print(
-                t(
-                    "[bold]the judge hardly agrees with the gold set (κ below {least}):[/bold] its means "
-                    "are unreliable and marked with ?",
-                    least=f"{LEAST_KAPPA:g}",
-                )
+            yield t(
+                "[bold]the judge hardly agrees with the gold set (κ below {least}):[/bold] its means "
+                "are unreliable and marked with ?",
+                least=f"{LEAST_KAPPA:g}",
             )
 
 
@@ -71,9 +65,7 @@ def _spent(answers: Answers, part: AnswerSlice) -> tuple[str, ...]:
     )
 
 
-def print_forecast(
-    rows: Sequence[tuple[str, Forecast, tuple[float, float] | None]], console: Console
-) -> None:
+def forecast_lines(rows: Sequence[tuple[str, Forecast, tuple[float, float] | None]]) -> Iterator[Shown]:
     """What a run would call: by purpose, prompts counted, answers and so the cost from least to most."""
     for what, found, cost in rows:
         sign = "" if found.exact else "≈ "
@@ -84,11 +76,11 @@ def print_forecast(
             calls += t(
                 ", at most {n} where replies can't be read and are asked for again", n=f"{found.most_calls:,}"
             )
-        console.print(f"{t(what)}: {calls}")
+        yield f"{t(what)}: {calls}"
         least, most = found.least_prompt_tokens, found.most_prompt_tokens
         between = f" ({least:,}–{most:,})" if most > least else ""
-        console.print(f"  {t('prompt tokens')}: {sign}{found.prompt_tokens:,}{between}")
-        console.print(f"  {t('answer tokens')}: {t('at most {n}', n=f'{found.most_completion_tokens:,}')}")
+        yield f"  {t('prompt tokens')}: {sign}{found.prompt_tokens:,}{between}"
+        yield f"  {t('answer tokens')}: {t('at most {n}', n=f'{found.most_completion_tokens:,}')}"
         shown = t("unknown") if cost is None else f"{sign}${cost[0]:.4f} – {sign}${cost[1]:.4f}"
-        console.print(f"  {t('cost')}: {shown}")
-    console.print(t("nothing was called and nothing written"))
+        yield f"  {t('cost')}: {shown}"
+    yield t("nothing was called and nothing written")

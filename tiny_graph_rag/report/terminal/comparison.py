@@ -12,7 +12,7 @@ from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.blocks import Cell, View
 from tiny_graph_rag.report.plain import cell_width
 from tiny_graph_rag.report.tables import compared, compared_head, speeds
-from tiny_graph_rag.report.terminal import Console, escape
+from tiny_graph_rag.report.terminal import Shown, escape
 from tiny_graph_rag.report.terminal.summary import unreliable
 from tiny_graph_rag.shown import p_value, three
 from tiny_graph_rag.study.compare import SURE
@@ -25,37 +25,32 @@ if TYPE_CHECKING:
 FLIPS_SHOWN = 10  # of each system; the file holds them all
 
 
-def print_comparison(found: Comparison, console: Console, *, by_tag: bool = False) -> None:
+def comparison_lines(found: Comparison, *, by_tag: bool = False) -> Iterator[Shown]:
     """The verdict first, then what differs, then the figures. by_tag: the same table for every tag."""
     for verdict in found.verdicts():
-        console.print(f"[bold]{escape(t(verdict.said, **verdict.values))}[/bold]", soft_wrap=True)
+        yield f"[bold]{escape(in_words(verdict))}[/bold]"
     for setting, values in found.differs.items():
         if _is_unset(setting, values):
             continue
         named = zip(found.systems, values, strict=True)
         said = ", ".join(f"{system.name} {'–' if value is None else value}" for system, value in named)
-        console.print(
-            escape(t("different setting: {setting}: {values}", setting=setting, values=said)), soft_wrap=True
-        )
+        yield escape(t("different setting: {setting}: {values}", setting=setting, values=said))
     if not found.differs:
-        console.print(t("different settings: none in the files"))
+        yield t("different settings: none in the files")
     for note in found.notes:
-        console.print(escape(t("note: {note}", note=in_words(note))), soft_wrap=True)
-    console.print(_table(t("all"), found.overall))
+        yield escape(t("note: {note}", note=in_words(note)))
+    yield _table(t("all"), found.overall)
     if found.by_tag and by_tag:
         for tag, rows in found.by_tag.items():
-            console.print(_table(tag, rows))
+            yield _table(tag, rows)
     elif found.by_tag:
-        console.print(
-            t("by tag ({n}): add --by-tag to print them; the file has them all", n=len(found.by_tag))
-        )
-    for line in _explained(found, by_tag):
-        console.print(line, soft_wrap=True)
+        yield t("by tag ({n}): add --by-tag to print them; the file has them all", n=len(found.by_tag))
+    yield from _explained(found, by_tag)
     took = speeds({system.name: system.speed for system in found.systems})
     if took is not None:
-        console.print(took)
+        yield took
     for system in found.systems[1:]:
-        _print_flips(found, system.name, console)
+        yield from _flips_lines(found, system.name)
 
 
 def _is_unset(setting: str, values: Sequence[object]) -> bool:
@@ -110,19 +105,17 @@ def _table(title: str, measures: Rows) -> View:
     )
 
 
-def _print_flips(found: Comparison, system: str, console: Console) -> None:
+def _flips_lines(found: Comparison, system: str) -> Iterator[Shown]:
     mine = [flip for flip in found.flips if flip.system == system]
     won, lost = (sum(flip.change == change for flip in mine) for change in ("won", "lost"))
     mixed = len(mine) - won - lost
-    console.print(
-        t(
-            "{system}: {questions} flipped ({won} won, {lost} lost, {mixed} mixed)",
-            system=escape(system),
-            questions=in_words(amount(len(mine), "question")),
-            won=won,
-            lost=lost,
-            mixed=mixed,
-        )
+    yield t(
+        "{system}: {questions} flipped ({won} won, {lost} lost, {mixed} mixed)",
+        system=escape(system),
+        questions=in_words(amount(len(mine), "question")),
+        won=won,
+        lost=lost,
+        mixed=mixed,
     )
     for flip in mine[:FLIPS_SHOWN]:
         verdicts = "; ".join(
@@ -134,6 +127,6 @@ def _print_flips(found: Comparison, system: str, console: Console) -> None:
             verdicts = f"{measure} {three(before)} → {three(after)}"
         change = t(flip.change)
         room = " " * max(5 - cell_width(change), 0)
-        console.print(escape(f"  {change}{room} {flip.id}: {verdicts}"), soft_wrap=True)
+        yield escape(f"  {change}{room} {flip.id}: {verdicts}")
     if len(mine) > FLIPS_SHOWN:
-        console.print(t("  … and {n} more in the file", n=f"{len(mine) - FLIPS_SHOWN:,}"))
+        yield t("  … and {n} more in the file", n=f"{len(mine) - FLIPS_SHOWN:,}")

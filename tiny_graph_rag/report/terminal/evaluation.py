@@ -15,8 +15,8 @@ from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.blocks import View
 from tiny_graph_rag.report.json.results import question
 from tiny_graph_rag.report.plain import TRIED_SHOWN, cut, one_line, waterfall_steps, without_controls
-from tiny_graph_rag.report.terminal import Console, escape
-from tiny_graph_rag.report.terminal.summary import print_summary
+from tiny_graph_rag.report.terminal import Command, Shown, escape
+from tiny_graph_rag.report.terminal.summary import summary_lines
 from tiny_graph_rag.report.worst import worst_rows
 from tiny_graph_rag.shown import signed, three
 from tiny_graph_rag.study.advice import NOT_RECOGNISED, recommendations
@@ -53,76 +53,63 @@ MEANING = {
     "recall@k": "ranked below k",
 }
 
-MEANING_OF_KINDS = {
-    "in graph": "not in the graph",
-    "a seed linked": "question linked to no entity",
-    "reachable": "no path from any seed",
-    WITHIN_HOPS: "farther than --hops",
-    "in run": "not returned",
-    "recall@k": "ranked below k",
-}
 
-
-def print_evaluation(
+def evaluation_lines(
     evaluation: Evaluation,
     found: Json,
-    console: Console,
+    width: int,
     command_for: Callable[[str], str] = lambda question: "",
-) -> None:
-    """The summary, then what explains it. found: `summary` of its results file. command_for: id of a question
-    → the command that shows it."""
-    print_summary(found, console)
+) -> Iterator[Shown]:
+    """The summary, then what explains it. found: `summary` of its results file. width: of the terminal, in
+    columns. command_for: id of a question → the command that shows it."""
+    yield from summary_lines(found, width)
     for limit, part in found.get("walks_cut", {}).get("limits", {}).items():
-        console.print(
-            t(
-                "the search stopped early in {n} questions, after {hops} hops: the next hop would exceed "
-                "{limit} ({most})",
-                n=f"{part['questions']:,}",
-                hops=", ".join(part["hops"]),
-                limit=f"running.{limit}",
-                most=f"{part['most']:,}",
-            )
+        yield t(
+            "the search stopped early in {n} questions, after {hops} hops: the next hop would exceed "
+            "{limit} ({most})",
+            n=f"{part['questions']:,}",
+            hops=", ".join(part["hops"]),
+            limit=f"running.{limit}",
+            most=f"{part['most']:,}",
         )
     advised = recommendations(evaluation.explanation, evaluation.trials)
     for advice in advised:
         if advice.rule == NOT_RECOGNISED:  # whatever is lost later may be lost by this
-            console.print(f"\n{_spoken(advice)}\n")
+            yield f"\n{_spoken(advice)}\n"
     for kind, part in found.get("kinds", {}).items():
         title = {
             "relations": t("where recall of relations is lost"),
             "passages": t("where recall of passages is lost"),
         }[kind]
-        print_waterfall(part, found["k"], console, title=title, meaning=MEANING_OF_KINDS)
+        yield from waterfall_lines(part, found["k"], title=title)
     if evaluation.judged.of("") is None:  # no entities were returned at all: nothing of theirs was lost
         return
     if waterfall_steps(found):
-        _print_explanation(evaluation, found, console)
+        yield from _explanation_lines(evaluation, found)
     thresholds = tables.no_answer(found)
     if thresholds is not None:
-        console.print(replace(thresholds, title=t("no-answer questions: what --min-score would change")))
-    _print_worst(evaluation, console, command_for)
+        yield replace(thresholds, title=t("no-answer questions: what --min-score would change"))
+    yield from _worst_lines(evaluation, width, command_for)
     hops_tried = any(trial.flag.startswith("--hops") for trial in evaluation.trials)
     for advice in advised:
         if advice.rule == NOT_RECOGNISED or (advice.rule == "more hops" and hops_tried):
             continue  # said already; what was tried says more than what might be
-        console.print(_spoken(advice))
+        yield _spoken(advice)
 
 
 def _spoken(advice: Advice) -> str:
     return f"[bold]{t(advice.rule)}[/bold]: {escape(without_controls(advice.shown))}"
 
 
-def _print_explanation(evaluation: Evaluation, found: Json, console: Console) -> None:
+def _explanation_lines(evaluation: Evaluation, found: Json) -> Iterator[Shown]:
     limits = evaluation.explanation.diagnosis.limits
     others = tables.other_seeds(found)
-    print_waterfall(found, found["k"], console, hops=limits.hops if limits.walks else None, others=others)
+    yield from waterfall_lines(found, found["k"], hops=limits.hops if limits.walks else None, others=others)
     if limits.walks and not found["waterfall_names"]:
-        console.print(
-            t(
-                "more than {n} questions: run `--linker names` and `--linker gold` to see the results "
-                "with other seeds",
-                n=f"{ASKED_AGAIN:,}",
-            )
+        yield t(
+            "more than {n} questions: run `--linker names` and `--linker gold` to see the results "
+            "with other seeds",
+            n=f"{ASKED_AGAIN:,}",
         )
     gold = found["linking"]
     if gold:
@@ -136,20 +123,18 @@ def _print_explanation(evaluation: Evaluation, found: Json, console: Console) ->
         if found["waterfall_gold_seeds"]:
             gain = found["waterfall_gold_seeds"][-1]["recall"] - gold["waterfall"][-1]["recall"]
             gained = t("with the gold seeds recall@{k} {gain}", k=found["k"], gain=signed(gain))
-        console.print("; ".join(part for part in (linking, gained) if part))
+        yield "; ".join(part for part in (linking, gained) if part)
     for tag, part in found["hop_tags"].items():
         if part["differ"]:
             spread = ", ".join(f"{hops}: {count:,}" for hops, count in part["measured"].items())
-            console.print(
-                escape(
-                    t(
-                        "tag {tag} doesn't match the graph in {differ} of {n} questions (measured hops → "
-                        "questions: {spread})",
-                        tag=tag,
-                        differ=f"{part['differ']:,}",
-                        n=f"{part['questions']:,}",
-                        spread=spread,
-                    )
+            yield escape(
+                t(
+                    "tag {tag} doesn't match the graph in {differ} of {n} questions (measured hops → "
+                    "questions: {spread})",
+                    tag=tag,
+                    differ=f"{part['differ']:,}",
+                    n=f"{part['questions']:,}",
+                    spread=spread,
                 )
             )
     ties = found["ties"]
@@ -157,7 +142,7 @@ def _print_explanation(evaluation: Evaluation, found: Json, console: Console) ->
         spans = {name: (three(span["worst"]), three(span["best"])) for name, span in ties["measures"].items()}
         ranges = ", ".join(f"{name} {worst}–{best}" for name, (worst, best) in spans.items() if worst != best)
         values = {"k": ties["k"], "share": f"{ties['rate']:.1%}", "ranges": ranges}
-        console.print(
+        yield (
             t(
                 "ties at rank {k}: {share} of the questions; another order of equal scores could give "
                 "{ranges}",
@@ -172,20 +157,18 @@ def _print_explanation(evaluation: Evaluation, found: Json, console: Console) ->
         )
 
 
-def print_waterfall(
+def waterfall_lines(
     found: Json,
     cutoff: int,
-    console: Console,
     *,
     hops: int | None = None,
     others: Sequence[tuple[str, Sequence[Json]]] = (),
     title: str = "",
-    meaning: Mapping[str, str] = MEANING,
-) -> None:
+) -> Iterator[Shown]:
     """The table of reports, with a bar and what each step loses; nothing where no question has a reference.
 
-    found: with `waterfall`. meaning: of what is lost, where that is not entities. Where there is little room
-    the bar goes first: it says what the figure next to it says.
+    found: with `waterfall`. Where there is little room the bar goes first: it says what the figure next to it
+    says.
     """
     steps = waterfall_steps(found)
     if not steps:
@@ -196,20 +179,18 @@ def print_waterfall(
     for step, line in zip(steps, view.rows, strict=True):
         left, before = round(BAR * step["recall"]), round(BAR * (step["recall"] + step["loss"]))
         cells = (*line[:3], *line[4:])
-        rows.append((*cells, ("█" * left + "░" * (before - left)).ljust(BAR), t(meaning[step["step"]])))
-    console.print(
-        View(
-            (*head, "", ""),
-            tuple(rows),
-            (0, last, last + 1),
-            title or t("where recall is lost"),
-            spare={last: 2, last + 1: 1},
-            whole=(0, last, last + 1),
-        )
+        rows.append((*cells, ("█" * left + "░" * (before - left)).ljust(BAR), t(MEANING[step["step"]])))
+    yield View(
+        (*head, "", ""),
+        tuple(rows),
+        (0, last, last + 1),
+        title or t("where recall is lost"),
+        spare={last: 2, last + 1: 1},
+        whole=(0, last, last + 1),
     )
 
 
-def _print_worst(evaluation: Evaluation, console: Console, command_for: Callable[[str], str]) -> None:
+def _worst_lines(evaluation: Evaluation, width: int, command_for: Callable[[str], str]) -> Iterator[Shown]:
     """How many questions score 0, and the worst of each kind of loss, by the measure that tells it."""
     measure = telling(list(evaluation.scores))
     if measure is None:
@@ -219,26 +200,24 @@ def _print_worst(evaluation: Evaluation, console: Console, command_for: Callable
     if not worst:
         return
     zero, scored = int((values == 0).sum()), int((~np.isnan(values)).sum())
-    console.print("")
-    console.print(
-        counted(
-            zero,
-            "{n} of {all} questions scores 0 ({measure}). The worst, by kind of loss:",
-            "{n} of {all} questions score 0 ({measure}). The worst, by kind of loss:",
-            all=f"{scored:,}",
-            measure=measure,
-        )
+    yield ""
+    yield counted(
+        zero,
+        "{n} of {all} questions scores 0 ({measure}). The worst, by kind of loss:",
+        "{n} of {all} questions score 0 ({measure}). The worst, by kind of loss:",
+        all=f"{scored:,}",
+        measure=measure,
     )
     for row in worst:
         found = question(evaluation, row)
         head = f" {three(float(values[row]))}  {one_line(found['id'], 60)}  "
-        console.print(f"{escape(head)}{escape(cut(one_line(found['query']), console.width - len(head)))}")
+        yield f"{escape(head)}{escape(cut(one_line(found['query']), width - len(head)))}"
         for line in _ends(found, evaluation.explanation.diagnosis.limits.hops):
-            console.print(f"        {escape(cut(line, console.width - 8))}")
+            yield f"        {escape(cut(line, width - 8))}"
         told = command_for(found["id"])
         if told:
-            console.print(f"        [dim]{escape(told)}[/dim]", soft_wrap=True)
-    console.print("")
+            yield Command(f"        [dim]{escape(told)}[/dim]")
+    yield ""
 
 
 def _spread_over_losses(evaluation: Evaluation, measure: Measure) -> list[int]:
@@ -306,7 +285,7 @@ END_WORDS = {
 BROKEN_SHOWN = 3  # questions of a kind; the results file has them all
 
 
-def print_perturbed(found: Sequence[Perturbed], console: Console) -> None:
+def perturbed_lines(found: Sequence[Perturbed]) -> Iterator[Shown]:
     """What each kind of altered question cost, with the first questions that broke."""
     rows = []
     for perturbed in found:
@@ -315,7 +294,7 @@ def print_perturbed(found: Sequence[Perturbed], console: Console) -> None:
             cells = (str(measure), three(drop.mean), signed(drop.drop), ends, f"{drop.n:,}")
             rows.append(("" if place else perturbed.kind, *cells))
     head = (t("questions changed by"), t("measure"), t("mean"), t("drop"), t("95 % interval"), "n")
-    console.print(View(head, tuple(rows), (0, 1), whole=(2, 3, 4, 5)))
+    yield View(head, tuple(rows), (0, 1), whole=(2, 3, 4, 5))
     for perturbed in found:
         more = ", …" if len(perturbed.broken) > BROKEN_SHOWN else ""
         listed = ", ".join(question for question, _ in perturbed.broken[:BROKEN_SHOWN]) + more
@@ -325,11 +304,8 @@ def print_perturbed(found: Sequence[Perturbed], console: Console) -> None:
             "broken": f"{len(perturbed.broken):,}",
             "ids": listed,
         }
-        console.print(
-            escape(
-                t("{kind}: {n} questions changed, {broken} failed because of it ({ids})", **values)
-                if perturbed.broken
-                else t("{kind}: {n} questions changed, none failed because of it", **values)
-            ),
-            soft_wrap=True,
+        yield escape(
+            t("{kind}: {n} questions changed, {broken} failed because of it ({ids})", **values)
+            if perturbed.broken
+            else t("{kind}: {n} questions changed, none failed because of it", **values)
         )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.messages import counted, shown, t
 from tiny_graph_rag.report.blocks import View
-from tiny_graph_rag.report.terminal import Console, escape
+from tiny_graph_rag.report.terminal import Shown, escape
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.generate import Generated
@@ -18,7 +19,7 @@ SHOWN = 12  # ids or changes of a kind; --all shows every one
 LONGEST_VALUE = 60
 
 
-def print_generated(found: Generated, wanted: int, graph: str, console: Console) -> None:
+def generated_lines(found: Generated, wanted: int, graph: str) -> Iterator[Shown]:
     made, whole = f"{len(found.questions):,}", f"{wanted:,}"
     title = counted(
         len(found.questions),
@@ -32,66 +33,59 @@ def print_generated(found: Generated, wanted: int, graph: str, console: Console)
     lacks = {
         place: "yellow" for place, (shape, asked) in enumerate(found.asked.items()) if there[shape] < asked
     }
-    console.print(View((t("shape"), t("requested"), t("found")), rows, title=title, styles=lacks))
+    yield View((t("shape"), t("requested"), t("found")), rows, title=title, styles=lacks)
     lacking = [shape for shape, asked in found.asked.items() if there[shape] < asked]
     if lacking:
-        console.print(t("the graph has no more questions of: {shapes}", shapes=", ".join(lacking)))
+        yield t("the graph has no more questions of: {shapes}", shapes=", ".join(lacking))
     if found.unsaid:
-        console.print(
-            counted(
-                len(found.unsaid),
-                "{n} relation type is left out because there are no words for it: {types}. Add words in "
-                "{vocabulary}",
-                "{n} relation types are left out because there are no words for them: {types}. Add words "
-                "in {vocabulary}",
-                types=escape(", ".join(found.unsaid[:SHOWN]) + (" …" if len(found.unsaid) > SHOWN else "")),
-                vocabulary=f"{graph}-vocabulary.yaml",
-            )
+        yield counted(
+            len(found.unsaid),
+            "{n} relation type is left out because there are no words for it: {types}. Add words in "
+            "{vocabulary}",
+            "{n} relation types are left out because there are no words for them: {types}. Add words "
+            "in {vocabulary}",
+            types=escape(", ".join(found.unsaid[:SHOWN]) + (" …" if len(found.unsaid) > SHOWN else "")),
+            vocabulary=f"{graph}-vocabulary.yaml",
         )
     if found.relations:
         name, most = next(iter(found.relations.items()))
-        console.print(
-            t(
-                "relations asked about: {n}; most often {name}, in {questions} ({times} times its fair "
-                "share)",
-                n=f"{len(found.relations):,}",
-                name=escape(name),
-                questions=shown(amount(most, "question")),
-                times=f"{found.most_over_fair:.2f}",
-            )
+        yield t(
+            "relations asked about: {n}; most often {name}, in {questions} ({times} times its fair share)",
+            n=f"{len(found.relations):,}",
+            name=escape(name),
+            questions=shown(amount(most, "question")),
+            times=f"{found.most_over_fair:.2f}",
         )
 
 
-def print_diff(found: Diff, one: str, other: str, console: Console, *, every: bool) -> None:
-    console.print(
-        t(
-            "{one} → {other}: {same} the same, {added} added, {removed} removed, {renamed} renamed, "
-            "{changed} changed",
-            one=escape(one),
-            other=escape(other),
-            same=f"{found.same:,}",
-            added=f"{len(found.added):,}",
-            removed=f"{len(found.removed):,}",
-            renamed=f"{len(found.renamed):,}",
-            changed=f"{len({question.id for question in found.changed}):,}",
-        )
+def diff_lines(found: Diff, one: str, other: str, *, every: bool) -> Iterator[Shown]:
+    yield t(
+        "{one} → {other}: {same} the same, {added} added, {removed} removed, {renamed} renamed, "
+        "{changed} changed",
+        one=escape(one),
+        other=escape(other),
+        same=f"{found.same:,}",
+        added=f"{len(found.added):,}",
+        removed=f"{len(found.removed):,}",
+        renamed=f"{len(found.renamed):,}",
+        changed=f"{len({question.id for question in found.changed}):,}",
     )
     most = None if every else SHOWN
     for what, ids in ((t("added"), found.added), (t("removed"), found.removed)):
         for id_ in ids[:most]:
-            console.print(f"  {what} {escape(id_)}")
-        _more(len(ids), most, console)
+            yield f"  {what} {escape(id_)}"
+        yield from _more(len(ids), most)
     for before, after in found.renamed[:most]:
-        console.print(f"  {t('renamed')} {escape(before)} → {escape(after)}")
-    _more(len(found.renamed), most, console)
+        yield f"  {t('renamed')} {escape(before)} → {escape(after)}"
+    yield from _more(len(found.renamed), most)
     for change in found.changed[:most]:
-        console.print(f"  {escape(change.id)}: {change.field}: {_said(change.before, change.after)}")
-    _more(len(found.changed), most, console)
+        yield f"  {escape(change.id)}: {change.field}: {_said(change.before, change.after)}"
+    yield from _more(len(found.changed), most)
 
 
-def _more(count: int, most: int | None, console: Console) -> None:
+def _more(count: int, most: int | None) -> Iterator[Shown]:
     if most is not None and count > most:
-        console.print(t("  … and {n} more (--all)", n=f"{count - most:,}"))
+        yield t("  … and {n} more (--all)", n=f"{count - most:,}")
 
 
 def _said(before: Any, after: Any) -> str:
@@ -110,26 +104,24 @@ def _short(value: Any) -> str:
     return text if len(text) <= LONGEST_VALUE else text[:LONGEST_VALUE] + "…"
 
 
-def print_contents(name: str, found: Contents, effect: float, console: Console) -> None:
+def contents_lines(name: str, found: Contents, effect: float) -> Iterator[Shown]:
     references = found.references
     without = sum(count == 0 for count in references)
     held = [count for count in references if count]
     listed = t("none")
     if held:
         listed = t("median {n}, max {most}", n=f"{held[len(held) // 2]:,}", most=f"{held[-1]:,}")
-    console.print(
-        t(
-            "{name}: {questions} in {groups}, {without} without a reference; references per question: "
-            "{references}",
-            name=escape(name),
-            questions=shown(amount(found.whole.questions, "question")),
-            groups=shown(amount(found.whole.groups, "group")),
-            without=f"{without:,}",
-            references=listed,
-        )
+    yield t(
+        "{name}: {questions} in {groups}, {without} without a reference; references per question: "
+        "{references}",
+        name=escape(name),
+        questions=shown(amount(found.whole.questions, "question")),
+        groups=shown(amount(found.whole.groups, "group")),
+        without=f"{without:,}",
+        references=listed,
     )
     for what, counts in found.counts.items():
-        console.print(f"{t(what)}: " + ", ".join(f"{escape(key)} {count:,}" for key, count in counts.items()))
+        yield f"{t(what)}: " + ", ".join(f"{escape(key)} {count:,}" for key, count in counts.items())
     quotas = any(slice_.quota is not None for slice_ in found.slices)
     rows: list[tuple[str, ...]] = []
     for tag_share in (found.whole, *found.slices):
@@ -144,7 +136,7 @@ def print_contents(name: str, found: Contents, effect: float, console: Console) 
         sizes = (f"{tag_share.questions:,}", f"{tag_share.groups:,}", f"{tag_share.share:.0%}")
         rows.append((tag_share.name, *sizes, *quota, seen))
     heads = (t("tag"), t("questions"), t("groups"), t("share"), *([t("quota")] if quotas else []))
-    console.print(View((*heads, t("smallest difference shown")), tuple(rows)))
+    yield View((*heads, t("smallest difference shown")), tuple(rows))
     for slice_ in found.slices:
         if slice_.off_quota:
             told = t(
@@ -153,7 +145,7 @@ def print_contents(name: str, found: Contents, effect: float, console: Console) 
                 share=f"{slice_.share:.0%}",
                 quota=f"{slice_.quota:.0%}",
             )
-            console.print(escape(f"{t('warning')}: {told}"))
+            yield escape(f"{t('warning')}: {told}")
     small = [item.name for item in (found.whole, *found.slices) if item.groups < found.needed]
     if small:
         told = t(
@@ -163,4 +155,4 @@ def print_contents(name: str, found: Contents, effect: float, console: Console) 
             groups=shown(amount(found.needed, "group")),
             tags=", ".join(small),
         )
-        console.print(escape(f"{t('warning')}: {told}"))
+        yield escape(f"{t('warning')}: {told}")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.blocks import View
 from tiny_graph_rag.report.json.paths import rule_words, seed_of
 from tiny_graph_rag.report.plain import cost_figure
-from tiny_graph_rag.report.terminal import Console, escape
+from tiny_graph_rag.report.terminal import Shown, escape
 from tiny_graph_rag.run import COST_PARTS, NO_HOP
 from tiny_graph_rag.shown import three
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SHOWN = 8  # types, hubs, components or shared names a line
 
 
-def print_statistics(name: str, found: GraphStatistics, console: Console) -> None:
+def statistics_lines(name: str, found: GraphStatistics) -> Iterator[Shown]:
     components = [f"{size:,}" for size in found.components]
     quantiles = {0.0: t("min"), 0.5: t("median"), 0.95: t("95th percentile"), 1.0: t("max")}
     degrees = ", ".join(f"{label} {found.degrees[q]:g}" for q, label in quantiles.items())
@@ -51,12 +51,12 @@ def print_statistics(name: str, found: GraphStatistics, console: Console) -> Non
         (t("dangling relations"), t("{n} (left out)", n=f"{found.dangling_relations:,}")),
         (t("self-loops"), f"{found.self_loops:,}"),
     )
-    console.print(View(("", ""), rows, (0, 1), name))
+    yield View(("", ""), rows, (0, 1), name)
     if found.origin.columns:
-        _print_origin(found.origin, console)
+        yield from _origin_lines(found.origin)
 
 
-def _print_origin(origin: Origin, console: Console) -> None:
+def _origin_lines(origin: Origin) -> Iterator[Shown]:
     """What became of every column of the file, and of what is no entity and no relation."""
     rows = [(f"{t(place)}: {column}", t(became)) for place, column, became in origin.columns]
     rows += [
@@ -64,7 +64,7 @@ def _print_origin(origin: Origin, console: Console) -> None:
         for drop in origin.dropped
     ]
     title = t("columns of the file ({writer})", writer=origin.writer)
-    console.print(View((t("in the file"), t("read as")), tuple(rows), (0, 1), title))
+    yield View((t("in the file"), t("read as")), tuple(rows), (0, 1), title)
 
 
 def _listed(items: Any) -> str:
@@ -73,9 +73,9 @@ def _listed(items: Any) -> str:
     return ", ".join(everything[:SHOWN]) + (" " + t("… and {n} more", n=f"{left:,}") if left > 0 else "")
 
 
-def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
+def question_lines(found: dict[str, Any], shown: int) -> Iterator[Shown]:
     """One question as results files hold it: its seeds, then its ranking, hits against references marked."""
-    console.print(f"[bold]{escape(found['query'])}[/bold]")
+    yield f"[bold]{escape(found['query'])}[/bold]"
     if not found["linked"]:
         tried = ", ".join(found.get("tried") or ())
         linked_to_nothing = (
@@ -83,7 +83,7 @@ def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
             if tried
             else t("no entity of the question was recognised")
         )
-        console.print(escape(linked_to_nothing))
+        yield escape(linked_to_nothing)
     for seed in found["linked"]:
         place = (
             ""
@@ -91,16 +91,14 @@ def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
             else " " + t("characters {start}–{end}", start=seed["start"], end=seed["end"])
         )
         how = t("({rule}, weight {weight})", rule=rule_words(seed["rule"]), weight=f"{seed['weight']:.2g}")
-        console.print(escape(f"  {seed['mention']!r}{place} → {seed['name']} {how}"))
+        yield escape(f"  {seed['mention']!r}{place} → {seed['name']} {how}")
     if cut := found.get("walks_cut"):
         most = f"{cut['most']:,}"
-        console.print(
-            t(
-                "The search stopped after {hops} hops: the next hop would exceed {limit} ({most}).",
-                hops=cut["hops"],
-                limit=f"running.{cut['limit']}",
-                most=most,
-            )
+        yield t(
+            "The search stopped after {hops} hops: the next hop would exceed {limit} ({most}).",
+            hops=cut["hops"],
+            limit=f"running.{cut['limit']}",
+            most=most,
         )
     wanted = {entity for reference in found["references"] for entity in reference["entity_ids"]}
     ranked = found["ranked"][:shown]
@@ -124,22 +122,20 @@ def print_question(found: dict[str, Any], console: Console, shown: int) -> None:
     heads = ("rank", "entity", "score", *(("cost",) if costs else ()), "hop", "seed", "path")
     last = len(heads) - 1
     if rows:
-        console.print(
-            View(
-                tuple(map(t, heads)),
-                tuple(rows),
-                (1, last - 1, last),
-                spare={**({3: 2} if costs else {}), last - 1: 1},
-                styles=dict.fromkeys(hits, "green"),
-            )
+        yield View(
+            tuple(map(t, heads)),
+            tuple(rows),
+            (1, last - 1, last),
+            spare={**({3: 2} if costs else {}), last - 1: 1},
+            styles=dict.fromkeys(hits, "green"),
         )
     if any(entity["hop"] == NO_HOP for entity in found["ranked"][:shown]):
-        console.print(t("hop –: no path is known; it was found without following relations"))
+        yield t("hop –: no path is known; it was found without following relations")
     for reference in found["references"]:
         ranks = [n for n, row in enumerate(found["ranked"], start=1) if row["id"] in reference["entity_ids"]]
         missing = t("not ranked") if reference["entity_ids"] else t("not in the graph")
         became = t("rank {n}", n=ranks[0]) if ranks else missing
-        console.print(escape(f"  {t('reference')} {reference['name']}: {became}"))
+        yield escape(f"  {t('reference')} {reference['name']}: {became}")
 
 
 COST_WORDS = {name: "PageRank" if name == "pagerank" else name for name in COST_PARTS}
@@ -151,7 +147,7 @@ COST_LEGEND = (
 )
 
 
-def print_costs(ranked: Sequence[dict[str, Any]], console: Console) -> None:
+def costs_lines(ranked: Sequence[dict[str, Any]]) -> Iterator[Shown]:
     """The five parts of each cost, adding up to it; then what its retriever says of them."""
     rows = [
         (str(rank), row["name"], *(cost_figure(row["cost"][part]) for part in ("total", *COST_WORDS)))
@@ -160,13 +156,13 @@ def print_costs(ranked: Sequence[dict[str, Any]], console: Console) -> None:
     ]
     if rows:
         heads = ("rank", "entity", "cost", *COST_WORDS.values())
-        console.print(View(tuple(map(t, heads)), tuple(rows), (1,)))
-        console.print(t(COST_LEGEND), soft_wrap=True)
+        yield View(tuple(map(t, heads)), tuple(rows), (1,))
+        yield t(COST_LEGEND)
     if not rows or any(row.get("reasons") for row in ranked):
-        print_reasons(ranked, console)
+        yield from reasons_lines(ranked)
 
 
-def print_reasons(ranked: Sequence[dict[str, Any]], console: Console) -> None:
+def reasons_lines(ranked: Sequence[dict[str, Any]]) -> Iterator[Shown]:
     """For each ranked entity that has reasons: what each is, the words it explains or leaves, its cost."""
     rows: list[tuple[str, ...]] = []
     totals = []
@@ -179,8 +175,8 @@ def print_reasons(ranked: Sequence[dict[str, Any]], console: Console) -> None:
             totals.append(len(rows))
             rows.append(("", t("total"), "", three(sum(part["price"] for part in parts))))
     if not rows:
-        console.print(t("this retriever doesn't explain its ranking"))
+        yield t("this retriever doesn't explain its ranking")
         return
     heads = (t("entity"), t("part"), t("words"), t("cost"))
     styles = dict.fromkeys(totals, "bold")
-    console.print(View(heads, tuple(rows), (0, 1, 2), styles=styles, parted=tuple(totals)))
+    yield View(heads, tuple(rows), (0, 1, 2), styles=styles, parted=tuple(totals))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tiny_graph_rag.config import spelled_setting
@@ -11,7 +11,7 @@ from tiny_graph_rag.report.blocks import Cell, View, mean_of
 from tiny_graph_rag.report.history import Past, differing
 from tiny_graph_rag.report.plain import one_line
 from tiny_graph_rag.report.tables import mean_cells
-from tiny_graph_rag.report.terminal import Console
+from tiny_graph_rag.report.terminal import Shown
 from tiny_graph_rag.report.terminal.summary import unreliable
 from tiny_graph_rag.report.terminal.sweep import sparkline
 from tiny_graph_rag.shown import three
@@ -19,7 +19,7 @@ from tiny_graph_rag.shown import three
 NAME_WIDTH = 40
 
 
-def print_history(named: dict[str, list[Past]], measures: Sequence[str], tag: str, console: Console) -> None:
+def history_lines(named: dict[str, list[Past]], measures: Sequence[str], tag: str) -> Iterator[Shown]:
     """A table a gold set, oldest result first. measures: columns; all that a result has where empty."""
     for dataset, rows in named.items():
         wanted = list(measures) or list(dict.fromkeys(name for row in rows for name in row.measures))
@@ -38,22 +38,20 @@ def print_history(named: dict[str, list[Past]], measures: Sequence[str], tag: st
                 )
             )
         heads = (t("made"), t("result"), t("label"), t("settings that differ"))
-        console.print(
-            View(
-                (*heads, *wanted, "n"),
-                tuple(lines),
-                (0, 1, 2, 3),
-                f"{dataset} · {tag}" if tag else dataset,
-                spare={2: 4, **{4 + place: 5 + place for place in range(1, len(wanted))}},
-                whole=(0, *range(4, 4 + len(wanted))),
-            )
+        yield View(
+            (*heads, *wanted, "n"),
+            tuple(lines),
+            (0, 1, 2, 3),
+            f"{dataset} · {tag}" if tag else dataset,
+            spare={2: 4, **{4 + place: 5 + place for place in range(1, len(wanted))}},
+            whole=(0, *range(4, 4 + len(wanted))),
         )
         for measure in wanted if len(rows) > 1 else ():
             values = [mean_of(_of(row, tag).get(measure)).mean for row in rows]
-            console.print(f"  {measure}: {sparkline(values)} {three(values[0])} → {three(values[-1])}")
+            yield f"  {measure}: {sparkline(values)} {three(values[0])} → {three(values[-1])}"
         if not all(mean_of(mean).reliable for row in rows for mean in _of(row, tag).values()):
-            console.print(unreliable())
-        console.print("")
+            yield unreliable()
+        yield ""
 
 
 def _of(past: Past, tag: str) -> dict[str, dict[str, Any]]:

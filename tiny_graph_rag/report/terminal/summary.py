@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tiny_graph_rag.measures.base import Measure
@@ -10,7 +10,7 @@ from tiny_graph_rag.measures.statistics import RELIABLE_FROM
 from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.blocks import View, mean_of
-from tiny_graph_rag.report.terminal import Console, fits, without_intervals
+from tiny_graph_rag.report.terminal import Shown, fits, without_intervals
 
 Json = Mapping[str, Any]
 
@@ -22,13 +22,12 @@ def unreliable() -> str:
     return t("? unreliable: too few questions affect this number", n=RELIABLE_FROM)
 
 
-def print_summary(summary: Json, console: Console) -> None:
+def summary_lines(summary: Json, width: int) -> Iterator[Shown]:
     """Means with intervals: overall, then by tag, most questions first; many measures in a column."""
     kinds = list(dict.fromkeys(map(_judged, summary["measures"])))
     for kind in kinds:  # a table each
-        _print_table(_of_kind(summary, kind), console)
-    for line in remarks(summary):
-        console.print(line)
+        yield from _table_lines(_of_kind(summary, kind), width)
+    yield from remarks(summary)
 
 
 def _judged(measure: str) -> str:
@@ -43,18 +42,18 @@ def _of_kind(summary: Json, kind: str) -> Json:
     return {**part(summary), "by_tag": {tag: part(of) for tag, of in summary["by_tag"].items()}}
 
 
-def _print_table(summary: Json, console: Console) -> None:
+def _table_lines(summary: Json, width: int) -> Iterator[Shown]:
     if len(summary["measures"]) > BESIDE:
         rows = [(name, mean_of(mean), f"{mean['n']:,}") for name, mean in summary["measures"].items()]
-        console.print(View((t("measure"), t("all questions"), "n"), tuple(rows)))
+        yield View((t("measure"), t("all questions"), "n"), tuple(rows))
         if summary["by_tag"]:
-            console.print(t("means by tag ({n}): see the results file", n=len(summary["by_tag"])))
+            yield t("means by tag ({n}): see the results file", n=len(summary["by_tag"]))
         return
     view = tables.means(summary)
-    if not fits(view, console.width):
+    if not fits(view, width):
         view = without_intervals(view)
-        console.print(t("the intervals don't fit this terminal; the results file has them"))
-    console.print(view)
+        yield t("the intervals don't fit this terminal; the results file has them")
+    yield view
 
 
 def remarks(summary: Json) -> list[str]:

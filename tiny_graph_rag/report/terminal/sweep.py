@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.messages import t
+from tiny_graph_rag.messages import shown, t
 from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.blocks import Cell, View
 from tiny_graph_rag.report.json.studies import setting_json
-from tiny_graph_rag.report.terminal import Console, escape, markup
+from tiny_graph_rag.report.terminal import Shown, escape, markup
 from tiny_graph_rag.shown import three
-from tiny_graph_rag.study.choosing import RULE, rule_values
+from tiny_graph_rag.study.choosing import rule
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.study.choosing import Recommendation
-    from tiny_graph_rag.study.sweep import SeedShare, Setting, Sweep
+    from tiny_graph_rag.study.sweep import SeedShare, Sweep, SweptSetting
 
 COLUMNS = (
     "reachable within h hops: mean share of a question's references that any ranking within the hops could "
@@ -45,81 +44,70 @@ BAR_SPARE = 100  # the bar says what the figure next to it says
 _EIGHTHS = "▁▂▃▄▅▆▇█"
 
 
-def print_sweep(found: Sweep, console: Console) -> None:
+def sweep_lines(found: Sweep) -> Iterator[Shown]:
     shown_at = _deciding_cutoff(found)
     rows = [setting for setting in found.settings if setting.top_k == shown_at]
-    console.print(_settings(found, rows))
+    yield _settings(found, rows)
     for row in rows:
         if row.walks_cut:
-            console.print(
-                t(
-                    "{setting}: a limit (running.max_steps, running.max_states) stopped the search early "
-                    "in {n} questions",
-                    setting=escape(_named(found, row)),
-                    n=f"{row.walks_cut:,}",
-                )
+            yield t(
+                "{setting}: a limit (running.max_steps, running.max_states) stopped the search early "
+                "in {n} questions",
+                setting=escape(_named(found, row)),
+                n=f"{row.walks_cut:,}",
             )
     if len(found.plan.cutoffs) > 1:
         others = ", ".join(str(cutoff) for cutoff in found.plan.cutoffs if cutoff != shown_at)
-        console.print(t("the file also has the measures at {cutoffs}", cutoffs=others))
-    console.print(t(COLUMNS), soft_wrap=True)
+        yield t("the file also has the measures at {cutoffs}", cutoffs=others)
+    yield t(COLUMNS)
     for system, share in found.seeds.items():
         said = seed_words(share)
         if said:
             values = {"system": system, "measure": str(found.plan.decide_by), "most": max(found.plan.hops)}
             for name in ("seeds", "references", "by_text", "farther"):
                 values[name] = f"{getattr(share, name):,}"
-            console.print(escape(t(said, **values)), soft_wrap=True)
+            yield escape(t(said, **values))
     if len(found.recommended) > 1:
-        console.print(_tags(found, rows))
+        yield _tags(found, rows)
     whole = found.recommended[""]
-    console.print(
-        escape(
-            t(
-                "recommended: {setting} – {reason}",
-                setting=_said(found, ""),
-                reason=_reason(whole),
-            )
+    yield escape(
+        t(
+            "recommended: {setting} – {reason}",
+            setting=_said(found, ""),
+            reason=shown(whole.reason),
         )
     )
     if whole.setting is not None:
-        console.print(
-            t(
-                "its {measure} on held-out questions: {mean}",
-                measure=found.plan.decide_by,
-                mean=markup(whole.held_out),
-            )
+        yield t(
+            "its {measure} on held-out questions: {mean}",
+            measure=found.plan.decide_by,
+            mean=markup(whole.held_out),
         )
     elif whole.best is not None:
         best = found.settings[whole.best]
         mean = best.overall.measures[found.plan.decide_by]
-        console.print(
-            t(
-                "best mean: {setting} with {measure} {mean} over {n} questions",
-                setting=escape(_named(found, best)),
-                measure=found.plan.decide_by,
-                mean=three(mean.mean),
-                n=f"{mean.n:,}",
-            )
+        yield t(
+            "best mean: {setting} with {measure} {mean} over {n} questions",
+            setting=escape(_named(found, best)),
+            measure=found.plan.decide_by,
+            mean=three(mean.mean),
+            n=f"{mean.n:,}",
         )
-    rule = t(RULE, **rule_values(str(found.plan.decide_by), found.plan.tolerance))
-    console.print(t("rule: {rule}", rule=rule), soft_wrap=True)
+    how = shown(rule(str(found.plan.decide_by), found.plan.tolerance))
+    yield t("rule: {rule}", rule=how)
     drawn = _drawn(found, rows)
     for flip in (flip for flip in found.flips if flip.system in drawn):
-        console.print(
-            escape(
-                t(
-                    "{system} {before} → {after} hops: {won} won{won_ids}, {lost} lost{lost_ids}",
-                    system=flip.system,
-                    before=flip.before,
-                    after=flip.after,
-                    won=len(flip.won),
-                    won_ids=_some(flip.won),
-                    lost=len(flip.lost),
-                    lost_ids=_some(flip.lost),
-                )
-            ),
-            soft_wrap=True,
+        yield escape(
+            t(
+                "{system} {before} → {after} hops: {won} won{won_ids}, {lost} lost{lost_ids}",
+                system=flip.system,
+                before=flip.before,
+                after=flip.after,
+                won=len(flip.won),
+                won_ids=_some(flip.won),
+                lost=len(flip.lost),
+                lost_ids=_some(flip.lost),
+            )
         )
 
 
@@ -134,15 +122,11 @@ def seed_words(share: SeedShare) -> str:
     return MOSTLY_SEEDS if share.seeds > share.farther else ""
 
 
-def _drawn(found: Sweep, rows: Sequence[Setting]) -> list[str]:
+def _drawn(found: Sweep, rows: Sequence[SweptSetting]) -> list[str]:
     """The systems whose curves are shown by tag: all where they are few, else the one with the best mean."""
     names = list(dict.fromkeys(row.system for row in rows))
     best = found.recommended[""].best
     return names if len(names) <= CURVES or best is None else [found.settings[best].system]
-
-
-def _reason(found: Recommendation) -> str:
-    return t(found.said, **found.values)
 
 
 def _deciding_cutoff(found: Sweep) -> int:
@@ -151,7 +135,7 @@ def _deciding_cutoff(found: Sweep) -> int:
     return cutoff if cutoff in found.plan.cutoffs else max(found.plan.cutoffs)
 
 
-def _settings(found: Sweep, rows: Sequence[Setting]) -> View:
+def _settings(found: Sweep, rows: Sequence[SweptSetting]) -> View:
     """The table of reports, the deciding measure first with a bar behind it, and what each setting took."""
     deciding = str(found.plan.decide_by)
     measures = dict.fromkeys([deciding, *map(str, rows[0].overall.measures)])
@@ -179,7 +163,7 @@ def _settings(found: Sweep, rows: Sequence[Setting]) -> View:
     return View(heads, tuple(lines), words, spare=spare, whole=tuple(range(bar_at + 1)), styles=styles)
 
 
-def _tags(found: Sweep, rows: Sequence[Setting]) -> View:
+def _tags(found: Sweep, rows: Sequence[SweptSetting]) -> View:
     names, lines = _drawn(found, rows), []
     tags = [tag for tag in found.recommended if tag]
     for tag in sorted(tags, key=lambda pair: (-rows[0].by_tag[pair].questions, pair)):
@@ -190,7 +174,7 @@ def _tags(found: Sweep, rows: Sequence[Setting]) -> View:
         reach = [row.by_tag[tag].reach.oracle_recall for row in rows if row.system == names[0]]
         n = rows[0].by_tag[tag].measures[found.plan.decide_by].n
         few = found.recommended[tag].setting is None
-        reason = _reason(found.recommended[tag])
+        reason = shown(found.recommended[tag].reason)
         leading = found.recommended[tag].best
         if few and leading is not None and n:
             best = _named(found, found.settings[leading])
@@ -209,7 +193,7 @@ def _said(found: Sweep, tag: str) -> str:
     return _named(found, found.settings[setting])
 
 
-def _named(found: Sweep, chosen: Setting) -> str:
+def _named(found: Sweep, chosen: SweptSetting) -> str:
     """As flags: `--hops 3`, with what else the sweep varies before it."""
     hops = "" if chosen.hops is None else f"--hops {chosen.hops}"
     return f"{chosen.system} {hops}".strip() if len(found.plan.variants) > 1 else hops or chosen.system

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.messages import shown as in_words
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.blocks import View
-from tiny_graph_rag.report.terminal import Console, escape
+from tiny_graph_rag.report.terminal import Shown, escape
 from tiny_graph_rag.shown import three
 
 if TYPE_CHECKING:
@@ -22,13 +22,12 @@ SHOWN = 10  # findings of a kind; --all shows every one
 NAMES_SHOWN = 8
 
 
-def print_validation(
+def validation_lines(
     found: Validation,
     broken: Sequence[str],
     hop_tags: dict[str, HopTag],
     drift: Drift | None,
-    console: Console,
-) -> None:
+) -> Iterator[Shown]:
     """broken: schema errors, lines that were left out."""
     counts = (
         (
@@ -49,60 +48,55 @@ def print_validation(
         (t("recall ceiling"), three(found.ceiling), t("the highest recall that is possible on this graph")),
         (t("name all references"), f"{found.names_all:,}", _share(found.names_all, found.questions)),
     )
-    console.print(View(("", "", ""), counts, (0, 2)))
+    yield View(("", "", ""), counts, (0, 2))
     unmeasured = 0
     for tag, slice_ in hop_tags.items():
         spread = ", ".join(f"{hops}: {count:,}" for hops, count in slice_.measured.items()) or t("none")
         unmeasured += slice_.unmeasured
-        console.print(
-            escape(
-                t(
-                    "tag {tag}: {n}: {agree} match the graph, {differ} don't, {unmeasured} can't be "
-                    "measured (measured hops → questions: {spread})",
-                    tag=tag,
-                    n=amount(slice_.questions, "question"),
-                    agree=f"{slice_.agree:,}",
-                    differ=f"{slice_.differ:,}",
-                    unmeasured=f"{slice_.unmeasured:,}",
-                    spread=spread,
-                )
+        yield escape(
+            t(
+                "tag {tag}: {n}: {agree} match the graph, {differ} don't, {unmeasured} can't be "
+                "measured (measured hops → questions: {spread})",
+                tag=tag,
+                n=amount(slice_.questions, "question"),
+                agree=f"{slice_.agree:,}",
+                differ=f"{slice_.differ:,}",
+                unmeasured=f"{slice_.unmeasured:,}",
+                spread=spread,
             )
         )
     if unmeasured:
-        console.print(
-            t(
-                "can't be measured: no entity of the question was recognised and it has no "
-                "seed_entities, or no path leads to a reference"
-            ),
-            soft_wrap=True,
+        yield t(
+            "can't be measured: no entity of the question was recognised and it has no "
+            "seed_entities, or no path leads to a reference"
         )
-    _print_drift(drift, console)
+    yield from _drift_lines(drift)
 
 
-def print_findings(findings: Sequence[Finding], broken: Sequence[str], every: bool, console: Console) -> None:
+def findings_lines(findings: Sequence[Finding], broken: Sequence[str], every: bool) -> Iterator[Shown]:
     for line in broken:
-        console.print(f"[red]{t('error')}[/red] schema: {escape(in_words(line))}", soft_wrap=True)
+        yield f"[red]{t('error')}[/red] schema: {escape(in_words(line))}"
     by_kind: dict[tuple[str, str], list[Finding]] = {}
     for finding in findings:
         by_kind.setdefault((finding.severity, finding.kind), []).append(finding)
     for (severity, kind), group in by_kind.items():
         style = "red" if severity == "error" else "yellow"
         for finding in group if every else group[:SHOWN]:
-            console.print(f"[{style}]{t(severity)}[/{style}] {escape(finding.shown)}", soft_wrap=True)
+            yield f"[{style}]{t(severity)}[/{style}] {escape(finding.shown)}"
         if not every and len(group) > SHOWN:
             more = f"{len(group) - SHOWN:,}"
-            console.print(t("  … and {n} more of this kind ({kind}); --all shows them", n=more, kind=kind))
+            yield t("  … and {n} more of this kind ({kind}); --all shows them", n=more, kind=kind)
 
 
-def _print_drift(drift: Drift | None, console: Console) -> None:
+def _drift_lines(drift: Drift | None) -> Iterator[Shown]:
     if drift is None:
-        console.print(t("not pinned to a graph version; run `validate --pin` to detect later changes"))
+        yield t("not pinned to a graph version; run `validate --pin` to detect later changes")
         return
     if not drift.graph_changed:
-        console.print(escape(t("pinned to this version of the graph ({graph})", graph=drift.pinned_to)))
+        yield escape(t("pinned to this version of the graph ({graph})", graph=drift.pinned_to))
     else:
         changed = t("the graph has changed since the gold set was pinned to {graph}", graph=drift.pinned_to)
-        console.print(f"[red]{escape(changed)}[/red]")
+        yield f"[red]{escape(changed)}[/red]"
         for names, said in (
             (drift.lost, "references that no longer match an entity ({n}): {names}"),
             (drift.moved, "references that now match another entity ({n}): {names}"),
@@ -110,9 +104,9 @@ def _print_drift(drift: Drift | None, console: Console) -> None:
             if names:
                 more = ", …" if len(names) > NAMES_SHOWN else ""
                 listed = ", ".join(names[:NAMES_SHOWN]) + more
-                console.print(escape("  " + t(said, n=f"{len(names):,}", names=listed)), soft_wrap=True)
+                yield escape("  " + t(said, n=f"{len(names):,}", names=listed))
     if drift.gold_changed:
-        console.print(t("the gold set has changed since it was pinned; run `validate --pin` again"))
+        yield t("the gold set has changed since it was pinned; run `validate --pin` again")
 
 
 def _share(part: int, whole: int) -> str:
