@@ -131,10 +131,9 @@ ASKED = np.dtype(
 
 
 class Questions(NamedTuple):
-    """A batch. asked: rows of ASKED, each with what it fills, (column of Evidence, row, bit): from one pointer
-    of `filled` to the next. which: of each question its row among these; first: its mentions, which are
-    stretches of `seeds` from one of `pointers` to the next, with their masses; most_states: that it may
-    have."""
+    """A batch. asked: rows of ASKED, each with what it fills, (column of Evidence, row, bit), from one
+    pointer of `filled` to the next. which: of each question its row among these; first: its mentions, which are
+    stretches of `seeds` from one of `pointers` to the next, with their masses. most_states: of each."""
 
     asked: Any
     filled: Any
