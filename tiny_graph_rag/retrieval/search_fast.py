@@ -132,8 +132,8 @@ ASKED = np.dtype(
 
 class Questions(NamedTuple):
     """A batch. asked: rows of ASKED, each with what it fills, (column of Evidence, row, bit), from one
-    pointer of `filled` to the next. which: of each question its row among these; first: its mentions, which are
-    stretches of `seeds` from one of `pointers` to the next, with their masses. most_states: of each."""
+    pointer of `filled` to the next. which: of each question its row among these; first: its mentions, which
+    are stretches of `seeds` from one of `pointers` to the next, with their masses. most_states: of each."""
 
     asked: Any
     filled: Any
@@ -383,13 +383,13 @@ def swap(one, other, memory):
 
 
 def stands_before(one, other, graph, memory):
-    """By key, then by fewer steps, then in the house order of names."""
+    """By key, then by fewer steps, then in the order of names."""
     if memory.keys[one] != memory.keys[other]:
         return memory.keys[one] < memory.keys[other]
-    return house_place(memory.shown[one], graph, memory) < house_place(memory.shown[other], graph, memory)
+    return place_of(memory.shown[one], graph, memory) < place_of(memory.shown[other], graph, memory)
 
 
-def house_place(shown, graph, memory):
+def place_of(shown, graph, memory):
     """(steps, rank by name) of an answer or a seed."""
     if shown < 0:
         return 0, np.int64(graph.name_rank[-1 - shown])
@@ -785,6 +785,6 @@ def describe(graph, memory, rows, first, count):
 
 CALLED = (
     filled_by, step_price, told, damped, key_of, off_seed, put, mark, own_words, set_walk, copy_walk,
-    state_of, is_to_leave, answer_of, comes_first, turn, merge, follow, leave, joined, settled, house_place,
+    state_of, is_to_leave, answer_of, comes_first, turn, merge, follow, leave, joined, settled, place_of,
     stands_before, swap, sink, best_first, fill, rank_one, describe,
 )  # fmt: skip
