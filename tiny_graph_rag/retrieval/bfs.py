@@ -111,7 +111,9 @@ class BfsRetriever(Retriever):
         reading, named = self.reader.read(question), mentions_of(question.named)
         text = mentions_of(question.by_text)
         referred = np.array(sorted(_referred(question)), dtype=np.int64)
-        candidates = max(CANDIDATES, self.settings.depth) if self.costs.typed else len(self.graph)
+        candidates = len(self.graph)
+        if self.costs.typed:
+            candidates = min(max(CANDIDATES, self.settings.depth), candidates)
         most = self.settings.depth if self.costs.may_explain else candidates
         reached = self._reached(named, text, reading, referred, most, thread, fast)
         of_a_bit = self._of_a_bit(reached)
