@@ -128,7 +128,9 @@ class BfsRetriever(Retriever):
 
     def _ranked(self, questions: Sequence[LinkedQuestion], thread: int, fast: bool) -> list[Ranked]:
         asked = [_Asked.of(question, self.reader.read(question)) for question in questions]
-        candidates = max(CANDIDATES, self.settings.depth) if self.costs.typed else len(self.graph)
+        candidates = len(self.graph)
+        if self.costs.typed:
+            candidates = min(max(CANDIDATES, self.settings.depth), candidates)
         most = self.settings.depth if self.costs.may_explain else candidates
         reached = self._reached(asked, most, thread, fast)
         if most < candidates:  # texts may bring any of them to the front
