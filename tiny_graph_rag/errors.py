@@ -12,9 +12,8 @@
     ├── FoundProblems          exit code 1: a gate, a threshold or `validate` found something
     └── ServiceError           exit code 3: an outside service failed
 
-Every message says where, what was wanted, what came and what to do. It is English; one made by `said` can be
-shown in the reader's language, which `shown` of an error does. `UsageError.of("{path}: …", path=path)` makes
-the message and the error at once.
+Every message says where, what was wanted, what came and what to do. It is English, and `shown` of an error
+says it in the reader's language.
 """
 
 from __future__ import annotations
@@ -30,17 +29,13 @@ SHOWN_PROBLEMS = 20  # a file broken throughout shouldn't scroll its first error
 
 
 class TinyGraphRagError(Exception):
-    """lines: what is wrong, each made by `said`: whoever shows it can do so in the reader's language."""
+    """lines: what is wrong, English with `values` in its braces, or what `said` made before: whoever shows it
+    can do so in the reader's language."""
 
     exit_code = 2
 
-    def __init__(self, *lines: Said) -> None:
-        super().__init__(*lines)
-
-    @classmethod
-    def of(cls, text: str, /, **values: object) -> Self:
-        """The error of one sentence, with the values in its braces."""
-        return cls(said(text, **values))
+    def __init__(self, *lines: str, **values: object) -> None:
+        super().__init__(*(line if isinstance(line, Said) else said(line, **values) for line in lines))
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.args))
@@ -85,11 +80,12 @@ class InputError(TinyGraphRagError):
         """One problem with its place, as the function `at` words it."""
         return cls(at(place, wrong, **values))
 
-    def __init__(self, *problems: Said) -> None:
-        self.problems = problems
+    def __init__(self, *problems: str, **values: object) -> None:
+        super().__init__(*problems, **values)
+        self.problems: tuple[Said, ...] = self.args
         more = len(problems) - SHOWN_PROBLEMS
-        rest = (said("… and {n} more problems", n=f"{more:,}"),) if more > 0 else ()
-        super().__init__(*problems[:SHOWN_PROBLEMS], *rest)
+        if more > 0:
+            self.args = (*self.problems[:SHOWN_PROBLEMS], said("… and {n} more problems", n=f"{more:,}"))
 
 
 class GraphError(InputError):

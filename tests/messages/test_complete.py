@@ -15,7 +15,7 @@ import pytest
 import typer
 
 from tests.conftest import ROOT
-from tests.messages.test_one_way import is_of_session
+from tests.messages.test_one_way import is_of_session, makes_its_text
 from tiny_graph_rag import files
 from tiny_graph_rag.cli import app, curate, deciding, load, recommend, usage
 from tiny_graph_rag.cli import help as help_
@@ -44,7 +44,6 @@ def registry_kinds() -> set[str]:
     return {help_.registry_of(option).kind for option in help_.CHOOSING}
 
 
-OF_AN_ERROR = r"\w+(Error|Problems)\.of"  # an error of one sentence, as `errors` makes it
 PACKAGE = ROOT / "tiny_graph_rag"
 PAGE = PACKAGE / "report" / "page"
 CURATION = PACKAGE / "report" / "curation"
@@ -141,8 +140,6 @@ def in_python() -> Iterator[str]:
     for path in PACKAGE.rglob("*.py"):
         names = _names_in(path)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and re.fullmatch(OF_AN_ERROR, ast.unparse(node.func)):
-                yield from filter(_has_words, _texts(node.args[0], names))
             if not isinstance(node, ast.Call):
                 continue
             name = getattr(node.func, "id", "") or getattr(node.func, "attr", "")
@@ -151,6 +148,8 @@ def in_python() -> Iterator[str]:
             calls = {"t": node.args[:1], "said": node.args[:1], "counted": node.args[1:3]}
             # A place, and what is wrong there.
             calls |= dict.fromkeys(("at", "add", "problem"), node.args[1:2])
+            if makes_its_text(name):
+                calls[name] = [part for part in node.args if isinstance(part, ast.Constant)]
             for argument in calls.get(name, []):
                 if not isinstance(argument, ast.Call):  # made by `said` already
                     yield from filter(_has_words, _texts(argument, names))

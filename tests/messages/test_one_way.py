@@ -1,13 +1,14 @@
 """Every text for readers goes through messages/, so that it can be shown in every language.
 
-Errors are held by their types: `TinyGraphRagError` takes what `said` makes, and mypy checks that. Here stands
-what types can't see.
+An error is made of an English text and its values, as `said` is, or of what `said` made before.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -18,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tiny_graph_rag.errors import InputError, TinyGraphRagError, UsageError, at, unknown
+from tiny_graph_rag.errors import InputError, UsageError, at, unknown
 from tiny_graph_rag.messages import Said, said, shown, speaking, verbatim
 
 PACKAGE = ROOT / "tiny_graph_rag"
@@ -32,12 +33,14 @@ FOR_PROGRAMMERS = {
 }
 SHOWING = {"say", "note", "warn", "echo", "print", "problem", "flaw"}
 MAKING = {"t", "said", "counted", "amount", "at"}
-TEMPLATES = {
-    "of",
-    "at",
-    "add",
-    "problem",
-}  # of errors, `Problems` and `Rows`: they take a template
+TEMPLATES = {"at", "add", "problem"}  # of errors, `Problems` and `Rows`: they take a template
+OTHER_ERRORS = {"UnknownNameError", "MissingExtraError"}  # of ours, made of more than their words
+
+
+def makes_its_text(name: str) -> bool:
+    """Whether it is an error of ours, which makes what it says of an English text and values."""
+    is_error = name.endswith("Error") or name == "FoundProblems"
+    return is_error and not hasattr(builtins, name) and name not in FOR_PROGRAMMERS | OTHER_ERRORS
 
 
 def is_of_session(function: ast.expr) -> bool:
@@ -75,8 +78,8 @@ def shown_in(source: str) -> Iterator[tuple[int, str]]:
             if name in FOR_PROGRAMMERS:
                 continue
             for argument in call.args:
-                takes_template = name in TEMPLATES or is_of_session(call.func)
-                if not (takes_template and isinstance(argument, ast.Constant)):
+                makes = makes_its_text(name) or name in TEMPLATES or is_of_session(call.func)
+                if not (makes and isinstance(argument, ast.Constant)):
                     yield from unmade(argument)
 
 
@@ -89,8 +92,7 @@ def test_the_search_sees_what_it_is_for() -> None:
     for wrong in (
         'raise UsageError(f"{path}: no such file")',
         'raise UsageError("there is " + "nothing")',
-        'raise UsageError.of(f"{path}: no such file")',
-        'raise UsageError.of("there is " + "nothing")',
+        'raise ValueError("there is nothing")',
         'session.warn(f"left out: {names} of them")',
         'console.note("some words")',
         'print("some words")',
@@ -100,7 +102,7 @@ def test_the_search_sees_what_it_is_for() -> None:
         assert list(shown_in(wrong)), wrong
     for right in (
         'raise UsageError(said("no such file: {path}", path=path))',
-        'raise UsageError.of("no such file: {path}", path=path)',
+        'raise UsageError("no such file: {path}", path=path)',
         'self.session.warn("left out: {names} of them", names=names)',
         'raise TypeError("an error is text")',
         'session.say("  " + command)',
@@ -123,10 +125,12 @@ def test_an_error_is_shown_with_all_that_it_is_made_of() -> None:
         assert "unknown" not in unknown("retriever", "bfz", ("bfs",)).shown
 
 
-def test_texts_are_made_before_they_are_raised() -> None:
-    """What `verbatim` and `said` give is what an error takes; a plain text is refused by its type (mypy)."""
-    assert TinyGraphRagError.__init__.__annotations__["lines"] == "Said"
-    assert isinstance(said("x"), Said)
+def test_an_error_makes_its_text_and_leaves_what_is_made() -> None:
+    error = UsageError("no vocabulary in {folder}", folder="a {b}")
+    assert error.args == (said("no vocabulary in {folder}", folder="a {b}"),)
+    assert error.args[0].template == "no vocabulary in {folder}"
+    assert UsageError(verbatim("{what} others wrote")).shown == "{what} others wrote"
+    assert pickle.loads(pickle.dumps(error)).args[0].template == error.args[0].template
     assert isinstance(verbatim("x"), Said)
 
 

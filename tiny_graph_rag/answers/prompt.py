@@ -31,7 +31,7 @@ class Template:
         """Raises UsageError where a place is missing."""
         for place in PLACES:
             if f"{{{place}}}" not in text:
-                raise UsageError.of(
+                raise UsageError(
                     "{source}: the prompt needs {{{place}}} where the {place} should be inserted",
                     source=source,
                     place=place,

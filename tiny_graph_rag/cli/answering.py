@@ -44,11 +44,11 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
     """
     links = asks_model(session.config)
     if options.max_cost is not None and math.isnan(options.max_cost):
-        raise UsageError.of("--max-cost must be an amount of USD, got nan")
+        raise UsageError("--max-cost must be an amount of USD, got nan")
     if options.skip_generation:
         for name in ("generate", "dry_run"):
             if getattr(options, name):
-                raise UsageError.of(
+                raise UsageError(
                     "--skip-generation and --{name} can't be used together; leave one out",
                     name=name.replace("_", "-"),
                 )
@@ -62,7 +62,7 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
 
         if options.generate:
             how = said(HOW_TO_TURN_ON)
-            raise UsageError.of("{option} needs an API: {how}", option="--generate", how=how)
+            raise UsageError("{option} needs an API: {how}", option="--generate", how=how)
         session.say("answers are not generated: no API is set; {how}", how=t(HOW_TO_TURN_ON))
         return None
     from tiny_graph_rag.answers.prompt import Template
@@ -106,7 +106,7 @@ def priced(session: Session, options: Generating) -> Session:
         if part is None:
             continue
         if not math.isfinite(part):
-            raise UsageError.of(
+            raise UsageError(
                 "--price-per-1k-{name} must be an amount of USD, got {part}", name=name, part=part
             )
         prices[name] = round(part * 1000, 9)  # a thousandth of a million; without the product's last bit
@@ -119,7 +119,7 @@ def priced(session: Session, options: Generating) -> Session:
         except ImportError:  # without the extra no prices are known
             known = None
         if known is None:
-            raise UsageError.of(
+            raise UsageError(
                 "--price-per-1k-{missing} is missing, and {model} has no known price: a cost needs "
                 "the price of input and of output tokens",
                 missing=missing[0],
@@ -325,7 +325,7 @@ def problems(answering: Answering, evaluation: Evaluation) -> list[TinyGraphRagE
     if _was_stopped(answering, evaluation):
         verdicts = said(", verdicts are missing") if answering.judges else ""
         return [
-            FoundProblems.of(
+            FoundProblems(
                 "the run stopped before --max-cost {cap}: {n} of {all} questions have no {answer} and "
                 "score "
                 "0{verdicts}. --resume with a higher cap goes on",
@@ -340,7 +340,7 @@ def problems(answering: Answering, evaluation: Evaluation) -> list[TinyGraphRagE
         return []
     if len(failed) / questions >= session.config.generation.fail_on_error:
         return [
-            ServiceError.of(
+            ServiceError(
                 "{n} of {all} questions have no {answer}, first {first}. --retry-failed asks them again; "
                 "--fail-on-error sets the share that is too much",
                 n=f"{len(failed):,}",

@@ -62,7 +62,7 @@ def compare_command(
     if top_k is not None:
         wanted = [entry for entry in wanted if "@" not in entry or entry.endswith(f"@{top_k}")]
         if not wanted:
-            raise UsageError.of(
+            raise UsageError(
                 "no measure has the cutoff {top_k}; run eval with --top-k {top_k} or set --measures",
                 top_k=top_k,
             )
@@ -79,7 +79,7 @@ def compare_command(
     for row, system in enumerate(found.systems[1:], start=1):
         missing = [name for name in map(str, gates.measures) if name not in found.overall]
         if missing:
-            raise UsageError.of(
+            raise UsageError(
                 "--max-drop: {missing} is not in every results file; run eval with it in --measures",
                 missing=missing[0],
             )
@@ -87,7 +87,7 @@ def compare_command(
         base = found.systems[0].speed
         without = [name for name in gates.speeds if name not in base or name not in system.speed]
         if without:
-            raise UsageError.of("--max-drop: {without} is not in every results file", without=without[0])
+            raise UsageError("--max-drop: {without} is not in every results file", without=without[0])
         faster = {name: system.speed[name] - base[name] for name in gates.speeds}
         # A tag that every question has is no part of its own: its differences are those of all.
         every = {tag for tags in found.systems[0].tags for tag in tags}

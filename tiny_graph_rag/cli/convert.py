@@ -57,7 +57,7 @@ def convert(
     if output is not None:
         given.append(output)
     if len(given) != 2:
-        raise UsageError.of(
+        raise UsageError(
             "convert wants a graph and a file to write (GRAPH TARGET, or -g GRAPH -o TARGET), got {given}",
             given=len(given),
         )

@@ -96,7 +96,7 @@ def curate_command(
             gold_named=output is not None,
         )
         if not server.may_replace():  # said before anybody judges, not after
-            raise UsageError.of(
+            raise UsageError(
                 "{path} already exists and was not written from this draft; choose another name with -o",
                 path=path,
             )

@@ -50,7 +50,7 @@ def diff_command(old: One, new: One, folders: Folders, common: Common, all_: Sho
     found = diff(before, after)
     session.show(diff_lines(found, before.name, after.name, every=all_))
     if found:
-        raise FoundProblems.of("the sets differ")
+        raise FoundProblems("the sets differ")
 
 
 @command(sets, "merge")
@@ -77,9 +77,9 @@ def merge_command(
     from tiny_graph_rag.gold.keep import merge
 
     if prefer not in ("", "first", "last", "union"):
-        raise UsageError.of("--prefer: wanted first, last or union, got {prefer}", prefer=repr(prefer))
+        raise UsageError("--prefer: wanted first, last or union, got {prefer}", prefer=repr(prefer))
     if len(several) < 2:
-        raise UsageError.of("wanted at least two gold sets to merge")
+        raise UsageError("wanted at least two gold sets to merge")
     session = Session.open(common, folders, to_stdout=output == STDOUT)
     read = [read_any(session, path) for path in several]
     if output is not None and not Path(output).suffix:
@@ -126,16 +126,16 @@ def split_command(
     from tiny_graph_rag.gold.keep import parse_shares, split
 
     if by not in ("group", "id"):
-        raise UsageError.of("--by: wanted group or id, got {by}", by=repr(by))
+        raise UsageError("--by: wanted group or id, got {by}", by=repr(by))
     if output == "-":
-        raise UsageError.of("-o -: several parts can't all go to standard output; give a file name")
+        raise UsageError("-o -: several parts can't all go to standard output; give a file name")
     session = Session.open(common, folders)
     shares = parse_shares(share)
     called = (
         comma_list(names) or PART_NAMES.get(len(shares)) or tuple(f"part{n + 1}" for n in range(len(shares)))
     )
     if len(set(called)) != len(shares):
-        raise UsageError.of(
+        raise UsageError(
             "--names: wanted {shares} different names, one per share, got {names}",
             shares=len(shares),
             names=repr(names),
@@ -310,11 +310,9 @@ def version_command(
         for decision in history:
             session.say(say_entry(decision))
         if not history:
-            raise FoundProblems.of(
-                "{name}: no version is recorded; record one with --note", name=examples.name
-            )
+            raise FoundProblems("{name}: no version is recorded; record one with --note", name=examples.name)
         if not is_current(examples, history):
-            raise FoundProblems.of(
+            raise FoundProblems(
                 "{name} has changed since version {version}; record the change with --note",
                 name=examples.name,
                 version=history[-1].version,

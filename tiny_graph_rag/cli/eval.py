@@ -128,7 +128,7 @@ def evaluate_command(
     config = session.config
     check_retrieval(config)
     if repeat > 1 and not is_own(config.retrieval.retriever):
-        raise UsageError.of("--repeat is for your own retriever; a built-in one always gives the same order")
+        raise UsageError("--repeat is for your own retriever; a built-in one always gives the same order")
     gates = floors.checked(session)
     computed = _measures(config, measures, gates)
     altered = _altered(config, perturb)
@@ -215,11 +215,11 @@ def _altered(config: Config, perturb: str | None) -> tuple[str, ...]:
 
     kinds = parse_kinds(comma_list(perturb))
     if asks_model(config):
-        raise UsageError.of(
+        raise UsageError(
             "--perturb would pay for every question again for each kind of change; use --linker names"
         )
     if is_own(config.retrieval.retriever):
-        raise UsageError.of(
+        raise UsageError(
             "--perturb would ask your own retriever every question again for each kind of change; "
             "leave out --perturb"
         )
@@ -238,7 +238,7 @@ class SavedRun:
         """Before any work. Raises UsageError for an unknown format, or a file that can't be written."""
         if path is None:
             if form is not None:
-                raise UsageError.of("--format {form} needs --save-run FILE", form=form)
+                raise UsageError("--format {form} needs --save-run FILE", form=form)
             return None
         from tiny_graph_rag.files import output_path
         from tiny_graph_rag.formats.writing import RUN_WRITERS, form_of
@@ -265,7 +265,7 @@ def _run_again(session: Session, target: Path, examples: EvalSet, graph: Graph) 
     from tiny_graph_rag.cli.watching import watch
 
     if session.to_stdout or examples.path is None:
-        raise UsageError.of("--watch compares results files; leave out `-o -`")
+        raise UsageError("--watch compares results files; leave out `-o -`")
     watch(session, target, examples.path, session.graph_path(graph, examples))
 
 

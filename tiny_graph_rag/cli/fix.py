@@ -92,7 +92,7 @@ def fix_command(
         if kind not in KINDS:
             raise unknown(said("kind of fix"), kind, KINDS)
     if "restore" in wanted and was is None:
-        raise UsageError.of("--kinds restore needs the older graph; name it with --was FILE")
+        raise UsageError("--kinds restore needs the older graph; name it with --was FILE")
     measure = deciding_measure(decide_by, config.evaluation.top_k)
     check_measures(config, [measure])
     examples = session.eval_set(dataset, chosen)

@@ -58,7 +58,7 @@ class Floors:
         gates = parse_floors(self.fail_under) if self.fail_under else ()
         questions = parse_question_floors(self.junit_questions) if self.junit_questions else ()
         if questions and (self.junit is None or session.to_stdout):
-            raise UsageError.of("--junit-questions goes with --junit FILE and a results file (no `-o -`)")
+            raise UsageError("--junit-questions goes with --junit FILE and a results file (no `-o -`)")
         return Gates.of(session, gates, self.gate_on, self.junit, questions)
 
 

@@ -87,7 +87,7 @@ def generate_command(
             shared = Shared.of(knowledge, session.graph_path(graph), session.config)
             (found,) = cluster.mapped(shared, generate_on, [wanted])
     if not found.questions:
-        raise FoundProblems.of(
+        raise FoundProblems(
             "{graph}: no question can be made from {relations}; every one was trivial, ambiguous or "
             "beyond --hops",
             graph=knowledge.name,
@@ -121,7 +121,7 @@ class Rewriting:
         from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON, Tariff, can_ask
 
         if not dry_run and not can_ask(session.config):
-            raise UsageError.of("{option} needs an API: {how}", option="--rewrite", how=said(HOW_TO_TURN_ON))
+            raise UsageError("{option} needs an API: {how}", option="--rewrite", how=said(HOW_TO_TURN_ON))
         tariff, name = Tariff(session.config), session.config.openai.model
         if not dry_run:
             Endpoint.of(session.config)  # an address that may not be asked is refused before any work

@@ -41,14 +41,12 @@ def history_command(
     results = Path(session.config.storage.results_dir)
     place = folder or results
     if not place.is_dir():
-        raise InputError.of(
+        raise InputError(
             "{place}: this folder doesn't exist; `eval` creates it with the first results", place=place
         )
     page = output_path(report, results) if report is not None else None
     if page is not None and page.suffix != ".html":
-        raise UsageError.of(
-            "--report {report}: the page is an HTML file; name it something.html", report=report
-        )
+        raise UsageError("--report {report}: the page is an HTML file; name it something.html", report=report)
     past, problems = read_past(place)
     for problem in problems:
         session.warn("left out: {problem}", problem=problem)
@@ -81,7 +79,7 @@ def _chosen(
         name = Path(dataset).name.removesuffix(".jsonl")
         known = tuple(dict.fromkeys(entry.dataset for entry in past))
         if name not in known:
-            raise UsageError.of(
+            raise UsageError(
                 "no results on the gold set {name} in {place}{near}",
                 name=repr(name),
                 place=place,
@@ -89,16 +87,16 @@ def _chosen(
             )
         past = [entry for entry in past if entry.dataset == name]
     if not past:
-        raise InputError.of("{place}: no results of eval or score here; run `eval` first", place=place)
+        raise InputError("{place}: no results of eval or score here; run `eval` first", place=place)
     known = tuple(dict.fromkeys(name for entry in past for name in entry.measures))
     for entry in wanted:
         if entry not in known:
-            raise UsageError.of(
+            raise UsageError(
                 "no result has the measure {each}{near}", each=repr(entry), near=nearest(entry, known)
             )
     tags = tuple(dict.fromkeys(name for entry in past for name in entry.by_tag))
     if tag is not None and tag not in tags:
-        raise UsageError.of("no result has the tag {tag}{near}", tag=repr(tag), near=nearest(tag, tags))
+        raise UsageError("no result has the tag {tag}{near}", tag=repr(tag), near=nearest(tag, tags))
     if wanted:
         past = [
             replace(

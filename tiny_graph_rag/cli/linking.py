@@ -56,7 +56,7 @@ def require_api(session: Session) -> None:
 
     if not can_ask(session.config):
         option = f"--linker {session.config.retrieval.linker}"
-        raise UsageError.of("{option} needs an API: {how}", option=option, how=said(HOW_TO_TURN_ON))
+        raise UsageError("{option} needs an API: {how}", option=option, how=said(HOW_TO_TURN_ON))
 
 
 def asking(what: str, tariff: Tariff, model: str) -> str:

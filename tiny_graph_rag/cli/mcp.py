@@ -86,7 +86,7 @@ def mcp_command(
     given = allow or _own_folders(session.config, folders)
     for folder in given:
         if not folder.is_dir():
-            raise UsageError.of("--allow {folder}: no such folder", folder=folder)
+            raise UsageError("--allow {folder}: no such folder", folder=folder)
     try:
         import mcp.server  # noqa: F401
     except ImportError as error:
@@ -110,7 +110,7 @@ def _own_folders(config: Config, given: Folders) -> list[Path]:
         is_of_file = getattr(given, name) is None and getattr(of_file, name) == getattr(storage, name)
         inside = folder.resolve().is_relative_to(Path.cwd().resolve())
         if config.file is not None and is_of_file and not inside:
-            raise UsageError.of(
+            raise UsageError(
                 "{file}: storage.{name} is {folder}, outside of the current folder. Look whether an "
                 "assistant may read that, then allow it with --allow",
                 file=config.file,

@@ -259,7 +259,7 @@ class Reporting:
         if self.report is None:
             return ()
         if to_stdout:
-            raise UsageError.of("--report writes files next to a results file; leave out `-o -`")
+            raise UsageError("--report writes files next to a results file; leave out `-o -`")
         from tiny_graph_rag.report.reports import check_reports
 
         names = comma_list(self.report)
@@ -273,5 +273,5 @@ def comma_list(text: str | None) -> tuple[str, ...]:
         return ()
     items = tuple(item.strip() for item in text.split(",") if item.strip())
     if not items:
-        raise UsageError.of("wanted a comma-separated list, got {text}", text=repr(text))
+        raise UsageError("wanted a comma-separated list, got {text}", text=repr(text))
     return items

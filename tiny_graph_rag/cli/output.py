@@ -115,7 +115,7 @@ def _check_ending(given: str | None, ending: str) -> None:
 
         if path.suffix[1:].lower() in REPORTS:
             form, name = ending[1:].upper(), path.with_suffix(ending)
-            raise UsageError.of(
+            raise UsageError(
                 "-o {output}: the file is {form}; name it {name}", output=given, form=form, name=name
             )
 

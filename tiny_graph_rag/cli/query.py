@@ -68,9 +68,9 @@ def query(
     out = DocumentOutput.of(session, output)
     check_retrieval(session.config)
     if (question is None) == (id is None) or (id is not None) != (dataset is not None):
-        raise UsageError.of('wanted either a question in quotes ("Who …?") or --dataset FILE --id ID')
+        raise UsageError('wanted either a question in quotes ("Who …?") or --dataset FILE --id ID')
     if question is not None and not question.strip():
-        raise UsageError.of("the question is empty")
+        raise UsageError("the question is empty")
     shown = session.config.evaluation.shown_ranks
     if dataset is None:
         found, spelled, asked = _asked(session, graph, str(question), shown if explain else 0)
@@ -130,7 +130,7 @@ def _answered(
     answers = answer_all(AnsweringTask([example], [linked], run, contexts, template, config, [()]), chat)
     (answer,) = answers.rows
     if answer.error is not None:
-        raise ServiceError.of("no answer: {error}", error=answer.error)
+        raise ServiceError("no answer: {error}", error=answer.error)
     session.say(f"\n{answer.text}\n")
     session.say(
         "answered by {model} from {facts} facts · {price}",

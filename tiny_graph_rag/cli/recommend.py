@@ -137,7 +137,7 @@ class DraftOutput:
             id for id, (_, names) in before.items() if names - (now[id].grades if id in now else {}).keys()
         ]
         if by_hand:
-            raise UsageError.of(
+            raise UsageError(
                 "{path}: holds judgments of {ids} that would be lost; name another draft with -o",
                 path=self.path,
                 ids=_listed(by_hand),
@@ -146,7 +146,7 @@ class DraftOutput:
         queries = {id: example.query for id, example in now.items()}
         moved = judged_otherwise(journal, {id: query for id, (query, _) in before.items()}, queries)
         if moved:
-            raise UsageError.of(
+            raise UsageError(
                 "{journal}: holds decisions on {ids}, which would stand for other questions now. Give "
                 "the questions ids of their own, or name another draft with -o",
                 journal=journal,

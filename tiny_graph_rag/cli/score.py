@@ -76,9 +76,9 @@ class Scoring:
         """How texts are compared, None where names become entities. Raises UsageError for what is no way to
         match, or a threshold that nothing is held against."""
         if self.match == "name" and self.graph is not None:
-            raise UsageError.of("--match name: with -g names become entities; leave one out")
+            raise UsageError("--match name: with -g names become entities; leave one out")
         if self.rouge_threshold != ROUGE_THRESHOLD and not (self.match or "").startswith("rouge"):
-            raise UsageError.of("--rouge-threshold goes with --match rouge1, rouge2 or rougeL")
+            raise UsageError("--rouge-threshold goes with --match rouge1, rouge2 or rougeL")
         if self.match is None or self.graph is not None:
             return None
         from tiny_graph_rag.measures.textual import TextMatch
@@ -94,7 +94,7 @@ class Scoring:
         wanted = tuple(dict.fromkeys([*named, *gates.measures]))
         for name in wanted:
             if name.kind.needs == "graph" and self.graph is None:
-                raise UsageError.of("measure {measure} needs the relations of a graph; add -g", measure=name)
+                raise UsageError("measure {measure} needs the relations of a graph; add -g", measure=name)
         return wanted
 
 
@@ -119,7 +119,7 @@ def score(
     one = partial(_score, how=how, folders=folders, chosen=chosen, common=common, floors=floors)
     runs = [*(run or ()), *(more or ())]
     if not runs:
-        raise UsageError.of("the option {name} is missing", name="--run")
+        raise UsageError("the option {name} is missing", name="--run")
     if len(runs) == 1:
         one(runs[0], reporting=reporting, output=output)
     else:
@@ -146,20 +146,18 @@ def _several(
     from tiny_graph_rag.report.reports import REPORTS, ReportError, write_reports
 
     if output == STDOUT:
-        raise UsageError.of("-o -: {n} results can't all go to standard output; give a folder", n=len(runs))
+        raise UsageError("-o -: {n} results can't all go to standard output; give a folder", n=len(runs))
     if output is not None and Path(output).suffix:
-        raise UsageError.of(
-            "-o {output}: {n} results need a folder, not one file", output=output, n=len(runs)
-        )
+        raise UsageError("-o {output}: {n} results need a folder, not one file", output=output, n=len(runs))
     if floors.junit is not None:
-        raise UsageError.of("--junit works with one run; score the runs one by one")
+        raise UsageError("--junit works with one run; score the runs one by one")
     reports = reporting.names()
     session = Session.open(common, folders)
     folder = "" if output is None else f"{output.rstrip('/')}/"
     names = [f"{folder}{selection(chosen).named(bare_name(path))}-results.json" for path in runs]
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        raise UsageError.of("{path}: two outputs would be written to this file; rename one", path=twice[0])
+        raise UsageError("{path}: two outputs would be written to this file; rename one", path=twice[0])
     failed: list[TinyGraphRagError] = []
     for path, name in zip(runs, names, strict=True):
         try:
@@ -211,7 +209,7 @@ def _score(
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
 
     if how.ambiguous not in (None, "first") and how.graph is None:
-        raise UsageError.of("--ambiguous needs a graph; add -g")
+        raise UsageError("--ambiguous needs a graph; add -g")
     text_match = how.text_match()
     out = Output.of(output, reporting)
     of_passages = how.match if how.graph is not None else None  # as `eval` has it: names are entities there

@@ -226,7 +226,7 @@ class Session:
             yield None
             return
         if self.patch is not None:
-            raise UsageError.of(
+            raise UsageError(
                 "--patch doesn't work with --cluster, because workers read the graph's file; write the graph "
                 "with `convert --patch` first"
             )
@@ -262,7 +262,7 @@ def _with_flags(config: Config, given: Iterable[str], flags: Mapping[str, object
     by_name = {}
     for setting, text in settings_of(given, "--set"):
         if flags.get(setting.name) is not None and find_setting(setting.name) == setting:
-            raise UsageError.of(
+            raise UsageError(
                 "--set {name} and --{flag} set the same thing; leave one out",
                 name=setting.full_name,
                 flag=setting.name.replace("_", "-"),
@@ -281,7 +281,7 @@ def selection(chosen: Chosen) -> Selection:
 def check_cutoff(config: Config, cutoff: int) -> None:
     """Raises UsageError where measures would look deeper than anything is retrieved."""
     if cutoff > config.retrieval.depth:
-        raise UsageError.of(
+        raise UsageError(
             "--top-k {k} can't be larger than --depth {depth}: nothing is retrieved below that rank; "
             "raise --depth",
             k=cutoff,
@@ -296,7 +296,7 @@ def deciding_measure(decide_by: str | None, usual: int) -> Measure:
 
     measure = Measure.parse(decide_by) if decide_by else Measure("ndcg", usual)
     if measure.kind.weight is not None:
-        raise UsageError.of(
+        raise UsageError(
             "--decide-by {deciding}: this measure has no value for a single question; choose another",
             deciding=measure,
         )
@@ -307,7 +307,7 @@ def check_measures(config: Config, measures: Iterable[Measure]) -> None:
     """The same for measures that bring their own cutoff."""
     for measure in measures:
         if (measure.cutoff or 0) > config.retrieval.depth:
-            raise UsageError.of(
+            raise UsageError(
                 "{measure}: the cutoff is below --depth {depth}, where retrieval ends; add --depth {wanted}",
                 measure=measure,
                 depth=config.retrieval.depth,
@@ -367,12 +367,12 @@ def _implied(folder: Path, examples: EvalSet | None) -> Path:
     if len(graphs) == 1:
         return graphs[0]
     if not graphs:
-        raise UsageError.of(
+        raise UsageError(
             "no knowledge graph in {folder}; give one with -g, or another folder with --kg-dir",
             folder=folder,
         )
     listed = ", ".join(graph.name for graph in graphs)
-    raise UsageError.of(
+    raise UsageError(
         "the knowledge graph isn't clear: give one with -g. {folder} has: {names}",
         folder=folder,
         names=listed,

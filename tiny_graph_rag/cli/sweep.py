@@ -196,7 +196,7 @@ def _plan(
 
     cutoffs = parse_numbers(top_k, "--top-k", low=1) if top_k else (config.evaluation.top_k,)
     if not 0 <= tolerance <= 1:
-        raise UsageError.of("--tolerance must be from 0 to 1, got {tolerance}", tolerance=tolerance)
+        raise UsageError("--tolerance must be from 0 to 1, got {tolerance}", tolerance=tolerance)
     named = parse_measures(measures) if measures is not None else ()
     deciding = deciding_measure(decide_by, 5 if 5 in cutoffs else cutoffs[-1])
     for variant in variants:
@@ -218,7 +218,7 @@ def _split(given: Sequence[str]) -> tuple[list[str], dict[Setting, tuple[str, ..
     for setting, text in settings_of(given, "--set"):
         option = OWN_OPTIONS.get(setting.full_name)
         if option is not None:
-            raise UsageError.of(
+            raise UsageError(
                 "--set {name}: in a sweep this is {option}", name=setting.full_name, option=option
             )
         values = comma_list(text) if "," in text else (text,)
@@ -280,7 +280,7 @@ def _check_changes(setting: Setting, config: Config, values: Mapping[str, Sequen
     }
     kind = CHANGES.get(setting.full_name, CHANGES.get(setting.section, ""))
     if kind is not None and not (kind and (plugged_in or wanted[kind])):
-        raise UsageError.of(
+        raise UsageError(
             "--set {name} can't change what is retrieved here, so all of its values would score the "
             "same; "
             "give it one value, or leave it out",
@@ -294,7 +294,7 @@ def parse_numbers(text: str, option: str, *, low: int, high: int | None = None) 
     for part in comma_list(text) if text.strip() else [text]:
         bounds = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part)
         if not bounds or int(bounds[2] or bounds[1]) < int(bounds[1]):
-            raise UsageError.of(
+            raise UsageError(
                 "{option}: wanted numbers such as 0-6 or 1,2,4, got {part}",
                 option=option,
                 part=repr(part),
@@ -302,10 +302,10 @@ def parse_numbers(text: str, option: str, *, low: int, high: int | None = None) 
         first, last = int(bounds[1]), int(bounds[2] or bounds[1])
         if first < low or (high is not None and last > high):
             allowed = f"from {low} to {high}" if high is not None else f"{low} or more"
-            raise UsageError.of(
+            raise UsageError(
                 "{option} must be {allowed}, got {part}", option=option, allowed=allowed, part=repr(part)
             )
         if last - first > 1000:
-            raise UsageError.of("{option}: {part} is too large a range", option=option, part=repr(part))
+            raise UsageError("{option}: {part} is too large a range", option=option, part=repr(part))
         found.update(range(first, last + 1))
     return tuple(sorted(found))

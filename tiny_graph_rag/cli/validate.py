@@ -111,7 +111,7 @@ def validate_command(
 def _conclude(session: Session, errors: int, warnings: int, *, lost: int = 0) -> None:
     """Raises FoundProblems for errors, and for references that a changed graph has lost."""
     if errors or lost:
-        raise FoundProblems.of(
+        raise FoundProblems(
             "{errors}, {warnings}", errors=amount(errors, "error"), warnings=amount(warnings, "warning")
         )
     session.say(counted(warnings, "no errors, {n} warning", "no errors, {n} warnings"))
@@ -122,7 +122,7 @@ def _pin(session: Session, graph: KnowledgeGraph, examples: EvalSet, found: Vali
     from tiny_graph_rag.gold.pin import pin_path, write_pin
 
     if errors:
-        raise FoundProblems.of(
+        raise FoundProblems(
             "not pinned: {errors}; fix them before you pin the gold set to the graph",
             errors=amount(errors, "error"),
         )
@@ -158,7 +158,7 @@ def _refresh(
     if broken:
         raise DatasetError(*broken)
     if not any(KEY in example.unknown for example in examples):
-        raise DatasetError.of(
+        raise DatasetError(
             "{name}: no question has a pattern under {key}, such as {grammar}",
             name=path.name,
             key=repr(KEY),

@@ -72,7 +72,7 @@ def load_config(
     if file is None and Path(CONFIG_FILE).is_file():
         file = Path(CONFIG_FILE)
     if file is None and trust:
-        raise ConfigError.of("--trust-config: there is no {file} in this folder", file=CONFIG_FILE)
+        raise ConfigError("--trust-config: there is no {file} in this folder", file=CONFIG_FILE)
     config = Config()
     untrusted: tuple[str, ...] = ()
     if file is not None:

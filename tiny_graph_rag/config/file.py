@@ -24,12 +24,12 @@ def with_file(config: Config, file: Path) -> Config:
     Raises ConfigError with every problem: an unknown key (with the nearest known one), a wrong type, a bound.
     """
     if not file.is_file():
-        raise ConfigError.of("{file}: this settings file doesn't exist; `init` writes one", file=file)
+        raise ConfigError("{file}: this settings file doesn't exist; `init` writes one", file=file)
     document = read_yaml(file, ConfigError)
     if document is None:
         return config
     if not isinstance(document, dict):
-        raise ConfigError.of(
+        raise ConfigError(
             "{file}: wanted sections such as 'storage:', got {got}", file=file, got=json_kind(document)
         )
     problems: list[Said] = []

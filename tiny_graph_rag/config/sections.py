@@ -51,7 +51,7 @@ def check_bounds(known: Field[Any], value: Any, place: str) -> None:
     if choices and value not in choices:
         listed = said("{some} or {last}", some=", ".join(choices[:-1]), last=choices[-1])
         near = nearest(str(value), choices)
-        raise ConfigError.of(
+        raise ConfigError(
             "{place} must be {wanted}, got {got}{near}",
             place=place,
             wanted=listed,
@@ -71,11 +71,11 @@ def check_bounds(known: Field[Any], value: Any, place: str) -> None:
         wanted = said("{high} or less", high=high)
     elif abs(value) > MOST:
         digits = len(str(int(value)))
-        raise ConfigError.of(
+        raise ConfigError(
             "{place} must be below 2^63 in size, got a number of {n} digits", place=place, n=digits
         )
     if wanted is not None:
-        raise ConfigError.of("{place} must be {wanted}, got {got}", place=place, wanted=wanted, got=value)
+        raise ConfigError("{place} must be {wanted}, got {got}", place=place, wanted=wanted, got=value)
 
 
 @dataclass(frozen=True, slots=True)

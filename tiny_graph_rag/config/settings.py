@@ -156,7 +156,7 @@ class Setting:
         """
         value = self._read(text, place)
         if not self.accepts(value):
-            raise ConfigError.of(
+            raise ConfigError(
                 "{place} must be {wanted}, got {got}", place=place, wanted=self.type_name, got=repr(text)
             )
         check_bounds(self.field, value, place)
@@ -238,7 +238,7 @@ def find_setting(name: str) -> Setting:
         near: str = said("; did you mean {names}?", names=", ".join(map(repr, same)))
     else:
         near = nearest(key, [full for full in known if ("." in full) == ("." in key)])
-    raise UsageError.of(
+    raise UsageError(
         "unknown setting {name}{near}",
         name=repr(name),
         near=near or said("; config.yaml lists them"),
@@ -254,14 +254,14 @@ def settings_of(given: Iterable[str], option: str) -> Iterator[tuple[Setting, st
     for text in given:
         name, sign, value = text.partition("=")
         if not sign:
-            raise UsageError.of(
+            raise UsageError(
                 "{option} {text}: write a setting and its value, such as retrieval.min_weight=0.5",
                 option=option,
                 text=repr(text),
             )
         setting = find_setting(name)
         if setting.full_name in seen:
-            raise UsageError.of("{option}: {name} is given twice", option=option, name=setting.full_name)
+            raise UsageError("{option}: {name} is given twice", option=option, name=setting.full_name)
         seen.add(setting.full_name)
         yield setting, value
 

@@ -57,14 +57,14 @@ def require_trust(config: Config, name: str) -> None:
     if name == "base_url":
         from tiny_graph_rag.secret import safe_url
 
-        raise ConfigError.of(
+        raise ConfigError(
             "{file}: openai.base_url is {address}, and this file isn't trusted: questions and graph "
             "texts would go there. Look at the file, then run again with --trust-config, or set "
             "OPENAI_BASE_URL",
             file=config.file,
             address=safe_url(value),
         )
-    raise ConfigError.of(
+    raise ConfigError(
         "{file}: retrieval.retriever names code ({value}), and this file isn't trusted, so it isn't run. "
         "Look at the code, then run again with --trust-config, or name it with --retriever",
         file=config.file,
@@ -103,7 +103,7 @@ def _remember(record: Path, file: Path) -> None:
             raise PermissionError(None, "the folder is another user's")
         write_atomically(record, [os.fsencode(os.path.realpath(file)) + b"\n"])
     except OSError as error:
-        raise ConfigError.of(
+        raise ConfigError(
             "--trust-config: {folder} can't be written ({why})",
             folder=record.parent,
             why=said(error.strerror or ""),

@@ -296,7 +296,7 @@ def read_patch(path: Path) -> Patch:
     except msgspec.ValidationError as error:
         parts = _PLACE.fullmatch(str(error))
         place, wrong = (parts["place"] or "", parts["wrong"]) if parts else ("", str(error))
-        raise PatchError.of(
+        raise PatchError(
             "{path}: {place}: {wrong}. `fix -o FILE` writes a patch file; correct this field or remove "
             "its entry",
             path=path.name,

@@ -173,7 +173,7 @@ def with_patch(config: Config, patch: Patch, name: str) -> Config:
             continue
         for key, value in entry.values.items():
             if key not in VARIED or not find_setting(key).accepts(value):
-                raise PatchError.of(
+                raise PatchError(
                     "{file}: settings[{place}]: {key}: {value} isn't allowed in a patch; allowed "
                     "settings: {allowed}",
                     file=name,
@@ -184,7 +184,7 @@ def with_patch(config: Config, patch: Patch, name: str) -> Config:
                 )
         config = config.replaced(entry.values)
         if not can_be_tried(config):
-            raise PatchError.of(
+            raise PatchError(
                 "{file}: settings[{place}]: these settings would run code or ask a service; give them as "
                 "options instead",
                 file=name,

@@ -105,7 +105,7 @@ def read_journal(path: Path) -> list[Event]:
         try:
             known = checked(event)
         except Refused as error:
-            raise DatasetError.of(
+            raise DatasetError(
                 "{path}:{number}: not a valid line of a journal ({error}); repair or remove this line",
                 path=path,
                 number=number,

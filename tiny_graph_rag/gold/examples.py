@@ -141,7 +141,7 @@ class Selection:
 
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1:
-            raise UsageError.of("--limit must be 1 or more, got {limit}", limit=self.limit)
+            raise UsageError("--limit must be 1 or more, got {limit}", limit=self.limit)
 
     def named(self, name: str) -> str:
         """What files made from this part are called, so that a part never replaces the whole: `NAME-limit-5`,
@@ -217,7 +217,7 @@ class EvalSet(Sequence[Example]):
                     listed = (
                         said("; there are: {names}", names=", ".join(known[:12])) if what == "tag" else ""
                     )
-                    raise UsageError.of(
+                    raise UsageError(
                         "{name}: no question has the {what} {each}{near}",
                         name=self.name or said("gold set"),
                         what=said(what),
@@ -231,7 +231,5 @@ class EvalSet(Sequence[Example]):
             and (not selection.ids or example.id in selection.ids)
         ][: selection.limit]
         if not kept:
-            raise UsageError.of(
-                "no question has one of these tags and one of these ids; change --tags or --ids"
-            )
+            raise UsageError("no question has one of these tags and one of these ids; change --tags or --ids")
         return replace(self, examples=tuple(kept), selection=selection)

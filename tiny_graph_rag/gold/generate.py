@@ -56,7 +56,7 @@ class Wanted:
     def __post_init__(self) -> None:
         """Raises UsageError for a language that questions can't be worded in."""
         if self.language and self.language not in LANGUAGES:
-            raise UsageError.of(
+            raise UsageError(
                 "--lang: unknown language {language}. Choices: {names}",
                 language=repr(self.language),
                 names=", ".join(LANGUAGES),
@@ -89,14 +89,14 @@ def parse_shapes(text: str) -> dict[str, float]:
     shares = named_shares("--shapes", text, "chain=25", alone="1")
     for name in shares:
         if name not in SHARES:
-            raise UsageError.of(
+            raise UsageError(
                 "--shapes: unknown shape {name}{near} Choices: {names}",
                 name=repr(name),
                 near=nearest(name, list(SHARES)) or ".",
                 names=", ".join(SHARES),
             )
     if not shares:
-        raise UsageError.of(
+        raise UsageError(
             "--shapes: wanted shapes such as chain=50,count=50. Choices: {names}", names=", ".join(SHARES)
         )
     return shares
@@ -110,7 +110,7 @@ def parse_hops(text: str) -> tuple[int, int]:
     except ValueError:
         hops = 0, 0
     if not 1 <= hops[0] <= hops[1] <= LONGEST_CHAIN:
-        raise UsageError.of(
+        raise UsageError(
             "--hops: wanted a number or range from 1 to {longest_chain}, such as 2 or "
             "1-{longest_chain}, got {text}",
             longest_chain=LONGEST_CHAIN,
@@ -122,16 +122,16 @@ def parse_hops(text: str) -> tuple[int, int]:
 def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generated:
     """Raises GraphError where a graph has no relation between two entities, UsageError for n below 1."""
     if wanted.n < 1:
-        raise UsageError.of("--n must be 1 or more, got {n}", n=wanted.n)
+        raise UsageError("--n must be 1 or more, got {n}", n=wanted.n)
     if not len(graph.adjacency.neighbours):
-        raise GraphError.of(
+        raise GraphError(
             "{name}: {n} and no relation between two of them; questions are made of relations",
             name=graph.name,
             n=amount(len(graph), "entity", "entities"),
         )
     types = sorted(set(graph.relations.types))
     if all(map(says_nothing, types)):
-        raise GraphError.of(
+        raise GraphError(
             "{graph}: the relation types have no meaning ({types}), so no natural question can be "
             "made. Write questions yourself and let `recommend` propose references",
             graph=graph.name,
@@ -140,7 +140,7 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
     maker = _Maker.of(graph, names, wanted)
     unsaid = maker.unsaid()
     if not maker.sampler.codes:
-        raise GraphError.of(
+        raise GraphError(
             "{graph}: there are no {language} words for its relation types ({types}). Add words in "
             "{vocabulary}, or choose another language with --lang",
             graph=graph.name,

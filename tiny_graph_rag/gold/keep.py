@@ -205,7 +205,7 @@ def split(
     for example in examples:
         groups[key(example)].append(example)
     if len(groups) < len(shares):
-        raise UsageError.of(
+        raise UsageError(
             "{amount} of questions can't be split into {shares} parts without an empty one",
             amount=amount(len(groups), "group"),
             shares=len(shares),
@@ -333,14 +333,14 @@ def named_shares(option: str, text: str, example: str, alone: str = "") -> dict[
         except ValueError:
             value = 0.0
         if not name or not 0 < value < HUGE:
-            raise UsageError.of(
+            raise UsageError(
                 "{option}: wanted a share above 0 such as {example}, got {part}",
                 option=option,
                 example=example,
                 part=repr(part),
             )
         if name in shares:
-            raise UsageError.of("{option}: {name} is there twice", option=option, name=repr(name))
+            raise UsageError("{option}: {name} is there twice", option=option, name=repr(name))
         shares[name] = value
     return shares
 
@@ -352,7 +352,5 @@ def parse_shares(text: str) -> tuple[float, ...]:
     except ValueError:
         shares = ()
     if len(shares) < 2 or not all(0 < share < HUGE for share in shares):
-        raise UsageError.of(
-            "--share: wanted shares of the parts such as 50/25/25, got {text}", text=repr(text)
-        )
+        raise UsageError("--share: wanted shares of the parts such as 50/25/25, got {text}", text=repr(text))
     return shares

@@ -56,7 +56,7 @@ def with_patterns(graph: KnowledgeGraph | None, examples: EvalSet) -> EvalSet:
     if not following:
         return examples
     if graph is None:
-        raise DatasetError.of(
+        raise DatasetError(
             "{name}: question {id} has a pattern, which needs a graph; add -g",
             name=examples.name,
             id=following[0].id,

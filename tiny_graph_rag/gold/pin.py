@@ -102,7 +102,7 @@ def read_drift(graph: KnowledgeGraph, examples: EvalSet, judgments: Judgments) -
     try:
         pin = msgspec.json.decode(read_bytes(path), type=GoldPin)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DatasetError.of(
+        raise DatasetError(
             "{path}: not a pin of a gold set: {error}. Run `validate --pin` to write it again",
             path=path,
             error=error,

@@ -53,7 +53,7 @@ def history_of(examples: EvalSet) -> list[Entry]:
     try:
         return msgspec.json.decode(read_bytes(path), type=list[Entry])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DatasetError.of(
+        raise DatasetError(
             "{path}: not a list of versions: {error}. Repair or remove it", path=path, error=error
         ) from error
 
@@ -69,13 +69,13 @@ def record(examples: EvalSet, note: str, part: str, since: EvalSet | None) -> tu
     Raises UsageError for an unknown part, and where nothing changed since the last version.
     """
     if part not in PARTS:
-        raise UsageError.of("--part: wanted major, minor or patch, got {part}", part=repr(part))
+        raise UsageError("--part: wanted major, minor or patch, got {part}", part=repr(part))
     history = history_of(examples)
     if since is not None and not history:
         first = Entry("1.0.0", since.sha256, len(since))
         history = (history_of(since) if since.path is not None else []) or [first]
     if is_current(examples, history):
-        raise UsageError.of(
+        raise UsageError(
             "{name} is still version {version}: the file has not changed",
             name=examples.name,
             version=history[-1].version,

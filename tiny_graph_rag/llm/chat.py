@@ -133,7 +133,7 @@ class Chat:
                 if self.journal is not None:
                     self.journal.note(call, attempts.paid + attempts.perhaps)
                 if isinstance(error, CallFailed):
-                    raise ServiceError.of(
+                    raise ServiceError(
                         "{error}. Answers so far are kept: --resume goes on", error=error
                     ) from None
                 raise

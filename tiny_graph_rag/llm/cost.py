@@ -181,7 +181,7 @@ def find_price(model: str, base_url: str, configured: Mapping[str, Any]) -> Pric
 def _configured(model: str, given: object) -> Price:
     place = f"config.yaml: openai.prices.{model}"
     if not isinstance(given, Mapping) or not {"input", "output"} <= set(given) <= set(PRICE_KEYS):
-        raise ConfigError.of(
+        raise ConfigError(
             "{place} must be {{input: …, output: …}} in USD a million tokens, cached_input is "
             "optional; got {got}",
             place=place,
@@ -189,7 +189,7 @@ def _configured(model: str, given: object) -> Price:
         )
     for name, value in given.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-            raise ConfigError.of(
+            raise ConfigError(
                 "{place}.{name} must be a number of at least 0, got {got}",
                 place=place,
                 name=name,

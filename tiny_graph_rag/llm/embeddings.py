@@ -84,14 +84,14 @@ class Embedder:
             try:
                 self.client.run(lambda: self._ask_all(parts))
             except CallFailed as failure:
-                raise ServiceError.of(
+                raise ServiceError(
                     "{host}: no embeddings: {failure}", host=self.client.endpoint.host, failure=failure
                 ) from None
             finally:
                 self._write_cache()
         sizes = {len(known[key]) for key in keys}
         if len(sizes) > 1:
-            raise ServiceError.of(
+            raise ServiceError(
                 "{host}: vectors of {model} have different dimensions: {names}. Name one model that "
                 "always answers the same way, or delete {home}",
                 host=self.client.endpoint.host,
@@ -166,7 +166,7 @@ def make_embedder(config: Config, option: str) -> Embedder:
     """The configured service. Raises UsageError where neither key nor address is there; option: who asks."""
     service, settings = config.openai, config.embeddings
     if not service.base_url and not config.api_key:
-        raise UsageError.of(
+        raise UsageError(
             "{option} needs a service: set OPENAI_API_KEY for OpenAI's, or OPENAI_BASE_URL for "
             "another (http://localhost:11434/v1 for Ollama)",
             option=option,

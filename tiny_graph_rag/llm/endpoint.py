@@ -98,7 +98,7 @@ class Endpoint:
         sent = (header.rpartition(" ")[2] for header in self._headers.values())
         self.secrets = (key, *url_secrets(base_url), *map(Secret, sent))
         if any(self.secrets) and not is_private(base_url):
-            raise ConfigError.of(
+            raise ConfigError(
                 "openai.base_url (OPENAI_BASE_URL) is {address}: a key isn't sent to another machine "
                 "over plain http, where anybody on the way can read it. Use https, or unset "
                 "OPENAI_API_KEY where that server needs none",
@@ -190,7 +190,7 @@ class Endpoint:
         """Before a reply is read: nothing beyond the largest size, packed or not, comes into memory."""
         packed = response.headers.pop("content-encoding", "identity").strip().lower()
         if packed not in ("identity", "gzip"):
-            raise ServiceError.of(
+            raise ServiceError(
                 "the answer is compressed as {packed}, which was not requested", packed=repr(packed)
             )
         response.stream = _bounded(response.stream, self._most_bytes, is_packed=packed == "gzip")
@@ -259,13 +259,13 @@ class Endpoint:
         text: Any = getattr(message, "content", None) or getattr(message, "refusal", None) or ""
         if message is None or not isinstance(text, str):
             came = answer.model_dump() if hasattr(answer, "model_dump") else answer
-            raise ServiceError.of(
+            raise ServiceError(
                 "the answer is not a chat completion: {sentence}", sentence=_sentence(came) or str(came)[:200]
             )
         text = text.strip()
         longest = max(LEAST_CUT, CHARACTERS_PER_TOKEN * call.max_tokens)
         if len(text) > longest:  # what counts, scores and writes it would work for minutes
-            raise ServiceError.of(
+            raise ServiceError(
                 "the answer has {n} characters, more than {max_tokens} tokens can hold (openai.max_tokens)",
                 n=f"{len(text):,}",
                 max_tokens=f"{call.max_tokens:,}",
@@ -311,7 +311,7 @@ def _bounded(stream: Any, most_bytes: int, *, is_packed: bool) -> Any:
                 whole = unpacker.decompress(piece, most_bytes - size + 1) if is_packed else piece
                 size += len(whole)
                 if size > most_bytes:
-                    raise ServiceError.of(
+                    raise ServiceError(
                         "the answer is larger than {most_bytes} MiB (openai.largest_reply)",
                         most_bytes=f"{most_bytes // MIB:,}",
                     )
@@ -327,7 +327,7 @@ def _check_key(key: Secret) -> None:
     """Raises ConfigError for a key that no header can hold; the library would show it in its own error."""
     found = _NOT_IN_A_KEY.search(key.reveal())
     if found is not None:
-        raise ConfigError.of(
+        raise ConfigError(
             "OPENAI_API_KEY contains {character} at position {start} of {n}, which isn't valid in a "
             "key. Copy the key again, in one line",
             character=_character(found[0]),
@@ -353,11 +353,11 @@ def _split(base_url: str, key: Secret) -> tuple[str, dict[str, str], dict[str, s
         port_ok = parts.port is None or parts.port > 0
         host = parts.hostname
     except ValueError:
-        raise ConfigError.of(
+        raise ConfigError(
             "openai.base_url (OPENAI_BASE_URL) is not a valid address: its host or port can't be read"
         ) from None
     if parts.scheme not in ("http", "https") or not host or not port_ok:
-        raise ConfigError.of(
+        raise ConfigError(
             "openai.base_url (OPENAI_BASE_URL) must be an address such as http://localhost:11434/v1, "
             "got {base_url}",
             base_url=repr(safe_url(base_url)),
@@ -458,18 +458,16 @@ def unit_vectors(rows: object, wanted: int) -> Vectors:
     """
     if not isinstance(rows, list) or len(rows) != wanted:
         got = f"{len(rows)}" if isinstance(rows, list) else "none"
-        raise ServiceError.of(
-            "wanted {wanted} embeddings for {wanted} texts, got {got}", wanted=wanted, got=got
-        )
+        raise ServiceError("wanted {wanted} embeddings for {wanted} texts, got {got}", wanted=wanted, got=got)
     found: dict[int, Vectors] = {}
     for place, row in enumerate(rows):
         index = getattr(row, "index", None)
         index = place if index is None else index
         if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < wanted or index in found:
-            raise ServiceError.of("the embeddings' indexes are not 0 to {wanted}", wanted=wanted - 1)
+            raise ServiceError("the embeddings' indexes are not 0 to {wanted}", wanted=wanted - 1)
         found[index] = _unit_vector(getattr(row, "embedding", None), index)
     if len({len(vector) for vector in found.values()}) > 1:
-        raise ServiceError.of("embeddings of one answer have different dimensions")
+        raise ServiceError("embeddings of one answer have different dimensions")
     return np.stack([found[place] for place in range(wanted)])
 
 
@@ -480,9 +478,9 @@ def _unit_vector(numbers: object, index: int) -> Vectors:
     except (ValueError, OverflowError):
         vector = np.zeros(0, dtype=object)
     if vector.ndim != 1 or not len(vector) or vector.dtype.kind not in "iuf" or not np.isfinite(vector).all():
-        raise ServiceError.of("embedding {index} is not a list of finite numbers", index=index)
+        raise ServiceError("embedding {index} is not a list of finite numbers", index=index)
     with np.errstate(over="ignore"):  # a length beyond every number is refused below
         length = math.sqrt(math.fsum((vector.astype(np.float64) ** 2).tolist()))
     if not length or not math.isfinite(length):
-        raise ServiceError.of("embedding {index} has no direction (all zeros, or too large)", index=index)
+        raise ServiceError("embedding {index} has no direction (all zeros, or too large)", index=index)
     return (vector / length).astype(np.float32)

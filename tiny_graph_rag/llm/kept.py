@@ -121,7 +121,7 @@ class Journal:
             try:
                 await loop.run_in_executor(self._disk, self._file.sync)
             except OSError as error:
-                problem = InputError.of(
+                problem = InputError(
                     "{path}: the journal can't be written: {why}",
                     path=self.path,
                     why=said(error.strerror or ""),
@@ -155,7 +155,7 @@ def _paid(model: str, outcome: Outcome) -> list[tuple[str, Tokens]]:
 
 
 def _no_journal(path: Path, line: int = 1) -> InputError:
-    return InputError.of(
+    return InputError(
         "{path}:{line}: not a line of a journal. Move or rename the file, or choose another "
         "results file with -o",
         path=path,

@@ -57,7 +57,7 @@ class Tariff:
         """A cap needs prices. Raises UsageError for a model without one."""
         for model in models:
             if self.price(model) is None:
-                raise UsageError.of(
+                raise UsageError(
                     "--max-cost needs a price, and the price of {model} is unknown: {how_to_price}",
                     model=repr(model),
                     how_to_price=how_to_price(model),

@@ -68,7 +68,7 @@ def core_of(
     for type_ in types:
         if type_ not in known:
             listed = nearest(type_, known) or f"; it has: {', '.join(known[:12])}"
-            raise UsageError.of(
+            raise UsageError(
                 "no entity of {name} has the type {value}{listed}",
                 name=graph.name,
                 value=repr(type_),
@@ -101,7 +101,7 @@ def core_of(
         notes.append(said("{n} entities with the fewest relations", n=f"{len(chosen) - most:,}"))
         chosen = chosen[:most]
     if not len(chosen):
-        raise UsageError.of("nothing of {name} is left to draw with these --types", name=graph.name)
+        raise UsageError("nothing of {name} is left to draw with these --types", name=graph.name)
     drawn = np.zeros(len(graph), dtype=bool)
     drawn[chosen] = True
     both = inside & drawn[relations.sources] & drawn[relations.targets]

@@ -98,7 +98,7 @@ def changes_since(document: Document) -> list[Said]:
     reasons = incomparable(systems)
     if reasons:
         if document.since is not None:
-            raise UsageError.of("--since: {reasons}", reasons="; ".join(reasons))
+            raise UsageError("--since: {reasons}", reasons="; ".join(reasons))
         return []
     (before, now), past = systems, past_of(earlier)
     measure = worst_by([measure for measure in now.columns if measure in before.columns])

@@ -68,7 +68,7 @@ def write_reports(
     as_file = target is not None and target.suffix[1:] in REPORTS and not target.is_dir()
     if target is not None and not as_file and target.is_file():
         endings = ", ".join(f".{ending}" for ending in REPORTS)
-        raise UsageError.of(
+        raise UsageError(
             "{target}: wanted a folder for the reports, or a file that ends as one ({endings})",
             target=target,
             endings=endings,
@@ -82,7 +82,7 @@ def write_reports(
             raise
         except Exception as error:  # one report's mistake is no reason to withhold the others
             broken.append(
-                ReportError.of(
+                ReportError(
                     "--report {name} failed: {kind}: {error}",
                     name=name,
                     kind=type(error).__name__,
@@ -92,7 +92,7 @@ def write_reports(
     if as_file and target is not None and not broken:
         fitting = [(name, content) for name, content in files if name.endswith(target.suffix)]
         if not fitting:
-            raise UsageError.of(
+            raise UsageError(
                 "{target}: --report {names} does not write this; add --report {suffix}",
                 target=target,
                 names=",".join(names),
@@ -101,7 +101,7 @@ def write_reports(
         files = fitting if len(names) == 1 else files  # of `paper` the LaTeX file or the Markdown one
     if as_file and len(files) != 1:
         listed = ", ".join(name for name, _ in files[:4])
-        raise UsageError.of(
+        raise UsageError(
             "{target}: {files} reports would be written to this file ({listed}); give a folder",
             target=target,
             files=len(files),

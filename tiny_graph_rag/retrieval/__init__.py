@@ -81,7 +81,7 @@ def _named(spec: str) -> tuple[type[Retriever], str]:
     """The retriever of `NAME` or `NAME:ARGUMENT`, and its argument. Raises UsageError."""
     name, _, argument = spec.partition(":")
     if name not in RETRIEVERS and name.isidentifier() and argument.isidentifier():
-        raise UsageError.of(
+        raise UsageError(
             "--retriever {spec}: there is no Python module {name} and no retriever of this name{near}. "
             "A file is named {name}.py:{function}",
             spec=spec,

@@ -184,12 +184,12 @@ def largest_loss(found: Explanation) -> Iterator[Advice]:
     if worst.loss >= WORTH_SAYING:
         remedies = REMEDY if found.diagnosis.limits.walks else REMEDY | UNWALKED
         # As tables have it.
-        step = f"recall@{found.diagnosis.cutoff}" if worst.name == "recall@k" else worst.name
+        step = f"recall@{found.diagnosis.cutoff}" if worst.name == "recall@k" else said(worst.name)
         yield Advice(
             "largest loss",
             said(
                 LARGEST_LOSS,
-                step=said(step),
+                step=step,
                 points=f"{100 * worst.loss:.1f}",
                 remedy=said(remedies[worst.name]),
             ),

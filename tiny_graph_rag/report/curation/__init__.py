@@ -378,7 +378,7 @@ class CurationServer:
                 continue
             self.port = listening.getsockname()[1]
             return listening
-        raise UsageError.of("--port {port} is taken; leave it out, or name another", port=port)
+        raise UsageError("--port {port} is taken; leave it out, or name another", port=port)
 
     def serve(self, listening: socket.socket, started: Callable[[], None]) -> None:
         """Until Ctrl-C or SIGTERM; requests under way are answered first."""

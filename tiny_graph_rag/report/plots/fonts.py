@@ -40,7 +40,7 @@ def families_for(letters: set[str]) -> list[str]:
             font_manager.fontManager.addfont(str(path))
             return [BASE, font_manager.FontProperties(fname=str(path)).get_name()]
     shown = "".join(map(chr, sorted(missing)[:8]))
-    raise UsageError.of(
+    raise UsageError(
         "no font on this machine has the letters {shown}: pictures would show empty boxes. Install "
         "one: `apt-get install fonts-noto-cjk` (Debian, Ubuntu), `brew install font-noto-sans-cjk-kr` "
         "(macOS)",
