@@ -22,6 +22,7 @@ from tiny_graph_rag.cli import help as help_
 from tiny_graph_rag.cli.command import _CLOSED, _FULL, _NO_PLACE
 from tiny_graph_rag.config import all_settings, section_comment, section_names
 from tiny_graph_rag.fixing import fixes, proof
+from tiny_graph_rag.fixing.spellings import Difference
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.gold import ambiguous, checks, curation, fields
 from tiny_graph_rag.graph import building
@@ -119,6 +120,7 @@ BY_NAME = {
     *fix_words.KIND_WORDS.values(),
     *(proof.NONE_CHOSEN, proof.TOO_FEW, proof.NOT_HELD, proof.HELD, proof.NOT_FINISHED),
     *(fixes.INTERRUPTED, fixes.USED_UP, deciding.KEYS, "kind of fix", "patch file"),
+    *map(str, Difference),
     *("gain", "control", "evidence", "change", "settings", "before", "after"),
     "references that no longer match an entity ({n}): {names}",
     "references that now match another entity ({n}): {names}",

@@ -1,6 +1,6 @@
 """Every text for readers goes through messages/, so that it can be shown in every language.
 
-An error is made of an English text and its values, as `said` is, or of what `said` made before.
+`said` and `t` make a text of an English template and its values. Errors and a session make theirs themselves.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import builtins
 import os
-import pickle
 import re
 import shutil
 import subprocess
@@ -125,13 +124,15 @@ def test_an_error_is_shown_with_all_that_it_is_made_of() -> None:
         assert "unknown" not in unknown("retriever", "bfz", ("bfs",)).shown
 
 
-def test_an_error_makes_its_text_and_leaves_what_is_made() -> None:
-    error = UsageError("no vocabulary in {folder}", folder="a {b}")
-    assert error.args == (said("no vocabulary in {folder}", folder="a {b}"),)
-    assert error.args[0].template == "no vocabulary in {folder}"
-    assert UsageError(verbatim("{what} others wrote")).shown == "{what} others wrote"
-    assert pickle.loads(pickle.dumps(error)).args[0].template == error.args[0].template
-    assert isinstance(verbatim("x"), Said)
+def test_an_error_makes_its_text_and_takes_a_made_one() -> None:
+    """Its template and values stay known, so that it can be shown in every language."""
+    template = "--retriever {name}: no such file (looked in {parent})"
+    made, taken = UsageError(template, name="bm52", parent="{x}"), UsageError(verbatim("{x} as it stands"))
+    assert (made.args[0].template, made.args[0].values) == (template, {"name": "bm52", "parent": "{x}"})
+    assert (str(made), str(taken)) == ("--retriever bm52: no such file (looked in {x})", "{x} as it stands")
+    assert all(isinstance(error.args[0], Said) for error in (made, taken))
+    with speaking("ko"):
+        assert made.shown == "--retriever bm52: 파일이 없습니다(찾아본 곳: {x})"
 
 
 def test_a_language_is_one_file(tmp_path: Path) -> None:

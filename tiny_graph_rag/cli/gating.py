@@ -133,7 +133,8 @@ class Gates:
         if not self.gates:
             return []
         from tiny_graph_rag.measures.summary import latency_document
-        from tiny_graph_rag.study.gates import hold_floors, speeds
+        from tiny_graph_rag.study.gates import hold_floors
+        from tiny_graph_rag.study.results_file import speeds
 
         by_tag = {tag: part.measures for tag, part in found.by_tag.items()}
         took = speeds(latency_document(seconds), per_second)

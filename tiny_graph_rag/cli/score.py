@@ -28,7 +28,7 @@ from tiny_graph_rag.cli.options import (
     to_file,
 )
 from tiny_graph_rag.cli.output import STDOUT, Output, keep_earlier
-from tiny_graph_rag.cli.session import Session, selection
+from tiny_graph_rag.cli.session import Session, named_after, selected
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError, at
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _several(
     reports = reporting.names()
     session = Session.open(common, folders)
     folder = "" if output is None else f"{output.rstrip('/')}/"
-    names = [f"{folder}{selection(chosen).named(bare_name(path))}-results.json" for path in runs]
+    names = [f"{folder}{named_after(chosen, bare_name(path))}-results.json" for path in runs]
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise UsageError("{path}: two outputs would be written to this file; rename one", path=twice[0])
@@ -238,10 +238,10 @@ def _score(
         how.split,
         how.ties,
         config.evaluation.ambiguous,
-        selection(chosen),
+        selected(chosen),
         matching,
     )
-    target = out.path(session, f"{request.selection.named(bare_name(request.run))}-results.json")
+    target = out.path(session, f"{named_after(chosen, bare_name(request.run))}-results.json")
     graph_path = session.graph_path(Graph(how.graph)) if how.graph is not None else None
     session.outputs.confirm()
     knowledge = session.graph(Graph(how.graph)) if how.graph is not None else None

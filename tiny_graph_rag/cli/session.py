@@ -278,6 +278,17 @@ def selection(chosen: Chosen) -> Selection:
     return Selection(chosen.limit, comma_list(chosen.tags), comma_list(chosen.ids))
 
 
+def selected(chosen: Chosen) -> Selection | None:
+    """The same; None where these are all questions, for which nothing of gold sets is loaded."""
+    return selection(chosen) if chosen.limit is not None or chosen.tags or chosen.ids else None
+
+
+def named_after(chosen: Chosen, name: str) -> str:
+    """What files made from these questions are called."""
+    part = selected(chosen)
+    return name if part is None else part.named(name)
+
+
 def check_cutoff(config: Config, cutoff: int) -> None:
     """Raises UsageError where measures would look deeper than anything is retrieved."""
     if cutoff > config.retrieval.depth:

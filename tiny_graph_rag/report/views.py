@@ -31,7 +31,8 @@ from tiny_graph_rag.report.systems import Systems
 from tiny_graph_rag.report.tables import mean_cells
 from tiny_graph_rag.report.worst import worst_questions
 from tiny_graph_rag.shown import p_value, signed, three
-from tiny_graph_rag.study.gates import SPEEDS, speeds
+from tiny_graph_rag.study.gates import SPEEDS
+from tiny_graph_rag.study.results_file import speeds
 
 Json = dict[str, Any]
 

@@ -40,7 +40,7 @@ def panels(
     sharex: bool = False,
 ) -> tuple[Picture, list[Any]]:
     """A picture of `count` panels, one at least, with the same scale. width, height: of a panel, in inches.
-    margin: of the picture, to the left and above."""
+    margin: the width left of them and the height above them."""
     across = min(across, max(1, count))
     down = max(1, math.ceil(count / across))
     picture = Picture(figsize=(margin[0] + width * across, margin[1] + height * down))
