@@ -56,13 +56,12 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
             return None
     config = session.config
     if links and not options.dry_run:
-        require_api(session)
+        require_api(session, f"--linker {config.retrieval.linker}")
     if not (config.api_key or config.openai.base_url or options.dry_run):
         from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
 
         if options.generate:
-            how = said(HOW_TO_TURN_ON)
-            raise UsageError("{option} needs an API: {how}", option="--generate", how=how)
+            require_api(session, "--generate")
         session.say("answers are not generated: no API is set; {how}", how=t(HOW_TO_TURN_ON))
         return None
     from tiny_graph_rag.answers.prompt import Template

@@ -11,11 +11,10 @@ from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import Without, command
 from tiny_graph_rag.cli.gold_files import GoldOutput
 from tiny_graph_rag.cli.help import GOLD, OPTIONS
-from tiny_graph_rag.cli.linking import asking
+from tiny_graph_rag.cli.linking import asking, require_api
 from tiny_graph_rag.cli.options import Cluster, Common, Folders, Graph, from_config, option, to_file
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import FoundProblems, UsageError, amount
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.errors import FoundProblems, amount
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import Example
@@ -118,13 +117,12 @@ class Rewriting:
     def of(cls, session: Session, max_cost: float | None, *, resume: bool, dry_run: bool) -> Rewriting:
         """Before any work. Raises UsageError without an API, and for a cap without a price."""
         from tiny_graph_rag.llm.endpoint import Endpoint
-        from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON, Tariff, can_ask
+        from tiny_graph_rag.llm.setup import Tariff
 
-        if not dry_run and not can_ask(session.config):
-            raise UsageError("{option} needs an API: {how}", option="--rewrite", how=said(HOW_TO_TURN_ON))
-        tariff, name = Tariff(session.config), session.config.openai.model
         if not dry_run:
+            require_api(session, "--rewrite")
             Endpoint.of(session.config)  # an address that may not be asked is refused before any work
+        tariff, name = Tariff(session.config), session.config.openai.model
         session.say(asking("rewriting", tariff, name))
         if max_cost is not None:
             tariff.require_prices((name,))

@@ -35,7 +35,7 @@ class Linking:
         config = session.config
         if not asks_model(config):
             return cls(session, make_linker)
-        require_api(session)
+        require_api(session, f"--linker {config.retrieval.linker}")
         from tiny_graph_rag.llm.setup import Tariff, open_chat
 
         tariff, model = Tariff(config), config.openai.model
@@ -50,12 +50,11 @@ class Linking:
             say_paid(self.session, self.chat)
 
 
-def require_api(session: Session) -> None:
-    """Raises UsageError where the linker has no model to ask."""
+def require_api(session: Session, option: str) -> None:
+    """Raises UsageError where an option has no model to ask."""
     from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON, can_ask
 
     if not can_ask(session.config):
-        option = f"--linker {session.config.retrieval.linker}"
         raise UsageError("{option} needs an API: {how}", option=option, how=said(HOW_TO_TURN_ON))
 
 
