@@ -89,19 +89,17 @@ def find_input(name: str | Path, folder: Path, what: str, *, or_folder: bool = F
                 refuse_device(found)
             if found.is_dir() and not or_folder:
                 raise InputError(
-                    said("{path}: the {what} must be a file, this is a folder", path=found, what=said(what))
+                    "{path}: the {what} must be a file, this is a folder", path=found, what=said(what)
                 )
             note_named(found)
             return found
     looked = ", ".join(dict.fromkeys(str(place.parent) for place in places))
     raise InputError(
-        said(
-            "{name}: no such {what} (looked in {places}){hint}",
-            name=path.name,
-            what=said(what),
-            places=looked,
-            hint=_instead(path, places, what, or_folder=or_folder),
-        )
+        "{name}: no such {what} (looked in {places}){hint}",
+        name=path.name,
+        what=said(what),
+        places=looked,
+        hint=_instead(path, places, what, or_folder=or_folder),
     )
 
 
@@ -235,7 +233,7 @@ def refuse_device(path: Path) -> None:
     mode = path.stat().st_mode
     note_read(path)
     if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and os.path.realpath(path) != os.path.realpath(os.devnull):
-        raise InputError(said("{path}: this is a device, not a file", path=path))
+        raise InputError("{path}: this is a device, not a file", path=path)
 
 
 def read_start(path: Path, most: int) -> bytes:
@@ -296,12 +294,10 @@ def check_unpacked(path: Path, size: int) -> None:
     """Raises InputError for a packed file that becomes larger than is allowed. size: unpacked, in bytes."""
     if size > _most_unpacked:
         raise InputError(
-            said(
-                "{path}: unpacks to more than {most} GiB. If it is meant to, allow it with "
-                "running.largest_unpacked in config.yaml",
-                path=path,
-                most=f"{_most_unpacked / (1 << 30):g}",
-            )
+            "{path}: unpacks to more than {most} GiB. If it is meant to, allow it with "
+            "running.largest_unpacked in config.yaml",
+            path=path,
+            most=f"{_most_unpacked / (1 << 30):g}",
         )
 
 
@@ -310,28 +306,22 @@ def check_declared(path: Path, size: int, what: str) -> None:
     proportion to it and more than a part of what packed files may unpack to. Raises InputError."""
     if size > max(_most_unpacked // DECLARED_PART, DECLARED_TIMES * path.stat().st_size):
         raise InputError(
-            said(
-                "{path}: declares {what} in {size} bytes. If it is meant to, allow it with "
-                "running.largest_unpacked in config.yaml",
-                path=path,
-                what=what,
-                size=f"{path.stat().st_size:,}",
-            )
+            "{path}: declares {what} in {size} bytes. If it is meant to, allow it with "
+            "running.largest_unpacked in config.yaml",
+            path=path,
+            what=what,
+            size=f"{path.stat().st_size:,}",
         )
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:
     if isinstance(error, EOFError):
-        return InputError(
-            said("{path}: the gzip file ends too early; it was cut off. Copy it again", path=path)
-        )
+        return InputError("{path}: the gzip file ends too early; it was cut off. Copy it again", path=path)
     if isinstance(error, zlib.error):
-        return InputError(
-            said("{path}: the gzip file is damaged ({why}). Copy it again", path=path, why=error)
-        )
+        return InputError("{path}: the gzip file is damaged ({why}). Copy it again", path=path, why=error)
     refused = getattr(error, "strerror", None)
     why = said(refused) if refused else error
-    return InputError(said("{place}: can't be read ({why})", place=path, why=why))
+    return InputError("{place}: can't be read ({why})", place=path, why=why)
 
 
 def decode_utf8(raw: bytes, path: Path) -> str:
@@ -367,11 +357,9 @@ def check_utf8(buffer: bytes | mmap.mmap, path: Path) -> None:
 
 def _not_utf8(path: Path, line: int, raw: bytes) -> InputError:
     return InputError(
-        said(
-            "{place}: not UTF-8 text ({encoding}). Save it as UTF-8",
-            place=f"{path}:{line}",
-            encoding=_likely_encoding(raw),
-        )
+        "{place}: not UTF-8 text ({encoding}). Save it as UTF-8",
+        place=f"{path}:{line}",
+        encoding=_likely_encoding(raw),
     )
 
 
@@ -450,7 +438,7 @@ def output_path(name: str | Path, folder: Path) -> Path:
 def check_writable(path: Path) -> None:
     """Refuse before any work what could not be written after it. Raises UsageError."""
     if path.is_dir():
-        raise UsageError(said("{path}: results must go to a file, this is a folder", path=path))
+        raise UsageError("{path}: results must go to a file, this is a folder", path=path)
     if is_device(path):
         return
     try:
@@ -460,13 +448,11 @@ def check_writable(path: Path) -> None:
         probe.unlink()
     except OSError as error:
         if isinstance(error, FileExistsError | NotADirectoryError):
-            raise UsageError(said("{path}: wanted a folder, this is a file", path=error.filename)) from error
+            raise UsageError("{path}: wanted a folder, this is a file", path=error.filename) from error
         raise UsageError(
-            said(
-                "{folder}: nothing can be written here ({why}); choose another folder",
-                folder=path.parent,
-                why=said(error.strerror or ""),
-            )
+            "{folder}: nothing can be written here ({why}); choose another folder",
+            folder=path.parent,
+            why=said(error.strerror or ""),
         ) from error
 
 

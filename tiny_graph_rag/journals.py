@@ -34,17 +34,15 @@ class JournalFile:
             self._stream = os.fdopen(os.open(path, flags, mode), "r+b", buffering=0)
         except OSError as error:
             why = said("it is a link") if path.is_symlink() else said(error.strerror or "")
-            raise InputError(
-                said("{path}: the journal can't be opened: {why}", path=path, why=why)
-            ) from error
+            raise InputError("{path}: the journal can't be opened: {why}", path=path, why=why) from error
         self.descriptor = self._stream.fileno()
         try:
             if not stat.S_ISREG(os.fstat(self.descriptor).st_mode):
                 raise InputError(
-                    said("{path}: not a journal but a pipe or a device. Remove or rename it", path=path)
+                    "{path}: not a journal but a pipe or a device. Remove or rename it", path=path
                 )
             if not lock_file(self.descriptor):
-                raise UsageError(said("{path}: {busy}", path=path, busy=busy))
+                raise UsageError("{path}: {busy}", path=path, busy=busy)
         except BaseException:
             self._stream.close()
             raise

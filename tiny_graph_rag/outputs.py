@@ -21,7 +21,6 @@ from tiny_graph_rag.files import (
     read_inputs,
     write_atomically,
 )
-from tiny_graph_rag.messages import said
 
 # What no graph, gold set or run consists of: it may be replaced in a folder that is read.
 SHOWN_ONLY = (".html", ".md", ".tex", ".png", ".svg")
@@ -47,9 +46,9 @@ class Outputs:
             return path
         self._check(path, is_own)
         if any(_is_same(path, other) for other in self._claimed):
-            raise UsageError(said("{path}: two outputs would be written to this file; rename one", path=path))
+            raise UsageError("{path}: two outputs would be written to this file; rename one", path=path)
         if not replaces and path.exists():
-            raise UsageError(said("{path} already exists; choose another name with -o", path=path))
+            raise UsageError("{path} already exists; choose another name with -o", path=path)
         self._claimed[path] = is_own
         return path
 
@@ -74,13 +73,11 @@ class Outputs:
                 is_named_so = composed(read.name).startswith(bare_name(path))
                 if is_named_so and read.suffix[1:].lower() in suffixes and _is_same(read.parent, path.parent):
                     raise UsageError(
-                        said(
-                            "{path}: this command reads that file, and --report {suffix} next to {name} "
-                            "could destroy it; choose another name with -o",
-                            path=read,
-                            suffix=read.suffix[1:],
-                            name=path.name,
-                        )
+                        "{path}: this command reads that file, and --report {suffix} next to {name} "
+                        "could destroy it; choose another name with -o",
+                        path=read,
+                        suffix=read.suffix[1:],
+                        name=path.name,
                     )
 
     def write(self, path: Path, parts: Iterable[bytes | memoryview]) -> None:
@@ -94,20 +91,15 @@ class Outputs:
         read = named if is_own else [*named, *read_inputs()]
         if any(_is_same(path, other) for other in read):
             raise UsageError(
-                said(
-                    "{path}: this command reads that file and would destroy it; choose another name",
-                    path=path,
-                )
+                "{path}: this command reads that file and would destroy it; choose another name", path=path
             )
         for folder in named:
             if folder.is_dir() and _is_part(path, folder):
                 raise UsageError(
-                    said(
-                        "{path}: this command reads the folder {folder} and would replace a file in it; "
-                        "choose another name",
-                        path=path,
-                        folder=folder,
-                    )
+                    "{path}: this command reads the folder {folder} and would replace a file in it; "
+                    "choose another name",
+                    path=path,
+                    folder=folder,
                 )
 
 

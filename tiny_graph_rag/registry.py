@@ -23,7 +23,6 @@ from pkgutil import iter_modules
 from typing import Any, Generic, TypeVar
 
 from tiny_graph_rag.errors import RegistrationError, TinyGraphRagError, UsageError, unknown
-from tiny_graph_rag.messages import said
 
 T = TypeVar("T")
 C = TypeVar("C")
@@ -94,20 +93,18 @@ class Registry(Generic[T]):
                     raise
                 why = f"{type(error).__name__}: {error}"
                 raise RegistrationError(
-                    said("{place}: can't be imported: {why}", place=choice.place, why=why)
+                    "{place}: can't be imported: {why}", place=choice.place, why=why
                 ) from error
             if name not in self._things:
                 raise RegistrationError(
-                    said(
-                        "{place}: {module} registers no {kind} {name}; decorate it: "
-                        '@{decorator}("{name_2}", "what it does in one line")',
-                        place=choice.place,
-                        module=choice.module,
-                        kind=self.kind,
-                        name=repr(name),
-                        decorator=self.decorator,
-                        name_2=name,
-                    )
+                    "{place}: {module} registers no {kind} {name}; decorate it: "
+                    '@{decorator}("{name_2}", "what it does in one line")',
+                    place=choice.place,
+                    module=choice.module,
+                    kind=self.kind,
+                    name=repr(name),
+                    decorator=self.decorator,
+                    name_2=name,
                 )
         return self._things[name][0]
 
@@ -182,11 +179,9 @@ class Registry(Generic[T]):
             words = [argument for argument in arguments if isinstance(argument, str)]
             if call is None or not words or len(words) < len(arguments):
                 raise RegistrationError(
-                    said(
-                        "{place}: @{decorator} wants a name and the line that explains it as plain strings",
-                        place=place,
-                        decorator=self.decorator,
-                    )
+                    "{place}: @{decorator} wants a name and the line that explains it as plain strings",
+                    place=place,
+                    decorator=self.decorator,
                 )
             settings = {}
             for keyword in call.keywords:
@@ -198,13 +193,11 @@ class Registry(Generic[T]):
 
     def _twice(self, name: str, one: str, other: str) -> RegistrationError:
         return RegistrationError(
-            said(
-                "{kind} {name} is registered twice: {one} and {other}; rename one",
-                kind=self.kind,
-                name=repr(name),
-                one=one,
-                other=other,
-            )
+            "{kind} {name} is registered twice: {one} and {other}; rename one",
+            kind=self.kind,
+            name=repr(name),
+            one=one,
+            other=other,
         )
 
 

@@ -37,7 +37,7 @@ from tiny_graph_rag.run import Run
 from tiny_graph_rag.scoring.frames import judged_dicts
 from tiny_graph_rag.scoring.judging import judged as judged_written
 from tiny_graph_rag.scoring.opening import Request, attempts
-from tiny_graph_rag.scoring.stretches import Collected, Columns
+from tiny_graph_rag.scoring.stretches import Collected, ScoreColumns
 from tiny_graph_rag.study.evaluate import evaluate
 
 QUESTIONS = 12
@@ -151,7 +151,7 @@ def test_a_question_that_a_trec_run_lacks_never_improves_a_mean(tmp_path: Path, 
         collected = Collected(IDS_ONLY)
         for opened in attempts(Request(tmp_path / "a.run", tmp_path / "a.qrels"), None, None):
             for stretch in opened.stretches:
-                collected.parts.append(Columns.of(stretch, IDS_ONLY))
+                collected.parts.append(ScoreColumns.of(stretch, IDS_ONLY))
             break
         overall = collected.found.overall
         return {measure: mean.mean for measure, mean in overall.measures.items()}, overall.failed
@@ -300,7 +300,7 @@ def test_an_error_in_a_run_is_a_failure_and_no_empty_answer(
         examples = load_questions(GOLD)
         run = read_run(path).keyed_by({question.id: question.query for question in examples})
         collected = Collected(IDS_ONLY)
-        collected.parts.append(Columns.of(judged_written(examples, run, people()), IDS_ONLY))
+        collected.parts.append(ScoreColumns.of(judged_written(examples, run, people()), IDS_ONLY))
         overall = collected.found.overall
         as_retriever = evaluate(
             people(), examples, Config().override(retriever=f"run:{path}"), IDS_ONLY

@@ -30,11 +30,6 @@ SHARED_PREFIX = 4  # letters that two English words share at least to count as r
 LONGEST_COMPOUND = 64  # letters: of no longer word the parts are sought, for each of its ends is looked at
 KOREAN_STEM = 2  # syllables that a Korean stem keeps: one alone is any word
 
-
-def _in_order(words: str) -> tuple[str, ...]:
-    return tuple(words.split())
-
-
 ENGLISH_QUESTION_WORDS = table("who whom whose what which when where how why")
 KOREAN_QUESTION_WORDS = (
     "누구", "누가", "무엇", "뭐", "뭘", "무슨", "어디", "어느", "어떤", "언제", "왜", "몇", "얼마",
@@ -48,9 +43,11 @@ ABOUT_THE_NAMED = (
 LONE_PARTICLES = frozenset(("를", "을", "은", "는", "이", "가"))
 NOUN_FOLLOWS = ("어느", "무슨", "어떤", "which", "what", "whose")  # "which river", "무슨 짐승"
 
-ENGLISH_SUFFIXES = _in_order(
-    "ments ment ions ion ings ing ress ers ors ies ied er or ed es en e s y"
-)  # longest first where one ends in another
+ENGLISH_SUFFIXES = {  # by their last letter; longest first where one ends in another
+    "s": ("ments", "ions", "ings", "ress", "ers", "ors", "ies", "es", "s"),
+    "d": ("ied", "ed"), "e": ("e",), "g": ("ing",), "n": ("ion", "en"), "r": ("er", "or"), "t": ("ment",),
+    "y": ("y",),
+}  # fmt: skip
 LONGEST_ENDING = max(map(len, PARTICLES | ENDINGS))
 
 
@@ -128,7 +125,7 @@ def stem(word: str) -> str:
     if is_korean(word):
         return _korean_stem(word)
     base = lemma(word)
-    for suffix in ENGLISH_SUFFIXES:
+    for suffix in ENGLISH_SUFFIXES.get(base[-1:], ()):
         if base.endswith(suffix) and len(base) - len(suffix) >= SHORTEST_STEM:
             base = base[: -len(suffix)]
             break

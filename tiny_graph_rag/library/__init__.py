@@ -20,7 +20,6 @@ from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.measures import Mean, Measure, default_measures, measures_of
 from tiny_graph_rag.measures.summary import Summary
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval import is_own
 from tiny_graph_rag.scoring.frames import pandas_for
 
@@ -74,11 +73,9 @@ def load_questions(source: str | PathLike[str] | Iterable[Mapping[str, Any]], *,
         return read_eval_set(_existing(source, "gold set"))
     if isinstance(source, Mapping) or not isinstance(source, Iterable):
         raise UsageError(
-            said(
-                "wanted the path of a gold set, or a list of records with 'query' and "
-                "'reference_entities'; got {kind}",
-                kind=type(source).__name__,
-            )
+            "wanted the path of a gold set, or a list of records with 'query' and "
+            "'reference_entities'; got {kind}",
+            kind=type(source).__name__,
         )
     return eval_set_of(source, name)
 
@@ -148,7 +145,7 @@ def ask(graph: GraphLike, question: str, *, config: Config | None = None, **sett
     from tiny_graph_rag.study.ask import ask as asked
 
     if not isinstance(question, str) or not question.strip():
-        raise UsageError(said("the question must be words, got {question}", question=repr(question)))
+        raise UsageError("the question must be words, got {question}", question=repr(question))
     knowledge = graph_of(graph)
     return _ranking(knowledge, asked(knowledge, question, configured(config, settings)))
 
@@ -266,33 +263,27 @@ def evaluate(
     from tiny_graph_rag.study.evaluate import evaluate as evaluated
 
     if isinstance(graph, Mapping) or hasattr(graph, "columns"):
-        raise UsageError(said("evaluate() takes a graph and questions; for a run and qrels, use score()"))
+        raise UsageError("evaluate() takes a graph and questions; for a run and qrels, use score()")
     given = retriever is not None and not isinstance(retriever, str)
     if retriever is not None:
         settings["retriever"] = _called(retriever) if given else retriever
     chosen = configured(config, settings)
     own = is_own(chosen.retrieval.retriever)
     if repeat != 1 and not own:
-        raise UsageError(
-            said("repeat= is for your own retriever; a built-in one always gives the same order")
-        )
+        raise UsageError("repeat= is for your own retriever; a built-in one always gives the same order")
     wanted = default_measures(chosen.evaluation.top_k) if measures is None else measures_of(measures)
     for entry in wanted:
         if (entry.cutoff or 0) > chosen.retrieval.depth:
             raise UsageError(
-                said(
-                    "{entry}: the cutoff is below depth={depth}, where retrieval ends; raise depth",
-                    entry=entry,
-                    depth=chosen.retrieval.depth,
-                )
+                "{entry}: the cutoff is below depth={depth}, where retrieval ends; raise depth",
+                entry=entry,
+                depth=chosen.retrieval.depth,
             )
     if chosen.evaluation.top_k > chosen.retrieval.depth:
         raise UsageError(
-            said(
-                "top_k={top_k} can't be larger than depth={depth}; raise depth",
-                top_k=chosen.evaluation.top_k,
-                depth=chosen.retrieval.depth,
-            )
+            "top_k={top_k} can't be larger than depth={depth}; raise depth",
+            top_k=chosen.evaluation.top_k,
+            depth=chosen.retrieval.depth,
         )
     examples = questions if isinstance(questions, EvalSet) else load_questions(questions)
     maker = make_retriever
@@ -335,9 +326,7 @@ def assert_retrieval(
     gates = parse_floors(floors)
     for gate in gates:
         if isinstance(gate.measure, str):
-            raise UsageError(
-                said("{gate}: times differ between machines; use only measures in a test", gate=gate)
-            )
+            raise UsageError("{gate}: times differ between machines; use only measures in a test", gate=gate)
     measures = tuple(dict.fromkeys(gate.measure for gate in gates if isinstance(gate.measure, Measure)))
     result = evaluate(graph, questions, measures=measures, **options)
     by_tag = {tag: part.measures for tag, part in result.summary.by_tag.items()}
@@ -382,7 +371,7 @@ def _existing(path: str | PathLike[str], what: str) -> Path:
 
 def _check_path(path: str | PathLike[str], what: str) -> None:
     if not isinstance(path, str | PathLike):
-        raise UsageError(said("wanted the path of a {what}, got {kind}", what=what, kind=type(path).__name__))
+        raise UsageError("wanted the path of a {what}, got {kind}", what=what, kind=type(path).__name__)
 
 
 def configured(config: Config | None, settings: Mapping[str, Any]) -> Config:
@@ -390,12 +379,7 @@ def configured(config: Config | None, settings: Mapping[str, Any]) -> Config:
         setting = find_setting(name)
         if value is not None and not setting.accepts(value):
             raise UsageError(
-                said(
-                    "{place} must be {wanted}, got {got}",
-                    place=name,
-                    wanted=setting.type_name,
-                    got=repr(value),
-                )
+                "{place} must be {wanted}, got {got}", place=name, wanted=setting.type_name, got=repr(value)
             )
     return (config or Config()).override(**settings)
 

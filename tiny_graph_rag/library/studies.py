@@ -27,7 +27,6 @@ from tiny_graph_rag.library import (
     saved,
 )
 from tiny_graph_rag.measures import Measure, default_measures, measures_of
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.scoring.frames import pandas_for
 
 if TYPE_CHECKING:
@@ -156,11 +155,9 @@ def compare(
         names, results = list(map(str, results[0])), tuple(results[0].values())
     if names is not None and len(names) != len(results):
         raise UsageError(
-            said(
-                "names= has {names} names for {results} results; give one per result",
-                names=len(names),
-                results=len(results),
-            )
+            "names= has {names} names for {results} results; give one per result",
+            names=len(names),
+            results=len(results),
         )
     documents = [
         _document(result, names[place] if names is not None else None, f"result {place + 1}")
@@ -168,7 +165,7 @@ def compare(
     ]
     reasons = incomparable([system_of(document.content, document.path) for document in documents])
     if reasons:
-        raise UsageError(said("these results can't be compared: {reasons}", reasons="; ".join(reasons)))
+        raise UsageError("these results can't be compared: {reasons}", reasons="; ".join(reasons))
     wanted = None if measures is None else list(map(str, measures_of(measures)))
     found = Systems.of(documents, wanted)
     assert found is not None, "what can't be compared was refused"
@@ -268,7 +265,7 @@ def sweep(
 
     limits = _several(hops)
     if not limits:
-        raise UsageError(said("hops= contains no hop limit; write hops=2 or hops=[1, 2]"))
+        raise UsageError("hops= contains no hop limit; write hops=2 or hops=[1, 2]")
     varied = {"retriever": retriever, **settings}
     lists = {name: list(value) for name, value in varied.items() if isinstance(value, list | tuple)}
     fixed = {name: value for name, value in varied.items() if name not in lists and value is not None}
@@ -286,19 +283,15 @@ def sweep(
     (deciding,) = (usual,) if decide_by is None else measures_of([decide_by])
     if deciding.kind.weight is not None:
         raise UsageError(
-            said(
-                "decide_by={measure}: this measure has no value for a single question; choose another",
-                measure=deciding,
-            )
+            "decide_by={measure}: this measure has no value for a single question; choose another",
+            measure=deciding,
         )
     deepest = max(*cutoffs, *(measure.cutoff or 0 for measure in (*named, deciding)))
     if deepest > chosen.retrieval.depth:
         raise UsageError(
-            said(
-                "measures have the cutoff {k}, below depth={depth}; raise depth",
-                k=deepest,
-                depth=chosen.retrieval.depth,
-            )
+            "measures have the cutoff {k}, below depth={depth}; raise depth",
+            k=deepest,
+            depth=chosen.retrieval.depth,
         )
 
     def measures_at(cutoff: int) -> tuple[Measure, ...]:
@@ -340,7 +333,7 @@ def _document(result: ResultLike, name: str | None, otherwise: str) -> Document:
         made = read_document(find_input(Path(result), Path(), "results file"))
     else:
         raise UsageError(
-            said("wanted a result or the path of a results file, got {kind}", kind=type(result).__name__)
+            "wanted a result or the path of a results file, got {kind}", kind=type(result).__name__
         )
     if name is None:
         return made

@@ -82,7 +82,6 @@ class RelationWords:
         }
         self._other_name = milli(ranking.vocabulary_word)
         self._owner: dict[str, set[int]] = {}
-        self._owner_stems: dict[str, set[int]] | None = None
         for place, name in enumerate(names):
             for item in vocabulary.get(name, ()):
                 self._owner.setdefault(folded_word(item), set()).add(place)
@@ -159,13 +158,14 @@ class RelationWords:
     def _by_owner(self, word: str) -> set[int]:
         if not self._owner:
             return set()
-        stems = self._owner_stems
-        if stems is None:
-            stems = {}
-            for other, types in self._owner.items():
-                stems.setdefault(stem(other), set()).update(types)
-            self._owner_stems = stems  # only now: other threads may ask meanwhile
-        return self._owner.get(word, set()) | stems.get(stem(word), set())
+        return self._owner.get(word, set()) | self._owner_stems.get(stem(word), set())
+
+    @cached_property
+    def _owner_stems(self) -> dict[str, set[int]]:
+        stems: dict[str, set[int]] = {}
+        for other, types in self._owner.items():
+            stems.setdefault(stem(other), set()).update(types)
+        return stems
 
     def has_synonym(self, word: str) -> bool:
         return word in self._synonyms or stem(word) in self._synonyms
@@ -183,17 +183,22 @@ class RelationWords:
         The last word must stand in few types' names: `of spouse` may be one relation, `name` is none.
         """
         known: dict[str, set[int]] = {}
-        stems, in_types = {stem(word) for word in self._rows}, np.diff(self._offsets)
-        for code, name in enumerate(self.names):
-            words = [word for word in words_of_name(name.split("__")[-1]) if not is_function_word(word)]
-            others = synonyms(words[-1]) if words else ()
-            if not others or in_types[self._rows[words[-1]]] > OF_TYPES:
+        stems = {stem(word) for word in self._rows}
+        for word, row in self._rows.items():
+            types = self._types[self._offsets[row] : self._offsets[row + 1]].tolist()
+            others = synonyms(word) if len(types) <= OF_TYPES else ()
+            new = [synonym for synonym in others if synonym not in self._rows and stem(synonym) not in stems]
+            if not new or not (codes := {code for code in types if self._last_word(code) == word}):
                 continue
-            for synonym in others:
-                if synonym not in self._rows and stem(synonym) not in stems:
-                    known.setdefault(synonym, set()).add(code)
-                    known.setdefault(stem(synonym), set()).add(code)
+            for synonym in new:
+                known.setdefault(synonym, set()).update(codes)
+                known.setdefault(stem(synonym), set()).update(codes)
         return known
+
+    def _last_word(self, code: int) -> str | None:
+        """The last word of content of a type's name; of `film__actor__name`, the last part's."""
+        words = words_of_name(self.names[code].split("__")[-1])
+        return next((word for word in reversed(words) if not is_function_word(word)), None)
 
 
 def types_say_something(graph: KnowledgeGraph) -> bool:

@@ -212,12 +212,10 @@ class Measure:
                 return measure
             if measure.of or measure.kind.needs:
                 raise UsageError(
-                    said(
-                        "measure {shown}: {name} is not a measure of a ranking; leave out {of}",
-                        shown=repr(shown),
-                        name=str(measure),
-                        of=repr(f"{of}:"),
-                    )
+                    "measure {shown}: {name} is not a measure of a ranking; leave out {of}",
+                    shown=repr(shown),
+                    name=str(measure),
+                    of=repr(f"{of}:"),
                 )
             return replace(measure, of=of.strip())
         parts = _SPELLED.fullmatch(_TREC_EVAL.sub(r"\1@\2", shown.lower()))
@@ -236,35 +234,25 @@ class Measure:
         if not at:
             if cutoff.startswith("("):
                 raise UsageError(
-                    said(
-                        "measure {shown}: the closing bracket is missing, as in rbp(p=0.8)",
-                        shown=repr(shown),
-                    )
+                    "measure {shown}: the closing bracket is missing, as in rbp(p=0.8)", shown=repr(shown)
                 )
             if cutoff:
                 raise UsageError(
-                    said(
-                        "measure {shown}: only @ and a cutoff may follow the parameters",
-                        shown=repr(shown),
-                    )
+                    "measure {shown}: only @ and a cutoff may follow the parameters", shown=repr(shown)
                 )
             if kind.cutoff == "required":
                 raise UsageError(
-                    said(
-                        "measure {shown} needs a cutoff, such as {example}",
-                        shown=repr(shown),
-                        example=f"{shown}@5",
-                    )
+                    "measure {shown} needs a cutoff, such as {example}",
+                    shown=repr(shown),
+                    example=f"{shown}@5",
                 )
             return cls(name, None, parameters)
         if kind.cutoff == "none":
             raise UsageError(
-                said("measure {name} takes no cutoff, got {shown}", name=repr(name), shown=repr(shown))
+                "measure {name} takes no cutoff, got {shown}", name=repr(name), shown=repr(shown)
             )
         if not re.fullmatch(r"[0-9]{1,9}", cutoff) or int(cutoff) < 1:
-            raise UsageError(
-                said("the cutoff of {shown} must be a whole number of at least 1", shown=repr(shown))
-            )
+            raise UsageError("the cutoff of {shown} must be a whole number of at least 1", shown=repr(shown))
         return cls(name, int(cutoff), parameters)
 
 
@@ -276,16 +264,14 @@ def _parameters(kind: MeasureKind, text: str, shown: str) -> tuple[tuple[str, fl
         if name not in kind.parameters:
             takes = ", ".join(f"{key}={it.default:g}" for key, it in kind.parameters.items()) or "none"
             raise UsageError(
-                said(
-                    "measure {shown}: no parameter {name}; {measure} takes: {takes}",
-                    shown=repr(shown),
-                    name=repr(name),
-                    measure=kind.name,
-                    takes=takes,
-                )
+                "measure {shown}: no parameter {name}; {measure} takes: {takes}",
+                shown=repr(shown),
+                name=repr(name),
+                measure=kind.name,
+                takes=takes,
             )
         if name in given:
-            raise UsageError(said("measure {shown} gives {name} twice", shown=repr(shown), name=repr(name)))
+            raise UsageError("measure {shown} gives {name} twice", shown=repr(shown), name=repr(name))
         allowed = kind.parameters[name]
         try:
             given[name] = float(value)
@@ -293,13 +279,11 @@ def _parameters(kind: MeasureKind, text: str, shown: str) -> tuple[tuple[str, fl
             given[name] = math.nan
         if not (math.isfinite(given[name]) and allowed.allows(given[name])):
             raise UsageError(
-                said(
-                    "measure {shown}: {name} must be a number {bounds}, got {value}",
-                    shown=repr(shown),
-                    name=name,
-                    bounds=allowed.bounds,
-                    value=repr(value),
-                )
+                "measure {shown}: {name} must be a number {bounds}, got {value}",
+                shown=repr(shown),
+                name=name,
+                bounds=allowed.bounds,
+                value=repr(value),
             )
     return tuple(
         (name, given[name])
@@ -336,15 +320,13 @@ def parse_measures(text: str) -> tuple[Measure, ...]:
     )
     if "{" in expanded or "}" in expanded:
         raise UsageError(
-            said(
-                "measures {text}: write several cutoffs in braces, as in {example}",
-                text=repr(text),
-                example="recall@{1,3,5}",
-            )
+            "measures {text}: write several cutoffs in braces, as in {example}",
+            text=repr(text),
+            example="recall@{1,3,5}",
         )
     names = [name for name in _PART.findall(expanded) if name.strip()]
     if not names:
-        raise UsageError(said("no measure given; write a list such as ndcg@5,recall@{1,3,5},mrr"))
+        raise UsageError("no measure given; write a list such as ndcg@5,recall@{1,3,5},mrr")
     return tuple(dict.fromkeys(Measure.parse(name) for name in names))
 
 

@@ -22,7 +22,6 @@ from tiny_graph_rag.measures.base import (
     within_cutoff,
 )
 from tiny_graph_rag.measures.judged import Judged
-from tiny_graph_rag.messages import said
 
 TREC_EVAL = "trec_eval 9"
 TUTORIAL = "K-RAG evaluators"
@@ -189,12 +188,9 @@ def _exponential(grades: Grades, cutoff: int | None) -> NDArray[np.float64]:
     most = float(grades.max(initial=0))
     if most > MOST_EXPONENT:
         raise UsageError(
-            said(
-                "ndcg_exp uses 2^grade, which is too large for grade {most} (at most {most_exponent}); use "
-                "ndcg",
-                most=f"{most:g}",
-                most_exponent=MOST_EXPONENT,
-            )
+            "ndcg_exp uses 2^grade, which is too large for grade {most} (at most {most_exponent}); use ndcg",
+            most=f"{most:g}",
+            most_exponent=MOST_EXPONENT,
         )
     return np.exp2(_gain(grades, cutoff)) - 1
 

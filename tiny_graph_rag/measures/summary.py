@@ -151,19 +151,6 @@ def mean_fields(mean: Mean) -> dict[str, Any]:
     }
 
 
-def headline(
-    found: Mapping[Measure, Mean], cutoff: int, mean: Callable[[Measure], float]
-) -> dict[str, float | None]:
-    """The four means under their fixed names. mean: of a measure that was not asked for."""
-    fixed = {
-        "mean_precision_at_k": Measure("precision", cutoff),
-        "mean_recall_at_k": Measure("recall", cutoff),
-        "mean_mrr": Measure("mrr"),
-        "mean_ndcg_at_k": Measure("ndcg", cutoff),
-    }
-    return {name: number(found[part].mean if part in found else mean(part)) for name, part in fixed.items()}
-
-
 def latency_document(seconds: NDArray[np.float64]) -> dict[str, Any]:
     """Seconds a question, over those that were timed."""
     timed = seconds[~np.isnan(seconds)]
@@ -185,4 +172,32 @@ def slice_document(part: Slice) -> dict[str, Any]:
         "failed_without_gold": part.failed_without_gold,
         **({"groups": part.groups} if part.groups is not None else {}),
         "measures": {str(measure): mean_fields(mean) for measure, mean in part.measures.items()},
+    }
+
+
+def token_fields(usage: Mapping[str, int]) -> dict[str, Any]:
+    """`total_token_usage`, the one number that scripts read, and the same by kind."""
+    return {"total_token_usage": usage["total_tokens"], "token_usage": dict(usage)}
+
+
+def summary_fields(
+    found: Summary, cutoff: int, mean: Callable[[Measure], float], usage: Mapping[str, int] | None = None
+) -> dict[str, Any]:
+    """What every `summary` begins with, the four usual means under fixed names. mean: of a measure that was
+    not asked for. usage: tokens by kind, whose price nobody knows."""
+    means = found.overall.measures
+    fixed = {
+        "mean_precision_at_k": Measure("precision", cutoff),
+        "mean_recall_at_k": Measure("recall", cutoff),
+        "mean_mrr": Measure("mrr"),
+        "mean_ndcg_at_k": Measure("ndcg", cutoff),
+    }
+    none = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+    return {
+        "k": cutoff,
+        **{name: number(means[one].mean if one in means else mean(one)) for name, one in fixed.items()},
+        **token_fields({**none, **(usage or {})}),
+        "estimated_cost_usd": None if usage else 0.0,
+        **slice_document(found.overall),
+        "by_tag": {tag: slice_document(part) for tag, part in found.by_tag.items()},
     }

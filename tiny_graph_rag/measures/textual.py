@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from tiny_graph_rag.errors import MissingExtraError, UsageError, unknown
 from tiny_graph_rag.language.folding import fold, folded_letters, spaced
 from tiny_graph_rag.language.tokens import tokens
-from tiny_graph_rag.messages import said
 
 MATCHES = ("name", "id", "text", "contains", "rouge1", "rouge2", "rougeL")
 
@@ -30,10 +29,7 @@ class TextMatch:
             raise unknown("--match", self.kind, MATCHES)
         if not 0 < self.threshold <= 1:
             raise UsageError(
-                said(
-                    "--rouge-threshold must be above 0 and at most 1, got {threshold}",
-                    threshold=self.threshold,
-                )
+                "--rouge-threshold must be above 0 and at most 1, got {threshold}", threshold=self.threshold
             )
 
     @property

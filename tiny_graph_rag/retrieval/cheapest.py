@@ -146,15 +146,14 @@ class CheapestWalks:
         """looked: relations to look at, at most; 0: as the limit has it."""
         search = self._search(asked, mentions, hops, most, looked)
         rows = search.rank()
-        walks = np.full((len(rows), self.hops), NO_STEP, dtype=np.int32)
-        for place, row in enumerate(rows):
-            if row.shown is not None:
-                walks[place, : row.shown.steps] = search.relations(row.shown)
+        seed = [NO_STEP] * self.hops
+        walked = [[] if row.shown is None else row.shown.relations for row in rows]
+        walks = [[*walk, *seed[len(walk) :]] for walk in walked]
         return Ranked(
             np.array([row.entity for row in rows], dtype=np.int32),
             np.array([row.key for row in rows], dtype=np.int64),
             np.array([row.steps for row in rows], dtype=np.int32),
-            walks,
+            np.array(walks, dtype=np.int32).reshape(len(rows), self.hops),
             cut,
         )
 

@@ -13,7 +13,6 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import MILLI
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.llm.embeddings import Embedder, make_embedder
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval.base import Retriever, Task, retriever
 from tiny_graph_rag.retrieval.bm25 import neighbour_texts, own_text
 from tiny_graph_rag.retrieval.candidates import Candidates
@@ -69,11 +68,9 @@ class Nearness:
         asked = self._embedder.vectors(new)
         if len(new) and asked.shape[1] != self._entities.shape[1]:
             raise UsageError(
-                said(
-                    "the graph's vectors have {made} dimensions, the questions' {asked}",
-                    made=self._entities.shape[1],
-                    asked=asked.shape[1],
-                )
+                "the graph's vectors have {made} dimensions, the questions' {asked}",
+                made=self._entities.shape[1],
+                asked=asked.shape[1],
             )
         self._questions.update(zip(new, asked, strict=True))
 

@@ -51,12 +51,7 @@ _SECTION = re.compile(
     r"^[^\n]{0,80}?(entit|relation|chunk|source)[^\n]{0,1000}\n+```(?:json|csv)?\n(.*?)\n```",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
-_SECTION_KINDS = {
-    "entit": "entities",
-    "relation": "relations",
-    "chunk": "passages",
-    "source": "passages",
-}
+_SECTION_KINDS = {"entit": "entities", "relation": "relations", "chunk": "passages", "source": "passages"}
 
 
 @dataclass(frozen=True, slots=True)

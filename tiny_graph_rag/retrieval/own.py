@@ -107,12 +107,10 @@ class OwnRetriever(Retriever):
         if failed and len(failed) == len(questions):
             key, error = failed[0]
             raise ServiceError(
-                said(
-                    "{spec}: every question failed, such as {key}: {error}",
-                    spec=self.spec,
-                    key=repr(key),
-                    error=error,
-                )
+                "{spec}: every question failed, such as {key}: {error}",
+                spec=self.spec,
+                key=repr(key),
+                error=error,
             )
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:

@@ -49,23 +49,19 @@ def callable_of(given: Any, name: str) -> Function:
             made = given()
         except Exception as error:
             raise UsageError(
-                said(
-                    "{name}: the class can't be made without arguments: {error}",
-                    name=name,
-                    error=told(error),
-                )
+                "{name}: the class can't be made without arguments: {error}",
+                name=name,
+                error=told(error),
             ) from error
     if not inspect.isroutine(made):
         methods = (getattr(made, method, None) for method in METHODS)
         made = next(filter(callable, methods), made)
     if not callable(made):
         raise UsageError(
-            said(
-                "{name} is not a function but {kind}; wanted a function or an object with {methods}",
-                name=name,
-                kind=type(given).__name__,
-                methods=", ".join(METHODS[:3]),
-            )
+            "{name} is not a function but {kind}; wanted a function or an object with {methods}",
+            name=name,
+            kind=type(given).__name__,
+            methods=", ".join(METHODS[:3]),
         )
     return cast(Function, made)
 

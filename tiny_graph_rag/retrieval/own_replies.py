@@ -98,13 +98,11 @@ class ReplyJournal:
                 if row.get("journal") is not None:
                     if row["retriever"] != self.spec:
                         raise UsageError(
-                            said(
-                                "{path}: the journal was written by {retriever}, not by {spec}. Leave out "
-                                "--resume to ask everything again",
-                                path=self.path,
-                                retriever=row["retriever"],
-                                spec=self.spec,
-                            )
+                            "{path}: the journal was written by {retriever}, not by {spec}. Leave out "
+                            "--resume to ask everything again",
+                            path=self.path,
+                            retriever=row["retriever"],
+                            spec=self.spec,
                         )
                     continue
                 if questions.get(row["id"]) == row["query"] and row["error"] is None:
@@ -131,9 +129,7 @@ class ReplyJournal:
 
     def _no_journal(self, number: int) -> InputError:
         return InputError(
-            said(
-                "{path}:{number}: not a line of a journal. Move or rename the file",
-                path=self.path,
-                number=number,
-            )
+            "{path}:{number}: not a line of a journal. Move or rename the file",
+            path=self.path,
+            number=number,
         )

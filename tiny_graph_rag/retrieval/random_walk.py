@@ -34,6 +34,7 @@ SYNONYM_FROM = 400  # thousandths of the longer name's bits that two nearly equa
 TEXTS_AT_ONCE = 1 << 12  # searched for names together: it bounds the memory
 
 Column = NDArray[np.int64]
+Ranges = tuple[NDArray[np.signedinteger[Any]], NDArray[np.signedinteger[Any]]]  # first place, how many
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,7 +115,7 @@ class RandomWalk:
         return self._sums.of(arrivals)
 
     def _ahead(
-        self, slots: NDArray[np.int64], edges: NDArray[np.int64], guide: Guide
+        self, slots: Ranges, edges: Ranges, guide: Guide
     ) -> tuple[NDArray[np.int64], Column, NDArray[np.int32]]:
         """(whose, weight, where to) of every way on from entities with these ranges of slots and of edges."""
         owner, ways = expanded(*slots)
@@ -127,10 +128,10 @@ class RandomWalk:
         return owner, weight, reached
 
 
-def _ranges(indptr: NDArray[np.signedinteger[Any]], at: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(2, entities): where the slots of each begin, and how many they are."""
+def _ranges(indptr: NDArray[np.signedinteger[Any]], at: NDArray[np.int64]) -> Ranges:
+    """Where the slots of each entity begin, and how many they are."""
     first = indptr[at]
-    return np.stack([first, indptr[at + 1] - first])
+    return first, indptr[at + 1] - first
 
 
 def _columns(graph: KnowledgeGraph) -> Mapping[str, NDArray[Any]]:

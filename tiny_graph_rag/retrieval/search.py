@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from tiny_graph_rag.retrieval.search_fast import (
     EITHER,
@@ -44,6 +45,7 @@ from tiny_graph_rag.retrieval.search_fast import (
 
 NO_KIND, NO_RELATION = -2, -1  # of a step before the first
 FIRST, SECOND = 0, 1  # walk into a state
+NO_ANSWERS: dict[int, Answer] = {}
 # bound, (whether its ends are answers, which ends, slots that its kind speaks for, cost, slots filled)
 Offer = tuple[int, tuple[bool, int, int, int, int]]
 Way = tuple[int, int, bool, int, int, int, int]  # a run, its kind, and as an Offer has it
@@ -57,10 +59,14 @@ class TooMuchError(Exception):
         self.looked, self.deepest = looked, deepest
 
 
-@dataclass(slots=True, eq=False)
-class Walk:
-    """Into a state, over a relation of this kind (its type and direction). order: of equally cheap walks the
-    first by it is shown. mass: of all that cost as much."""
+# None of these leads back to itself, so the garbage collector need not know them.
+
+
+class Walk(Struct, eq=False, gc=False):
+    """Into a state (the last four fields), over a relation of this kind (its type and direction).
+
+    order: of equally cheap walks the first by it is shown. mass: of all that cost as much.
+    """
 
     cost: int
     mass: int
@@ -68,11 +74,13 @@ class Walk:
     relation: int
     kind: int
     before: Walk | None
-    state: State
+    entity: int
+    mention: int
+    steps: int
+    mask: int
 
 
-@dataclass(slots=True, eq=False)
-class State:
+class State(Struct, eq=False, gc=False):
     """walks: the cheapest into it, and the cheapest by another relation, which alone may go straight back
     over the first one's."""
 
@@ -83,8 +91,7 @@ class State:
     walks: list[Walk]
 
 
-@dataclass(slots=True, eq=False)
-class Answer:
+class Answer(Struct, eq=False, gc=False):
     """An entity's cheapest explanation from one mention. cost, mask: of its walk, which goes on from `before`
     over `relation`; lands: whether that is on the question's focus; order: as a Walk's, fewer steps first."""
 
@@ -99,7 +106,16 @@ class Answer:
 
     @property
     def steps(self) -> int:
-        return self.before.state.steps + 1
+        return self.before.steps + 1
+
+    @property
+    def relations(self) -> list[int]:
+        """Walked to the answer, from a seed on."""
+        relations, walk = [self.relation], self.before
+        while walk.before is not None:
+            relations.append(walk.relation)
+            walk = walk.before
+        return relations[::-1]
 
 
 class Row(NamedTuple):
@@ -162,6 +178,8 @@ class Search:
         self.looked = self.answer_count = self.deepest = 0
         self.count = len(mentions.pointers) - 1
         self.seeds = set(mentions.seeds)
+        # What is paid for slots left empty and for being off the focus, by whether a walk lands on it.
+        self.at_the_end = [left + price.off_focus for left in query.left], query.left
         self.agenda: dict[tuple[int, int, bool], list[tuple[State, int, Sequence[Way]]]] = {}
         self.keys: list[tuple[int, int, bool]] = []
         self.states: dict[tuple[int, int, int, int], State] = {}
@@ -173,9 +191,10 @@ class Search:
         pointers, seeds, masses = self.mentions
         for mention in range(self.count):
             for place in range(pointers[mention], pointers[mention + 1]):
-                state = self._state(seeds[place], mention, 0, 0)
+                seed = seeds[place], mention, 0, 0
+                state = self._state(*seed)
                 if not state.walks:
-                    state.walks.append(Walk(0, masses[place], (0, -1), NO_RELATION, NO_KIND, None, state))
+                    state.walks.append(Walk(0, masses[place], (0, -1), NO_RELATION, NO_KIND, None, *seed))
                     if self.hops:
                         self._put(0, state, FIRST)
         # Another mention may fill everything that this one leaves empty.
@@ -189,10 +208,10 @@ class Search:
                     upto = bound - slack
                     break
             for state, which, ways in reversed(self.agenda.pop((bound, steps, goes))):
-                if not goes:
+                if goes:
+                    self._follow(bound, state, which, ways)
+                else:
                     self._leave(bound, state, which)
-                for way in ways:
-                    self._follow(state, which, way)
         return self._rows(upto)
 
     def _state(self, entity: int, mention: int, steps: int, mask: int) -> State:
@@ -271,48 +290,53 @@ class Search:
                 offers.append((goes, (False, texts, speaks, cost, mask)))
         return offers
 
-    def _follow(self, state: State, which: int, way: Way) -> None:
-        """Take the ends of a run as answers or as places to go on from."""
-        run, kind, answers, texts, speaks, cost, filled = way
-        graph, query, price, evidence = self.graph, self.query, self.price, self.evidence
+    def _follow(self, bound: int, state: State, which: int, ways: Sequence[Way]) -> None:
+        """Take the ends of these runs as answers or as places to go on from."""
+        graph, query, evidence, seeds = self.graph, self.query, self.evidence, self.seeds
         walk, came_by = state.walks[which], state.walks[FIRST].relation
-        first, last = graph.run_start[run], graph.run_start[run + 1]
-        if which == SECOND:
-            relations = graph.relations[first:last].tolist()
-            if came_by not in relations:
-                return
-            first += relations.index(came_by)
-            last, came_by = first + 1, NO_RELATION
-        self.looked += last - first
-        if self.looked > self.most_looked:
-            raise TooMuchError(looked=True, deepest=self.deepest)
-        forbidden = NOT_RETURNED if answers else NOT_CROSSED
         strength, rank = graph.strength[state.entity], graph.name_rank[state.entity]
+        left = NO_RELATION if which == SECOND else came_by  # the relation that isn't walked
         met = 0
-        for slot in range(first, last):
-            entity, relation = graph.neighbours[slot], graph.relations[slot]
-            if relation == came_by or entity in self.seeds or graph.flags[entity] & forbidden:
-                continue
-            if query.words:
-                met = self._own_words(entity) | evidence.relations[relation]
-                if texts and (texts == WITH) != (met & query.words & ~filled > 0):
+        for run, kind, answers, texts, speaks, cost, filled in ways:
+            first, last = graph.run_start[run], graph.run_start[run + 1]
+            if which == SECOND:
+                relations = graph.relations[first:last].tolist()
+                if came_by not in relations:
                     continue
-            mask = filled | met
-            pays = cost - told(met & ~filled, speaks, query.weight, price.unexplained)
-            mass = walk.mass * (graph.uniform or graph.units[relation]) // strength
-            if not answers:
-                reached = self._state(entity, state.mention, state.steps + 1, mask)
-                self._merge(reached, Walk(pays, mass, (rank, slot), relation, kind, walk, reached))
-                continue
-            lands = not query.focus or (speaks | met) & query.focus > 0
-            energy = pays + self._at_the_end(mask, lands)
-            if query.head and not met & query.head:
-                energy += price.off_head
-            known = self.answers[entity].get(state.mention)
-            if known is None or energy <= known.energy:
-                order = state.steps, rank, mask, state.mask, slot
-                answer = Answer(energy, mass, order, pays, mask, lands, relation, walk)
-                self._take(entity, answer, known)
+                first += relations.index(came_by)
+                last = first + 1
+            self.looked += last - first
+            if self.looked > self.most_looked:
+                raise TooMuchError(looked=True, deepest=self.deepest)
+            forbidden = NOT_RETURNED if answers else NOT_CROSSED
+            for slot in range(first, last):
+                entity, relation = graph.neighbours[slot], graph.relations[slot]
+                if relation == left or entity in seeds or graph.flags[entity] & forbidden:
+                    continue
+                known = self.answers.get(entity, NO_ANSWERS).get(state.mention) if answers else None
+                if known is not None and known.energy < bound:
+                    continue  # nothing on the agenda is cheaper any more
+                if query.words:
+                    met = self._own_words(entity) | evidence.relations[relation]
+                    if texts and (texts == WITH) != (met & query.words & ~filled > 0):
+                        continue
+                mask = filled | met
+                pays = cost - told(met & ~filled, speaks, query.weight, self.price.unexplained)
+                mass = walk.mass * (graph.uniform or graph.units[relation]) // strength
+                if not answers:
+                    goal = entity, state.mention, state.steps + 1, mask
+                    self._merge(
+                        self._state(*goal), Walk(pays, mass, (rank, slot), relation, kind, walk, *goal)
+                    )
+                    continue
+                lands = not query.focus or (speaks | met) & query.focus > 0
+                energy = pays + self.at_the_end[lands][mask]
+                if query.head and not met & query.head:
+                    energy += self.price.off_head
+                if known is None or energy <= known.energy:
+                    order = state.steps, rank, mask, state.mask, slot
+                    answer = Answer(energy, mass, order, pays, mask, lands, relation, walk)
+                    self._take(entity, answer, known)
 
     def _take(self, entity: int, answer: Answer, known: Answer | None) -> None:
         """An entity's answer from a mention that is as cheap as the known one, or cheaper."""
@@ -324,7 +348,7 @@ class Search:
             known.mass = answer.mass = known.mass + answer.mass
             if answer.order > known.order:
                 return
-        self.answers[entity][answer.before.state.mention] = answer
+        self.answers[entity][answer.before.mention] = answer
 
     def _merge(self, state: State, walk: Walk) -> None:
         """One more walk into a state."""
@@ -381,21 +405,21 @@ class Search:
         price = self.price
         if len(mine) == 1:
             (shown,) = mine.values()
-            off_head = shown.energy - shown.cost - self._at_the_end(shown.mask, shown.lands)
+            off_head = shown.energy - shown.cost - self.at_the_end[shown.lands][shown.mask]
             return shown.energy + (self.count - 1) * price.other_seed, shown.mass, [shown], off_head
         best = min(mine, key=lambda mention: (mine[mention].energy, mention))
         shown = mine[best]
         cost, mask, lands = shown.cost, shown.mask, shown.lands
         energy = shown.energy + (self.count - 1) * price.other_seed
         mass = sum(answer.mass for answer in mine.values() if answer.energy == shown.energy)
-        off_head = shown.energy - cost - self._at_the_end(mask, lands)
+        off_head = shown.energy - cost - self.at_the_end[lands][mask]
         taken, together = {best: shown}, shown.mass
         while True:
             pick = None
             for mention in sorted(mine.keys() - taken.keys()):
                 other = mine[mention]
                 trial = cost + other.cost + off_head + (self.count - len(taken) - 1) * price.other_seed
-                trial += self._at_the_end(mask | other.mask, lands or other.lands)
+                trial += self.at_the_end[lands or other.lands][mask | other.mask]
                 if trial < energy:
                     energy, pick = trial, mention
             if pick is None:
@@ -403,11 +427,6 @@ class Search:
             other = taken[pick] = mine[pick]
             cost, mask, lands = cost + other.cost, mask | other.mask, lands or other.lands
             mass = together = together + other.mass
-
-    def _at_the_end(self, mask: int, lands: bool) -> int:
-        """What is paid for slots left empty and being off the focus."""
-        paid: int = self.query.left[mask]
-        return paid + (0 if lands else self.price.off_focus)
 
     def _own_words(self, entity: int) -> int:
         """The slots that an entity's own texts fill."""
@@ -467,10 +486,6 @@ class Search:
             _by_slot(query.weight, ~mask),
         )
 
-    def relations(self, answer: Answer) -> list[int]:
-        """Walked to the answer, from a seed on."""
-        return [step.relation for step in _steps(-1, answer)]
-
 
 def _by_slot(weights: Sequence[int], mask: int) -> tuple[tuple[int, int], ...]:
     """(slot, weight) of the slots of a mask that weigh something; weights: by mask."""
@@ -483,8 +498,8 @@ def _steps(entity: int, answer: Answer) -> tuple[Step, ...]:
     steps = []
     relation, cost, mask, before = answer.relation, answer.cost, answer.mask, answer.before
     while True:
-        steps.append(Step(relation, entity, cost - before.cost, mask & ~before.state.mask))
-        entity, relation, cost, mask = before.state.entity, before.relation, before.cost, before.state.mask
+        steps.append(Step(relation, entity, cost - before.cost, mask & ~before.mask))
+        entity, relation, cost, mask = before.entity, before.relation, before.cost, before.mask
         if before.before is None:
             return tuple(steps[::-1])
         before = before.before

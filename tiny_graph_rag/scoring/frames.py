@@ -132,12 +132,10 @@ def score(run: Any, gold: Any, measures: str | Sequence[Measure | str] | None = 
     for name in wanted:
         if name.kind.needs:
             raise UsageError(
-                said(
-                    "measure {name} looks at more than ids and grades ({needs}); the command `score` "
-                    "reads that from the run's file or a graph",
-                    name=name,
-                    needs=name.kind.needs,
-                )
+                "measure {name} looks at more than ids and grades ({needs}); the command `score` "
+                "reads that from the run's file or a graph",
+                name=name,
+                needs=name.kind.needs,
             )
     grades, rankings = _as_dicts(gold, must_agree=True), _as_dicts(run)
     _say_what_differs(rankings, grades)
@@ -191,7 +189,7 @@ def evaluate_predictions(
     """
     frames = pandas_for(said("scoring into tables"))
     if not preds:
-        raise UsageError(said("there is no prediction; wanted {query_id: [(doc_id, score), …]}"))
+        raise UsageError("there is no prediction; wanted {query_id: [(doc_id, score), …]}")
     cutoffs = [Measure.parse(f"recall@{k}").cutoff for k in ks]
     if split is not None:
         qrels = _of_split(qrels, split)
@@ -234,7 +232,7 @@ def _grades(gold: Mapping[str, Grades], count: int) -> NDArray[np.float64]:
     try:
         grades = np.fromiter(values, dtype=np.float64, count=count)
     except (TypeError, ValueError, OverflowError) as error:
-        raise UsageError(said("a grade of the gold set is not a number: {error}", error=error)) from error
+        raise UsageError("a grade of the gold set is not a number: {error}", error=error) from error
     if not np.isfinite(grades).all():
         question, document, grade = next(
             (question, document, grade)
@@ -243,12 +241,10 @@ def _grades(gold: Mapping[str, Grades], count: int) -> NDArray[np.float64]:
             if not isfinite(grade)
         )
         raise UsageError(
-            said(
-                "the grade of {document} for question {question} is {grade}; wanted a number",
-                document=repr(document),
-                question=repr(question),
-                grade=grade,
-            )
+            "the grade of {document} for question {question} is {grade}; wanted a number",
+            document=repr(document),
+            question=repr(question),
+            grade=grade,
         )
     return grades
 
@@ -292,9 +288,9 @@ def _looked_up(rankings: Iterable[Scores], gold: Iterable[Grades]) -> tuple[Ints
             ascending = sorted(ranking.values())
             is_nan = isnan(sum(ascending)) and any(map(isnan, ascending))  # infinite ones add up to NaN, too
         except (TypeError, ValueError, OverflowError) as error:
-            raise UsageError(said("a score of the run is not a number: {error}", error=error)) from error
+            raise UsageError("a score of the run is not a number: {error}", error=error) from error
         if is_nan:
-            raise UsageError(said("a score of the run is NaN, which can't be ranked"))
+            raise UsageError("a score of the run is NaN, which can't be ranked")
         length = len(ascending)
         for place, document in enumerate(grades, start=first):
             own = ranking.get(document)
@@ -318,11 +314,9 @@ def _as_dicts(table: Any, *, must_agree: bool = False) -> dict[str, dict[str, An
         missing = [name for name in ("query_id", "doc_id", "score") if name not in table.columns]
         if missing:
             raise UsageError(
-                said(
-                    "the table has no column {missing}; it has: {names}",
-                    missing=repr(missing[0]),
-                    names=", ".join(table.columns),
-                )
+                "the table has no column {missing}; it has: {names}",
+                missing=repr(missing[0]),
+                names=", ".join(table.columns),
             )
         found: dict[str, dict[str, Any]] = {}
         triples = zip(*(table[name].tolist() for name in ("query_id", "doc_id", "score")), strict=True)
@@ -333,11 +327,9 @@ def _as_dicts(table: Any, *, must_agree: bool = False) -> dict[str, dict[str, An
         return found
     if not isinstance(table, Mapping):
         raise UsageError(
-            said(
-                "wanted {{question: {{document: number}}}} or a DataFrame with query_id, doc_id and "
-                "score; got {kind}",
-                kind=type(table).__name__,
-            )
+            "wanted {{question: {{document: number}}}} or a DataFrame with query_id, doc_id and "
+            "score; got {kind}",
+            kind=type(table).__name__,
         )
     return {
         question: row if isinstance(row, (dict, Mapping)) else _of_pairs(row, question, must_agree=must_agree)  # type: ignore[misc]
@@ -353,7 +345,7 @@ def _of_pairs(pairs: Iterable[tuple[str, float]], question: Any, *, must_agree: 
                 _again(found, question, document, value, must_agree=must_agree)
         sum(found.values())  # fails for what is no number: of bare documents of two letters, say
     except (TypeError, ValueError) as error:
-        raise UsageError(said("wanted (document, score) pairs, each score a number")) from error
+        raise UsageError("wanted (document, score) pairs, each score a number") from error
     return found
 
 
@@ -364,13 +356,11 @@ def _again(mine: dict[Any, Any], question: Any, document: Any, value: Any, *, mu
         return
     if must_agree and value == value:
         raise UsageError(
-            said(
-                "{document} has grades {first} and {value} for question {question}; wanted one",
-                document=repr(document),
-                first=first,
-                value=value,
-                question=repr(question),
-            )
+            "{document} has grades {first} and {value} for question {question}; wanted one",
+            document=repr(document),
+            first=first,
+            value=value,
+            question=repr(question),
         )
     if not value <= first:
         del mine[document]  # among equal scores it stands where its best score came
@@ -379,14 +369,12 @@ def _again(mine: dict[Any, Any], question: Any, document: Any, value: Any, *, mu
 
 def _of_split(qrels: pandas.DataFrame, split: str) -> pandas.DataFrame:
     if "split" not in qrels.columns:
-        raise UsageError(said("the table has no column 'split'; leave out split="))
+        raise UsageError("the table has no column 'split'; leave out split=")
     kept = qrels[qrels["split"] == split]
     if not len(kept):
         known = sorted(map(str, set(qrels["split"].tolist())))
         raise UsageError(
-            said(
-                "no row has the split {split}; there are: {names}", split=repr(split), names=", ".join(known)
-            )
+            "no row has the split {split}; there are: {names}", split=repr(split), names=", ".join(known)
         )
     return kept
 

@@ -23,7 +23,6 @@ from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.measures.facts import RelationReference
 from tiny_graph_rag.measures.judged import PASSAGES, RELATIONS, JudgedKind, judge
 from tiny_graph_rag.measures.textual import TextMatch, filled_by_text
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import NO_HOP, Passage, Relation, Run
 from tiny_graph_rag.scoring.matching import ENDS, EXACT, ID, Matching
 
@@ -58,22 +57,16 @@ def _relation(question: Example, item: Any) -> Relation:
         if isinstance(item, str) and item:
             return Relation("", "", "", item)
         raise DatasetError(
-            said(
-                "question {id}: 'reference_relations' must be a list of {wanted}",
-                id=repr(question.id),
-                wanted='[source, type, target] or {"source", "target", "type"}',
-            )
+            "question {id}: 'reference_relations' must be a list of {wanted}",
+            id=repr(question.id),
+            wanted='[source, type, target] or {"source", "target", "type"}',
         ) from error
 
 
 def _strings(question: Example, name: str, given: Any) -> tuple[str, ...]:
     if not isinstance(given or (), list | tuple) or not all(isinstance(item, str) for item in given or ()):
         raise DatasetError(
-            said(
-                "question {id}: {field} must be a list of strings",
-                id=repr(question.id),
-                field=repr(name),
-            )
+            "question {id}: {field} must be a list of strings", id=repr(question.id), field=repr(name)
         )
     return tuple(dict.fromkeys(item for item in given or () if item))
 

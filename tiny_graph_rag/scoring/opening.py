@@ -14,15 +14,13 @@ import numpy as np
 from tiny_graph_rag.errors import DatasetError, unknown
 from tiny_graph_rag.files import bare_name, read_bytes
 from tiny_graph_rag.gold.ambiguous import FIRST
-from tiny_graph_rag.gold.examples import Selection
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.scoring.stretches import Stretch, counted
 from tiny_graph_rag.scoring.trec_files import TrecRun
 from tiny_graph_rag.scoring.trec_gold import AnotherWay, GoldTable
 
 if TYPE_CHECKING:  # the quick way loads none of these
     from tiny_graph_rag.formats.runs import WrittenRun
-    from tiny_graph_rag.gold.examples import Example
+    from tiny_graph_rag.gold.examples import Example, Selection
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures.textual import TextMatch
     from tiny_graph_rag.scoring.matching import Matching
@@ -34,7 +32,7 @@ TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """run_format, gold_format: None finds them by content. matching: of
+    """run_format, gold_format: None finds them by content. selection: None for all questions. matching: of
     relations and passages, None for the usual."""
 
     run: Path
@@ -44,7 +42,7 @@ class Request:
     split: str | None = None
     ties: str = "list"
     ambiguous: str = FIRST
-    selection: Selection = field(default_factory=Selection)
+    selection: Selection | None = None
     matching: Matching | None = None
 
     def __post_init__(self) -> None:
@@ -70,7 +68,7 @@ class Opened:
     gold_name: str
     run_format: str
     gold_format: str = "trec"
-    selection: Selection = field(default_factory=Selection)
+    selection: Selection | None = None
     usage: dict[str, int] = field(default_factory=dict)
     notes: Callable[[], list[str]] = list
     questions: Sequence[Example] = ()
@@ -102,7 +100,7 @@ def attempts(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
 
 
 def _is_large_trec(request: Request) -> bool:
-    if request.selection or request.split is not None:
+    if request.selection is not None or request.split is not None:
         return False
     if request.run_format not in (None, "trec") or request.gold_format not in (None, "trec"):
         return False
@@ -138,14 +136,12 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
     if not by_text:
         with_references(gold, request.gold)
         gold = with_patterns(graph, gold)
-    questions = gold.select(request.selection).questions
+    questions = (gold if request.selection is None else gold.select(request.selection)).questions
     if match is not None and by_text and not any(question.reference_texts for question in questions):
         raise DatasetError(
-            said(
-                "{name}: --match {kind} compares texts, and no question has 'reference_texts'",
-                name=request.gold.name,
-                kind=match.kind,
-            )
+            "{name}: --match {kind} compares texts, and no question has 'reference_texts'",
+            name=request.gold.name,
+            kind=match.kind,
         )
     run = read_run(request.run, request.run_format, ties=request.ties)
     run = run.keyed_by({question.id: question.query for question in gold.questions})
@@ -158,7 +154,9 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
         _usage(run),
         lambda: [
             *gold.notes,
-            *notes(run, questions, graph, ambiguous=request.ambiguous, selected=bool(request.selection)),
+            *notes(
+                run, questions, graph, ambiguous=request.ambiguous, selected=request.selection is not None
+            ),
         ],
         questions,
         run,

@@ -54,7 +54,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Columns:
+class ScoreColumns:
     """What is kept of stretches when they have passed by, (questions,) each.
 
     scores: also of measures of which the mean alone is wanted. seconds: NaN where unknown. verdicts:
@@ -72,7 +72,7 @@ class Columns:
     @classmethod
     def of(
         cls, stretch: Stretch, measures: Iterable[Measure], verdicts: NDArray[np.int64] | None = None
-    ) -> Columns:
+    ) -> ScoreColumns:
         judged = stretch.judged
         scores, n = score(judged, dict.fromkeys(measures)), len(judged)
         return cls(
@@ -87,19 +87,19 @@ class Columns:
 
 
 class Collected:
-    """Columns, gathered while stretches pass by."""
+    """ScoreColumns, gathered while stretches pass by."""
 
     def __init__(self, measures: Sequence[Measure]) -> None:
         self.measures = measures
-        self.parts: list[Columns] = []
+        self.parts: list[ScoreColumns] = []
 
     @cached_property
-    def whole(self) -> Columns:
+    def whole(self) -> ScoreColumns:
         """All of them, when they have passed by; in order of the gold set where they know it, so that the
         same questions give the same last digit, however the run was sorted."""
         is_ordered = bool(self.parts) and self.parts[0].order is not None
         order = np.argsort(np.concatenate([part.order for part in self.parts])) if is_ordered else slice(None)
-        columns: Columns = _joined(self.parts, order)
+        columns: ScoreColumns = _joined(self.parts, order)
         return columns
 
     @cached_property

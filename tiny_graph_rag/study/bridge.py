@@ -18,7 +18,6 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.words import stem, words_of
 from tiny_graph_rag.linking import Linker
 from tiny_graph_rag.linking.base import Seed
-from tiny_graph_rag.messages import said
 
 ANSWER, EVIDENCE = "answer", "evidence"
 ACCEPTED = {
@@ -60,10 +59,8 @@ def bridged(
     """A draft of questions that have answers, evidence or both. Raises UsageError where none has."""
     if not any(example.ground_truth or example.reference_texts for example in examples):
         raise UsageError(
-            said(
-                "no question has an answer or evidence to look for names in; `recommend` proposes candidates "
-                "from retrievers instead"
-            )
+            "no question has an answer or evidence to look for names in; `recommend` proposes candidates "
+            "from retrievers instead"
         )
     texts: list[str] = []
     owners: list[tuple[int, str, int]] = []  # question, where the text stands, its place there

@@ -318,7 +318,7 @@ def _flips(baseline: System, other: System, measures: Sequence[str]) -> list[Fli
 def incomparable(systems: Sequence[System]) -> list[Said]:
     """Why the files do not speak of the same thing; empty where they do."""
     if len(systems) < 2:
-        raise UsageError(said("wanted at least two results files; the first is the baseline"))
+        raise UsageError("wanted at least two results files; the first is the baseline")
     first = systems[0]
     reasons: list[Said] = []
     for other in systems[1:]:
@@ -369,7 +369,7 @@ def align(systems: Sequence[System]) -> list[System]:
     places = [{id_: row for row, id_ in enumerate(system.ids)} for system in systems]
     ids = [id_ for id_ in systems[0].ids if all(id_ in place for place in places)]
     if not ids:
-        raise UsageError(said("the results files have no question (id) in common"))
+        raise UsageError("the results files have no question (id) in common")
     aligned = []
     names: dict[str, int] = {}
     for system, place in zip(systems, places, strict=True):
@@ -397,26 +397,19 @@ def measures_in_common(systems: Sequence[System], wanted: Sequence[str]) -> list
     for name in wanted:
         if Measure.parse(name).kind.weight is not None:
             raise UsageError(
-                said(
-                    "measure {each} has no value for a single question and can't be compared",
-                    each=repr(name),
-                )
+                "measure {each} has no value for a single question and can't be compared", each=repr(name)
             )
     common = [name for name in common if Measure.parse(name).kind.weight is None]
     for name in wanted:
         if name not in common:
             raise UsageError(
-                said(
-                    "measure {each} is not in every results file{near}. Measures in all of them: {names}. "
-                    "Run eval with --measures {measure}",
-                    each=repr(name),
-                    near=nearest(name, common),
-                    names=", ".join(common) or "none",
-                    measure=name,
-                )
+                "measure {each} is not in every results file{near}. Measures in all of them: {names}. "
+                "Run eval with --measures {measure}",
+                each=repr(name),
+                near=nearest(name, common),
+                names=", ".join(common) or "none",
+                measure=name,
             )
     if not common:
-        raise UsageError(
-            said("the results files have no measure in common; run eval with the same --measures")
-        )
+        raise UsageError("the results files have no measure in common; run eval with the same --measures")
     return list(wanted) or common

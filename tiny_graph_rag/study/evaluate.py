@@ -41,7 +41,7 @@ FROM_RELATIONS = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Latency:
+class Timing:
     """seconds: (questions,) linking and retrieval of one question alone, NaN where it was not in the sample.
 
     questions_per_second: of the whole batch, linking included.
@@ -89,7 +89,7 @@ class Evaluation:
     judged: Judged
     scores: dict[Measure, Column]
     summary: Summary
-    latency: Latency
+    latency: Timing
     explanation: Explanation
     answered: Answered | None = None
     notes: tuple[str, ...] = ()
@@ -143,7 +143,7 @@ def evaluate(
     if every_kind:
         measures = _of_every_kind(run, examples.examples, measures, config.evaluation.top_k)
     if foreign is not None:
-        latency = Latency(foreign.seconds, len(examples) / max(foreign.wall_seconds, 1e-9))
+        latency = Timing(foreign.seconds, len(examples) / max(foreign.wall_seconds, 1e-9))
     if run.failures:
         linked = tuple(
             replace(question, error=question.error or run.failures.get(row))
@@ -369,7 +369,7 @@ def _reasons(
 
 def _retrieved(
     linker: Linker, retriever: Retriever, examples: EvalSet, timed: int, progress: Progress
-) -> tuple[tuple[LinkedQuestion, ...], Run, Latency]:
+) -> tuple[tuple[LinkedQuestion, ...], Run, Timing]:
     """All in batches, and a sample of `timed` questions alone; a set no larger is mostly run alone only."""
     alone = retriever.one_by_one and len(examples) <= timed
     if alone:
@@ -386,7 +386,7 @@ def _retrieved(
         progress(len(linked))
     seconds = np.diff(moments) if alone else _latencies(linker, retriever, examples, timed)
     per_second = len(examples) / max(moments[-1] - moments[0], 1e-9)
-    return tuple(linked), Run.concatenated(parts), Latency(seconds, per_second)
+    return tuple(linked), Run.concatenated(parts), Timing(seconds, per_second)
 
 
 def _without_failed(run: Run, linked: Sequence[LinkedQuestion]) -> Run:

@@ -38,8 +38,8 @@ from tiny_graph_rag.study.verdicts import diagnose
 from tiny_graph_rag.study.waterfall import (
     Diagnosis,
     Limits,
-    Step,
     Verdict,
+    WaterfallStep,
     by_verdict,
     losses,
     verdict_table,
@@ -62,9 +62,9 @@ class Explanation:
 
     diagnosis: Diagnosis
     verdicts: dict[str, int]
-    waterfall: tuple[Step, ...]
-    waterfall_by_tag: dict[str, tuple[Step, ...]]
-    waterfall_names: tuple[Step, ...]
+    waterfall: tuple[WaterfallStep, ...]
+    waterfall_by_tag: dict[str, tuple[WaterfallStep, ...]]
+    waterfall_names: tuple[WaterfallStep, ...]
     gold_seeds: GoldSeeds | None
     unlinked: Unlinked | None
     no_answer: NoAnswer | None
@@ -140,7 +140,7 @@ def explain(
     tags = hop_tags(examples.examples, judgments, ideal, distances)
     lost = losses(verdict_table(found.verdicts, relevant), limits, cutoff)
     overall, by_tag = waterfalls(lost, relevant, [example.tags for example in examples])
-    names_alone: tuple[Step, ...] = ()
+    names_alone: tuple[WaterfallStep, ...] = ()
     gold_seeds, unlinked = None, None
     if limits.walks:
         rows = np.flatnonzero(np.array(given, dtype=bool) & (relevant > 0))

@@ -83,7 +83,7 @@ def parse_question_floors(text: str) -> tuple[Gate, ...]:
     for gate in gates:
         if isinstance(gate.measure, str) or gate.measure.kind.weight is not None:
             raise UsageError(
-                said("--junit-questions {gate}: a single question has no such figure", gate=gate.measure)
+                "--junit-questions {gate}: a single question has no such figure", gate=gate.measure
             )
     return gates
 
@@ -97,21 +97,9 @@ def check_basis(basis: str) -> str:
     """`mean` or `interval`. Raises UsageError for anything else."""
     if basis not in (MEAN, INTERVAL):
         raise UsageError(
-            said(
-                "--gate-on must be {one} or {other}, got {basis}",
-                one=MEAN,
-                other=INTERVAL,
-                basis=repr(basis),
-            )
+            "--gate-on must be {one} or {other}, got {basis}", one=MEAN, other=INTERVAL, basis=repr(basis)
         )
     return basis
-
-
-def speeds(latency: Mapping[str, float | None], questions_per_second: float | None) -> dict[str, float]:
-    """The figures of SPEEDS that a results file holds. latency: its `mean`, `p50`, `p95`, seconds."""
-    figures = {f"latency.{name}": latency.get(name) for name in ("mean", "p50", "p95")}
-    figures["throughput"] = questions_per_second
-    return {name: value for name, value in figures.items() if value is not None}
 
 
 def hold_floors(
@@ -201,12 +189,10 @@ def check_tags(gates: Iterable[Gate], tags: Collection[str]) -> None:
     for gate in gates:
         if gate.tag and gate.tag not in tags:
             raise UsageError(
-                said(
-                    "gate {gate}: no question has the tag {tag}{near}",
-                    gate=gate,
-                    tag=repr(gate.tag),
-                    near=nearest(gate.tag, sorted(tags)),
-                )
+                "gate {gate}: no question has the tag {tag}{near}",
+                gate=gate,
+                tag=repr(gate.tag),
+                near=nearest(gate.tag, sorted(tags)),
             )
 
 
@@ -272,7 +258,7 @@ def junit_xml(outcomes: Iterable[GateOutcome], suite: str, questions: Iterable[Q
 def _gates(text: str, form: re.Pattern[str], option: str, example: str) -> tuple[Gate, ...]:
     parts = [part.strip() for part in text.split(",") if part.strip()]
     if not parts:
-        raise UsageError(said("{option}: no gate given", option=option))
+        raise UsageError("{option}: no gate given", option=option)
     return tuple(_gate(part, form, option, example) for part in parts)
 
 
@@ -280,12 +266,10 @@ def _gate(part: str, form: re.Pattern[str], option: str, example: str) -> Gate:
     found = form.fullmatch(part)
     if not found:
         raise UsageError(
-            said(
-                "{option}: wanted a gate such as {example}, got {part}",
-                option=option,
-                example=example,
-                part=repr(part),
-            )
+            "{option}: wanted a gate such as {example}, got {part}",
+            option=option,
+            example=example,
+            part=repr(part),
         )
     try:
         limit = float(found["number"])
@@ -293,12 +277,10 @@ def _gate(part: str, form: re.Pattern[str], option: str, example: str) -> Gate:
         limit = math.nan
     if not math.isfinite(limit):
         raise UsageError(
-            said(
-                "{option}: {number} in {part} is not a number",
-                option=option,
-                number=repr(found["number"].strip()),
-                part=repr(part),
-            )
+            "{option}: {number} in {part} is not a number",
+            option=option,
+            number=repr(found["number"].strip()),
+            part=repr(part),
         )
     written, tag = found["measure"].strip(), ""
     if written.startswith(TAG):
@@ -306,25 +288,21 @@ def _gate(part: str, form: re.Pattern[str], option: str, example: str) -> Gate:
         tag = tag.strip()
         if not slash or not tag:
             raise UsageError(
-                said(
-                    "{option}: wanted a tag and a measure such as tag:multi-hop/recall@5, got {part}",
-                    option=option,
-                    part=repr(part),
-                )
+                "{option}: wanted a tag and a measure such as tag:multi-hop/recall@5, got {part}",
+                option=option,
+                part=repr(part),
             )
     name = written.strip().lower()
     if name in LIKE_SPEED:
         raise UsageError(
-            said(
-                "{option}: wanted one of {names} after a speed, got {name}",
-                option=option,
-                names=", ".join(SPEEDS),
-                name=repr(name),
-            )
+            "{option}: wanted one of {names} after a speed, got {name}",
+            option=option,
+            names=", ".join(SPEEDS),
+            name=repr(name),
         )
     if tag and name in SPEEDS:
         raise UsageError(
-            said("{option}: {name} is of all questions together, not of a tag", option=option, name=name)
+            "{option}: {name} is of all questions together, not of a tag", option=option, name=name
         )
     measure = name if name in SPEEDS else Measure.parse(written)
     return Gate(measure, found.groupdict().get("sign") or "=", limit, tag)

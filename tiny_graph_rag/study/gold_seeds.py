@@ -19,7 +19,7 @@ from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.measures import judge
 from tiny_graph_rag.retrieval.base import Retriever
 from tiny_graph_rag.study.verdicts import diagnose
-from tiny_graph_rag.study.waterfall import Diagnosis, Step, waterfall
+from tiny_graph_rag.study.waterfall import Diagnosis, WaterfallStep, waterfall
 
 ASKED_AGAIN = 2000  # questions retrieved again, at most, for the waterfall from other seeds
 
@@ -35,8 +35,8 @@ class GoldSeeds:
     """
 
     questions: int
-    waterfall: tuple[Step, ...]
-    linked_waterfall: tuple[Step, ...]
+    waterfall: tuple[WaterfallStep, ...]
+    linked_waterfall: tuple[WaterfallStep, ...]
     precision: float
     recall: float
 
@@ -97,7 +97,7 @@ class OtherSeeds:
         return diagnosis
 
 
-def by_names_alone(other: OtherSeeds, relevant: NDArray[np.int64]) -> tuple[Step, ...]:
+def by_names_alone(other: OtherSeeds, relevant: NDArray[np.int64]) -> tuple[WaterfallStep, ...]:
     """The waterfall from the seeds that the questions name; () where too many would be asked again."""
     linked, rows = other.known[0][0], np.flatnonzero(relevant > 0)
     named = [replace(question, seeds=question.named) for question in linked]

@@ -28,8 +28,8 @@ from tiny_graph_rag.study.hops import seed_columns
 from tiny_graph_rag.study.waterfall import (
     WITHIN_HOPS,
     Limits,
-    Step,
     Verdict,
+    WaterfallStep,
     by_verdict,
     verdict_table,
     waterfalls,
@@ -59,8 +59,8 @@ class KindVerdicts:
     kind: str
     judged: JudgedKind
     verdicts: Sequence[Sequence[Verdict]]
-    waterfall: tuple[Step, ...]
-    by_tag: dict[str, tuple[Step, ...]]
+    waterfall: tuple[WaterfallStep, ...]
+    by_tag: dict[str, tuple[WaterfallStep, ...]]
 
     __repr__ = short_repr
 

@@ -33,7 +33,7 @@ LONGEST_TEXT = 400  # characters of a description in a draft
 
 
 @dataclass(frozen=True, slots=True)
-class Recommended:
+class Pooled:
     """drafts: in file order. silent: retrievers that found nothing for any question."""
 
     drafts: tuple[Draft, ...]
@@ -49,7 +49,7 @@ def recommend(
     *,
     linker_for: LinkerMaker = make_linker,
     progress: Callable[[int], None] = lambda done: None,
-) -> Recommended:
+) -> Pooled:
     """Pool the first `pool` entities of each retriever. progress gets how many retrievers are done.
 
     Raises UsageError for a retriever that can't be made.
@@ -76,7 +76,7 @@ def recommend(
     for row, earlier in likenesses(examples).items():
         drafts[row] = replace(drafts[row], like=tuple(examples[row].id for row in earlier))
     silent = tuple(name for name, run in runs.items() if not len(run.entities))
-    return Recommended(tuple(drafts), silent)
+    return Pooled(tuple(drafts), silent)
 
 
 def _draft(

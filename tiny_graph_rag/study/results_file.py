@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.errors import RunError, json_kind
 from tiny_graph_rag.files import mapped
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.results import KINDS, Json, Question, Reference, Results, Summary, part
-from tiny_graph_rag.study.gates import speeds
 from tiny_graph_rag.study.upstream_results import upstream_document
 from tiny_graph_rag.version import SCHEMA_VERSION
 
@@ -81,29 +79,21 @@ def decoded(path: Path, commands: Sequence[str], record: Any = None) -> tuple[by
         version = msgspec.json.decode(raw, type=_Version)
     except UNREADABLE as error:
         raise RunError(
-            said(
-                "{path}: not a results file: {error}. `eval` and `score` write one",
-                path=path,
-                error=error,
-            )
+            "{path}: not a results file: {error}. `eval` and `score` write one", path=path, error=error
         ) from error
     if not isinstance(version.kind, str) or WRITTEN_BY.get(version.kind) not in commands:
         raise OtherFileError(
-            said(
-                "{path}: wanted a results file of {commands}; its 'kind' is {kind}",
-                path=path,
-                commands=", ".join(commands),
-                kind=repr(version.kind) if isinstance(version.kind, str) else json_kind(version.kind),
-            )
+            "{path}: wanted a results file of {commands}; its 'kind' is {kind}",
+            path=path,
+            commands=", ".join(commands),
+            kind=repr(version.kind) if isinstance(version.kind, str) else json_kind(version.kind),
         )
     if version.schema_version != SCHEMA_VERSION:
         raise RunError(
-            said(
-                "{path}: wanted schema_version {wanted}, got {got}; write the file again with this version",
-                path=path,
-                wanted=SCHEMA_VERSION,
-                got=json_kind(version.schema_version),
-            )
+            "{path}: wanted schema_version {wanted}, got {got}; write the file again with this version",
+            path=path,
+            wanted=SCHEMA_VERSION,
+            got=json_kind(version.schema_version),
         )
     try:
         return raw, msgspec.json.decode(raw, type=record or KINDS[version.kind])
@@ -112,9 +102,7 @@ def decoded(path: Path, commands: Sequence[str], record: Any = None) -> tuple[by
 
 
 def changed_file(path: Path, kind: str, error: Exception) -> RunError:
-    return RunError(
-        said("{path}: this {kind} file was cut or changed: {error}", path=path, kind=kind, error=error)
-    )
+    return RunError("{path}: this {kind} file was cut or changed: {error}", path=path, kind=kind, error=error)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,7 +153,7 @@ def system_of(content: Json, path: Path) -> System:
         return _system(msgspec.convert(content, _COMPARED), path)
     except msgspec.ValidationError as error:
         raise RunError(
-            said("{path}: this results document was changed: {error}", path=path, error=error)
+            "{path}: this results document was changed: {error}", path=path, error=error
         ) from error
 
 
@@ -174,7 +162,7 @@ def _system(found: Any, path: Path) -> System:
     if len(set(ids)) < len(ids):
         twice = next(id_ for id_ in ids if ids.count(id_) > 1)
         raise RunError(
-            said("{path}: question {id} is in the file twice; keep one of them", path=path, id=repr(twice))
+            "{path}: question {id} is in the file twice; keep one of them", path=path, id=repr(twice)
         )
     name = nfc(path.name)
     for ending in ENDINGS:
@@ -203,6 +191,13 @@ def _system(found: Any, path: Path) -> System:
         groups=tuple(row.group for row in found.results),
         failed=found.summary.failed,
     )
+
+
+def speeds(latency: Mapping[str, float | None], questions_per_second: float | None) -> dict[str, float]:
+    """The figures of `gates.SPEEDS` that a results file holds. latency: its `mean`, `p50`, `p95`, seconds."""
+    figures = {f"latency.{name}": latency.get(name) for name in ("mean", "p50", "p95")}
+    figures["throughput"] = questions_per_second
+    return {name: value for name, value in figures.items() if value is not None}
 
 
 def _settings(found: Any) -> dict[str, Any]:

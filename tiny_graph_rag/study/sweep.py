@@ -23,7 +23,6 @@ from tiny_graph_rag.measures import Measure, score
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import changes
 from tiny_graph_rag.measures.summary import Mean, numbered, rows_by_tag, summarise
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval import Retriever, RetrieverMaker, make_retriever
 from tiny_graph_rag.run import Cut, Run
 from tiny_graph_rag.shown import short_repr
@@ -80,7 +79,7 @@ class SettingSlice:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Setting:
+class SweptSetting:
     """hops: None for a retriever that does not walk; then there is no reach and no subgraph either.
 
     reached_mean, reached_p95: entities within the hops a question, before depth cuts. seconds: of retrieving
@@ -146,7 +145,7 @@ class Sweep:
     examples: EvalSet
     config: Config
     plan: Plan
-    settings: tuple[Setting, ...]
+    settings: tuple[SweptSetting, ...]
     recommended: dict[str, Recommendation]
     flips: tuple[HopFlips, ...]
     seeds: dict[str, SeedShare]
@@ -177,7 +176,7 @@ def sweep(
     groups = [example.group for example in examples]
     group_of = numbered(groups)
     by_tag = rows_by_tag(tags)
-    settings: list[Setting] = []
+    settings: list[SweptSetting] = []
     deciding: list[Column] = []
     first_of: list[int] = []
     seeds: dict[str, SeedShare] = {}
@@ -217,7 +216,7 @@ def sweep(
                 }
                 mean, p95 = reach.reached(hops)
                 settings.append(
-                    Setting(
+                    SweptSetting(
                         variant, hops, cutoff, parts.pop(""), parts, mean, p95, seconds, len(run.cuts)
                     )
                 )  # fmt: skip
@@ -255,13 +254,11 @@ def _linked(
     failed = [f"{seed.id}: {seed.error}" for seed in linked if seed.error is not None]
     if failed:
         raise ServiceError(
-            said(
-                "{n} of {n_2} questions could not be linked, first {failed}. Run it again: what was "
-                "answered is in the cache",
-                n=f"{len(failed):,}",
-                n_2=f"{len(linked):,}",
-                failed=failed[0],
-            )
+            "{n} of {n_2} questions could not be linked, first {failed}. Run it again: what was "
+            "answered is in the cache",
+            n=f"{len(failed):,}",
+            n_2=f"{len(linked):,}",
+            failed=failed[0],
         )
     return linked
 

@@ -18,7 +18,7 @@ SHOWN = 3  # questions whose nearest names are looked up
 
 
 @dataclass(frozen=True, slots=True)
-class NearestName:
+class LikelyName:
     """words: of the question of this id; name: the entity's that is most like them."""
 
     id: str
@@ -37,7 +37,7 @@ class Unlinked:
     questions: int
     of: int
     by_text: int
-    nearest: tuple[NearestName, ...]
+    nearest: tuple[LikelyName, ...]
 
 
 def unlinked_questions(
@@ -64,14 +64,14 @@ def unlinked_questions(
     )
 
 
-def _nearest(graph: KnowledgeGraph, examples: Sequence[Example]) -> tuple[NearestName, ...]:
+def _nearest(graph: KnowledgeGraph, examples: Sequence[Example]) -> tuple[LikelyName, ...]:
     """Of the first questions with a name that is like some of their words."""
     from tiny_graph_rag.linking.nearest import nearest_names
 
-    names, found = NameIndex.of(graph), list[NearestName]()
+    names, found = NameIndex.of(graph), list[LikelyName]()
     for example in examples[: 4 * SHOWN]:
         found += [
-            NearestName(example.id, near.words, near.name) for near in nearest_names(example.query, names, 1)
+            LikelyName(example.id, near.words, near.name) for near in nearest_names(example.query, names, 1)
         ]
         if len(found) == SHOWN:
             break

@@ -15,7 +15,7 @@ import numpy as np
 from tiny_graph_rag.files import RESULTS_FIRST, bare_name
 from tiny_graph_rag.formats.runs.base import failure_of
 from tiny_graph_rag.measures import Measure
-from tiny_graph_rag.measures.summary import Beside, headline, latency_document, slice_document, slices
+from tiny_graph_rag.measures.summary import Beside, latency_document, slices, summary_fields
 from tiny_graph_rag.version import SCHEMA_VERSION, __version__
 
 _FIGURES = {"precision_at_k": "precision", "recall_at_k": "recall", "mrr": "mrr", "ndcg_at_k": "ndcg"}
@@ -74,6 +74,8 @@ def upstream_document(path: Path, raw: bytes | memoryview) -> dict[str, Any] | N
     )
     answered = np.array([row.answered for row in rows], dtype=bool)
     parts = slices(scores, Beside(relevant, retrieved, answered), [row.tags for row in rows])
+    summary = summary_fields(parts, cutoff, lambda measure: math.nan)
+    del summary["token_usage"]  # only their total is known
     name = bare_name(path)
     for ending in ("_results", "-results", "-eval-results"):
         name = name.removesuffix(ending)
@@ -88,12 +90,9 @@ def upstream_document(path: Path, raw: bytes | memoryview) -> dict[str, Any] | N
         "dataset": {"name": name, "sha256": "", "selection": None},
         "run": {"name": path.name, "sha256": "", "format": "tiny-graph-RAG"},
         "summary": {
-            "k": cutoff,
-            **headline(parts.overall.measures, cutoff, lambda measure: math.nan),
+            **summary,
             "total_token_usage": found.summary.total_tokens,
             "estimated_cost_usd": found.summary.total_estimated_cost_usd,
-            **slice_document(parts.overall),
-            "by_tag": {tag: slice_document(part) for tag, part in parts.by_tag.items()},
             "latency": latency_document(seconds if seconds.any() else seconds[:0]),
         },
         "results": [_row(row, spelled) for row in rows],

@@ -120,7 +120,7 @@ _WHERE_TAKEN = ("past filters", "above min-score", "in run")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class WaterfallStep:
     """recall: what remains after the step, NaN without questions; loss: what it takes, both in [0, 1].
     references: relevant items that it takes; those of all steps and the hits are all there are."""
 
@@ -130,7 +130,9 @@ class Step:
     references: int
 
 
-def waterfall(diagnosis: Diagnosis, relevant: NDArray[np.int64], rows: NDArray[np.int64]) -> tuple[Step, ...]:
+def waterfall(
+    diagnosis: Diagnosis, relevant: NDArray[np.int64], rows: NDArray[np.int64]
+) -> tuple[WaterfallStep, ...]:
     """The steps over the questions `rows`. relevant: (questions,), relevant items of each.
 
     "past filters", "above min-score" and "in run" are there where they took something anywhere; "a seed
@@ -143,7 +145,7 @@ def waterfall(diagnosis: Diagnosis, relevant: NDArray[np.int64], rows: NDArray[n
 
 def waterfalls(
     lost: Mapping[str, NDArray[np.int64]], relevant: NDArray[np.int64], tags: Sequence[Sequence[str]]
-) -> tuple[tuple[Step, ...], dict[str, tuple[Step, ...]]]:
+) -> tuple[tuple[WaterfallStep, ...], dict[str, tuple[WaterfallStep, ...]]]:
     """Over all questions, and by tag. lost: what each step takes of each question; tags: of each question."""
     by_tag = {tag: steps_of(lost, relevant, rows) for tag, rows in rows_by_tag(tags).items()}
     return steps_of(lost, relevant, np.arange(len(relevant))), by_tag
@@ -151,14 +153,14 @@ def waterfalls(
 
 def steps_of(
     lost: Mapping[str, NDArray[np.int64]], relevant: NDArray[np.int64], rows: NDArray[np.int64]
-) -> tuple[Step, ...]:
+) -> tuple[WaterfallStep, ...]:
     """Over the questions `rows`, from what each step takes of each question."""
     scored = rows[relevant[rows] > 0]
     before, steps = 1.0, []
     for name, column in lost.items():
         loss = float((column[scored] / relevant[scored]).mean()) if len(scored) else float("nan")
         before -= loss
-        steps.append(Step(name, min(max(before, 0.0), 1.0), loss, int(column[scored].sum())))
+        steps.append(WaterfallStep(name, min(max(before, 0.0), 1.0), loss, int(column[scored].sum())))
     return tuple(steps)
 
 

@@ -12,8 +12,7 @@ from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.llm.base import PURPOSES, Tokens
 from tiny_graph_rag.llm.cost import Spent, total
-from tiny_graph_rag.measures.summary import mean_fields, number
-from tiny_graph_rag.report.json.numbers import token_fields
+from tiny_graph_rag.measures.summary import mean_fields, number, token_fields
 from tiny_graph_rag.report.json.spelled import Spelled
 from tiny_graph_rag.study.answer_scores import Answered, AnswerSlice
 

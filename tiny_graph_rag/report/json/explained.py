@@ -18,14 +18,13 @@ from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.measures.summary import number
 from tiny_graph_rag.report.json.numbers import said_json, steps_json
 from tiny_graph_rag.report.json.spelled import Remembered, Spelled
-from tiny_graph_rag.results import Reference
-from tiny_graph_rag.results import Step as PathStep
+from tiny_graph_rag.results import Reference, Step
 from tiny_graph_rag.run import NO_STEP
 from tiny_graph_rag.study.advice import recommendations
 from tiny_graph_rag.study.evaluate import Evaluation
 from tiny_graph_rag.study.explanation import Explanation
 from tiny_graph_rag.study.ties import Ties
-from tiny_graph_rag.study.waterfall import NO_ENTITY, NO_RANK, WITHIN_HOPS, Step, Verdict
+from tiny_graph_rag.study.waterfall import NO_ENTITY, NO_RANK, WITHIN_HOPS, Verdict, WaterfallStep
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.advice import Trial
@@ -81,7 +80,7 @@ def explained_summary(found: Explanation, trials: Sequence[Trial] = ()) -> dict[
     }
 
 
-def oracle_recall(steps: Sequence[Step]) -> float | None:
+def oracle_recall(steps: Sequence[WaterfallStep]) -> float | None:
     """The share of references that any ranking within the hops could return; None where hops bound none."""
     return next((number(step.recall) for step in steps if step.name == WITHIN_HOPS), None)
 
@@ -173,10 +172,10 @@ def references_of(
 
 def _paths(
     evaluation: Evaluation, items: slice, written_ranks: int, spelled: Spelled
-) -> dict[int, list[PathStep]]:
+) -> dict[int, list[Step]]:
     """Item → the walk to a reference that stands below what is written, or would have been reached."""
     found, run, missed = evaluation.explanation.diagnosis, evaluation.run, evaluation.explanation.missed
-    paths: dict[int, list[PathStep]] = {}
+    paths: dict[int, list[Step]] = {}
     if run.walks is not None:
         rows = found.rows[items]
         low = rows - run.offsets[found.questions[items]] >= written_ranks

@@ -20,7 +20,7 @@ _ENCODER = msgspec.json.Encoder(enc_hook=str)  # texts of errors are a kind of s
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import Selection
     from tiny_graph_rag.messages import Said
-    from tiny_graph_rag.study.waterfall import Step
+    from tiny_graph_rag.study.waterfall import WaterfallStep
 
 
 def head(kind: str, made: Made | None = None, **fields: Any) -> dict[str, Any]:
@@ -67,7 +67,7 @@ def closed_with_rows(name: str, rows: Iterable[Mapping[str, Any]]) -> Iterator[b
     yield b"\n  ]\n}\n"
 
 
-def selection_json(chosen: Selection) -> dict[str, Any] | None:
+def selection_json(chosen: Selection | None) -> dict[str, Any] | None:
     """`selection` of a gold set: null where all of it was asked."""
     return {"limit": chosen.limit, "tags": list(chosen.tags), "ids": list(chosen.ids)} if chosen else None
 
@@ -77,12 +77,7 @@ def said_json(sentence: Said) -> dict[str, Any]:
     return {"said": sentence.template, "values": dict(sentence.values)}
 
 
-def token_fields(usage: Mapping[str, int]) -> dict[str, Any]:
-    """`total_token_usage`, the one number that scripts read, and the same by kind."""
-    return {"total_token_usage": usage["total_tokens"], "token_usage": dict(usage)}
-
-
-def steps_json(steps: Sequence[Step]) -> list[dict[str, Any]]:
+def steps_json(steps: Sequence[WaterfallStep]) -> list[dict[str, Any]]:
     """A waterfall as results files hold it."""
     return [
         {

@@ -20,7 +20,7 @@ from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
 from tiny_graph_rag.measures.statistics import mean_of
-from tiny_graph_rag.measures.summary import headline, latency_document, number, slice_document
+from tiny_graph_rag.measures.summary import latency_document, number, summary_fields
 from tiny_graph_rag.report.json.explained import (
     explained_summary,
     perturbed_json,
@@ -34,7 +34,6 @@ from tiny_graph_rag.report.json.numbers import (
     packed,
     selection_json,
     steps_json,
-    token_fields,
 )
 from tiny_graph_rag.report.json.spelled import (
     Spelled,
@@ -129,17 +128,12 @@ def entities(graph: KnowledgeGraph, rows: Iterable[int]) -> dict[str, dict[str, 
 
 
 def summary(evaluation: Evaluation) -> dict[str, Any]:
-    overall = evaluation.summary.overall
-    cutoff = evaluation.config.evaluation.top_k
     return {
-        "k": cutoff,
-        **headline(
-            overall.measures, cutoff, lambda measure: mean_of(measure.compute(evaluation.judged)).mean
+        **summary_fields(
+            evaluation.summary,
+            evaluation.config.evaluation.top_k,
+            lambda measure: mean_of(measure.compute(evaluation.judged)).mean,
         ),
-        **token_fields({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}),
-        "estimated_cost_usd": 0.0,
-        **slice_document(overall),
-        "by_tag": {tag: slice_document(slice_) for tag, slice_ in evaluation.summary.by_tag.items()},
         **explained_summary(evaluation.explanation, evaluation.trials),
         "latency": latency_document(evaluation.latency.seconds) | _times_tried(evaluation),
         "questions_per_second": evaluation.latency.questions_per_second,

@@ -21,9 +21,9 @@ from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW, Judged
 from tiny_graph_rag.measures.statistics import mean_of
-from tiny_graph_rag.measures.summary import headline, latency_document, number, slice_document
-from tiny_graph_rag.report.json.numbers import packed, steps_json, token_fields
-from tiny_graph_rag.scoring.stretches import Collected, Columns, Names, Stretch
+from tiny_graph_rag.measures.summary import latency_document, number, summary_fields
+from tiny_graph_rag.report.json.numbers import packed, steps_json
+from tiny_graph_rag.scoring.stretches import Collected, Names, ScoreColumns, Stretch
 from tiny_graph_rag.study.waterfall import (
     NO_RANK,
     Limits,
@@ -104,13 +104,13 @@ class Written:
 
     lines: list[bytes]
     mentioned: list[str]
-    columns: Columns
+    columns: ScoreColumns
 
 
 def written(stretch: Stretch, wish: Wish) -> Written:
     why = None if stretch.has_name is None else Why.of(stretch.judged, stretch.has_name, wish.cutoff)
     table = None if why is None else verdict_table(why.verdicts, stretch.judged.relevant)
-    columns = Columns.of(stretch, (*wish.measures, *wish.also), table)
+    columns = ScoreColumns.of(stretch, (*wish.measures, *wish.also), table)
     scores = {measure: columns.scores[measure] for measure in wish.measures}
     if stretch.names is not None:
         return Written(brief_lines(stretch, stretch.names, scores, wish.cutoff), [], columns)
@@ -138,21 +138,14 @@ def summary(collected: Collected, cutoff: int, usage: dict[str, int]) -> dict[st
     """`summary` of the file, when all has passed by."""
     found, took = collected.found, collected.seconds.tolist()
     return {
-        "k": cutoff,
-        **headline(
-            found.overall.measures, cutoff, lambda measure: mean_of(collected.whole.scores[measure]).mean
-        ),
-        **token_fields({"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0, **usage}),
-        "estimated_cost_usd": None if usage else 0.0,
-        **slice_document(found.overall),
-        "by_tag": {tag: slice_document(slice_) for tag, slice_ in found.by_tag.items()},
+        **summary_fields(found, cutoff, lambda measure: mean_of(collected.whole.scores[measure]).mean, usage),
         "latency": latency_document(collected.seconds),
         **({"questions_per_second": len(took) / sum(took)} if sum(took) > 0 else {}),
         **_why(collected.whole, cutoff),
     }
 
 
-def _why(columns: Columns, cutoff: int) -> dict[str, Any]:
+def _why(columns: ScoreColumns, cutoff: int) -> dict[str, Any]:
     """Verdicts and where recall was lost, for a run that was scored on its graph."""
     if columns.verdicts is None:
         return {}

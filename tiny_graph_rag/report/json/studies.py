@@ -15,7 +15,7 @@ from tiny_graph_rag.report.json.results import dataset_json
 from tiny_graph_rag.study.choosing import Recommendation, rule
 from tiny_graph_rag.study.compare import Comparison, Flip, Rows
 from tiny_graph_rag.study.hops import HopTag
-from tiny_graph_rag.study.sweep import Setting, SettingSlice, Sweep
+from tiny_graph_rag.study.sweep import SettingSlice, Sweep, SweptSetting
 
 
 def validation_json(
@@ -155,7 +155,7 @@ def sweep_parts(document: dict[str, Any]) -> Iterator[bytes]:
     yield from closed_with_rows("settings", document["settings"])
 
 
-def setting_json(setting: Setting) -> dict[str, Any]:
+def setting_json(setting: SweptSetting) -> dict[str, Any]:
     return {
         "system": setting.system,
         "retriever": setting.retriever,

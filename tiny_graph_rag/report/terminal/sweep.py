@@ -15,7 +15,7 @@ from tiny_graph_rag.shown import three
 from tiny_graph_rag.study.choosing import rule
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.study.sweep import SeedShare, Setting, Sweep
+    from tiny_graph_rag.study.sweep import SeedShare, Sweep, SweptSetting
 
 COLUMNS = (
     "reachable within h hops: mean share of a question's references that any ranking within the hops could "
@@ -122,7 +122,7 @@ def seed_words(share: SeedShare) -> str:
     return MOSTLY_SEEDS if share.seeds > share.farther else ""
 
 
-def _drawn(found: Sweep, rows: Sequence[Setting]) -> list[str]:
+def _drawn(found: Sweep, rows: Sequence[SweptSetting]) -> list[str]:
     """The systems whose curves are shown by tag: all where they are few, else the one with the best mean."""
     names = list(dict.fromkeys(row.system for row in rows))
     best = found.recommended[""].best
@@ -135,7 +135,7 @@ def _deciding_cutoff(found: Sweep) -> int:
     return cutoff if cutoff in found.plan.cutoffs else max(found.plan.cutoffs)
 
 
-def _settings(found: Sweep, rows: Sequence[Setting]) -> View:
+def _settings(found: Sweep, rows: Sequence[SweptSetting]) -> View:
     """The table of reports, the deciding measure first with a bar behind it, and what each setting took."""
     deciding = str(found.plan.decide_by)
     measures = dict.fromkeys([deciding, *map(str, rows[0].overall.measures)])
@@ -163,7 +163,7 @@ def _settings(found: Sweep, rows: Sequence[Setting]) -> View:
     return View(heads, tuple(lines), words, spare=spare, whole=tuple(range(bar_at + 1)), styles=styles)
 
 
-def _tags(found: Sweep, rows: Sequence[Setting]) -> View:
+def _tags(found: Sweep, rows: Sequence[SweptSetting]) -> View:
     names, lines = _drawn(found, rows), []
     tags = [tag for tag in found.recommended if tag]
     for tag in sorted(tags, key=lambda pair: (-rows[0].by_tag[pair].questions, pair)):
@@ -193,7 +193,7 @@ def _said(found: Sweep, tag: str) -> str:
     return _named(found, found.settings[setting])
 
 
-def _named(found: Sweep, chosen: Setting) -> str:
+def _named(found: Sweep, chosen: SweptSetting) -> str:
     """As flags: `--hops 3`, with what else the sweep varies before it."""
     hops = "" if chosen.hops is None else f"--hops {chosen.hops}"
     return f"{chosen.system} {hops}".strip() if len(found.plan.variants) > 1 else hops or chosen.system
