@@ -20,7 +20,7 @@ from tiny_graph_rag.registry import Registry
 from tiny_graph_rag.run import Passage, Relation
 
 
-class RankedQuestion(NamedTuple):
+class Ranked(NamedTuple):
     """One question of a run. question: its id, with the type that it has in its file. ids, names, scores: of
     its entities, best first; scores fall strictly. relations, passages: None where the run has none."""
 
@@ -36,7 +36,7 @@ class RankedQuestion(NamedTuple):
 GraphWriter = Callable[[KnowledgeGraph, Path], Iterable[bytes]]  # (graph, one of the files) → its content
 # (questions, the file, for its suffix alone; the set that they come from) → the file's content
 GoldWriter = Callable[[Sequence[Example], Path, EvalSet | None], Iterable[bytes]]
-RunWriter = Callable[[Iterable[RankedQuestion]], Iterator[bytes]]
+RunWriter = Callable[[Iterable[Ranked]], Iterator[bytes]]
 W = TypeVar("W")
 
 

@@ -8,18 +8,20 @@ write it in a module of this folder, or in another package with an entry point i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, decoded_json
-from tiny_graph_rag.errors import GraphError
+from tiny_graph_rag.errors import GraphError, Problems
 from tiny_graph_rag.files import BYTE_ORDER_MARK, check_utf8, mapped
 from tiny_graph_rag.formats.detection import Format, registering
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.registry import Registry
 
+PARTS = {"entities": "an object from id to entity", "relationships": "a list"}  # of KG JSON
 GraphReader = Callable[..., KnowledgeGraph]  # of the files' paths
 
 
@@ -110,11 +112,12 @@ def json_of(path: Path) -> Any:
         raise GraphError(error.at(path)) from error
 
 
-def check_parts(path: Path, keys: Sequence[str]) -> None:
-    """Raises GraphError where one of KG JSON's two parts is not among an object's keys."""
+def check_parts(path: Path, keys: Sequence[str], others: Mapping[str, Said]) -> None:
+    """Raises GraphError where one of KG JSON's two parts is not among an object's keys, or holds what it must
+    not. others: a part → what it holds instead of an object or a list."""
     from tiny_graph_rag.graph.records import SHAPE
 
-    missing = [key for key in ("entities", "relationships") if key not in keys]
+    missing = [key for key in PARTS if key not in keys]
     if missing:
         raise GraphError.at(
             path,
@@ -123,3 +126,9 @@ def check_parts(path: Path, keys: Sequence[str]) -> None:
             names=" and ".join(map(repr, missing)),
             keys=", ".join(map(repr, keys[:5])) or "no keys",
         )
+    problems = Problems(GraphError)
+    for key, got in others.items():
+        problems.add(
+            path, "{part} must be {wanted}, got {got}", part=repr(key), wanted=said(PARTS[key]), got=got
+        )
+    problems.check()

@@ -17,7 +17,7 @@ from tiny_graph_rag.formats.graphs.kg_pieces import NotPlainError, forget
 from tiny_graph_rag.graph.records import SHAPE
 from tiny_graph_rag.messages import Said, said
 
-PARTS = {"entities": (b"{", "an object from id to entity"), "relationships": (b"[", "a list")}
+OPENINGS = {"entities": b"{", "relationships": b"["}
 PLACE = re.compile(r"^(?:JSON is malformed: )?(.*?)(?: \(byte (\d+)\))?$")
 
 
@@ -35,24 +35,10 @@ def refused(path: Path, buffer: mmap.mmap, error: NotPlainError) -> InputError:
         return _not_json(path, buffer, mark, str(found))
     except RecursionError:
         return GraphError.at(path, "not a knowledge graph: nested too deeply")
-    check_parts(path, list(parts))
-    starts = {key: bytes(memoryview(parts[key])[:COPIED_BYTES]) for key in PARTS}
-    problems = [
-        said(
-            "{place} must be {wanted}, got {got}",
-            place=f"{path}: {key!r}",
-            wanted=said(wanted),
-            got=_kind(starts[key]),
-        )
-        for key, (opening, wanted) in PARTS.items()
-        if starts[key][:1] != opening
-    ]
-    return GraphError(
-        *(
-            problems
-            or [said("{path}: can't be read as a knowledge graph: {why}", path=path, why=error.__cause__)]
-        )
-    )
+    starts = {key: bytes(memoryview(parts[key])[:COPIED_BYTES]) for key in OPENINGS if key in parts}
+    others = {key: _kind(start) for key, start in starts.items() if start[:1] != OPENINGS[key]}
+    check_parts(path, list(parts), others)
+    return GraphError.at(path, "can't be read as a knowledge graph: {why}", why=error.__cause__)
 
 
 def _kind(start: bytes) -> Said:

@@ -13,7 +13,7 @@ import mmap
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import GraphError, InputError, Problems, json_kind
@@ -144,16 +144,12 @@ def _with_care(path: Path) -> GraphColumns:
         raise GraphError(error.at(path)) from error
     if not isinstance(document, dict):
         raise GraphError.at(path, "{wanted}, got {got}", wanted=SHAPE, got=json_kind(document))
-    check_parts(path, list(document))
-    entities, relationships = document["entities"], document["relationships"]
+    entities: Any = document.get("entities")
+    relationships: Any = document.get("relationships")
+    others = {} if isinstance(entities, dict) else {"entities": json_kind(entities)}
+    others |= {} if isinstance(relationships, list) else {"relationships": json_kind(relationships)}
+    check_parts(path, list(document), others)
     problems = Problems(GraphError)
-    if not isinstance(entities, dict):
-        problems.add(
-            path, "'entities' must be an object from id to entity, got {got}", got=json_kind(entities)
-        )
-    if not isinstance(relationships, list):
-        problems.add(path, "'relationships' must be a list, got {got}", got=json_kind(relationships))
-    problems.check()
     extras: Extras = {}
     entity_rows = [
         made(Entity, row, f"{path}: entities[{entity_id!r}]", problems, extras, number)
