@@ -29,8 +29,7 @@ SHOWN_PROBLEMS = 20  # a file broken throughout shouldn't scroll its first error
 
 
 class TinyGraphRagError(Exception):
-    """lines: what is wrong, English with `values` in its braces, or what `said` made before: whoever shows it
-    can do so in the reader's language."""
+    """lines: what is wrong, each made by `said`: whoever shows it can do so in the reader's language."""
 
     exit_code = 2
 

@@ -14,6 +14,7 @@ from tiny_graph_rag.fixing.patch import (
     DRAFT,
     REJECTED,
     Alias,
+    ChosenSetting,
     Fingerprint,
     Merge,
     Patch,
@@ -22,7 +23,6 @@ from tiny_graph_rag.fixing.patch import (
     Restore,
     RestoredEntity,
     RestoredRelation,
-    Setting,
     Words,
     read_patch,
     write_patch,
@@ -70,7 +70,7 @@ def meant(examples: EvalSet, graph: KnowledgeGraph) -> list[tuple[str, ...]]:
 def test_a_patch_is_read_as_it_was_written(tmp_path: Path) -> None:
     whole = patch(
         measure="ndcg@5",
-        settings=(Setting(values={"hops": 4}, gain=0.05, low=0.01, high=0.09, n=80, seconds=1.1),),
+        settings=(ChosenSetting(values={"hops": 4}, gain=0.05, low=0.01, high=0.09, n=80, seconds=1.1),),
         vocabulary=(Words(type="HAS", words=("가진", "with")),),
         aliases=(Alias(entity_id="1", alias="A3", evidence=("part of the name",), questions=("q",)),),
         merges=(Merge(keep_id="2", drop_ids=("3",), status=CONFIRMED),),

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from tiny_graph_rag.fixing.spellings import Change, core_of, differences
+from tiny_graph_rag.fixing.spellings import Difference, core_of, differences
 
 SAME = [
-    ("Bell-rope", "bell rope", {Change.CASE}),
+    ("Bell-rope", "bell rope", {Difference.CASE}),
     ("U.S.A.", "USA", set()),
     ("10,000", "10000", set()),
-    ("The Beatles", "Beatles", {Change.ARTICLE}),
+    ("The Beatles", "Beatles", {Difference.ARTICLE}),
     ("Smith & Wesson", "Smith and Wesson", set()),
-    ("Québec", "Quebec", {Change.ACCENT}),
-    ("botanical garden", "botanical gardens", {Change.PLURAL}),
-    ("woman", "women", {Change.PLURAL}),
-    ("Sir John Temple", "John Temple", {Change.TITLE}),
-    ("Holmes, Sherlock", "Sherlock Holmes", {Change.ORDER}),
-    ("August 6, 1945", "6 August 1945", {Change.ORDER}),
-    ("Sherlcok Holmes", "Sherlock Holmes", {Change.SWAPPED}),
-    ("Grimesby Roylott", "Grimesby Roylot", {Change.DOUBLED}),
-    ("노란 동백꽃", "노란동백꽃", {Change.SPACING}),
-    ("나의 식구", "나의식구", {Change.SPACING}),
-    ("나의 어머니", "나 어머니", {Change.PARTICLE}),
-    ("점순", "점순이", {Change.PARTICLE}),
-    ("밭", "밭을", {Change.PARTICLE}),
-    ("아이", "아이들", {Change.PLURAL}),
-    ("동광학교", "동광학교(東光學校)", {Change.GLOSS}),
-    ("박녹주", "박록주", {Change.LETTER}),
+    ("Québec", "Quebec", {Difference.ACCENT}),
+    ("botanical garden", "botanical gardens", {Difference.PLURAL}),
+    ("woman", "women", {Difference.PLURAL}),
+    ("Sir John Temple", "John Temple", {Difference.TITLE}),
+    ("Holmes, Sherlock", "Sherlock Holmes", {Difference.ORDER}),
+    ("August 6, 1945", "6 August 1945", {Difference.ORDER}),
+    ("Sherlcok Holmes", "Sherlock Holmes", {Difference.SWAPPED}),
+    ("Grimesby Roylott", "Grimesby Roylot", {Difference.DOUBLED}),
+    ("노란 동백꽃", "노란동백꽃", {Difference.SPACING}),
+    ("나의 식구", "나의식구", {Difference.SPACING}),
+    ("나의 어머니", "나 어머니", {Difference.PARTICLE}),
+    ("점순", "점순이", {Difference.PARTICLE}),
+    ("밭", "밭을", {Difference.PARTICLE}),
+    ("아이", "아이들", {Difference.PLURAL}),
+    ("동광학교", "동광학교(東光學校)", {Difference.GLOSS}),
+    ("박녹주", "박록주", {Difference.LETTER}),
 ]
 OTHER = [
     ("Part 2", "Part 3"),
@@ -52,7 +52,7 @@ OTHER = [
 
 @pytest.mark.parametrize(("one", "other", "changes"), SAME)
 def test_spellings_of_one_name_differ_by_what_one_of_them_has(
-    one: str, other: str, changes: set[Change]
+    one: str, other: str, changes: set[Difference]
 ) -> None:
     assert differences(one, other) == changes
     assert differences(other, one) == changes

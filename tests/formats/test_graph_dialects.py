@@ -41,6 +41,16 @@ def test_gexf_as_networkx_writes_it(own_folder: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("root", ["graphml", "gexf"])
+def test_xml_without_its_declaration_is_no_rdf(own_folder: Path, root: str) -> None:
+    own = networkx.DiGraph([("Ann", "Ben")])
+    (networkx.write_graphml if root == "graphml" else networkx.write_gexf)(own, own_folder / "whole")
+    text = (own_folder / "whole").read_text(encoding="utf-8")
+    (own_folder / "g").write_text(text[text.index(f"<{root}") :], encoding="utf-8")
+    graph = read_graph(own_folder / "g")
+    assert (graph.origin.writer.casefold(), list(graph.entities.names)) == (root, ["Ann", "Ben"])
+
+
 TURTLE = """\
 @prefix e: <http://example.org/> .
 @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .

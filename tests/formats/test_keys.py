@@ -17,7 +17,7 @@ from typer.testing import Result
 from tests.formats.test_json_lists import told
 from tiny_graph_rag import ask, load_graph
 from tiny_graph_rag.errors import GraphError, UsageError
-from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.formats.graphs import read_graph, triples
 from tiny_graph_rag.formats.graphs.listed import Columns
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
@@ -259,6 +259,17 @@ def test_an_unknown_header_is_refused_with_its_columns_and_named_by_hand(
         read_graph(path, columns=Columns.of("source=who,target=whose"))
     with pytest.raises(UsageError, match="sauce"):
         Columns.of("sauce=who")
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_a_column_that_is_not_there_is_refused_by_both_readers(
+    own_folder: Path, monkeypatch: pytest.MonkeyPatch, quick: bool
+) -> None:
+    path = write(own_folder, "csv", [{"source": a, "relation": b, "target": c} for a, b, c in FACTS])
+    if not quick:
+        monkeypatch.setattr(triples, "_quick", lambda *_: None)
+    with pytest.raises(GraphError, match="no column 'heavy' for weight; the file has: 'source', 'relation'"):
+        read_graph(path, columns=Columns.of("weight=heavy"))
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl", "parquet", "tsv"])

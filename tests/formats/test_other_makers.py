@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
 import pytest
 from click.testing import Result
 
@@ -249,11 +251,9 @@ def test_beir_qrels_metaqa_and_two_encodings(tmp_path: Path) -> None:
     assert "read as CP949" in str(gold.notes[0])
 
 
-def test_a_worksheet_is_read_where_its_reader_is_installed(tmp_path: Path) -> None:
-    pytest.importorskip("python_calamine")
+def workbook(path: Path, cells: list[list[str]]) -> Path:
     import zipfile
 
-    cells = [["id", "question", "references"], ["1", "Who?", "Ann; Bob"], ["2", "Whom?", "Cy"]]
     rows = "".join(
         f'<row r="{n}">' + "".join(f'<c t="inlineStr"><is><t>{cell}</t></is></c>' for cell in row) + "</row>"
         for n, row in enumerate(cells, start=1)
@@ -261,7 +261,6 @@ def test_a_worksheet_is_read_where_its_reader_is_installed(tmp_path: Path) -> No
     main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
     office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
     package = "http://schemas.openxmlformats.org/package/2006/relationships"
-    path = tmp_path / "set.xlsx"
     with zipfile.ZipFile(path, "w") as book:
         book.writestr(
             "[Content_Types].xml",
@@ -288,9 +287,32 @@ def test_a_worksheet_is_read_where_its_reader_is_installed(tmp_path: Path) -> No
         book.writestr(
             "xl/worksheets/sheet1.xml", f'<worksheet xmlns="{main}"><sheetData>{rows}</sheetData></worksheet>'
         )
+    return path
+
+
+def test_a_worksheet_is_read_where_its_reader_is_installed(tmp_path: Path) -> None:
+    pytest.importorskip("python_calamine")
+    cells = [["id", "question", "references"], ["1", "Who?", "Ann; Bob"], ["2", "Whom?", "Cy"]]
+    path = workbook(tmp_path / "set.xlsx", cells)
     first, second = read_gold(path)
     assert (first.id, first.reference_entities) == ("1", ("Ann", "Bob"))
     assert second.query == "Whom?"
+
+
+@pytest.mark.parametrize("form", ["csv", "xlsx", "parquet"])
+def test_a_column_that_is_given_twice_is_refused_in_every_table(tmp_path: Path, form: str) -> None:
+    header, row = ["question", "references", "references"], ["Who?", "Ann", "Ben"]
+    path = tmp_path / f"s.{form}"
+    if form == "csv":
+        path.write_text(f"{','.join(header)}\n{','.join(row)}\n", encoding="utf-8")
+    elif form == "parquet":
+        columns = [[cell] for cell in row]
+        pyarrow.parquet.write_table(pyarrow.table(columns, names=header), path)
+    else:
+        pytest.importorskip("python_calamine")
+        workbook(path, [header, row])
+    with pytest.raises(InputError, match="the column 'references' is given twice"):
+        read_gold(path, "sheet")
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tiny_graph_rag.gold.english import English, Phrase, _is_plain, read_type
+from tiny_graph_rag.gold.english import English
+from tiny_graph_rag.gold.english_phrases import Phrase, is_plain, read_type
 from tiny_graph_rag.gold.formulas import StepIndex
 from tiny_graph_rag.gold.korean import Korean, phrases_of, with_particle
 from tiny_graph_rag.gold.patterns import formula_of
-from tiny_graph_rag.gold.shapes import Drawn
+from tiny_graph_rag.gold.shapes import DrawnQuestion
 from tiny_graph_rag.gold.wording import is_date
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -109,7 +110,7 @@ def test_korean_knows_common_types_reads_korean_ones_and_quotes_none() -> None:
 def test_of_the_types_that_a_model_wrote_those_that_read_as_a_phrase_are_asked_about(
     name: str, plain: bool
 ) -> None:
-    assert _is_plain(name, schema=False) == plain
+    assert is_plain(name, schema=False) == plain
 
 
 # A graph in which every shape has one question, and that question as a person would ask it.
@@ -223,7 +224,7 @@ def test_every_shape_is_asked_as_a_person_would(
     formula = formula_of(asks, index, NameIndex.of(index.graph))
     found = index.find(formula)
     assert len(found.answers)
-    drawn = Drawn("", formula, found, 1)
+    drawn = DrawnQuestion("", formula, found, 1)
     assert English(index, {}).question(drawn, {}) == english
     # Latin names take the particles of their sounds.
     assert Korean(index, {}).question(drawn, {}) == korean
@@ -245,7 +246,7 @@ def asked_on(
     )
     index = StepIndex.of(graph)
     formula = formula_of(asks, index, NameIndex.of(graph))
-    drawn = Drawn("", formula, index.find(formula), 1)
+    drawn = DrawnQuestion("", formula, index.find(formula), 1)
     assert len(drawn.found.answers)
     made = wording(index, {})
     return made.reads(drawn), made.question(drawn, {})

@@ -15,13 +15,14 @@ import pytest
 import typer
 
 from tests.conftest import ROOT
-from tests.messages.test_one_way import makes_its_text
+from tests.messages.test_one_way import is_of_session, makes_its_text
 from tiny_graph_rag import files
-from tiny_graph_rag.cli import app, curate, deciding, load, recommend, session, usage
+from tiny_graph_rag.cli import app, curate, deciding, load, recommend, usage
 from tiny_graph_rag.cli import help as help_
 from tiny_graph_rag.cli.command import _CLOSED, _FULL, _NO_PLACE
 from tiny_graph_rag.config import all_settings, section_comment, section_names
 from tiny_graph_rag.fixing import fixes, proof
+from tiny_graph_rag.fixing.spellings import Difference
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.gold import ambiguous, checks, curation, fields
 from tiny_graph_rag.graph import building
@@ -32,7 +33,7 @@ from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, sp
 from tiny_graph_rag.messages.libraries import SENTENCES
 from tiny_graph_rag.report import fix_words, tables
 from tiny_graph_rag.report.terminal import graph, sweep
-from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING, MEANING_OF_KINDS
+from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING
 from tiny_graph_rag.retrieval import explain
 from tiny_graph_rag.scoring import stretches
 from tiny_graph_rag.study import advice, choosing, compare
@@ -51,7 +52,6 @@ CURATION = PACKAGE / "report" / "curation"
 BY_NAME = {
     *MEANING,
     *MEANING.values(),
-    *MEANING_OF_KINDS.values(),
     *("entities", "relations", "passages"),
     *END_WORDS.values(),
     *(sweep.COLUMNS, sweep.NO_SEEDS, sweep.ONLY_SEEDS, sweep.FLAT, sweep.MOSTLY_SEEDS),
@@ -119,7 +119,8 @@ BY_NAME = {
     *(fix_words.PROVEN, fix_words.TO_JUDGE, fix_words.TO_ASK, fix_words.NOT_KEPT),
     *fix_words.KIND_WORDS.values(),
     *(proof.NONE_CHOSEN, proof.TOO_FEW, proof.NOT_HELD, proof.HELD, proof.NOT_FINISHED),
-    *(fixes.INTERRUPTED, fixes.USED_UP, deciding.KEYS, session.NOT_ON_CLUSTER, "kind of fix", "patch file"),
+    *(fixes.INTERRUPTED, fixes.USED_UP, deciding.KEYS, "kind of fix", "patch file"),
+    *map(str, Difference),
     *("gain", "control", "evidence", "change", "settings", "before", "after"),
     "references that no longer match an entity ({n}): {names}",
     "references that now match another entity ({n}): {names}",
@@ -137,13 +138,15 @@ IN_PAGE = {"the server doesn't respond", "won", "lost", "mixed", "alias", "folde
 
 
 def in_python() -> Iterator[str]:
-    """What is given to the functions of messages/ and to errors, as it stands or by a constant's name."""
+    """What is given to the functions of messages/, as it stands or by the name of a constant."""
     for path in PACKAGE.rglob("*.py"):
         names = _names_in(path)
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call):
                 continue
             name = getattr(node.func, "id", "") or getattr(node.func, "attr", "")
+            if is_of_session(node.func) and isinstance(node.args[0], ast.Constant):
+                yield from filter(_has_words, _texts(node.args[0], names))
             calls = {"t": node.args[:1], "said": node.args[:1], "counted": node.args[1:3]}
             # A place, and what is wrong there.
             calls |= dict.fromkeys(("at", "add", "problem"), node.args[1:2])

@@ -1,6 +1,6 @@
 """Every text for readers goes through messages/, so that it can be shown in every language.
 
-An error is made of an English text and its values, as `said` is, or of what `said` made before.
+`said` and `t` make a text of an English template and its values. Errors and a session make theirs themselves.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import builtins
 import os
-import pickle
 import re
 import shutil
 import subprocess
@@ -43,6 +42,13 @@ def makes_its_text(name: str) -> bool:
     return is_error and not hasattr(builtins, name) and name not in FOR_PROGRAMMERS | OTHER_ERRORS
 
 
+def is_of_session(function: ast.expr) -> bool:
+    """Whether what is called says a template with its values: `session.say("left out: {name}", name=…)`."""
+    return isinstance(function, ast.Attribute) and (
+        function.attr in ("say", "note", "warn") and ast.unparse(function.value).endswith(("session", "self"))
+    )
+
+
 def unmade(node: ast.AST) -> Iterator[tuple[int, str]]:
     """The literals with words below a node that no function of messages/ makes."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in MAKING:
@@ -71,7 +77,7 @@ def shown_in(source: str) -> Iterator[tuple[int, str]]:
             if name in FOR_PROGRAMMERS:
                 continue
             for argument in call.args:
-                makes = makes_its_text(name) or name in TEMPLATES
+                makes = makes_its_text(name) or name in TEMPLATES or is_of_session(call.func)
                 if not (makes and isinstance(argument, ast.Constant)):
                     yield from unmade(argument)
 
@@ -87,6 +93,7 @@ def test_the_search_sees_what_it_is_for() -> None:
         'raise UsageError("there is " + "nothing")',
         'raise ValueError("there is nothing")',
         'session.warn(f"left out: {names} of them")',
+        'console.note("some words")',
         'print("some words")',
         "rows.problem(1, f'wanted a list, got {what}')",
         'raise GraphError.at(path, f"wanted a list, got {what}")',
@@ -95,6 +102,7 @@ def test_the_search_sees_what_it_is_for() -> None:
     for right in (
         'raise UsageError(said("no such file: {path}", path=path))',
         'raise UsageError("no such file: {path}", path=path)',
+        'self.session.warn("left out: {names} of them", names=names)',
         'raise TypeError("an error is text")',
         'session.say("  " + command)',
         'raise GraphError.at(path, "wanted a list, got {got}", got=what)',
@@ -116,13 +124,15 @@ def test_an_error_is_shown_with_all_that_it_is_made_of() -> None:
         assert "unknown" not in unknown("retriever", "bfz", ("bfs",)).shown
 
 
-def test_an_error_makes_its_text_and_leaves_what_is_made() -> None:
-    error = UsageError("no vocabulary in {folder}", folder="a {b}")
-    assert error.args == (said("no vocabulary in {folder}", folder="a {b}"),)
-    assert error.args[0].template == "no vocabulary in {folder}"
-    assert UsageError(verbatim("{what} others wrote")).shown == "{what} others wrote"
-    assert pickle.loads(pickle.dumps(error)).args[0].template == error.args[0].template
-    assert isinstance(verbatim("x"), Said)
+def test_an_error_makes_its_text_and_takes_a_made_one() -> None:
+    """Its template and values stay known, so that it can be shown in every language."""
+    template = "--retriever {name}: no such file (looked in {parent})"
+    made, taken = UsageError(template, name="bm52", parent="{x}"), UsageError(verbatim("{x} as it stands"))
+    assert (made.args[0].template, made.args[0].values) == (template, {"name": "bm52", "parent": "{x}"})
+    assert (str(made), str(taken)) == ("--retriever bm52: no such file (looked in {x})", "{x} as it stands")
+    assert all(isinstance(error.args[0], Said) for error in (made, taken))
+    with speaking("ko"):
+        assert made.shown == "--retriever bm52: 파일이 없습니다(찾아본 곳: {x})"
 
 
 def test_a_language_is_one_file(tmp_path: Path) -> None:

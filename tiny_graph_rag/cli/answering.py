@@ -63,7 +63,7 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
         if options.generate:
             how = said(HOW_TO_TURN_ON)
             raise UsageError("{option} needs an API: {how}", option="--generate", how=how)
-        session.say(t("answers are not generated: no API is set; {how}", how=t(HOW_TO_TURN_ON)))
+        session.say("answers are not generated: no API is set; {how}", how=t(HOW_TO_TURN_ON))
         return None
     from tiny_graph_rag.answers.prompt import Template
     from tiny_graph_rag.answers.rubrics import parse_judges
@@ -319,9 +319,9 @@ def problems(answering: Answering, evaluation: Evaluation) -> list[TinyGraphRagE
     failed = _failed(evaluation)
     reasons = [f"{id}: {error}" for id, error in failed if error != NOT_ASKED]
     for line in reasons[:SHOWN_FAILURES]:
-        session.warn(said("no {answer} to {question}", answer=wanted, question=line))
+        session.warn("no {answer} to {question}", answer=wanted, question=line)
     if len(reasons) > SHOWN_FAILURES:
-        session.warn(said("… and {n} more, all in the results", n=f"{len(reasons) - SHOWN_FAILURES:,}"))
+        session.warn("… and {n} more, all in the results", n=f"{len(reasons) - SHOWN_FAILURES:,}")
     if _was_stopped(answering, evaluation):
         verdicts = said(", verdicts are missing") if answering.judges else ""
         return [
@@ -350,11 +350,9 @@ def problems(answering: Answering, evaluation: Evaluation) -> list[TinyGraphRagE
             )
         ]
     session.say(
-        said(
-            "{n} questions have no {answer} and score 0; --retry-failed asks them again",
-            n=f"{len(failed):,}",
-            answer=wanted,
-        )
+        "{n} questions have no {answer} and score 0; --retry-failed asks them again",
+        n=f"{len(failed):,}",
+        answer=wanted,
     )
     return []
 

@@ -13,7 +13,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, get_args, get_origin, get_type_hints
 
@@ -70,7 +70,7 @@ def command(
                     parameters[field.name] = inspect.Parameter(
                         field.name,
                         inspect.Parameter.KEYWORD_ONLY,
-                        default=field.default,
+                        default=inspect.Parameter.empty if field.default is MISSING else field.default,
                         annotation=_declared(
                             field.name, field_hints[field.name], getattr(hint, "PANEL", None)
                         ),

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Drops
-from tiny_graph_rag.cli.help import MEASURE, MEASURES, OUTPUT
-from tiny_graph_rag.cli.options import Common, Folders, Reporting, argument, option
+from tiny_graph_rag.cli.help import MEASURE, MEASURES
+from tiny_graph_rag.cli.options import Common, Folders, Reporting, argument, option, to_file
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
@@ -41,13 +41,7 @@ def compare_command(
     ] = False,
     by_tag: Annotated[bool, option("Print the table of every tag too.")] = False,
     output: Annotated[
-        str | None,
-        option(
-            "Comparison file; - for standard output.",
-            OUTPUT,
-            short="-o",
-            default="BASELINE-vs-OTHER-comparison.json",
-        ),
+        str | None, to_file("Comparison file; - for standard output.", "BASELINE-vs-OTHER-comparison.json")
     ] = None,
 ) -> None:
     """Compare results: which is better, by how much, how certain that is, and which questions changed."""

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.command import Without, command
 from tiny_graph_rag.cli.help import LOOK, OUTPUT
-from tiny_graph_rag.cli.options import Common, Folders, Graph, PatchFile, argument, option
+from tiny_graph_rag.cli.options import Common, Folders, Graph, PatchFile, argument, option, to_file
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, amount
-from tiny_graph_rag.messages import said, t
 
 
 @command(app, "convert", LOOK)
 def convert(
     folders: Folders,
     common: Common,
+    reading: Annotated[Graph, Without(("graph", "graph_cache"))],
     source: Annotated[
         Path | None,
         argument(
@@ -29,7 +30,7 @@ def convert(
         argument("File to write; its suffix sets the format. For Parquet, a folder.", default=False),
     ] = None,
     graph: Annotated[Path | None, option("Knowledge graph (same as SOURCE).", short="-g")] = None,
-    output: Annotated[Path | None, option("File to write (same as TARGET).", OUTPUT, short="-o")] = None,
+    output: Annotated[Path | None, to_file("File to write (same as TARGET).")] = None,
     to: Annotated[
         str | None,
         option(
@@ -38,16 +39,6 @@ def convert(
             flag="--format",
             default="by suffix",
         ),
-    ] = None,
-    columns: Annotated[
-        str | None,
-        option(
-            "Meaning of the columns of a graph file (source=head_entity,target=tail_entity,name=label).",
-            default="NAME-columns.yaml next to the graph",
-        ),
-    ] = None,
-    query: Annotated[
-        str | None, option("Cypher query that selects what to read from the database.", default="everything")
     ] = None,
     patch: PatchFile = None,
 ) -> None:
@@ -77,27 +68,25 @@ def convert(
     words = target.with_name(f"{graph_name(target)}{ENDING}") if _adds_words(session) else None
     if words is not None:
         session.outputs.claim(words)
-    knowledge = session.graph(Graph(source, None, columns, query))
+    knowledge = session.graph(replace(reading, graph=source))
     session.outputs.confirm()
     knowledge, _ = session.patched(knowledge, EvalSet(()))
     for line in write_graph(knowledge, target, form):
         session.warn(line)
     if words is not None:
         write_vocabulary(words, knowledge.vocabulary)
-        session.say(t("vocabulary: {path}", path=words))
+        session.say("vocabulary: {path}", path=words)
     if session.patch is not None and session.patch.settings:
         session.warn(
-            said(
-                "a graph holds no settings; give these as options, or in config.yaml: {settings}",
-                settings=session.patch.settings,
-            )
+            "a graph holds no settings; give these as options, or in config.yaml: {settings}",
+            settings=session.patch.settings,
         )
     session.say(
         f"{knowledge.name} ({knowledge.origin.writer}): {amount(len(knowledge), 'entity', 'entities')}, "
         f"{amount(len(knowledge.relations), 'relation')} → {target} ({form})"
     )
     if DATABASE.match(str(source)) and form == "kg-json":
-        session.say(said("fingerprint (SHA-256): {sha256}", sha256=sha256_of(target)))
+        session.say("fingerprint (SHA-256): {sha256}", sha256=sha256_of(target))
 
 
 def _adds_words(session: Session) -> bool:

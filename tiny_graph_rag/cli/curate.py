@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import GOLD
-from tiny_graph_rag.cli.options import Common, Folders, Graph, option
+from tiny_graph_rag.cli.options import Common, Folders, Graph, option, to_file
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, UsageError, amount
 from tiny_graph_rag.messages import counted, said, t
@@ -47,11 +47,7 @@ def curate_command(
     browser: Annotated[bool, option("Open the address in a browser.")] = False,
     output: Annotated[
         str | None,
-        option(
-            "Gold set to write, under --dataset-dir.",
-            short="-o",
-            default="next to NAME-draft.jsonl NAME-eval.jsonl",
-        ),
+        to_file("Gold set to write, under --dataset-dir.", "next to NAME-draft.jsonl NAME-eval.jsonl"),
     ] = None,
 ) -> None:
     """Review a draft in the browser, or a patch in the terminal. Each decision is saved immediately."""
@@ -117,24 +113,20 @@ def _warn_of_strays(session: Session, curation: Curation, name: str, journal: st
     """What the journal judges and the draft doesn't hold, or in other words. name, journal: of the files."""
     if curation.lost:
         session.warn(
-            said(
-                "the journal judges {questions} that {name} lacks ({ids}); the judgments stay in {journal}",
-                questions=amount(len(curation.lost), "question"),
-                name=name,
-                ids=", ".join(curation.lost[:5]),
-                journal=journal,
-            )
+            "the journal judges {questions} that {name} lacks ({ids}); the judgments stay in {journal}",
+            questions=amount(len(curation.lost), "question"),
+            name=name,
+            ids=", ".join(curation.lost[:5]),
+            journal=journal,
         )
     if curation.reworded:
         session.warn(
-            said(
-                "the journal judges other words of {questions} than {name} has now ({ids}); these "
-                "judgments don't count, they stay in {journal}",
-                questions=amount(len(curation.reworded), "question"),
-                name=name,
-                ids=", ".join(list(curation.reworded)[:5]),
-                journal=journal,
-            )
+            "the journal judges other words of {questions} than {name} has now ({ids}); these "
+            "judgments don't count, they stay in {journal}",
+            questions=amount(len(curation.reworded), "question"),
+            name=name,
+            ids=", ".join(list(curation.reworded)[:5]),
+            journal=journal,
         )
 
 
@@ -145,9 +137,9 @@ def _serve(
     listening = server.listen(port)
 
     def started() -> None:
-        session.say(t("{n} questions, {decisions} decisions so far", n=drafts, decisions=decisions))
-        session.say(t("open {address}", address=server.address))
-        session.say(t("Ctrl-C ends and writes the gold set"))
+        session.say("{n} questions, {decisions} decisions so far", n=drafts, decisions=decisions)
+        session.say("open {address}", address=server.address)
+        session.say("Ctrl-C ends and writes the gold set")
         sys.stdout.flush()  # who reads a pipe waits for the address
         if browser:
             import webbrowser
@@ -166,7 +158,7 @@ def _tell(session: Session, found: dict[str, Any]) -> None:
         few = ", ".join(found["empty"][:FEW_IDS]) + (" …" if len(found["empty"]) > FEW_IDS else "")
         session.say(f"{counted(len(found['empty']), EMPTY, EMPTY_MANY)}: {few}")
     if found["path"]:
-        session.say(t("gold set: {path}", path=found["path"]))
+        session.say("gold set: {path}", path=found["path"])
 
 
 def _decide(session: Session, dataset: Path, graph: Graph, given: Path) -> None:
@@ -182,7 +174,7 @@ def _decide(session: Session, dataset: Path, graph: Graph, given: Path) -> None:
     examples = session.eval_set(dataset)
     knowledge = session.graph(graph, examples)
     if not used.patch.to_decide():
-        session.say(t("nothing is left to decide in {path}", path=path))
+        session.say("nothing is left to decide in {path}", path=path)
         return
     decided = decide(knowledge, examples, session.config, used.patch, path, session.say)
     statuses = [entry.status for _, entry in decided.entries()]
@@ -190,14 +182,12 @@ def _decide(session: Session, dataset: Path, graph: Graph, given: Path) -> None:
         f"{statuses.count(status):,}" for status in ("confirmed", "rejected", "draft")
     )
     session.say(
-        t(
-            "{confirmed} confirmed, {rejected} rejected, {left} left to decide: {path}",
-            confirmed=confirmed,
-            rejected=rejected,
-            left=left,
-            path=path,
-        )
+        "{confirmed} confirmed, {rejected} rejected, {left} left to decide: {path}",
+        confirmed=confirmed,
+        rejected=rejected,
+        left=left,
+        path=path,
     )
     session.say(
-        t("apply: {command}", command=shell_command("eval", dataset=dataset, graph=graph.graph, patch=path))
+        "apply: {command}", command=shell_command("eval", dataset=dataset, graph=graph.graph, patch=path)
     )

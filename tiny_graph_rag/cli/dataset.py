@@ -12,11 +12,11 @@ from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gold_files import GoldOutput, read_any
 from tiny_graph_rag.cli.help import GOLD, OPTIONS, Commands
 from tiny_graph_rag.cli.linking import Linking
-from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, argument, from_config, option
+from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, argument, from_config, option, to_file
 from tiny_graph_rag.cli.output import STDOUT
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount, at
-from tiny_graph_rag.messages import counted, said, shown, t
+from tiny_graph_rag.messages import counted, said, t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import EvalSet
@@ -69,11 +69,7 @@ def merge_command(
     format: Format = None,
     output: Annotated[
         str | None,
-        option(
-            "Gold set to write, under --dataset-dir; - for standard output.",
-            short="-o",
-            default="FIRST-merged.jsonl",
-        ),
+        to_file("Gold set to write, under --dataset-dir; - for standard output.", "FIRST-merged.jsonl"),
     ] = None,
 ) -> None:
     """Merge gold sets. An id with different contents is an error until --prefer decides."""
@@ -93,18 +89,16 @@ def merge_command(
     found = merge(read, prefer)  # type: ignore[arg-type]
     to.write(session, path, found.examples, read[0])
     session.say(
-        t(
-            "Merged {all} questions into {n}: {agreed} duplicate ids, {settled} conflicts settled",
-            all=f"{sum(map(len, read)):,}",
-            n=f"{len(found.examples):,}",
-            agreed=f"{found.agreed:,}",
-            settled=f"{found.settled:,}",
-        )
+        "Merged {all} questions into {n}: {agreed} duplicate ids, {settled} conflicts settled",
+        all=f"{sum(map(len, read)):,}",
+        n=f"{len(found.examples):,}",
+        agreed=f"{found.agreed:,}",
+        settled=f"{found.settled:,}",
     )
     for one, other in found.doubled[:12]:
-        session.warn(said("{other} is the same question as {one}; both are kept", other=other, one=one))
+        session.warn("{other} is the same question as {one}; both are kept", other=other, one=one)
     if len(found.doubled) > 12:
-        session.warn(said("… and {n} more pairs that ask the same", n=f"{len(found.doubled) - 12:,}"))
+        session.warn("… and {n} more pairs that ask the same", n=f"{len(found.doubled) - 12:,}")
     _tell(session, to, path, found.examples)
 
 
@@ -121,10 +115,9 @@ def split_command(
     format: Format = None,
     output: Annotated[
         str | None,
-        option(
+        to_file(
             "File that the parts are named after, under --dataset-dir: SET.jsonl → SET-dev.jsonl.",
-            short="-o",
-            default="the name of the gold set",
+            "the name of the gold set",
         ),
     ] = None,
 ) -> None:
@@ -203,9 +196,7 @@ def stats_command(
 @command(sets, "convert")
 def convert_command(
     dataset: One,
-    output: Annotated[
-        str, option("Gold set to write, under --dataset-dir; - for standard output.", short="-o")
-    ],
+    output: Annotated[str, to_file("Gold set to write, under --dataset-dir; - for standard output.")],
     folders: Folders,
     common: Common,
     format: Format = None,
@@ -240,12 +231,7 @@ def from_command(
     ] = None,
     max_cost: Annotated[float | None, option("Most USD that `--linker llm` may cost.", min=0.0)] = None,
     output: Annotated[
-        str | None,
-        option(
-            "Draft to write, under --dataset-dir; - for standard output.",
-            short="-o",
-            default="NAME-draft.jsonl",
-        ),
+        str | None, to_file("Draft to write, under --dataset-dir; - for standard output.", "NAME-draft.jsonl")
     ] = None,
 ) -> None:
     """Find references in answers and evidence, and write a draft that needs review."""
@@ -269,22 +255,18 @@ def from_command(
     linking.say_spent()
     draft = to.write(found.drafts)
     session.say(
-        t(
-            "{questions}: {found} name an entity in answer or evidence that the question does not name, "
-            "{silent} name none",
-            questions=shown(amount(len(examples), "question")),
-            found=f"{found.found:,}",
-            silent=f"{len(found.silent):,}",
-        )
+        "{questions}: {found} name an entity in answer or evidence that the question does not name, "
+        "{silent} name none",
+        questions=amount(len(examples), "question"),
+        found=f"{found.found:,}",
+        silent=f"{len(found.silent):,}",
     )
     if accepted:
         session.say(
-            t(
-                "accepted ({how}): {references} of {questions}",
-                how=", ".join(t(ACCEPTED[part]) for part in accepted),
-                references=shown(amount(found.references, "reference")),
-                questions=shown(amount(found.accepted, "question")),
-            )
+            "accepted ({how}): {references} of {questions}",
+            how=", ".join(t(ACCEPTED[part]) for part in accepted),
+            references=amount(found.references, "reference"),
+            questions=amount(found.accepted, "question"),
         )
     if found.long and accepted:
         session.say(
@@ -296,10 +278,10 @@ def from_command(
         )
     if found.silent:
         ids = ", ".join(found.silent[:12]) + (" …" if len(found.silent) > 12 else "")
-        session.say(t("nothing found for: {ids}", ids=ids))
+        session.say("nothing found for: {ids}", ids=ids)
     if draft is not None:
         judges = shell_command("curate", dataset=draft, graph=graph.graph)
-        session.say(t("draft (needs review): {path}; review it with: {command}", path=draft, command=judges))
+        session.say("draft (needs review): {path}; review it with: {command}", path=draft, command=judges)
 
 
 @command(sets, "version")
@@ -352,11 +334,9 @@ def _tell(session: Session, to: GoldOutput, path: Path, examples: object) -> Non
         fields = ", ".join(f"{field} ({count:,})" for field, count in gone.items())
         better = "" if to.format == "sheet" else said("; --format sheet or jsonl can store more")
         session.warn(
-            said(
-                "this format can't store everything; left out (questions): {fields}{better}",
-                fields=fields,
-                better=better,
-            )
+            "this format can't store everything; left out (questions): {fields}{better}",
+            fields=fields,
+            better=better,
         )
     if not to.to_stdout:
-        session.say(t("gold set: {path}", path=path))
+        session.say("gold set: {path}", path=path)

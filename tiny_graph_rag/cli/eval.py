@@ -31,16 +31,15 @@ from tiny_graph_rag.cli.options import (
     Reporting,
     comma_list,
     option,
+    to_file,
 )
 from tiny_graph_rag.cli.output import Output, keep_earlier, warn_unlisted
 from tiny_graph_rag.cli.session import (
-    NOT_ON_CLUSTER,
     PROGRESS_FROM,
     Session,
     check_cutoff,
     check_measures,
     described,
-    joined,
     settings_line,
 )
 from tiny_graph_rag.errors import TinyGraphRagError, UsageError
@@ -70,7 +69,7 @@ def evaluate_command(
     scoring: Annotated[Given, SCORING],
     output: Annotated[
         str | None,  # not a Path: that would lose a leading "./"
-        option("Results file; - for standard output.", OUTPUT, short="-o", default="NAME-results.json"),
+        to_file("Results file; - for standard output.", "NAME-results.json"),
     ] = None,
     watch: Annotated[
         bool,
@@ -143,9 +142,7 @@ def evaluate_command(
     session.graph_path(graph, examples)
     session.outputs.confirm()
 
-    if patch is not None and cluster_address is not None:
-        raise UsageError(NOT_ON_CLUSTER)
-    with joined(cluster_address) as cluster:
+    with session.cluster(cluster_address) as cluster:
         knowledge = session.graph(graph, examples)
         session.say(f"{described(knowledge, examples)} · {settings_line(config)}")
         knowledge, examples = session.patched(knowledge, examples)

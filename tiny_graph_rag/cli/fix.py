@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, MORE, OUTPUT
+from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, MORE
 from tiny_graph_rag.cli.options import (
     RETRIEVING,
     Chosen,
@@ -20,16 +20,20 @@ from tiny_graph_rag.cli.options import (
     comma_list,
     from_config,
     option,
+    to_file,
 )
 from tiny_graph_rag.cli.output import Output
-from tiny_graph_rag.cli.session import Session, check_cutoff, described, settings_line
+from tiny_graph_rag.cli.session import (
+    Session,
+    check_cutoff,
+    check_measures,
+    deciding_measure,
+    described,
+    settings_line,
+)
 from tiny_graph_rag.errors import UsageError, unknown
 from tiny_graph_rag.messages import said, t
 from tiny_graph_rag.retrieval import check_retrieval
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.config import Config
-    from tiny_graph_rag.measures import Measure
 
 
 @command(app, "fix", MEASURE)
@@ -67,8 +71,7 @@ def fix_command(
     top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
     evaluations: Annotated[int, option("Largest number of evaluations of the gold set.", MORE, min=2)] = 60,
     output: Annotated[
-        str | None,
-        option("Patch file to write; - for standard output.", OUTPUT, short="-o", default="NAME-fixes.yaml"),
+        str | None, to_file("Patch file to write; - for standard output.", "NAME-fixes.yaml")
     ] = None,
 ) -> None:
     """Propose changes to settings, vocabulary and graph, and show which gains hold on other questions."""
@@ -90,7 +93,8 @@ def fix_command(
             raise unknown(said("kind of fix"), kind, KINDS)
     if "restore" in wanted and was is None:
         raise UsageError("--kinds restore needs the older graph; name it with --was FILE")
-    measure = deciding_measure(config, decide_by)
+    measure = deciding_measure(decide_by, config.evaluation.top_k)
+    check_measures(config, [measure])
     examples = session.eval_set(dataset, chosen)
     others = session.eval_set(holdout) if holdout is not None else None
     target = out.path(session, f"{examples.file_name}-fixes.yaml")
@@ -117,25 +121,10 @@ def fix_command(
         session.say(line)
     if out.to_stdout:
         return
-    session.say(t("patch: {path}", path=target))
+    session.say("patch: {path}", path=target)
     given = {"dataset": dataset, "graph": graph.graph, "patch": target}
     if fixes.patch.to_decide():
-        session.say(t("decide: {command}", command=shell_command("curate", **given)))
+        session.say("decide: {command}", command=shell_command("curate", **given))
     if fixes.patch.applies():
-        session.say(t("apply: {command}", command=shell_command("eval", **given)))
+        session.say("apply: {command}", command=shell_command("eval", **given))
     out.report(session, target.with_suffix(".json"), content)
-
-
-def deciding_measure(config: Config, decide_by: str | None) -> Measure:
-    """The measure that decides. Raises UsageError for one that pools its counts, or cuts too deep."""
-    from tiny_graph_rag.cli.session import check_measures
-    from tiny_graph_rag.measures import Measure
-
-    measure = Measure.parse(decide_by) if decide_by else Measure("ndcg", config.evaluation.top_k)
-    if measure.kind.weight is not None:
-        raise UsageError(
-            "--decide-by {deciding}: this measure has no value for a single question; choose another",
-            deciding=measure,
-        )
-    check_measures(config, [measure])
-    return measure

@@ -12,7 +12,6 @@ from tiny_graph_rag.cli.options import option
 from tiny_graph_rag.config import step_summary_file
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError
 from tiny_graph_rag.files import write_atomically
-from tiny_graph_rag.messages import t
 
 if TYPE_CHECKING:
     import numpy as np
@@ -176,7 +175,7 @@ def append_step_summary(session: Session, results: Path | None, outcomes: Sequen
         with target.open("a", encoding="utf-8", errors="replace") as summary:
             summary.write(job_summary(read_document(results), outcomes))
     except OSError as error:
-        session.note(t("the job's summary could not be written to {path}: {error}", path=target, error=error))
+        session.note("the job's summary could not be written to {path}: {error}", path=target, error=error)
 
 
 def end_with(problems: Sequence[TinyGraphRagError]) -> None:

@@ -12,10 +12,10 @@ from tiny_graph_rag.cli.command import Without, command
 from tiny_graph_rag.cli.gold_files import GoldOutput
 from tiny_graph_rag.cli.help import GOLD, OPTIONS
 from tiny_graph_rag.cli.linking import asking
-from tiny_graph_rag.cli.options import Cluster, Common, Folders, Graph, from_config, option
-from tiny_graph_rag.cli.session import Session, joined
+from tiny_graph_rag.cli.options import Cluster, Common, Folders, Graph, from_config, option, to_file
+from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount
-from tiny_graph_rag.messages import said, t
+from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import Example
@@ -48,11 +48,7 @@ def generate_command(
     cluster_address: Cluster = None,
     output: Annotated[
         str | None,
-        option(
-            "Gold set to write, under --dataset-dir; - for standard output.",
-            short="-o",
-            default="GRAPH-generated.jsonl",
-        ),
+        to_file("Gold set to write, under --dataset-dir; - for standard output.", "GRAPH-generated.jsonl"),
     ] = None,
 ) -> None:
     """Generate a gold set from a graph: questions whose answers are computed on the graph."""
@@ -81,7 +77,7 @@ def generate_command(
     knowledge = session.graph(graph)
     path = to.path(session, f"{knowledge.name}-generated.jsonl")
     names = NameIndex.of(knowledge)
-    with joined(cluster_address) as cluster:
+    with session.cluster(cluster_address) as cluster:
         if cluster is None:
             found = generate(knowledge, names, wanted)
         else:
@@ -106,7 +102,7 @@ def generate_command(
     to.write(session, path, found.questions)
     if not to.to_stdout:
         to.pin(session, path, knowledge, names)
-        session.say(t("gold set: {path}", path=path))
+        session.say("gold set: {path}", path=path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +173,9 @@ class Rewriting:
                 chat.journal.close()
         made, kept = rewritten(questions, calls, outcomes)
         self.session.say(
-            t(
-                "{made} questions rewritten, {kept} kept their template",
-                made=f"{len(made) - kept:,}",
-                kept=f"{kept:,}",
-            )
+            "{made} questions rewritten, {kept} kept their template",
+            made=f"{len(made) - kept:,}",
+            kept=f"{kept:,}",
         )
         say_paid(self.session, chat)
         return made

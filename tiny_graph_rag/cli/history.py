@@ -14,7 +14,6 @@ from tiny_graph_rag.cli.options import Common, Folders, argument, comma_list, op
 from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import InputError, UsageError, nearest
-from tiny_graph_rag.messages import said, t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.report.history import Past
@@ -50,7 +49,7 @@ def history_command(
         raise UsageError("--report {report}: the page is an HTML file; name it something.html", report=report)
     past, problems = read_past(place)
     for problem in problems:
-        session.warn(said("left out: {problem}", problem=problem))
+        session.warn("left out: {problem}", problem=problem)
     note_named(*(result.path for result in past))
     # An older history lies in that folder too: it was opened to see what it is, and may be replaced.
     out = DocumentOutput.of(session, output, is_own=True)
@@ -66,7 +65,7 @@ def history_command(
         from tiny_graph_rag.report.html import history_page
 
         session.outputs.write(page, [history_page(place.name, document).encode("utf-8", "replace")])
-        session.say(t("report: {path}", path=page))
+        session.say("report: {path}", path=page)
 
 
 def _chosen(

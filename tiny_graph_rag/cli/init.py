@@ -44,11 +44,11 @@ def init(
         }
     for path, content in {Path(CONFIG_FILE): config_yaml().encode(), **files}.items():
         if path.exists():
-            session.say(t("{path}: already exists, left unchanged", path=path))
+            session.say("{path}: already exists, left unchanged", path=path)
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, [content])
-        session.say(t("{path}: written", path=path))
+        session.say("{path}: written", path=path)
     where = {"kg_dir": folders.kg_dir, "dataset_dir": folders.dataset_dir, "results_dir": folders.results_dir}
     name = SAMPLE if example else NAME
     asked = QUESTION if example else t("Who wrote the green letter?")

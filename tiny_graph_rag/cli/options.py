@@ -40,6 +40,11 @@ def option(
     return typer.Option(..., *flags, help=help, rich_help_panel=panel, show_default=default, **more)
 
 
+def to_file(help: str, default: str | bool = True, panel: str | None = OUTPUT) -> Any:
+    """`-o` of a command. default: as `option` has it."""
+    return option(help, panel, short="-o", default=default)
+
+
 def argument(help: str, *, default: str | bool = True, metavar: str | None = None) -> Any:
     """An argument of a command. default: as `option` has it."""
     return typer.Argument(help=help, show_default=default, metavar=metavar)

@@ -13,8 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tiny_graph_rag.cli.help import OUTPUT
-from tiny_graph_rag.cli.options import Reporting, option
+from tiny_graph_rag.cli.options import Reporting, to_file
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.files import bare_name, is_results, output_path
@@ -104,7 +103,7 @@ class Output:
 
         failed: list[ReportError] = []
         for path in write_reports([document], self.reports, claim=session.outputs.claim, failed=failed):
-            session.say(t("report: {path}", path=path))
+            session.say("report: {path}", path=path)
         session.failures.extend(failed)
 
 
@@ -121,9 +120,7 @@ def _check_ending(given: str | None, ending: str) -> None:
             )
 
 
-Written = Annotated[
-    str | None, option("JSON file to write; - for standard output.", OUTPUT, short="-o", default="none")
-]
+Written = Annotated[str | None, to_file("JSON file to write; - for standard output.", "none")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +156,9 @@ def warn_unlisted(session: Session, form: str, empty: int) -> None:
 
     if empty and form not in LISTS_EMPTY:
         session.warn(
-            t(
-                "a {form} run has no line for a question that retrieved nothing, so `score` will count it as "
-                "missing; a .jsonl run keeps it",
-                form=form,
-            )
+            "a {form} run has no line for a question that retrieved nothing, so `score` will count it as "
+            "missing; a .jsonl run keeps it",
+            form=form,
         )
 
 
@@ -189,11 +184,9 @@ def keep_earlier(session: Session, path: Path) -> None:
         file.unlink(missing_ok=True)
     if is_first:
         session.note(
-            t(
-                "earlier results are kept in {folder} (the last {n} of each name); `history` shows them",
-                folder=folder,
-                n=KEPT,
-            )
+            "earlier results are kept in {folder} (the last {n} of each name); `history` shows them",
+            folder=folder,
+            n=KEPT,
         )
 
 

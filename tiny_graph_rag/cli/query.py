@@ -24,7 +24,7 @@ from tiny_graph_rag.cli.options import (
 from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, ServiceError, TinyGraphRagError, UsageError
-from tiny_graph_rag.messages import said, t, verbatim
+from tiny_graph_rag.messages import verbatim
 from tiny_graph_rag.retrieval import check_retrieval
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _answered(
 
         tariff = Tariff(config)
     except MissingExtraError as error:
-        session.warn(said("no answer: {error}", error=error))
+        session.warn("no answer: {error}", error=error)
         return {}
     model = config.openai.model
     contexts = ContextMaker(
@@ -133,12 +133,10 @@ def _answered(
         raise ServiceError("no answer: {error}", error=answer.error)
     session.say(f"\n{answer.text}\n")
     session.say(
-        t(
-            "answered by {model} from {facts} facts · {price}",
-            model=model,
-            facts=f"{answer.facts:,}",
-            price=tariff.describe(model),
-        )
+        "answered by {model} from {facts} facts · {price}",
+        model=model,
+        facts=f"{answer.facts:,}",
+        price=tariff.describe(model),
     )
     say_paid(session, chat)
     return {"answer": answer_json(answers, 0, spelled)}

@@ -11,12 +11,12 @@ from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.linking import Linking
-from tiny_graph_rag.cli.options import RETRIEVING, Common, Folders, Given, Graph, comma_list, option
+from tiny_graph_rag.cli.options import RETRIEVING, Common, Folders, Given, Graph, comma_list, option, to_file
 from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, amount
 from tiny_graph_rag.files import bare_name
-from tiny_graph_rag.messages import counted, said, shown, t
+from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.retrieval import check_retrieval
 
 if TYPE_CHECKING:
@@ -61,12 +61,7 @@ def recommend_command(
     ] = None,
     pool: Annotated[int, option("Candidates per retriever.", min=1)] = 10,
     output: Annotated[
-        str | None,
-        option(
-            "Draft to write, under --dataset-dir; - for standard output.",
-            short="-o",
-            default="NAME-draft.jsonl",
-        ),
+        str | None, to_file("Draft to write, under --dataset-dir; - for standard output.", "NAME-draft.jsonl")
     ] = None,
 ) -> None:
     """Propose references for questions without gold, and write a draft that needs review."""
@@ -91,15 +86,13 @@ def recommend_command(
     linking.say_spent()
     path = to.write(found.drafts)
     for name in found.silent:
-        session.warn(said("{retriever} found nothing for any question", retriever=name))
+        session.warn("{retriever} found nothing for any question", retriever=name)
     drafts = found.drafts
     session.say(
-        t(
-            "{questions}, {candidates} candidates from {retrievers}",
-            questions=shown(amount(len(drafts), "question")),
-            candidates=f"{sum(len(draft.candidates) for draft in drafts):,}",
-            retrievers=", ".join(chosen),
-        )
+        "{questions}, {candidates} candidates from {retrievers}",
+        questions=amount(len(drafts), "question"),
+        candidates=f"{sum(len(draft.candidates) for draft in drafts):,}",
+        retrievers=", ".join(chosen),
     )
     first = sorted((draft for draft in drafts if draft.first is not None), key=lambda item: item.first or 0)
     remarks = ((one, many, [draft for draft in drafts if holds(draft)]) for one, many, holds in REMARKS)
@@ -111,7 +104,7 @@ def recommend_command(
     session.say(t(LEAVES_THE_MEANS))
     if path is not None:
         judges = shell_command("curate", dataset=path.name, graph=graph.graph)
-        session.say(t("draft (needs review): {path}; review it with: {command}", path=path, command=judges))
+        session.say("draft (needs review): {path}; review it with: {command}", path=path, command=judges)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from typing import Annotated
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK, OUTPUT
-from tiny_graph_rag.cli.options import Common, Folders, Reporting, argument, option
+from tiny_graph_rag.cli.options import Common, Folders, Reporting, argument, option, to_file
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.messages import said, t
+from tiny_graph_rag.messages import said
 
 
 @command(app, "report", LOOK)
@@ -24,11 +24,9 @@ def report_command(
     common: Common,
     output: Annotated[
         str | None,
-        option(
+        to_file(
             "Folder to write to, or the file where one report is written (page.html).",
-            OUTPUT,
-            short="-o",
-            default="next to the first file",
+            "next to the first file",
         ),
     ] = None,
     since: Annotated[
@@ -61,7 +59,7 @@ def report_command(
     target = output_path(output, folder) if output is not None else None
     failed: list[ReportError] = []
     for path in write_reports(documents, names, target, claim=session.outputs.claim, failed=failed):
-        session.say(t("report: {path}", path=path))
+        session.say("report: {path}", path=path)
     if failed:
         # The program writes no file that it can't show; this one was changed in a way that no check saw.
         raise InputError(

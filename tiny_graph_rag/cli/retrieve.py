@@ -10,11 +10,21 @@ from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import MEASURE, OUTPUT
 from tiny_graph_rag.cli.linking import Linking
-from tiny_graph_rag.cli.options import RETRIEVING, Chosen, Common, Folders, Given, Graph, argument, option
+from tiny_graph_rag.cli.options import (
+    RETRIEVING,
+    Chosen,
+    Common,
+    Folders,
+    Given,
+    Graph,
+    argument,
+    option,
+    to_file,
+)
 from tiny_graph_rag.cli.output import Output, warn_unlisted
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import ServiceError, amount, at
-from tiny_graph_rag.messages import counted, shown, t, verbatim
+from tiny_graph_rag.messages import counted, verbatim
 from tiny_graph_rag.retrieval import check_retrieval
 
 
@@ -28,11 +38,9 @@ def retrieve_command(
     common: Common,
     output: Annotated[
         str | None,
-        option(
+        to_file(
             "Run to write, under --results-dir: .trec, .jsonl, .csv, .parquet; - for standard output.",
-            OUTPUT,
-            short="-o",
-            default="NAME.trec",
+            "NAME.trec",
         ),
     ] = None,
     format: Annotated[
@@ -78,12 +86,10 @@ def retrieve_command(
         if found.run.rows(row).start == found.run.rows(row).stop
     ]
     session.say(
-        t(
-            "{questions}, {entities} retrieved by {retriever}",
-            questions=shown(amount(len(examples), "question")),
-            entities=shown(amount(len(found.run.entities), "entity", "entities")),
-            retriever=config.retrieval.retriever,
-        )
+        "{questions}, {entities} retrieved by {retriever}",
+        questions=amount(len(examples), "question"),
+        entities=amount(len(found.run.entities), "entity", "entities"),
+        retriever=config.retrieval.retriever,
     )
     if empty:
         listed = ", ".join(empty[:12]) + (" …" if len(empty) > 12 else "")
@@ -95,7 +101,7 @@ def retrieve_command(
         one, many = "{n} name stands more than once in a list", "{n} names stand more than once in a list"
         session.warn(counted(twice, one, many))
     if not out.to_stdout:
-        session.say(t("run: {path}", path=path))
+        session.say("run: {path}", path=path)
     if failed:
         raise ServiceError(verbatim(failed[0]))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Drops, Floors, Gates, end_with
-from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, MORE, OUTPUT
+from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, MORE
 from tiny_graph_rag.cli.options import (
     Chosen,
     Cluster,
@@ -25,11 +25,11 @@ from tiny_graph_rag.cli.options import (
     argument,
     from_config,
     option,
+    to_file,
 )
 from tiny_graph_rag.cli.output import STDOUT, Output, keep_earlier
 from tiny_graph_rag.cli.session import Session, named_after, selected
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError, at
-from tiny_graph_rag.messages import t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -43,9 +43,64 @@ ROUGE_THRESHOLD = 0.5
 NAMED = ("jsonl", "contest")  # formats of gold sets whose references are names
 
 
+@dataclass(frozen=True, slots=True)
+class Scoring:
+    """A gold set, and how a run is scored against it."""
+
+    gold: Annotated[Path, option("Gold set: JSONL, JSON, TREC qrels, CSV, TSV or Parquet.", INPUT)]
+    graph: Annotated[Path | None, option("Knowledge graph: names become entities.", INPUT, short="-g")] = None
+    run_format: Annotated[str | None, option("Format of the run file.", MORE, default="by content")] = None
+    gold_format: Annotated[str | None, option("Format of the gold set.", MORE, default="by content")] = None
+    split: Annotated[str | None, option("Only this split of a gold table.", MORE)] = None
+    measures: Measured = None
+    label: Label = None
+    top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None
+    match: Annotated[
+        str | None,
+        option(
+            "When a retrieved item counts as a reference: name, id, text, contains, rouge1, rouge2, rougeL.",
+            MEASURES,
+            default="id or name",
+        ),
+    ] = None
+    rouge_threshold: Annotated[
+        float, option("Lowest ROUGE F1 at which a text counts as a reference.", MORE)
+    ] = ROUGE_THRESHOLD
+    cluster_address: Cluster = None
+    ties: Annotated[
+        str, option("Equal scores: list (file order) or trec (float32, then id descending).", MORE)
+    ] = "list"
+    ambiguous: Annotated[str | None, from_config("--ambiguous", panel=MORE)] = None
+
+    def text_match(self) -> TextMatch | None:
+        """How texts are compared, None where names become entities. Raises UsageError for what is no way to
+        match, or a threshold that nothing is held against."""
+        if self.match == "name" and self.graph is not None:
+            raise UsageError("--match name: with -g names become entities; leave one out")
+        if self.rouge_threshold != ROUGE_THRESHOLD and not (self.match or "").startswith("rouge"):
+            raise UsageError("--rouge-threshold goes with --match rouge1, rouge2 or rougeL")
+        if self.match is None or self.graph is not None:
+            return None
+        from tiny_graph_rag.measures.textual import TextMatch
+
+        return TextMatch(self.match, self.rouge_threshold)
+
+    def computed(self, gates: Gates, cutoff: int) -> tuple[Measure, ...]:
+        """The measures asked for, then those of gates. Raises UsageError for one that looks at a graph where
+        none is given."""
+        from tiny_graph_rag.measures import default_measures, parse_measures
+
+        named = parse_measures(self.measures) if self.measures is not None else default_measures(cutoff)
+        wanted = tuple(dict.fromkeys([*named, *gates.measures]))
+        for name in wanted:
+            if name.kind.needs == "graph" and self.graph is None:
+                raise UsageError("measure {measure} needs the relations of a graph; add -g", measure=name)
+        return wanted
+
+
 @command(app, "score", MEASURE)
 def score(
-    gold: Annotated[Path, option("Gold set: JSONL, JSON, TREC qrels, CSV, TSV or Parquet.", INPUT)],
+    how: Scoring,
     folders: Folders,
     chosen: Chosen,
     reporting: Reporting,
@@ -58,57 +113,10 @@ def score(
         list[Path] | None,
         option("Run file: TREC, JSONL, JSON, CSV, TSV or Parquet (docs/runs.md). Repeatable.", INPUT),
     ] = None,
-    graph: Annotated[
-        Path | None, option("Knowledge graph: names become entities.", INPUT, short="-g")
-    ] = None,
-    run_format: Annotated[str | None, option("Format of the run file.", MORE, default="by content")] = None,
-    gold_format: Annotated[str | None, option("Format of the gold set.", MORE, default="by content")] = None,
-    split: Annotated[str | None, option("Only this split of a gold table.", MORE)] = None,
-    measures: Measured = None,
-    label: Label = None,
-    top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
-    match: Annotated[
-        str | None,
-        option(
-            "When a retrieved item counts as a reference: name, id, text, contains, rouge1, rouge2, rougeL.",
-            MEASURES,
-            default="id or name",
-        ),
-    ] = None,
-    rouge_threshold: Annotated[
-        float, option("Lowest ROUGE F1 at which a text counts as a reference.", MORE)
-    ] = ROUGE_THRESHOLD,
-    cluster_address: Cluster = None,
-    ties: Annotated[
-        str, option("Equal scores: list (file order) or trec (float32, then id descending).", MORE)
-    ] = "list",
-    ambiguous: Annotated[str | None, from_config("--ambiguous", panel=MORE)] = None,
-    output: Annotated[
-        str | None,
-        option("Results file; - for standard output.", OUTPUT, short="-o", default="RUN-results.json"),
-    ] = None,
+    output: Annotated[str | None, to_file("Results file; - for standard output.", "RUN-results.json")] = None,
 ) -> None:
     """Score a run of any program against a gold set, in any common format."""
-    one = partial(
-        _score,
-        gold=gold,
-        folders=folders,
-        chosen=chosen,
-        common=common,
-        floors=floors,
-        graph=graph,
-        run_format=run_format,
-        gold_format=gold_format,
-        split=split,
-        measures=measures,
-        label=label,
-        top_k=top_k,
-        match=match,
-        rouge_threshold=rouge_threshold,
-        cluster_address=cluster_address,
-        ties=ties,
-        ambiguous=ambiguous,
-    )
+    one = partial(_score, how=how, folders=folders, chosen=chosen, common=common, floors=floors)
     runs = [*(run or ()), *(more or ())]
     if not runs:
         raise UsageError("the option {name} is missing", name="--run")
@@ -166,39 +174,27 @@ def _several(
     if "html" in reports:  # one page, which shows all of them side by side
         _, page = next(iter(REPORTS["html"](documents)))
         session.outputs.write(session.outputs.claim(Path(f"{stem}.html")), [page])
-        session.say(t("report: {path}", path=f"{stem}.html"))
+        session.say("report: {path}", path=f"{stem}.html")
     broken: list[ReportError] = []
     others = [name for name in reports if name != "html"]
     for path in (
         write_reports(documents, others, claim=session.outputs.claim, failed=broken) if others else ()
     ):
-        session.say(t("report: {path}", path=path))
+        session.say("report: {path}", path=path)
     failed.extend(broken)
     end_with(failed)
 
 
 def _score(
     run: Path,
-    *,
-    gold: Path,
+    how: Scoring,
     folders: Folders,
     chosen: Chosen,
     reporting: Reporting,
     common: Common,
     floors: Floors,
-    graph: Path | None,
-    run_format: str | None,
-    gold_format: str | None,
-    split: str | None,
-    measures: str | None,
-    label: str | None,
-    top_k: int | None,
-    match: str | None,
-    rouge_threshold: float,
-    cluster_address: str | None,
-    ties: str,
-    ambiguous: str | None,
     output: str | None,
+    *,
     brief: bool = False,
 ) -> None:
     """brief: the means are left to whoever shows them of several runs together."""
@@ -212,38 +208,43 @@ def _score(
     from tiny_graph_rag.scoring.stretches import Collected
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
 
-    if ambiguous not in (None, "first") and graph is None:
+    if how.ambiguous not in (None, "first") and how.graph is None:
         raise UsageError("--ambiguous needs a graph; add -g")
-    text_match = _text_match(match, rouge_threshold, on_graph=graph is not None)
+    text_match = how.text_match()
     out = Output.of(output, reporting)
-    of_passages = match if graph is not None else None  # as `eval` has it: names are entities there
+    of_passages = how.match if how.graph is not None else None  # as `eval` has it: names are entities there
     session = Session.open(
-        common, folders, to_stdout=out.to_stdout, top_k=top_k, ambiguous=ambiguous, match=of_passages
+        common,
+        folders,
+        to_stdout=out.to_stdout,
+        top_k=how.top_k,
+        ambiguous=how.ambiguous,
+        match=of_passages,
     )
     gates = floors.checked(session)
     config = session.config
     cutoff = config.evaluation.top_k
-    wanted = _measures(measures, gates, cutoff, on_graph=graph is not None)
+    wanted = how.computed(gates, cutoff)
     matching = Matching.of(
         config.evaluation.relation_match,
-        config.evaluation.match if match in (None, "name") else match,
-        rouge_threshold,
+        config.evaluation.match if how.match in (None, "name") else how.match,
+        how.rouge_threshold,
     )
     request = Request(
         find_input(run, Path(config.storage.results_dir), "run"),
-        find_input(gold, Path(config.storage.dataset_dir), "gold set"),
-        run_format,
-        gold_format,
-        split,
-        ties,
+        find_input(how.gold, Path(config.storage.dataset_dir), "gold set"),
+        how.run_format,
+        how.gold_format,
+        how.split,
+        how.ties,
         config.evaluation.ambiguous,
         selected(chosen),
         matching,
     )
     target = out.path(session, f"{named_after(chosen, bare_name(request.run))}-results.json")
-    graph_path = session.graph_path(Graph(graph)) if graph is not None else None
+    graph_path = session.graph_path(Graph(how.graph)) if how.graph is not None else None
     session.outputs.confirm()
-    knowledge = session.graph(Graph(graph)) if graph is not None else None
+    knowledge = session.graph(Graph(how.graph)) if how.graph is not None else None
     scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
     wish = Wish(
         wanted,
@@ -260,9 +261,9 @@ def _score(
     for opened in attempts(request, knowledge, text_match):
         collected = Collected(wanted)
         parts = document_parts(
-            head("score", session.made(label), graph=scored_on, config=config.as_dict()),
+            head("score", session.made(how.label), graph=scored_on, config=config.as_dict()),
             partial(_sources, opened, request.run.name, run_sum, gold_sum),
-            _written(session, opened, wish, knowledge, graph_path, cluster_address),
+            _written(session, opened, wish, knowledge, graph_path, how.cluster_address),
             collected,
             knowledge,
             cutoff=cutoff,
@@ -279,7 +280,7 @@ def _score(
     if of_passages is not None and not any(
         measure.of == PASSAGES for measure in collected.found.overall.measures
     ):
-        session.warn(t("--match changes nothing here: with -g it is for passages, and none were scored"))
+        session.warn("--match changes nothing here: with -g it is for passages, and none were scored")
     if not brief:
         _show(session, opened, wish, collected, on_graph=knowledge is not None)
     out.tell(session, results=target)
@@ -287,19 +288,6 @@ def _score(
     per_second = len(seconds) / seconds.sum() if seconds.sum() > 0 else None
     outcomes = gates.hold(collected.found, seconds, per_second)
     gates.conclude(session, outcomes, "score", None if out.to_stdout else target)
-
-
-def _measures(measures: str | None, gates: Gates, cutoff: int, *, on_graph: bool) -> tuple[Measure, ...]:
-    """What is computed: the measures asked for, then those of gates. Raises UsageError for one that looks at
-    a graph where none is given."""
-    from tiny_graph_rag.measures import default_measures, parse_measures
-
-    named = parse_measures(measures) if measures is not None else default_measures(cutoff)
-    wanted = tuple(dict.fromkeys([*named, *gates.measures]))
-    for name in wanted:
-        if name.kind.needs == "graph" and not on_graph:
-            raise UsageError("measure {measure} needs the relations of a graph; add -g", measure=name)
-    return wanted
 
 
 def _show(
@@ -323,7 +311,7 @@ def _show(
         session.show(waterfall_lines(found, wish.cutoff))
     elif not on_graph and wish.match is None and opened.gold_format in NAMED:
         session.say(
-            t("names were compared as they are written; with a graph (-g), an alias counts as its entity")
+            "names were compared as they are written; with a graph (-g), an alias counts as its entity"
         )
 
 
@@ -341,10 +329,8 @@ def _written(
     if address is None or opened.run is None:
         if address is not None:
             session.note(
-                t(
-                    "a large TREC run is scored while it is read, so a cluster doesn't make it faster: it "
-                    "is scored on this machine"
-                )
+                "a large TREC run is scored while it is read, so a cluster doesn't make it faster: it "
+                "is scored on this machine"
             )
         yield from (written(stretch, wish) for stretch in opened.stretches)
         return
@@ -380,16 +366,3 @@ def _sources(
         },
         "run": {"name": run, "sha256": run_sum(), "format": opened.run_format},
     }
-
-
-def _text_match(kind: str | None, threshold: float, *, on_graph: bool) -> TextMatch | None:
-    """Raises UsageError for what is no way to match, or a threshold that nothing is held against."""
-    if kind == "name" and on_graph:
-        raise UsageError("--match name: with -g names become entities; leave one out")
-    if threshold != ROUGE_THRESHOLD and not (kind or "").startswith("rouge"):
-        raise UsageError("--rouge-threshold goes with --match rouge1, rouge2 or rougeL")
-    if kind is None or on_graph:
-        return None
-    from tiny_graph_rag.measures.textual import TextMatch
-
-    return TextMatch(kind, threshold)

@@ -28,7 +28,7 @@ from tiny_graph_rag.config import (
 from tiny_graph_rag.errors import TinyGraphRagError, UsageError, at, unknown
 from tiny_graph_rag.files import allow_unpacked, find_input, forget_inputs, note_named
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.messages import LANGUAGES, counted, said, shown, speak, t
+from tiny_graph_rag.messages import LANGUAGES, Said, counted, said, shown, speak, t
 from tiny_graph_rag.outputs import Outputs
 from tiny_graph_rag.report.plain import without_controls
 from tiny_graph_rag.secret import is_loopback, safe_url, scrubbed, url_secrets
@@ -42,10 +42,6 @@ if TYPE_CHECKING:  # a command loads only what it uses
     from tiny_graph_rag.retrieval.cluster import ClusterClient
 
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
-NOT_ON_CLUSTER = (
-    "--patch doesn't work with --cluster, because workers read the graph's file; write the graph with "
-    "`convert --patch` first"
-)
 SET_ENDINGS = ("-eval", "-hardset")
 
 
@@ -107,23 +103,19 @@ class Session:
         session = cls(config, common.quiet, to_stdout, patch=used)
         if config.unused:
             session.warn(
-                said(
-                    "{file}: ignored settings of upstream tiny-graph-RAG: {settings}",
-                    file=config.file,
-                    settings=", ".join(config.unused),
-                )
+                "{file}: ignored settings of upstream tiny-graph-RAG: {settings}",
+                file=config.file,
+                settings=", ".join(config.unused),
             )
         address = config.openai.base_url
         if "base_url" in config.untrusted and config.api_key and is_loopback(address):
             session.warn(
-                said(
-                    "{file} isn't trusted: OPENAI_API_KEY isn't sent to {address}; --trust-config allows it",
-                    file=config.file,
-                    address=safe_url(address),
-                )
+                "{file} isn't trusted: OPENAI_API_KEY isn't sent to {address}; --trust-config allows it",
+                file=config.file,
+                address=safe_url(address),
             )
         if cache_folder() == NO_CACHE:
-            session.warn(said("the cache folder (XDG_CACHE_HOME) belongs to another user, so it isn't used"))
+            session.warn("the cache folder (XDG_CACHE_HOME) belongs to another user, so it isn't used")
         return session
 
     def made(self, label: str | None = None) -> dict[str, Any]:
@@ -153,18 +145,19 @@ class Session:
         for part in parts:
             console.print(part)
 
-    def say(self, text: str) -> None:
+    def say(self, text: str, /, **values: object) -> None:
+        """text: English with `values` in its braces, or what is in words already."""
         if not self.quiet:
-            print(without_controls(shown(text)), file=sys.stderr if self.to_stdout else sys.stdout)
+            print(_worded(text, values), file=sys.stderr if self.to_stdout else sys.stdout)
 
-    def note(self, text: str) -> None:
+    def note(self, text: str, /, **values: object) -> None:
         """What goes on, where it takes minutes: on standard error, so that results stay alone."""
         if not self.quiet:
-            print(without_controls(shown(text)), file=sys.stderr, flush=True)
+            print(_worded(text, values), file=sys.stderr, flush=True)
 
-    def warn(self, text: str) -> None:
+    def warn(self, text: str, /, **values: object) -> None:
         if not self.quiet:
-            print(f"{t('warning')}: {without_controls(shown(text))}", file=sys.stderr)
+            print(f"{t('warning')}: {_worded(text, values)}", file=sys.stderr)
 
     def eval_set(self, dataset: Path, chosen: Chosen | None = None) -> EvalSet:
         from tiny_graph_rag.formats.gold.jsonl import read_eval_set
@@ -203,11 +196,9 @@ class Session:
             return graph, examples
         if not self.patch.fits(graph):
             self.warn(
-                said(
-                    "{file} was made for another version of the graph {graph}; check its entries",
-                    file=self.patch.path.name,
-                    graph=self.patch.patch.graph.name,
-                )
+                "{file} was made for another version of the graph {graph}; check its entries",
+                file=self.patch.path.name,
+                graph=self.patch.patch.graph.name,
             )
         patched = self.patch.applied(graph, examples)
         self.say(self.patch.line())
@@ -228,6 +219,23 @@ class Session:
         )
 
     @contextmanager
+    def cluster(self, address: str | None) -> Iterator[ClusterClient | None]:
+        """The cluster of `--cluster ADDRESS`; without an address nothing of it is loaded. Raises UsageError
+        where a patch is applied too."""
+        if address is None:
+            yield None
+            return
+        if self.patch is not None:
+            raise UsageError(
+                "--patch doesn't work with --cluster, because workers read the graph's file; write the graph "
+                "with `convert --patch` first"
+            )
+        from tiny_graph_rag.retrieval.cluster import ClusterClient
+
+        with ClusterClient.open(address) as client:
+            yield client
+
+    @contextmanager
     def progress(self, what: str, total: int, *, least: int = PROGRESS_FROM) -> Iterator[Bar]:
         """A bar on standard error where there is much to do, `least` or more, and somebody to see it."""
         if self.quiet or total < least or not sys.stderr.isatty():
@@ -241,6 +249,11 @@ class Session:
         with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task(what, total=total, note="")
             yield lambda done, note="": bar.update(task, completed=done, note=note)
+
+
+def _worded(text: str, values: dict[str, object]) -> str:
+    """A text in the language spoken, its values too, less what a terminal would obey."""
+    return without_controls(shown(text if isinstance(text, Said) else said(text, **values)))
 
 
 def _with_flags(config: Config, given: Iterable[str], flags: Mapping[str, object]) -> Config:
@@ -285,6 +298,20 @@ def check_cutoff(config: Config, cutoff: int) -> None:
             k=cutoff,
             depth=config.retrieval.depth,
         )
+
+
+def deciding_measure(decide_by: str | None, usual: int) -> Measure:
+    """The measure of --decide-by, else ndcg at the cutoff `usual`. Raises UsageError for one that pools its
+    counts."""
+    from tiny_graph_rag.measures import Measure
+
+    measure = Measure.parse(decide_by) if decide_by else Measure("ndcg", usual)
+    if measure.kind.weight is not None:
+        raise UsageError(
+            "--decide-by {deciding}: this measure has no value for a single question; choose another",
+            deciding=measure,
+        )
+    return measure
 
 
 def check_measures(config: Config, measures: Iterable[Measure]) -> None:
@@ -361,15 +388,3 @@ def _implied(folder: Path, examples: EvalSet | None) -> Path:
         folder=folder,
         names=listed,
     )
-
-
-@contextmanager
-def joined(address: str | None) -> Iterator[ClusterClient | None]:
-    """The cluster of `--cluster ADDRESS`; without an address nothing of it is loaded."""
-    if address is None:
-        yield None
-        return
-    from tiny_graph_rag.retrieval.cluster import ClusterClient
-
-    with ClusterClient.open(address) as client:
-        yield client

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import Without, command
 from tiny_graph_rag.cli.gating import append_step_summary, end_with
-from tiny_graph_rag.cli.help import MEASURE, MEASURES, MORE, OUTPUT, RETRIEVAL
+from tiny_graph_rag.cli.help import MEASURE, MEASURES, MORE, RETRIEVAL
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import (
     RETRIEVING,
@@ -28,15 +28,15 @@ from tiny_graph_rag.cli.options import (
     Reporting,
     comma_list,
     option,
+    to_file,
 )
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import (
-    NOT_ON_CLUSTER,
     Session,
     check_cutoff,
     check_measures,
+    deciding_measure,
     described,
-    joined,
     settings_line,
 )
 from tiny_graph_rag.config import Config, Setting, find_setting, settings_of
@@ -113,13 +113,7 @@ def sweep_command(
     ] = None,
     tolerance: Annotated[float, option("How far below the best mean still counts as equal.", MORE)] = 0.02,
     output: Annotated[
-        str | None,
-        option(
-            "Sweep file (a CSV goes next to it); - for standard output.",
-            OUTPUT,
-            short="-o",
-            default="NAME-sweep.json",
-        ),
+        str | None, to_file("Sweep file (a CSV goes next to it); - for standard output.", "NAME-sweep.json")
     ] = None,
 ) -> None:
     """Try hop limits, cutoffs, retrievers or any setting on a gold set and recommend one."""
@@ -157,9 +151,7 @@ def sweep_command(
     linking = Linking.of(session)
     session.graph_path(graph, examples)
     session.outputs.confirm()
-    if patch is not None and cluster_address is not None:
-        raise UsageError(NOT_ON_CLUSTER)
-    with joined(cluster_address) as cluster:
+    with session.cluster(cluster_address) as cluster:
         knowledge = session.graph(graph, examples)
         names = {name for variant in plan.variants for name in variant.varied}
         more = settings_line(config, without=("hops", *names))
@@ -206,13 +198,7 @@ def _plan(
     if not 0 <= tolerance <= 1:
         raise UsageError("--tolerance must be from 0 to 1, got {tolerance}", tolerance=tolerance)
     named = parse_measures(measures) if measures is not None else ()
-    usual = 5 if 5 in cutoffs else cutoffs[-1]
-    deciding = Measure.parse(decide_by) if decide_by else Measure("ndcg", usual)
-    if deciding.kind.weight is not None:
-        raise UsageError(
-            "--decide-by {deciding}: this measure has no value for a single question; choose another",
-            deciding=deciding,
-        )
+    deciding = deciding_measure(decide_by, 5 if 5 in cutoffs else cutoffs[-1])
     for variant in variants:
         tried = config.replaced(variant.settings)
         check_cutoff(tried, max(cutoffs))

@@ -12,7 +12,7 @@ from tiny_graph_rag.cli.options import Chosen, Common, Dataset, Folders, Graph, 
 from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import DatasetError, FoundProblems, UsageError, amount, at
-from tiny_graph_rag.messages import Said, counted, shown, t
+from tiny_graph_rag.messages import Said, counted
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import EvalSet
@@ -95,22 +95,26 @@ def validate_command(
         proposals = strict_renames(knowledge, examples, found.missing_names, older)
         session.outputs.write(fix_suggestions, proposed_lines(as_lines(whole), proposals))
         session.say(
-            t(
-                "{path}: {n} of {all} missing names replaced; check `suggested_renames` in its lines "
-                "before you use it",
-                path=fix_suggestions,
-                n=len(proposals),
-                all=len(found.missing_names),
-            )
+            "{path}: {n} of {all} missing names replaced; check `suggested_renames` in its lines "
+            "before you use it",
+            path=fix_suggestions,
+            n=len(proposals),
+            all=len(found.missing_names),
         )
     errors = found.count("error") + len(broken)
     lost = len(drift.lost) if drift and not pin else 0
     if pin:
         _pin(session, knowledge, examples, found, errors)
-    warnings = amount(found.count("warning"), "warning")
+    _conclude(session, errors, found.count("warning"), lost=lost)
+
+
+def _conclude(session: Session, errors: int, warnings: int, *, lost: int = 0) -> None:
+    """Raises FoundProblems for errors, and for references that a changed graph has lost."""
     if errors or lost:
-        raise FoundProblems("{errors}, {warnings}", errors=amount(errors, "error"), warnings=warnings)
-    session.say(counted(found.count("warning"), "no errors, {n} warning", "no errors, {n} warnings"))
+        raise FoundProblems(
+            "{errors}, {warnings}", errors=amount(errors, "error"), warnings=amount(warnings, "warning")
+        )
+    session.say(counted(warnings, "no errors, {n} warning", "no errors, {n} warnings"))
 
 
 def _pin(session: Session, graph: KnowledgeGraph, examples: EvalSet, found: Validation, errors: int) -> None:
@@ -123,7 +127,7 @@ def _pin(session: Session, graph: KnowledgeGraph, examples: EvalSet, found: Vali
             errors=amount(errors, "error"),
         )
     session.outputs.claim(pin_path(examples), is_own=True)
-    session.say(t("pinned: {path}", path=write_pin(graph, examples, found.judgments)))
+    session.say("pinned: {path}", path=write_pin(graph, examples, found.judgments))
 
 
 def _graph(session: Session, graph: Graph, examples: EvalSet, *, is_needed: bool) -> KnowledgeGraph | None:
@@ -168,12 +172,10 @@ def _refresh(
         session.say(f"{change.id}: {', '.join(parts)}")
     patterns = sum(KEY in example.unknown for example in examples)
     session.say(
-        t(
-            "{patterns} computed on {graph}: {n} changed",
-            patterns=shown(amount(patterns, "pattern")),
-            graph=graph.name,
-            n=shown(amount(len(changes), "reference list")),
-        )
+        "{patterns} computed on {graph}: {n} changed",
+        patterns=amount(patterns, "pattern"),
+        graph=graph.name,
+        n=amount(len(changes), "reference list"),
     )
     if not changes:
         return examples
@@ -195,13 +197,11 @@ def _without_graph(
     session.show(findings_lines(findings, broken, every))
     judged = sum(example.judged for example in examples)
     session.say(
-        t(
-            "{questions} read as {format}, {judged} with references; no graph was given (-g), so names were "
-            "not looked up",
-            questions=shown(amount(len(examples), "question")),
-            format=examples.format,
-            judged=f"{judged:,}",
-        )
+        "{questions} read as {format}, {judged} with references; no graph was given (-g), so names were "
+        "not looked up",
+        questions=amount(len(examples), "question"),
+        format=examples.format,
+        judged=f"{judged:,}",
     )
     errors = sum(finding.severity == "error" for finding in findings) + len(broken)
     warnings = sum(finding.severity == "warning" for finding in findings)
@@ -213,11 +213,7 @@ def _without_graph(
         counts = {"errors": errors, "warnings": warnings, "questions": len(examples)}
         more = {"broken_lines": list(broken), "findings": rows}
         out.write("validation", dataset=dataset_json(examples), **counts, **more)
-    if errors:
-        raise FoundProblems(
-            "{errors}, {warnings}", errors=amount(errors, "error"), warnings=amount(warnings, "warning")
-        )
-    session.say(counted(warnings, "no errors, {n} warning", "no errors, {n} warnings"))
+    _conclude(session, errors, warnings)
 
 
 def _hop_tags(

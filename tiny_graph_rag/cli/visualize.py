@@ -7,10 +7,10 @@ from typing import Annotated
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK
-from tiny_graph_rag.cli.options import Common, Folders, Graph, comma_list, option
+from tiny_graph_rag.cli.options import Common, Folders, Graph, comma_list, option, to_file
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.messages import counted, said, t
+from tiny_graph_rag.messages import counted
 
 
 @command(app, "visualize", LOOK)
@@ -26,7 +26,7 @@ def visualize_command(
             "Largest number of entities to draw; those with the most relations come first.", min=1, max=1000
         ),
     ] = 200,
-    output: Annotated[str | None, option("Page to write.", short="-o", default="NAME-graph.html")] = None,
+    output: Annotated[str | None, to_file("Page to write.", "NAME-graph.html")] = None,
 ) -> None:
     """Draw a graph as one HTML page that opens offline, and list what was left out."""
     from tiny_graph_rag.formats.graphs import graph_name
@@ -39,12 +39,10 @@ def visualize_command(
     core = core_of(knowledge, types=comma_list(types), min_weight=min_weight, most=max_nodes)
     out.write(session, target, [graph_page(knowledge, core).encode("utf-8", "replace")])
     for line in core.left_out:
-        session.say(said("left out: {what}", what=line))
+        session.say("left out: {what}", what=line)
     session.say(
-        t(
-            "drew {entities} and {relations}: {path}",
-            entities=counted(len(core.entities), "{n} entity", "{n} entities"),
-            relations=counted(len(core.relations), "{n} relation", "{n} relations"),
-            path=target,
-        )
+        "drew {entities} and {relations}: {path}",
+        entities=counted(len(core.entities), "{n} entity", "{n} entities"),
+        relations=counted(len(core.relations), "{n} relation", "{n} relations"),
+        path=target,
     )

@@ -44,7 +44,7 @@ def watch(session: Session, results: Path, dataset: Path, graph: Path) -> None:
                 for line in moved(before, after):
                     session.say(line)
             before = after
-        session.say(t("watching {files}; Ctrl-C ends", files=", ".join(file.name for file in files)))
+        session.say("watching {files}; Ctrl-C ends", files=", ".join(file.name for file in files))
         sys.stdout.flush()  # somebody may be reading along
         changed = _wait(files, seen)
         session.say(f"\n{time.strftime('%H:%M:%S')} · " + t("changed: {files}", files=", ".join(changed)))

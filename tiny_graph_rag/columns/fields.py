@@ -6,10 +6,14 @@ does not look so is left to the careful readers (`split` returns None, `numbers`
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from tiny_graph_rag.columns.arrays import stretches
 
 Words = NDArray[np.uint64]
 Ints = NDArray[np.int64]
@@ -25,7 +29,7 @@ _ZEROS = _EVERY * np.uint64(ord("0"))
 _BEYOND_NINE = _EVERY * np.uint64(0x76)  # lifts what is above 9 to the high bit
 _MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: odd, with its ones spread
 _TENS = 10.0 ** np.arange(23)  # exact in float64
-_EXACT = np.uint64(1 << 53)  # whole numbers below are exact in float64
+SAMPLE = 64  # fields by which the decimals of a column are guessed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,16 +66,14 @@ class FieldColumn:
         return FieldColumn(self.data, self.starts[rows], self.lengths[rows])
 
     def texts(self) -> list[str]:
-        """All at once: their bytes with a line end behind each, which no field holds, divided again."""
-        if not len(self):
-            return []
+        return str(self._joined(), "utf-8", "replace").split("\n")[:-1]
+
+    def _joined(self) -> bytes:
+        """Their bytes with a line end behind each, which no field holds."""
         ends = np.cumsum(self.lengths + 1)
-        joined = self.data[
-            np.repeat(self.starts + self.lengths + 1 - ends, self.lengths + 1) + np.arange(ends[-1])
-        ]
+        joined = self.data[stretches(self.starts, self.lengths + 1)]
         joined[ends - 1] = NEWLINE
-        text = str(joined.data, "utf-8", "replace")
-        return text.split("\n")[:-1]
+        return joined.tobytes()
 
     def words(self, offset: int, *, whole: bool = False) -> Words:
         """Eight bytes of each field from `offset`, cut at its end; the first byte is the lowest.
@@ -122,19 +124,19 @@ class FieldColumn:
     def numbers(self) -> NDArray[np.float64]:
         """The decimal number of each field, correctly rounded; NaN where it is none.
 
-        Quickest where most have as many decimals as the first.
+        Quickest where most have equally many decimals.
         """
         found, sound = self._alike()
         others = np.flatnonzero(~sound)
-        if len(others):
-            found[others] = self.at(others)._numbers()
+        found[others] = list(map(_number, self.at(others)._joined().split(b"\n")[:-1]))
         return found
 
     def _alike(self) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """The numbers with as many decimals as the first, up to 7, below 10^8; and which of them are so."""
+        """The numbers with as many decimals as most have, up to 7, below 10^8; and which of them are so."""
         n = len(self)
-        first = self.data[self.starts[0] : self.starts[0] + self.lengths[0]].tobytes() if n else b""
-        decimals = len(first) - 1 - first.find(b".") if b"." in first else -1
+        sample = self.at(slice(None, None, n // SAMPLE + 1))._joined().split(b"\n")
+        tails = Counter(len(number) - 1 - number.find(b".") if b"." in number else -1 for number in sample)
+        decimals = tails.most_common(1)[0][0]
         # Words are loaded that end where a part ends, so eight bytes must stand before the first field.
         if not n or int(self.starts.min()) < WORD or decimals not in range(-1, WORD):
             return np.zeros(n), np.zeros(n, dtype=bool)
@@ -155,52 +157,12 @@ class FieldColumn:
         found = value.astype(np.float64) / _TENS[max(decimals, 0)]
         return (np.where(negative, -found, found) if negative.any() else found), sound
 
-    def _numbers(self) -> NDArray[np.float64]:
-        """The same of any: up to 16 characters such as -12.345 are read eight at a time; others (exponents,
-        17 digits) singly.
-        """
-        negative = self.data[self.starts] == ord("-")
-        body = FieldColumn(self.data, self.starts + negative, self.lengths - negative)
-        first, second = np.clip(body.lengths, 0, WORD), np.clip(body.lengths - WORD, 0, WORD)
-        value, digits, after, sound = _digits(body.words(0), first)
-        if second.any():
-            more, its_digits, its_after, its_sound = _digits(body.words(WORD), second)
-            both_dotted = (digits < first) & (its_digits < second)
-            after = np.where(digits < first, after + its_digits, its_after)
-            value = value * _TENS[its_digits].astype(np.uint64) + more
-            sound &= its_sound & ~both_dotted
-            digits = digits + its_digits
-        sound &= (body.lengths <= 2 * WORD) & (digits > 0) & (value < _EXACT)
-        found = value.astype(np.float64) / _TENS[after]
-        found = np.where(negative, -found, found)
-        for row in np.flatnonzero(~sound).tolist():
-            start = int(self.starts[row])
-            try:
-                found[row] = float(self.data[start : start + int(self.lengths[row])].tobytes())
-            except ValueError:
-                found[row] = np.nan
-        return np.asarray(found)
 
-
-def _digits(words: Words, lengths: Ints) -> tuple[Words, Ints, Ints, NDArray[np.bool_]]:
-    """Up to eight characters with at most one point: their digits as a number, how many they are, how many
-    stand behind the point, and whether there was nothing else. All bytes of a word are handled at once.
-    """
-    pointless = words ^ (_EVERY * np.uint64(ord(".")))
-    zero = (pointless - _EVERY) & ~pointless & _HIGH
-    point = zero & (~zero + np.uint64(1))  # the lowest one
-    below = (point >> np.uint64(7)) - np.uint64(1)  # all ones where there is no point
-    joined = (words & below) | ((words >> np.uint64(8)) & ~below)
-    dotted = point != 0
-    count = lengths - dotted
-    digits = (joined ^ _ZEROS) & _KEPT[count]
-    sound = ((digits | (digits + _BEYOND_NINE)) & _HIGH) == 0
-    # 2^(8 · place) picks `place` out of the bytes of this constant.
-    place = (((point >> np.uint64(7)) * np.uint64(0x0001020304050607)) >> np.uint64(56)).astype(np.int64)
-    after = np.where(dotted, lengths - 1 - place, 0)
-    half = (np.uint64(4) * (WORD - count).astype(np.uint64)).astype(np.uint64)
-    digits = (digits << half) << half  # leading zeros; in two steps, for a shift by 64 is undefined
-    return _added(digits), count, after, sound
+def _number(written: bytes) -> float:
+    try:
+        return float(written)
+    except ValueError:
+        return math.nan
 
 
 def _added(digits: Words) -> Words:

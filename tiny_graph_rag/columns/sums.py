@@ -29,19 +29,8 @@ class Sums:
         self.length = length
         self._of_thread = threading.local()
 
-    def of(
-        self,
-        parts: Sequence[tuple[NDArray[np.signedinteger[Any]], NDArray[np.int64]]],
-        *,
-        within: int | None = None,
-        how: np.ufunc = np.add,
-    ) -> Summed:
-        """parts: rows, also repeated ones, and what is added to each, int64, not below 0.
-
-        within: what all rows are below, where that is less than the column is long. how: np.maximum for the
-        greatest instead of the sum.
-        """
-        length = self.length if within is None else within
+    def of(self, parts: Sequence[tuple[NDArray[np.signedinteger[Any]], NDArray[np.int64]]]) -> Summed:
+        """parts: rows, also repeated ones, and what is added to each, int64, not below 0."""
         memory = self._of_thread.__dict__.pop("memory", None)  # gone where a sum is interrupted half-way
         column, place = memory or (
             zeros_as_touched(self.length, np.int64),
@@ -49,11 +38,11 @@ class Sums:
         )
         touched = sum(len(rows) for rows, _ in parts)
         for rows, values in parts:
-            how.at(column, rows, values)
-        if MANY * touched > length:
-            found = np.flatnonzero(column[:length] > 0)
+            np.add.at(column, rows, values)
+        if MANY * touched > self.length:
+            found = np.flatnonzero(column > 0)
             sums = column[found]
-            column[:length] = 0
+            column[:] = 0
         else:
             every = np.concatenate([rows for rows, _ in parts]) if parts else np.zeros(0, dtype=np.int64)
             order = np.arange(len(every), dtype=np.int32)
@@ -68,13 +57,13 @@ class Sums:
         return Summed(found, sums)
 
 
-def beyond(values: NDArray[np.int64], weights: NDArray[np.int64] | None, most: int) -> int:
+def beyond(values: NDArray[np.int64], weights: NDArray[np.int64], most: int) -> int:
     """The greatest value with which, and all greater ones, the weights exceed `most`; -1 where all don't.
 
-    values: not below 0. weights: 1 each where None. So `values > beyond(…)` are those that fit, equal ones
+    values: not below 0. So `values > beyond(…)` are those that fit, equal ones
     together or not at all.
     """
-    if (len(values) if weights is None else int(weights.sum())) <= most:
+    if int(weights.sum()) <= most:
         return -1
     shift = max(0, int(values.max()).bit_length() - BINS)
     bins = values >> shift
@@ -85,5 +74,5 @@ def beyond(values: NDArray[np.int64], weights: NDArray[np.int64] | None, most: i
     mine = values[inside]
     order = np.argsort(-mine)
     mine = mine[order]
-    together = np.arange(1, len(mine) + 1) if weights is None else np.cumsum(weights[inside][order])
+    together = np.cumsum(weights[inside][order])
     return int(mine[int(np.searchsorted(together, left, side="right"))])

@@ -34,10 +34,10 @@ from tiny_graph_rag.fixing.patch import (
     CONFIRMED,
     DRAFT,
     Batch,
+    ChosenSetting,
     Entry,
     NotKept,
     Patch,
-    Setting,
     TriedSetting,
     Words,
     empty_patch,
@@ -248,7 +248,7 @@ class _Study:
         measured = self.proven("settings", best.label, result.proof, gains_of_others)
         if measured is None:
             return
-        entry = Setting(
+        entry = ChosenSetting(
             values=best.values,
             status=CONFIRMED,
             evidence=(

@@ -20,8 +20,8 @@ from tiny_graph_rag.fixing.patch import Merge
 from tiny_graph_rag.fixing.spellings import (
     ARTICLES,
     MONTHS,
-    Change,
-    Core,
+    Difference,
+    NameCore,
     SharedKeys,
     core_of,
     differences,
@@ -47,7 +47,16 @@ LONG_TITLE = 3  # words
 MOST_CHANGES = 3  # in which two spellings of one description may differ
 SHOWN = 3  # neighbours
 SAME_AS = table("same alias aliases aka known called named spelled spelling synonym 별칭 이명 동일 별명 같음")
-WRITING = frozenset((Change.CASE, Change.SPACING, Change.ACCENT, Change.AND, Change.ARTICLE, Change.GLOSS))
+WRITING = frozenset(
+    (
+        Difference.CASE,
+        Difference.SPACING,
+        Difference.ACCENT,
+        Difference.AND,
+        Difference.ARTICLE,
+        Difference.GLOSS,
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,70 +110,70 @@ def same_pairs(graph: KnowledgeGraph) -> Iterator[Pair]:
     """Every two entities whose spellings differ only by what the rules allow, each pair once."""
     names = graph.entities.names
     cores = [core_of(name) for name in names]
-    context = Context(graph)
+    facts = PairFacts(graph)
     seen: set[tuple[int, int]] = set()
     for one, other in _meetings(cores):
         if (one, other) in seen:
             continue
         seen.add((one, other))
         changes = differences(names[one], names[other], (cores[one], cores[other]))
-        if changes is None or context.against(one, other):
+        if changes is None or facts.against(one, other):
             continue
-        if _is_enough(changes, one, other, cores, context):
-            yield Pair(one, other, (in_words(changes), *context.shared(one, other)))
+        if _is_enough(changes, one, other, cores, facts):
+            yield Pair(one, other, (in_words(changes), *facts.shared(one, other)))
     for one, other, alias in _by_alias(graph):
-        if (one, other) not in seen and not context.against(one, other):
+        if (one, other) not in seen and not facts.against(one, other):
             seen.add((one, other))
             why = t("{alias} is an alias of one and the name of the other", alias=alias)
-            yield Pair(one, other, (why, *context.shared(one, other)))
+            yield Pair(one, other, (why, *facts.shared(one, other)))
 
 
 def _is_enough(
-    changes: frozenset[Change], one: int, other: int, cores: Sequence[Core], context: Context
+    changes: frozenset[Difference], one: int, other: int, cores: Sequence[NameCore], facts: PairFacts
 ) -> bool:
     """Whether what two spellings differ in, and what the graph says of both, is reason to take them for one
     thing. What is rather a common noun than a name needs more: a farm is not the farms."""
-    words, names = max(len(cores[one].parts), len(cores[other].parts)), context.graph.entities.names
+    words, names = max(len(cores[one].parts), len(cores[other].parts)), facts.graph.entities.names
     texts = (names[one], names[other])
-    kinds = {int(context.kinds[one]), int(context.kinds[other])}
+    kinds = {int(facts.kinds[one]), int(facts.kinds[other])}
     is_named = bool(kinds & NAMED_KINDS)
-    is_known = bool(kinds - {Kind.UNKNOWN, Kind.OTHER}) or context.has_types
-    if not changes or context.is_told_same(one, other):
+    is_known = bool(kinds - {Kind.UNKNOWN, Kind.OTHER}) or facts.has_types
+    if not changes or facts.is_told_same(one, other):
         return True
-    if context.same_description(one, other):
+    if facts.same_description(one, other):
         return len(changes) <= MOST_CHANGES
-    if Change.LETTER in changes:  # Gomma and Gumma are two kingdoms with one neighbour
+    if Difference.LETTER in changes:  # Gomma and Gumma are two kingdoms with one neighbour
         return False
-    if context.neighbours_shared(one, other):
+    if facts.neighbours_shared(one, other):
         return len(changes) <= MOST_CHANGES
-    if Change.ARTICLE in changes:
+    if Difference.ARTICLE in changes:
         title = Kind.WORK in kinds and words < LONG_TITLE
         capital = all(_last_words(text)[0][0].isupper() for text in texts)
-        if title or not capital or not changes <= WRITING or context.has_other_role(one, other):
+        if title or not capital or not changes <= WRITING or facts.has_other_role(one, other):
             return False
         if words == 1 and not all(text[0].isupper() for text in texts):  # a band called the Fall
-            return is_known or context.has_shared_role(one, other) or texts[0].split()[-1].isupper()
+            return is_known or facts.has_shared_role(one, other) or texts[0].split()[-1].isupper()
         return len(changes) == 1 or words >= LONG_TITLE
-    if changes == {Change.CASE}:
+    if changes == {Difference.CASE}:
         if words >= LONG_TITLE or is_named:
             return Kind.WORK not in kinds or words >= LONG_TITLE
         if words == 1 or _is_other_noun(*texts):
-            return is_known or context.has_shared_role(one, other)
+            return is_known or facts.has_shared_role(one, other)
         return True
     if changes <= WRITING:
         return len(changes) == 1 or words >= LONG_TITLE
-    if changes == {Change.PLURAL}:
+    if changes == {Difference.PLURAL}:
         if not _is_common(texts, is_known and not is_named):
             return False
-        return words > 1 or is_known or context.has_shared_role(one, other)
-    if changes == {Change.PARTICLE}:
+        return words > 1 or is_known or facts.has_shared_role(one, other)
+    if changes == {Difference.PARTICLE}:
         return True
-    if changes == {Change.TITLE}:
-        return words > 1 or (Kind.PERSON in kinds and context.index.count_of(cores[one].parts[0]) <= 2)
-    if changes == {Change.ORDER}:
+    if changes == {Difference.TITLE}:
+        return words > 1 or (Kind.PERSON in kinds and facts.index.count_of(cores[one].parts[0]) <= 2)
+    if changes == {Difference.ORDER}:
         dates = bool(MONTHS.intersection(cores[one].parts))
         return cores[one].comma != cores[other].comma or dates or words >= LONG_TITLE
-    return changes <= {Change.DOUBLED, Change.SWAPPED} and (words > 1 or is_known)
+    return changes <= {Difference.DOUBLED, Difference.SWAPPED} and (words > 1 or is_known)
 
 
 def _is_other_noun(one: str, other: str) -> bool:
@@ -186,7 +195,7 @@ def _last_words(text: str) -> list[str]:
     return words[1:] if len(words) > 1 and words[0].lower() in ARTICLES else words or [" "]
 
 
-def _meetings(cores: Sequence[Core]) -> Iterator[tuple[int, int]]:
+def _meetings(cores: Sequence[NameCore]) -> Iterator[tuple[int, int]]:
     """Pairs of rows (ascending) that share a key."""
     for keys in (
         ((row, core.text) for row, core in enumerate(cores)),
@@ -217,7 +226,7 @@ def _by_alias(graph: KnowledgeGraph) -> Iterator[tuple[int, int, str]]:
             yield min(rows[0], other), max(rows[0], other), graph.entities.names[rows[0]]
 
 
-class Context:
+class PairFacts:
     """What the graph says for and against two entities being one."""
 
     def __init__(self, graph: KnowledgeGraph) -> None:

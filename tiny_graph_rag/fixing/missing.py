@@ -76,14 +76,14 @@ def _relations(
     for (one, other), reasons in pairs.items():
         both = texts.naming_both(one, other)
         types = ", ".join(type for type in reasons.types if type)
-        question = t("How are {one} and {other} related?", one=spelt[one], other=spelt[other])
-        if types:
-            question = t(
-                "Is there a relation {types} between {one} and {other}?",
-                types=types,
-                one=spelt[one],
-                other=spelt[other],
-            )
+        question = t(
+            "Is there a relation {types} between {one} and {other}?"
+            if types
+            else "How are {one} and {other} related?",
+            types=types,
+            one=spelt[one],
+            other=spelt[other],
+        )
         evidence = [t("the gold set names this relation")] if reasons.types else []
         if both:
             evidence.append(t("texts of the graph name both"))
@@ -117,16 +117,9 @@ def _out_of_reach(
         starts.append(sorted(given or {seed.entity for seed in question.named}))
         meant = (rows for rows, _ in names.resolve_all(example.relevant_entities).values() if len(rows) == 1)
         wanted.append(sorted({rows[0] for rows in meant}) if starts[-1] else [])
-    hops = hops_between(graph.adjacency, _columns(starts), _columns(wanted))
-    place = 0
+    hops = iter(hops_between(graph.adjacency, _columns(starts), _columns(wanted)).tolist())
     for example, seeds, references in zip(questions, starts, wanted, strict=True):
-        its_hops = hops[place : place + len(references)]
-        place += len(references)
-        far = [
-            row
-            for row, hop in zip(references, its_hops.tolist(), strict=True)
-            if hop == NOT_REACHED or hop >= FAR
-        ]
+        far = [row for row in references if (hop := next(hops)) == NOT_REACHED or hop >= FAR]
         if far:
             yield example, seeds, far
 
@@ -171,11 +164,13 @@ def _references(graph: KnowledgeGraph, names: NameIndex, questions: EvalSet, tex
     for name, ids in lost.items():
         mentions = texts.mentioning(name)
         near = next((near for near in nearest[name] if near.likeness >= LIKE_ENOUGH), None)
-        question = t("What is {reference}? The graph has no entity of this name.", reference=name)
-        if near is not None:
-            question = t(
-                "Is {reference} the same as {name}, or is it missing?", reference=name, name=near.name
-            )
+        question = t(
+            "What is {reference}? The graph has no entity of this name."
+            if near is None
+            else "Is {reference} the same as {name}, or is it missing?",
+            reference=name,
+            name=near and near.name,
+        )
         yield Ask(
             question=question,
             entity_ids=(graph.entities.ids[near.entity],) if near is not None else (),

@@ -19,7 +19,7 @@ from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.fixing.merges import WRITING
 from tiny_graph_rag.fixing.patch import Entry, Rename, Restore, RestoredEntity, RestoredRelation
-from tiny_graph_rag.fixing.spellings import Change, core_of, differences
+from tiny_graph_rag.fixing.spellings import Difference, core_of, differences
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.bfs import shortest_paths
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -133,7 +133,7 @@ def _new_names(
         now
         for now in by_core.get(core_of(name).text, ())
         if (changes := differences(name, graph.entities.names[now])) is not None
-        and not changes & {Change.LETTER, Change.ORDER}
+        and not changes & {Difference.LETTER, Difference.ORDER}
         and (changes <= WRITING or fold(older.entities.types[row]) == fold(graph.entities.types[now]))
     ]
     if len(alike) == 1:

@@ -65,7 +65,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     lost: tuple[str, ...] = ()
 
 
-class Setting(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class ChosenSetting(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """values: retrieval settings by their names. seconds: CPU time a question as a multiple of today's."""
 
     values: dict[str, Any]
@@ -73,7 +73,7 @@ class Setting(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unkno
 
 
 class TriedSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What settings did to all questions, in sample: no reason to choose them. seconds: as in Setting."""
+    """What settings did to all questions, in sample: no reason to choose them. seconds: as a multiple."""
 
     values: dict[str, Any]
     gain: float
@@ -145,6 +145,9 @@ class Restore(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
     relations: tuple[RestoredRelation, ...] = ()
 
 
+NOTHING_RESTORED = Restore()
+
+
 class Ask(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """What only the graph's owner knows; never applied.
 
@@ -204,11 +207,11 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     graph: Fingerprint
     questions: Fingerprint
     measure: str = ""
-    settings: tuple[Setting, ...] = ()
+    settings: tuple[ChosenSetting, ...] = ()
     vocabulary: tuple[Words, ...] = ()
     aliases: tuple[Alias, ...] = ()
     merges: tuple[Merge, ...] = ()
-    restore: Restore = Restore()
+    restore: Restore = NOTHING_RESTORED
     ask: tuple[Ask, ...] = ()
     batches: tuple[Batch, ...] = ()
     settings_tried: tuple[TriedSetting, ...] = ()
@@ -250,12 +253,13 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
             made[SECTIONS[type(entry)]].append(entry)
         columns = {section: tuple(rows) for section, rows in made.items()}
         restore = Restore(*(columns.pop(f"restore.{name}") for name in Restore.__struct_fields__))
+        restore = NOTHING_RESTORED if restore == NOTHING_RESTORED else restore  # a default is not written
         return msgspec.structs.replace(self, **columns, restore=restore)
 
 
 # Where the entries of each kind stand in a patch.
 SECTIONS: dict[type[Entry], str] = {
-    Setting: "settings",
+    ChosenSetting: "settings",
     Words: "vocabulary",
     Alias: "aliases",
     Merge: "merges",

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tiny_graph_rag.fixing.older import propose_older
-from tiny_graph_rag.fixing.spellings import Change, differences
+from tiny_graph_rag.fixing.spellings import Difference, differences
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.nearest import Near
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import fold
 
 # Another letter or order may be another name.
-LOOSE = frozenset((Change.LETTER, Change.ORDER))
+LOOSE = frozenset((Difference.LETTER, Difference.ORDER))
 
 
 def strict_renames(

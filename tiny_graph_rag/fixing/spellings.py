@@ -49,33 +49,33 @@ HAN = re.compile("[\u3400-\u9fff]")
 HANGUL = re.compile("[가-힣]")
 
 
-class Change(StrEnum):
-    """What one spelling has and the other lacks."""
+class Difference(StrEnum):
+    """What one spelling has and the other lacks, in words."""
 
-    CASE = "case"
-    SPACING = "spacing"
-    ACCENT = "accent"
-    ARTICLE = "article"
-    AND = "and"
-    TITLE = "title"
-    PLURAL = "plural"
-    INNER_PLURAL = "plural inside"
-    PARTICLE = "particle"
-    GLOSS = "gloss"
-    ORDER = "order"
-    LETTER = "letter"
-    DOUBLED = "doubled letter"
-    SWAPPED = "swapped letters"
+    CASE = "capital letters"
+    SPACING = "spaces"
+    ACCENT = "accents"
+    ARTICLE = "an article"
+    AND = "`and`"
+    TITLE = "a title"
+    PLURAL = "the plural"
+    INNER_PLURAL = "the plural of a word inside"
+    PARTICLE = "a particle"
+    GLOSS = "the name in other letters in brackets"
+    ORDER = "the order of the words"
+    LETTER = "one letter"
+    DOUBLED = "a doubled letter"
+    SWAPPED = "two letters that changed places"
 
 
 @dataclass(frozen=True, slots=True)
-class Core:
+class NameCore:
     """text: what is left, without spaces. off: what was taken off. parts: the words that are left, in order;
     written: all of them.
     title: that was taken off, "" for none. comma: whether the words are turned round (`Holmes, Sherlock`)."""
 
     text: str
-    off: frozenset[Change]
+    off: frozenset[Difference]
     parts: tuple[str, ...]
     written: tuple[str, ...] = ()
     title: str = ""
@@ -95,40 +95,42 @@ class Core:
         return " ".join(sorted(self.parts))
 
 
-def core_of(spelling: str) -> Core:
+def core_of(spelling: str) -> NameCore:
     """The core of a spelling; its text is "" where nothing is left to compare."""
-    off: set[Change] = set()
+    off: set[Difference] = set()
     written = nfc(spelling)
     gloss = GLOSS.search(written)
     if gloss and gloss.start() and _is_other_script(written[: gloss.start()], gloss[1]):
         written = written[: gloss.start()]
-        off.add(Change.GLOSS)
+        off.add(Difference.GLOSS)
     letters = folded_letters(written)
     plain = without_accents(letters)
     if plain != letters:
-        off.add(Change.ACCENT)
+        off.add(Difference.ACCENT)
     words = PART.findall(PERIODS.sub("", re.sub(r"['’](?=s\b)|(?<=\w)['’*](?=\w)", "", plain)))
     words = [THOUSANDS.sub("", word) if word[0].isdigit() else word for word in words if word != "_"]
     whole = tuple(words)
     if len(words) > 1 and words[0] in ARTICLES:
         words = words[1:]
-        off.add(Change.ARTICLE)
+        off.add(Difference.ARTICLE)
     if len(words) > 2 and any(word in AND for word in words[1:-1]):
         words = [words[0], *(word for word in words[1:-1] if word not in AND), words[-1]]
-        off.add(Change.AND)
+        off.add(Difference.AND)
     title, words = _without_title(words)
     if title:
-        off.add(Change.TITLE)
+        off.add(Difference.TITLE)
     words = [_singular(word, last=place == len(words) - 1, off=off) for place, word in enumerate(words)]
     words = [
         _without_particle(word, last=place == len(words) - 1, alone=len(words) == 1, off=off)
         for place, word in enumerate(words)
     ]
     comma = len(words) > 1 and written.count(",") == 1 and not written.rstrip().endswith(",")
-    return Core("".join(map(_marked, words)), frozenset(off), tuple(words), whole, title, comma)
+    return NameCore("".join(map(_marked, words)), frozenset(off), tuple(words), whole, title, comma)
 
 
-def differences(one: str, other: str, cores: tuple[Core, Core] | None = None) -> frozenset[Change] | None:
+def differences(
+    one: str, other: str, cores: tuple[NameCore, NameCore] | None = None
+) -> frozenset[Difference] | None:
     """By what two spellings of one core differ, empty where they are written the same; None where they are
     not one name by these rules."""
     first, second = cores or (core_of(one), core_of(other))
@@ -138,50 +140,32 @@ def differences(one: str, other: str, cores: tuple[Core, Core] | None = None) ->
         return None
     changes = set(first.off ^ second.off)
     if first.whole == second.whole:
-        changes &= {Change.ACCENT, Change.GLOSS}
+        changes &= {Difference.ACCENT, Difference.GLOSS}
         if first.written != second.written:
-            changes.add(Change.SPACING)
+            changes.add(Difference.SPACING)
     elif first.text != second.text:
         if first.in_any_order == second.in_any_order:
-            changes = {Change.ORDER, *(changes - {Change.PLURAL, Change.INNER_PLURAL})}
+            changes = {Difference.ORDER, *(changes - {Difference.PLURAL, Difference.INNER_PLURAL})}
         elif (letter := _letter_apart(first, second)) is not None:
             changes.add(letter)
         else:
             return None
     elif first.parts != second.parts:
-        changes.add(Change.SPACING)
-    if Change.ORDER not in changes and _differ_in_case(one, other, first.parts == second.parts):
-        changes.add(Change.CASE)
+        changes.add(Difference.SPACING)
+    if Difference.ORDER not in changes and _differ_in_case(one, other, first.parts == second.parts):
+        changes.add(Difference.CASE)
     return frozenset(changes)
 
 
-_WORDS_OF_CHANGES = {
-    Change.CASE: "capital letters",
-    Change.SPACING: "spaces",
-    Change.ACCENT: "accents",
-    Change.ARTICLE: "an article",
-    Change.AND: "`and`",
-    Change.TITLE: "a title",
-    Change.PLURAL: "the plural",
-    Change.INNER_PLURAL: "the plural of a word inside",
-    Change.PARTICLE: "a particle",
-    Change.GLOSS: "the name in other letters in brackets",
-    Change.ORDER: "the order of the words",
-    Change.LETTER: "one letter",
-    Change.DOUBLED: "a doubled letter",
-    Change.SWAPPED: "two letters that changed places",
-}
-
-
-def in_words(changes: frozenset[Change]) -> str:
+def in_words(changes: frozenset[Difference]) -> str:
     """What two names differ in, for a person to judge."""
     if not changes:
         return t("the names differ only in punctuation")
-    listed = ", ".join(t(_WORDS_OF_CHANGES[change]) for change in Change if change in changes)
+    listed = ", ".join(t(change) for change in Difference if change in changes)
     return t("the names differ only in {changes}", changes=listed)
 
 
-def misspellings_of(core: Core) -> Iterator[str]:
+def misspellings_of(core: NameCore) -> Iterator[str]:
     """The core with one letter left out, and whole: two cores that are a letter apart have one in common."""
     letters = core.letters
     if len(letters) >= SHORTEST_MISSPELT:
@@ -226,7 +210,7 @@ def _checksum(key: str) -> int:
     return crc32(key.encode("utf-8", "surrogatepass"))
 
 
-def _letter_apart(first: Core, second: Core) -> Change | None:
+def _letter_apart(first: NameCore, second: NameCore) -> Difference | None:
     """Whether two cores differ by one letter, or two that changed places, inside one long word. The first
     letter of a word, numbers and endings make another name (Kent, Gent; Tourist, Tourism)."""
     if len(first.parts) != len(second.parts):
@@ -238,15 +222,15 @@ def _letter_apart(first: Core, second: Core) -> Change | None:
     if min(len(first.letters), len(second.letters)) < SHORTEST_MISSPELT or min(len(one), len(other)) < 4:
         return None
     if _doubled(one, other):
-        return Change.DOUBLED
+        return Difference.DOUBLED
     start = next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
     end = next((place for place, (a, b) in enumerate(zip(one[::-1], other[::-1], strict=False)) if a != b), 0)
     if not start or (end == 0 and not HANGUL.search(apart[0][0])):
         return None  # another first letter, or another ending
     left, right = one[start : len(one) - end], other[start : len(other) - end]
     if len(left) == 2 and left == right[::-1]:
-        return Change.SWAPPED
-    return Change.LETTER if max(len(left), len(right)) == 1 else None
+        return Difference.SWAPPED
+    return Difference.LETTER if max(len(left), len(right)) == 1 else None
 
 
 def _doubled(one: str, other: str) -> bool:
@@ -266,7 +250,7 @@ def _without_title(words: list[str]) -> tuple[str, list[str]]:
     return "", words
 
 
-def _singular(word: str, *, last: bool, off: set[Change]) -> str:
+def _singular(word: str, *, last: bool, off: set[Difference]) -> str:
     if (word.endswith("men") and len(word) > 3) or word in PLURALS:
         single = lemma(word)
     else:
@@ -274,24 +258,24 @@ def _singular(word: str, *, last: bool, off: set[Change]) -> str:
         if single not in options:
             single = options[-1] if options and single == word else word
     if single != word:
-        off.add(Change.PLURAL if last else Change.INNER_PLURAL)
+        off.add(Difference.PLURAL if last else Difference.INNER_PLURAL)
     return single
 
 
-def _without_particle(word: str, *, last: bool, alone: bool, off: set[Change]) -> str:
+def _without_particle(word: str, *, last: bool, alone: bool, off: set[Difference]) -> str:
     if final_consonant(word[-1]) is None:
         return word
     if last and word.endswith("들") and len(word) > 2:
-        off.add(Change.PLURAL)
+        off.add(Difference.PLURAL)
         return word[:-1]
     for size in (2, 1):
         name, rest = word[:-size], word[-size:]
         is_short = last and len(name) == 1 and rest not in OBJECT
         if rest in CASES and name and not is_short and particles(name, rest) == ParticleFit.FITS:
-            off.add(Change.PARTICLE)
+            off.add(Difference.PARTICLE)
             return name
     if word[-1] == "이" and len(word) > 1 + alone and final_consonant(word[-2]):
-        off.add(Change.PARTICLE)
+        off.add(Difference.PARTICLE)
         return word[:-1]
     return word
 

@@ -8,6 +8,7 @@ tried that asks a model; graphs have bounds; of a large gold set a sample spread
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -16,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct
-from tiny_graph_rag.errors import MissingExtraError
 from tiny_graph_rag.fixing.asking import GoldQuestions
-from tiny_graph_rag.fixing.settings import can_be_tried, label_of
+from tiny_graph_rag.fixing.settings import can_be_tried, try_setting
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import telling
-from tiny_graph_rag.measures.paired import EQUAL, difference_p
+from tiny_graph_rag.measures.paired import difference_p
 from tiny_graph_rag.study.advice import Trial, hops_wanted
 from tiny_graph_rag.study.evaluate import Evaluation
 from tiny_graph_rag.study.waterfall import Verdict
@@ -116,41 +116,39 @@ def trial(
     lost = diagnosis.beyond_hops if verdict is Verdict.BEYOND_HOPS else diagnosis.verdicts == verdict
     losers = distinct(diagnosis.questions[lost])[0]
     asked = np.isin(rows, losers)
-    sign = 1.0 if measure.kind.higher_is_better else -1.0
-    nan = float("nan")
+    tried = try_setting(questions, settings)
     known = Trial(
-        flag=label_of(settings),
+        flag=tried.label,
         verdict=str(verdict),
         measure=str(measure),
         losers=len(losers),
         questions=int(asked.sum()),
-        before=nan,
-        after=nan,
+        before=math.nan,
+        after=math.nan,
         whole_before=None,
         whole_after=None,
-        won=0,
-        lost=0,
+        won=tried.won,
+        lost=tried.lost,
+        needs=tried.needs,
         settings=settings,
         higher_is_better=measure.kind.higher_is_better,
     )
-    try:
-        answers = questions.ask(questions.config.replaced(settings))
-    except MissingExtraError as missing:
-        return replace(known, needs=missing.extra)
-    today = questions.today
-    change = answers.values - today.values
-    span = measure.bounds[1] - measure.bounds[0]
+    if tried.needs:
+        return known
+    today = questions.today.values
+    after = today + tried.gains
+    if asked.any():
+        sign = questions.sign
+        known = replace(
+            known, before=sign * float(today[asked].mean()), after=sign * float(after[asked].mean())
+        )
     return replace(
         known,
-        before=sign * float(today.values[asked].mean()) if asked.any() else nan,
-        after=sign * float(answers.values[asked].mean()) if asked.any() else nan,
-        whole_before=sign * float(today.values.mean()),
-        whole_after=sign * float(answers.values.mean()),
-        won=int((change > EQUAL).sum()),
-        lost=int((change < -EQUAL).sum()),
+        whole_before=questions.sign * float(today.mean()),
+        whole_after=questions.sign * float(after.mean()),
         measured=len(rows),
-        p=difference_p(change, seed=evaluation.config.evaluation.seed, span=span),
-        seconds=answers.seconds / max(today.seconds, 1e-9),
+        p=difference_p(tried.gains, seed=evaluation.config.evaluation.seed, span=questions.span),
+        seconds=tried.seconds,
     )
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import InputError, UsageError
@@ -21,9 +21,8 @@ from tiny_graph_rag.formats.tables import (
     encoding_of,
     is_trec,
     read_table,
-    text_of,
+    text_in,
 )
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Registry
 
 HEAD_BYTES = 1 << 16
@@ -165,7 +164,7 @@ class Head:
         except NotJsonError:
             pass
         try:
-            text = text_of(self.path, others=True) or "" if self.is_cut else self.text
+            text = text_in(self.path, others=True) or "" if self.is_cut else self.text
             return parse_json(text, twice=twice, halves=True)
         except (NotJsonError, InputError):
             return None
@@ -200,12 +199,38 @@ def _text(raw: bytes) -> str:
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]:,]|[^\s{}\[\]:,"]+')
 
 
-class Format(Protocol):
-    @property
-    def recognises(self) -> Callable[[Head], bool]: ...
+Reader = TypeVar("Reader", bound=Callable[..., Any])
 
 
-F = TypeVar("F", bound=Format)
+@dataclass(frozen=True)
+class Format(Generic[Reader]):
+    """recognises: whether a file is of the format, by its head. suffixes: that such files have. general:
+    whether it is a form of files that others have too; those are asked last."""
+
+    name: str
+    recognises: Callable[[Head], bool]
+    read: Reader
+    _: KW_ONLY
+    suffixes: tuple[str, ...] = ()
+    general: bool = False
+
+
+F = TypeVar("F", bound=Format[Any])
+
+
+def registering(registry: Registry[F], kind: type[F]) -> Callable[..., Callable[[Reader], Reader]]:
+    """The decorator of the readers of one kind of files: `@….(name, line, recognises, **fields)`.
+
+    line: what such a file is, for `--help` and the docs. fields: of `kind`; suffixes and general as literals,
+    for they are read without importing the module.
+    """
+
+    def decorator(
+        name: str, line: str, recognises: Callable[[Head], bool], **fields: Any
+    ) -> Callable[[Reader], Reader]:
+        return registry.register(name, lambda read: kind(name, recognises, read, **fields))
+
+    return decorator
 
 
 def particular_first(formats: Registry[F]) -> Iterator[str]:
@@ -239,11 +264,9 @@ def detected(formats: Registry[F], head: Head, option: str) -> str | None:
             found.append(name)
     if len(found) > 1:
         raise UsageError(
-            said(
-                "{name} may be {names}; choose one with {option}",
-                name=head.path.name,
-                names=" or ".join(found),
-                option=option,
-            )
+            "{name} may be {names}; choose one with {option}",
+            name=head.path.name,
+            names=" or ".join(found),
+            option=option,
         )
     return found[0] if found else None

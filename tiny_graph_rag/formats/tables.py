@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote, unquote
 
-from tiny_graph_rag.documents import json_file
 from tiny_graph_rag.errors import InputError, MissingExtraError
 from tiny_graph_rag.files import (
     PARQUET_MAGIC,
@@ -34,7 +33,7 @@ LONGEST_CELL = 1 << 27  # characters; csv's own 128 KiB are less than the contex
 csv.field_size_limit(LONGEST_CELL)
 
 
-def text_of(path: Path, *, others: bool = False) -> str | None:
+def text_in(path: Path, *, others: bool = False) -> str | None:
     """The file as text, None for Parquet and worksheets. others: text that is not UTF-8 but wholly CP949, or
     UTF-16 with its mark, is read too; `encoding_of` tells. Raises InputError for any other."""
     raw = read_bytes(path)
@@ -58,27 +57,32 @@ def encoding_of(raw: bytes) -> str:
 
 def read_table(path: Path, *, others: bool = False) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]]]:
     """The column names, and (place, row) of each row; place is for messages (`file:line`). Cells of text are
-    as they were before `guarded`. others: as `text_of` has it.
+    as they were before `guarded`. others: as `text_in` has it.
 
     Raises InputError for an empty file and a row of another length than the header.
     """
-    text = text_of(path, others=others)
+    text = text_in(path, others=others)
     if text is None:
         return _parquet(path) if read_start(path, 4) == PARQUET_MAGIC else _worksheet(path)
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         raise InputError.at(f"{path.name}:{line}", "contains the character NUL; save the table as text")
     rows = csv_rows(path, text, InputError)
-    names = [name.strip() for name in next(rows, (0, []))[1]]
-    counts = Counter(names)
-    twice = [name for name in names if name and counts[name] > 1]
+    names = _named(next(rows, (0, []))[1], path)
+    return names, _checked(rows, names, path)
+
+
+def _named(header: Iterable[Any], path: Path) -> list[str]:
+    """A table's column names. Raises InputError where there are none, or one is given twice."""
+    names = [str(name).strip() for name in header]
+    twice = [name for name, count in Counter(names).items() if name and count > 1]
     if twice:
         raise InputError.at(
             f"{path.name}:1", "the column {column} is given twice; keep one of them", column=repr(twice[0])
         )
     if not any(names):
         raise InputError.at(path, "the file is empty; wanted a header such as query_id,doc_id,score")
-    return names, _checked(rows, names, path)
+    return names
 
 
 def check_width(header: str, delimiter: str, path: Path) -> None:
@@ -119,7 +123,7 @@ def check_parquet(file: Any, path: Path) -> None:
         check_width("," * footer.num_columns, ",", path)
 
 
-def listed(names: Sequence[str]) -> str:
+def first_names(names: Sequence[str]) -> str:
     """Column names for a message: the first few of them."""
     return ", ".join(names[:LISTED]) + (", …" if len(names) > LISTED else "")
 
@@ -138,24 +142,22 @@ def _checked(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     for line, row in rows:
         place = f"{path.name}:{line}"
-        if len(row) != len(names):
-            raise InputError(
-                said(
-                    "{place}: wanted {n} fields ({names}), got {got}",
-                    place=place,
-                    n=len(names),
-                    names=listed(names),
-                    got=len(row),
-                )
-                if len(row) < len(names)
-                else said(
-                    "{place}: wanted {n} fields ({names}), got {got}; put a cell with a comma in quotes, and "
-                    "separate several names with ;",
-                    place=place,
-                    n=len(names),
-                    names=", ".join(names),
-                    got=len(row),
-                )
+        if len(row) < len(names):
+            raise InputError.at(
+                place,
+                "wanted {n} fields ({names}), got {got}",
+                n=len(names),
+                names=first_names(names),
+                got=len(row),
+            )
+        if len(row) > len(names):
+            raise InputError.at(
+                place,
+                "wanted {n} fields ({names}), got {got}; put a cell with a comma in quotes, and separate "
+                "several names with ;",
+                n=len(names),
+                names=", ".join(names),
+                got=len(row),
             )
         yield place, dict(zip(names, map(unguarded, row), strict=True))
 
@@ -215,16 +217,17 @@ def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]
     with reading_parquet(path, InputError) as parquet:
         with parquet.ParquetFile(path) as file:
             check_parquet(file, path)
+            names = _named(file.schema_arrow.names, path)
         table = parquet.read_table(path)
         columns = [column.to_pylist() for column in table.columns]
     if len({len(column) for column in columns}) > 1:
         why = said("its columns are of different lengths")
         raise InputError.at(path, "can't be read as Parquet: {why}", why=why)
     rows = (
-        (f"{path.name}: row {number}", dict(zip(table.column_names, values, strict=True)))
+        (f"{path.name}: row {number}", dict(zip(names, values, strict=True)))
         for number, values in enumerate(zip(*columns, strict=True), start=1)
     )
-    return list(table.column_names), rows
+    return names, rows
 
 
 def _worksheet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]]]:
@@ -241,9 +244,7 @@ def _worksheet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any
         rows: list[list[Any]] = next((rows for rows in sheets if len(rows) > 1), [[]])
     except (OSError, ValueError, zipfile.BadZipFile, python_calamine.CalamineError) as error:
         raise InputError.at(path.name, "can't be read as a worksheet: {error}", error=error) from error
-    names = [str(cell).strip() for cell in rows[0]]
-    if not any(names):
-        raise InputError.at(path, "the file is empty; wanted a header such as query_id,doc_id,score")
+    names = _named(rows[0], path)
     found = (
         (f"{path.name}: row {number}", dict(zip(names, map(_cell, row), strict=True)))
         for number, row in enumerate(rows[1:], start=2)
@@ -266,13 +267,8 @@ def one_of(
         if name in names:
             return name
     raise failure.at(
-        path, "no column {wanted}; the file has: {names}", wanted=repr(wanted[0]), names=listed(names)
+        path, "no column {wanted}; the file has: {names}", wanted=repr(wanted[0]), names=first_names(names)
     )
-
-
-def json_document(path: Path, failure: type[InputError]) -> Any:
-    """The document. Raises `failure` with line and column for what is no JSON."""
-    return json_file(path, failure)
 
 
 _TREC_FIELD = re.compile(r"[^\x01-\x20]+")

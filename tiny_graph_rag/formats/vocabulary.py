@@ -13,10 +13,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from tiny_graph_rag.documents import read_yaml
-from tiny_graph_rag.errors import GraphError, at, json_kind, nearest
+from tiny_graph_rag.errors import GraphError, Problems, json_kind, nearest
 from tiny_graph_rag.files import find_input, write_atomically
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.messages import Said, said
+from tiny_graph_rag.messages import said
 
 ENDING = "-vocabulary.yaml"
 LISTED = 8  # known types in a message where none is near
@@ -59,32 +59,22 @@ def read_vocabulary(path: Path, graph: KnowledgeGraph) -> dict[str, tuple[str, .
             path, "wanted lines such as 'written_by: [wrote]', got {got}", got=json_kind(document)
         )
     known = [*graph.relations.types.names, *graph.entities.types.names]
-    problems = [problem for key, words in document.items() for problem in _problems(key, words, known)]
-    if problems:
-        raise GraphError(*(at(path, problem) for problem in problems))
-    return {str(key): tuple(map(str, _listed(words))) for key, words in document.items()}
-
-
-def _problems(name: object, words: object, known: list[str]) -> list[Said]:
-    found: list[Said] = []
-    if name not in known:
-        more = ", …" if len(known) > LISTED else ""
-        hint = nearest(str(name), known) or said(
-            "; it has: {names}{more}", names=", ".join(known[:LISTED]), more=more
-        )
-        found.append(
-            said("the graph has no relation or entity type {name}{hint}", name=repr(name), hint=hint)
-        )
-    wrong = [word for word in _listed(words) if not isinstance(word, str | int) or not str(word).strip()]
-    if isinstance(words, Mapping) or wrong or not _listed(words):
-        found.append(
-            said(
-                "{name} must be a list of words, got {got}",
-                name=repr(name),
-                got=json_kind(wrong[0] if wrong else words),
+    problems = Problems(GraphError)
+    for key, words in document.items():
+        if key not in known:
+            more = ", …" if len(known) > LISTED else ""
+            hint = nearest(str(key), known) or said(
+                "; it has: {names}{more}", names=", ".join(known[:LISTED]), more=more
             )
-        )
-    return found
+            problems.add(
+                path, "the graph has no relation or entity type {name}{hint}", name=repr(key), hint=hint
+            )
+        wrong = [word for word in _listed(words) if not isinstance(word, str | int) or not str(word).strip()]
+        if isinstance(words, Mapping) or wrong or not _listed(words):
+            got = json_kind(wrong[0] if wrong else words)
+            problems.add(path, "{name} must be a list of words, got {got}", name=repr(key), got=got)
+    problems.check()
+    return {str(key): tuple(map(str, _listed(words))) for key, words in document.items()}
 
 
 def _listed(words: object) -> list[object]:

@@ -20,7 +20,7 @@ from tiny_graph_rag.registry import Registry
 from tiny_graph_rag.run import Passage, Relation
 
 
-class Ranked(NamedTuple):
+class RankedQuestion(NamedTuple):
     """One question of a run. question: its id, with the type that it has in its file. ids, names, scores: of
     its entities, best first; scores fall strictly. relations, passages: None where the run has none."""
 
@@ -36,7 +36,7 @@ class Ranked(NamedTuple):
 GraphWriter = Callable[[KnowledgeGraph, Path], Iterable[bytes]]  # (graph, one of the files) → its content
 # (questions, the file, for its suffix alone; the set that they come from) → the file's content
 GoldWriter = Callable[[Sequence[Example], Path, EvalSet | None], Iterable[bytes]]
-RunWriter = Callable[[Iterable[Ranked]], Iterator[bytes]]
+RunWriter = Callable[[Iterable[RankedQuestion]], Iterator[bytes]]
 W = TypeVar("W")
 
 
@@ -90,14 +90,12 @@ def form_of(registry: Registry[Form[W]], path: Path, given: str | None, option: 
     if form is None:
         suffixes = [suffix or said("a folder") for suffix in suffixes_of(registry)]
         raise UsageError(
-            said(
-                "{name}: which form? Name it with {option} ({forms}), or end the file's name in one of: "
-                "{suffixes}",
-                name=path.name,
-                option=option,
-                forms=", ".join(registry),
-                suffixes=", ".join(suffixes),
-            )
+            "{name}: which form? Name it with {option} ({forms}), or end the file's name in one of: "
+            "{suffixes}",
+            name=path.name,
+            option=option,
+            forms=", ".join(registry),
+            suffixes=", ".join(suffixes),
         )
     if registry.choice(form).settings.get("needs") == "parquet":
         _pyarrow()

@@ -22,6 +22,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -402,10 +403,8 @@ class Curation:
         common: dict[tuple[str, str], int] = defaultdict(int)
         for view in views:
             rows = {by: row for by, row in view["grades"].items() if by != AGREED}
-            for one in rows:
-                for other in rows:
-                    if one < other:
-                        common[one, other] += len(rows[one].keys() & rows[other].keys())
+            for one, other in combinations(sorted(rows), 2):
+                common[one, other] += len(rows[one].keys() & rows[other].keys())
         return max(common, key=lambda pair: (common[pair], pair), default=None)
 
 

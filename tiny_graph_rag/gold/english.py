@@ -1,14 +1,4 @@
-"""Questions in English.
-
-A relation type's words are read as one of a few forms, by closed classes of words, endings and lemmas:
-
-    be     located in, written by, parent of   X is located in Y
-    verb   owns, visited, lives in             X owns Y
-    noun   director, release year, has genre   Y is the director of X
-
-A guess may be wrong for a type that nobody foresaw; the sentence then reads badly, but still names the
-relation's own words and asks what the formula asks.
-"""
+"""Questions in English."""
 
 from __future__ import annotations
 
@@ -16,38 +6,27 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import ClassVar, Literal
+from typing import ClassVar
 
+from tiny_graph_rag.gold.english_phrases import (
+    PREPOSITIONS,
+    Phrase,
+    article,
+    is_plain,
+    is_plural,
+    of_several,
+    phrase_of_word,
+    plural,
+    read_type,
+    roles,
+    with_helper,
+)
 from tiny_graph_rag.gold.formulas import Path, RelationStep, Rows, type_name
-from tiny_graph_rag.gold.shapes import Drawn
+from tiny_graph_rag.gold.shapes import DrawnQuestion
 from tiny_graph_rag.gold.wording import LONGEST_PATH, NO_ENDS, Wording
 from tiny_graph_rag.language.function_words import table
 from tiny_graph_rag.language.kinds import Kind, singular
-from tiny_graph_rag.language.words import lemma, words_of_name
-
-_PREPOSITIONS = table("""
-    by in at of to with on for from into onto as about near under over after before between during through
-    against within without upon across along among around behind beside inside outside toward towards via
-    """)
-_BE, _HAVE = table("is are was were be been being"), table("has have had")
-# Participles without -ed that stand before a preposition; other irregular forms there are a past (went to).
-_PARTICIPLES = table("""
-    born held made known built found set led seen given shown written drawn sent taken told sold bought paid
-    left lost kept spoken driven worn torn broken chosen frozen grown thrown flown hidden ridden risen stolen
-    taught caught brought fed hit cut put shot struck run
-    """)
-# Verbs in -ed that take no object, so that before a preposition they are a past, not a participle.
-_INTRANSITIVE = table("""
-    died lived appeared graduated moved played served worked competed participated starred studied travelled
-    traveled returned retired resigned belonged occurred happened suffered consisted originated performed
-    debuted collaborated emigrated immigrated attended arrived escaped existed resided succeeded voted
-    disappeared danced acted talked traded warned looked stayed waited walked
-    """)
-_NOUN_ENDINGS = ("er", "or", "ment", "tion", "ship", "ist", "ce", "ty", "age", "ness", "year", "date", "ism")
-_VOWELS = "aeiou"
-
-Form = Literal["be", "verb", "noun", "tie"]
+from tiny_graph_rag.language.words import lemma
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,77 +58,7 @@ class Noun:
     @property
     def new(self) -> str:
         """Spoken of for the first time."""
-        return {"person": "someone", "thing": "something"}.get(self.one, f"{_article(self.one)} {self.one}")
-
-
-@dataclass(frozen=True, slots=True)
-class Phrase:
-    """words: `located in`, `owns`, `director`. swapped: they say the relation from its target's side."""
-
-    form: Form
-    words: str
-    swapped: bool = False
-
-
-def read_type(name: str) -> Phrase:
-    """The form of a relation type's words."""
-    words = words_of_name(name) if name.isascii() else name.split()
-    words = [word for word in words if word.isalnum()] or [name]
-    if len(words) > 2 and words[0] in ("a", "an", "the") and words[-1] in _PREPOSITIONS:
-        return Phrase("be", " ".join(words))
-    if words in (["is", "a"], ["is", "an"], ["a", "kind", "of"], ["instance", "of"]):
-        return Phrase("be", "a kind of")
-    while len(words) > 1 and words[0] in _BE:
-        words = words[1:]
-        if words[0] not in _PREPOSITIONS and words[-1] not in _PREPOSITIONS and len(words) == 1:
-            return Phrase("noun", words[0])
-        return Phrase("be", " ".join(words))
-    if words[0] in _BE:
-        return Phrase("tie", "")
-    if len(words) > 1 and words[-1] in _BE:  # `father was`
-        return Phrase("noun", " ".join(words[:-1]))
-    if words[0] in _HAVE:
-        if len(words) == 1:
-            return Phrase("verb", "has")
-        rest = words[1:-1] if words[-1] in _PREPOSITIONS and len(words) > 2 else words[1:]
-        rest = rest[1:] if rest[0] in ("a", "an", "the") and len(rest) > 1 else rest
-        return Phrase("noun", " ".join(rest))
-    if words[0] in _PREPOSITIONS:
-        return Phrase("be", words[0]) if len(words) == 1 else Phrase("noun", " ".join(words[1:]))
-    first, text = words[0], " ".join(words)
-    if first in _MODALS and len(words) > 1:
-        return Phrase("verb", text)
-    if words[-1] in _PREPOSITIONS:
-        if len(words) > 1 and not _is_state(first, words):
-            return Phrase("verb", text)
-        is_role = words[-1] == "of" and not _is_past(first) and first != "part"
-        return Phrase("be", f"{_article(text)} {text}" if is_role else text)
-    if _is_present(first) or (_is_past(first) and len(words) == 1):
-        return Phrase("verb", text)
-    if len(words) > 1 and _is_past(first) and not first.endswith("ed"):
-        return Phrase("verb", text)
-    return Phrase("noun", text)
-
-
-def _is_state(first: str, words: list[str]) -> bool:
-    """Whether words before a preposition follow `is`: located in, parent of; not lives in, held land in."""
-    last = words[-2]
-    if last in _PARTICIPLES or (words[-1] == "by" and not _is_present(first)):
-        return True
-    if {first, last} & _INTRANSITIVE or _is_present(first):
-        return False
-    if last.endswith(("ed", "en")):
-        return True
-    return not _is_past(first) and not _is_past(last)
-
-
-def _is_present(word: str) -> bool:
-    """owns, teaches; no plural can be recognised by it, so a type of two words or more begins with a verb."""
-    return word.endswith("s") and not word.endswith(("ss", "us", "is")) and lemma(word) != word
-
-
-def _is_past(word: str) -> bool:
-    return not word.endswith("s") and (lemma(word) != word or (word.endswith("ed") and len(word) > 4))
+        return {"person": "someone", "thing": "something"}.get(self.one, f"{article(self.one)} {self.one}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,13 +81,12 @@ class English(Wording):
     language: ClassVar[str] = "en"
 
     def says(self, step: RelationStep) -> bool:
-        own = _read(type_name(self.index, step))
         if self.index.undirected[step.type]:
             return False
-        if any(_sure(word, own) is not None for word in self.words_for(step)):
-            return True
-        return _is_plain(
-            type_name(self.index, step), schema=len(self.index.graph.relations.types.names) <= SCHEMA
+        name, schema = type_name(self.index, step), len(self.index.graph.relations.types.names) <= SCHEMA
+        own = read_type(name)
+        return any(phrase_of_word(word, own) for word in self.words_for(step)) or is_plain(
+            name, schema=schema
         )
 
     def kind_in_words(self, step: RelationStep) -> Kind:
@@ -200,9 +108,9 @@ class English(Wording):
         if kind == Kind.PERSON or not word or not word.isascii():
             return _NOUNS.get(kind, _THING)
         one = singular(word)
-        return Noun(one, _plural(one), f"Which {one}", adverb="Where" if kind == Kind.PLACE else "")
+        return Noun(one, plural(one), f"Which {one}", adverb="Where" if kind == Kind.PLACE else "")
 
-    def question(self, drawn: Drawn, called: Mapping[int, str], *, other: bool = False) -> str:
+    def question(self, drawn: DrawnQuestion, called: Mapping[int, str], *, other: bool = False) -> str:
         formula, paths = drawn.formula, drawn.formula.paths
         last = paths[0].steps[-1]
         noun = self.noun(last, drawn.found.answers)
@@ -227,17 +135,15 @@ class English(Wording):
                 phrase = self._phrase(last, other)
                 if phrase.form == "noun" and last.backward == phrase.swapped:
                     of = self._inner(paths[0], called, other)
-                    text = f"How many {_plural(phrase.words)} does {of} have?"
+                    text = f"How many {plural(phrase.words)} does {of} have?"
                 else:
                     text = f"How many {noun.many} {clause.of_several if clause.is_subject else clause.asked}?"
             case _:
                 clause = self._clause(paths[0], called, other)
                 of_them = clause.of_several if clause.is_subject else clause.says
-                most = (
-                    f"has the highest {_spaced(formula.attribute)}"
-                    if formula.by is None
-                    else self._most(formula.by, noun, other)
-                )
+                most = f"has the highest {_spaced(formula.attribute)}"
+                if formula.by is not None:
+                    most = self._most(formula.by, noun, other)
                 which = "who" if noun.one == "person" else "which one"
                 text = f"Of the {noun.many} {noun.that} {of_them}, {which} {most}?"
         text = " ".join(text.split())
@@ -276,24 +182,18 @@ class English(Wording):
         it = "them" if noun.one == "person" else "it"
         match phrase.form:
             case "noun" if forward:
-                return f"has the most {_plural(words)}"
-            case "noun" if _is_plural(words):
-                return f"is among the {words} of the most {those}"
+                return f"has the most {plural(words)}"
             case "noun":
-                return f"is the {words} of the most {those}"
+                return f"is {'among ' if is_plural(words) else ''}the {words} of the most {those}"
             case "be":
                 return f"is {words} the most {those}" if forward else f"has the most {those} {words} {it}"
-        return (
-            f"{words} the most {those}"
-            if forward
-            else f"has the most {those} {such} {_of_several(words)} {it}"
-        )
+        if forward:
+            return f"{words} the most {those}"
+        return f"has the most {those} {such} {of_several(words)} {it}"
 
     def _phrase(self, step: RelationStep, other: bool) -> Phrase:
-        own = _read(type_name(self.index, step))
-        sure = [phrase for word in self.words_for(step) if (phrase := _sure(word, own)) is not None]
-        if not sure:
-            return own
+        own = read_type(type_name(self.index, step))
+        sure = [phrase for word in self.words_for(step) if (phrase := phrase_of_word(word, own))] or [own]
         return sure[-1] if other else sure[0]
 
     def _inner(self, path: Path, called: Mapping[int, str], other: bool) -> str:
@@ -305,8 +205,8 @@ class English(Wording):
 
     def _noun(self, step: RelationStep, of: str, image: Rows, other: bool) -> str:
         phrase, noun, is_one = self._phrase(step, other), self.noun(step, image), len(image) == 1
-        if phrase.form == "noun" and step.backward == phrase.swapped and not _is_plural(phrase.words):
-            return f"{'the' if is_one else _article(phrase.words)} {phrase.words} of {of}"
+        if phrase.form == "noun" and step.backward == phrase.swapped and not is_plural(phrase.words):
+            return f"{'the' if is_one else article(phrase.words)} {phrase.words} of {of}"
         clause = self._stepped(step, of, other)
         if is_one:
             return f"the {noun.one} {noun.that} {clause.says}"
@@ -321,28 +221,24 @@ class English(Wording):
         words, backward = phrase.words, step.backward != phrase.swapped
         if phrase.form == "be":
             if backward:
-                return Clause(True, f"is {words} {of}", f"is not {words} {of}", f"are {_roles(words)} {of}")
+                return Clause(True, f"is {words} {of}", f"is not {words} {of}", f"are {roles(words)} {of}")
             return Clause(False, f"{of} is {words}", f"{of} is not {words}", asked=f"is {of} {words}")
         if phrase.form == "verb":
-            helper, base = _with_helper(words)
-            if backward:
+            helper, base = with_helper(words)
+            if not backward:
                 return Clause(
-                    True, f"{words} {of}", f"{helper} not {base} {of}", f"{_of_several(words)} {of}"
+                    False, f"{of} {words}", f"{of} {helper} not {base}", asked=f"{helper} {of} {base}"
                 )
-            return Clause(False, f"{of} {words}", f"{of} {helper} not {base}", asked=f"{helper} {of} {base}")
-        if not backward:
-            if _is_plural(words):
-                return Clause(
-                    True,
-                    f"is among the {words} of {of}",
-                    f"is not among the {words} of {of}",
-                    f"are among the {words} of {of}",
-                )
-            role = f"{_article(words)} {words} of {of}"
-            return Clause(True, f"is {role}", f"is not {role}", f"are {_plural(words)} of {of}")
-        end = f"{of} among its {words}" if _is_plural(words) else f"{of} as its {words}"
-        of_several = end.replace(" its ", " their ") if _is_plural(words) else f"{of} as their {words}"
-        return Clause(True, f"has {end}", f"does not have {end}", f"have {of_several}")
+            says_of_several = f"{of_several(words)} {of}"
+            return Clause(True, f"{words} {of}", f"{helper} not {base} {of}", says_of_several)
+        are_several = is_plural(words)
+        if backward:
+            among = "among" if are_several else "as"
+            end = f"{of} {among} its {words}"
+            return Clause(True, f"has {end}", f"does not have {end}", f"have {of} {among} their {words}")
+        role = f"among the {words} of {of}" if are_several else f"{article(words)} {words} of {of}"
+        of_them = role if are_several else f"{plural(words)} of {of}"
+        return Clause(True, f"is {role}", f"is not {role}", f"are {of_them}")
 
     def _asked(self, noun: Noun, path: Path, called: Mapping[int, str], several: bool, other: bool) -> str:
         """The question of one path; what would stand in the middle of a clause comes before it instead."""
@@ -354,11 +250,11 @@ class English(Wording):
         step = path.steps[-1]
         phrase = self._phrase(step, other)
         if phrase.form == "noun" and step.backward == phrase.swapped:
-            plural = several or _is_plural(phrase.words)
-            role = f"the {_plural(phrase.words) if plural else phrase.words} of {of}"
+            are_several = several or is_plural(phrase.words)
+            role = f"the {plural(phrase.words) if are_several else phrase.words} of {of}"
             if other:
                 return f"{told}Name {role}."
-            return f"{told}{'Who' if noun.who == 'Who' else 'What'} {'are' if plural else 'is'} {role}?"
+            return f"{told}{'Who' if noun.who == 'Who' else 'What'} {'are' if are_several else 'is'} {role}?"
         clause = self._stepped(step, of, other)
         if other:
             return f"{told}Name {noun.every} {clause.says}."
@@ -378,14 +274,9 @@ class English(Wording):
             return False
         if not self._is_object(last):
             return True
-        if middle:
-            return False
         phrase = self._phrase(last, False)
-        return (
-            phrase.form == "verb"
-            and phrase.words.split()[-1] not in _PREPOSITIONS
-            and not self._is_object(first)
-        )
+        is_plain = phrase.form == "verb" and phrase.words.split()[-1] not in PREPOSITIONS
+        return is_plain and not middle and not self._is_object(first)
 
     def _is_object(self, step: RelationStep) -> bool:
         phrase = self._phrase(step, False)
@@ -396,7 +287,7 @@ class English(Wording):
         phrase = self._phrase(step, False)
         return phrase.form == "noun" and step.backward != phrase.swapped
 
-    def reads(self, drawn: Drawn) -> bool:
+    def reads(self, drawn: DrawnQuestion) -> bool:
         """Whether it is one sentence, or two of a path of two steps; two conditions join where the second can
         follow the first: `that is native to India`, not `that Anna is not involved in`, which nobody adds."""
         if not super().reads(drawn):
@@ -432,7 +323,7 @@ class English(Wording):
         words, backward = phrase.words, step.backward != phrase.swapped
         if phrase.form == "noun":
             whose, what = (new, of) if backward else (of, new)
-            return f"{whose} has {what} {'among its' if _is_plural(words) else 'as its'} {words}"
+            return f"{whose} has {what} {'among its' if is_plural(words) else 'as its'} {words}"
         verb = f"is {words}" if phrase.form == "be" else words
         return f"{new} {verb} {of}" if backward else f"{of} {verb} {new}"
 
@@ -459,97 +350,6 @@ _PEOPLE = table("""
     narrator inventor founder president king queen father mother parent child son daughter brother sister
     sibling wife husband spouse friend teacher student aunt uncle cousin owner leader player coach
     """)
-_MODALS = table("will would can could may might must shall should")
-_STRAY = table("a an the and or not no this that these those it its his her their of s")
-
-
-def _is_plain(name: str, *, schema: bool) -> bool:
-    """Whether a type's words make a phrase that a question can hold. schema: whether the graph has few types;
-    of many, as a model writes them, a noun may be any word, so only verbs and prepositions are trusted."""
-    if not name.isascii():
-        return False
-    words = [word for word in words_of_name(name) if word.isalnum()]
-    if not words or len(words) > 4 or not all(word.isalpha() for word in words):
-        return False
-    phrase = _read(name)
-    own = phrase.words.split()
-    if phrase.form == "tie" or not own or own[0].endswith("ing"):
-        return False
-    inner = own[1:] if own[0] in ("a", "an") else own
-    if not inner or any(word in _STRAY for word in inner[:-1]) or inner[-1] in _STRAY - {"of"}:
-        return False
-    if phrase.form == "verb":
-        first = own[0]
-        return first == "has" or first in _MODALS or _is_present(first) or _is_past(first)
-    if schema:
-        return True
-    if phrase.form == "noun" or inner[-1] not in _PREPOSITIONS:
-        return False
-    return inner[-1] == "of" or inner[-2:-1] == [] or inner[-2] in _PARTICIPLES or inner[-2].endswith("ed")
-
-
-def _is_plural(words: str) -> bool:
-    return words.endswith("s") and not words.endswith(("ss", "us", "is"))
-
-
-def _plural(words: str) -> str:
-    if _is_plural(words):
-        return words
-    if words.endswith("y") and words[-2:-1] not in _VOWELS:
-        return f"{words[:-1]}ies"
-    return f"{words}es" if words.endswith(("s", "x", "ch", "sh")) else f"{words}s"
-
-
-def _roles(words: str) -> str:
-    """What several are: located in, sisters of."""
-    if not words.startswith(("a ", "an ")):
-        return words
-    role = words.partition(" ")[2].removesuffix(" of")
-    return f"{'children' if role == 'child' else _plural(role)} of"
-
-
-def _of_several(words: str) -> str:
-    """A verb as several have it: lives at → live at."""
-    first, *rest = words.split()
-    base = "have" if first == "has" else lemma(first) if _is_present(first) else first
-    return " ".join([base, *rest])
-
-
-def _with_helper(words: str) -> tuple[str, str]:
-    """What a verb is asked with, and the verb then: (does, live at), (did, visit), (will, be held in)."""
-    first, *rest = words.split()
-    if first in _MODALS and rest:
-        return first, " ".join(rest)
-    if first == "has":
-        return "does", " ".join(["have", *rest])
-    helper = "does" if _is_present(first) else "did" if lemma(first) != first or _is_past(first) else "can"
-    return helper, " ".join([lemma(first), *rest])
-
-
-@lru_cache(1 << 14)
-def _read(name: str) -> Phrase:
-    return read_type(name)
-
-
-def _sure(word: str, own: Phrase) -> Phrase | None:
-    """A vocabulary's word where its form shows: wrote, directs, screenwriter; else None.
-
-    A verb next to a type that is a noun or ends in `by` says the relation from the other side (A wrote B for
-    B written_by A).
-    """
-    if not word.isascii() or not word.isalpha():
-        return None
-    word = word.casefold()
-    if _is_past(word) or (_is_present(word) and own.form != "noun"):
-        swapped = own.form == "noun" or own.words.endswith(" by")
-        return Phrase("verb", word, swapped)
-    if word.endswith(_NOUN_ENDINGS) and own.form == "noun":
-        return Phrase("noun", word)
-    return None
-
-
-def _article(words: str) -> str:
-    return "an" if words[:1].lower() in _VOWELS else "a"
 
 
 def _spaced(name: str) -> str:

@@ -22,8 +22,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ _SAYS_NOTHING = frozenset(
     ["", "relatedto", "relatesto", "related", "relates", "relation", "relationship", "directed", "edge"]
 ) | {"link", "links", "linkedto", "rel"}
 _WORD = re.compile(r"[^\W_]+")
+KEPT = 1 << 16  # texts whose words, or whose numbers, are not read again
 OPERATIONS = ("path", "and", "or", "not", "count", "most")
 
 Rows = NDArray[np.int32]
@@ -117,8 +118,6 @@ class StepIndex:
     starts: NDArray[np.int64]
     keys: NDArray[np.int64]
     codes: int
-    _words: dict[int, frozenset[str]] = field(default_factory=dict)
-    _numbers: dict[int, dict[str, float]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: KnowledgeGraph) -> StepIndex:
@@ -174,7 +173,8 @@ class StepIndex:
         rows = stretches(low, counts)
         owners = np.repeat(held, counts)
         if step.word:
-            speaks = [step.word in self.words(row) for row in self.relations[rows].tolist()]
+            texts = self.graph.relations.descriptions
+            speaks = [step.word in words_of(texts[row]) for row in self.relations[rows].tolist()]
             rows, owners = rows[speaks], owners[speaks]
         return rows, owners
 
@@ -183,19 +183,9 @@ class StepIndex:
         rows, _ = self.step_rows(entities, step)
         return unique(self.neighbours[rows])
 
-    def words(self, relation: int) -> frozenset[str]:
-        """The words of a relation's description, folded."""
-        found = self._words.get(relation)
-        if found is None:
-            found = self._words[relation] = words_of(self.graph.relations.descriptions[relation])
-        return found
-
     def numbers(self, entity: int) -> dict[str, float]:
         """The attributes of an entity that are numbers."""
-        found = self._numbers.get(entity)
-        if found is None:
-            found = self._numbers[entity] = _numbers(self.graph.entities.details[entity])
-        return found
+        return _numbers(self.graph.entities.details[entity])
 
     def images(self, path: Path) -> list[Rows]:
         """The image after no step, after one, …"""
@@ -268,6 +258,7 @@ def says_nothing(type_name: str) -> bool:
     return "".join(_WORD.findall(type_name)).casefold() in _SAYS_NOTHING
 
 
+@lru_cache(KEPT)
 def words_of(description: str) -> frozenset[str]:
     """The words of a text: runs of letters and digits, NFC, case-folded."""
     return frozenset(_WORD.findall(nfc(nfc(description).casefold())))
@@ -303,15 +294,15 @@ def direction(index: StepIndex, step: RelationStep) -> str:
     return "both" if index.undirected[step.type] else "in" if step.backward else "out"
 
 
+@lru_cache(KEPT)
 def _numbers(details: str) -> dict[str, float]:
-    if not details:
-        return {}
     try:
-        row = json.loads(details)
+        row = json.loads(details or "{}")
     except (ValueError, RecursionError):
         return {}
-    attributes = row.get("attributes") if isinstance(row, dict) else None
-    found = {**(row if isinstance(row, dict) else {}), **(attributes if isinstance(attributes, dict) else {})}
+    found = dict(row) if isinstance(row, dict) else {}
+    attributes = found.get("attributes")
+    found |= attributes if isinstance(attributes, dict) else {}
     return {
         name: float(value)
         for name, value in found.items()

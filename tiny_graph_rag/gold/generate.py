@@ -23,7 +23,7 @@ from tiny_graph_rag.gold.formulas import RelationStep, StepIndex, asks_json, rel
 from tiny_graph_rag.gold.keep import named_shares
 from tiny_graph_rag.gold.korean import Korean
 from tiny_graph_rag.gold.references import Reference
-from tiny_graph_rag.gold.shapes import LONGEST_CHAIN, SHAPES, Drawn, Sampler
+from tiny_graph_rag.gold.shapes import LONGEST_CHAIN, SHAPES, DrawnQuestion, Sampler
 from tiny_graph_rag.gold.variants import VARIANTS, QuestionVariant, variant
 from tiny_graph_rag.gold.wording import LONGEST_PATH, Wording
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -212,7 +212,7 @@ class _Maker:
     sampler: Sampler
     wording: Wording
     chance: random.Random
-    drawn: list[Drawn] = field(default_factory=list)
+    drawn: list[DrawnQuestion] = field(default_factory=list)
     ids: list[str] = field(default_factory=list)
     texts: set[str] = field(default_factory=set)
 
@@ -258,7 +258,7 @@ class _Maker:
                 left = dict.fromkeys([shape for shape in giving if shape != NO_ANSWER][:missing], 1)
                 missing -= len(left)
 
-    def _sayable(self, drawn: Drawn) -> bool:
+    def _sayable(self, drawn: DrawnQuestion) -> bool:
         if not self.wording.reads(drawn):
             return False
         text = self.wording.question(drawn, {})
@@ -267,7 +267,7 @@ class _Maker:
         self.texts.add(fold(text))
         return True
 
-    def _names_an_answer(self, text: str, drawn: Drawn) -> bool:
+    def _names_an_answer(self, text: str, drawn: DrawnQuestion) -> bool:
         return names_an_answer(self.graph, text, drawn.found.answers.tolist())
 
     def variants(self, kind: str, quota: int) -> list[Example]:
@@ -329,7 +329,7 @@ class _Maker:
             unknown=own,
         )
 
-    def _difficulty(self, drawn: Drawn, asked: QuestionVariant | None) -> str:
+    def _difficulty(self, drawn: DrawnQuestion, asked: QuestionVariant | None) -> str:
         """Points for hops beyond the first, for an operation, a hub among the seeds, a name in disguise."""
         points = max(drawn.hops - 1, 0) + (drawn.formula.operation in HARDER)
         points += any(self.sampler.degrees[seed] >= self.sampler.hub_from for seed in drawn.formula.seeds)

@@ -25,11 +25,12 @@ SPREAD = 0.35  # standard deviation of a question's difference between two syste
 HUGE = 1e6  # no share is as large
 OFF_QUOTA = 0.05  # share by which a slice may miss its quota before that is reported
 
+LISTS_OF_NAMES = ("reference_entities", "highly_relevant_entities", "irrelevant_entities")
 Prefer = Literal["", "first", "last", "union"]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FieldChange:
     """A field of one question that differs; before, after: its values as in the file."""
 
     id: str
@@ -45,7 +46,7 @@ class Diff:
     added: tuple[str, ...]
     removed: tuple[str, ...]
     renamed: tuple[tuple[str, str], ...]
-    changed: tuple[Change, ...]
+    changed: tuple[FieldChange, ...]
     same: int
 
     def __bool__(self) -> bool:
@@ -98,10 +99,10 @@ def _content(example: Example) -> str:
     return repr(sorted(_values(example).items(), key=lambda pair: pair[0]))
 
 
-def _changes(before: Example, after: Example) -> list[Change]:
+def _changes(before: Example, after: Example) -> list[FieldChange]:
     one, other = _values(before), _values(after)
     return [
-        Change(before.id, name, one.get(name), other.get(name))
+        FieldChange(before.id, name, one.get(name), other.get(name))
         for name in dict.fromkeys([*one, *other])
         if one.get(name) != other.get(name)
     ]
@@ -167,16 +168,17 @@ def merge(sets: Sequence[EvalSet], prefer: Prefer = "") -> Merged:
 
 def united(one: Example, other: Example) -> Example:
     """Both judgments of one question: an entity has the higher of its grades."""
-    high = tuple(dict.fromkeys([*one.highly_relevant_entities, *other.highly_relevant_entities]))
-    relevant = tuple(dict.fromkeys([*one.reference_entities, *other.reference_entities]))
-    bad = dict.fromkeys([*one.irrelevant_entities, *other.irrelevant_entities])
+    both: dict[str, Any] = {
+        name: tuple(dict.fromkeys([*getattr(one, name), *getattr(other, name)]))
+        for name in (*LISTS_OF_NAMES, "ground_truth", "tags")
+    }
+    relevant = {*both["reference_entities"], *both["highly_relevant_entities"]}
+    both["irrelevant_entities"] = tuple(
+        entity for entity in both["irrelevant_entities"] if entity not in relevant
+    )
     return replace(
         one,
-        reference_entities=relevant,
-        highly_relevant_entities=high,
-        irrelevant_entities=tuple(entity for entity in bad if entity not in {*high, *relevant}),
-        ground_truth=tuple(dict.fromkeys([*one.ground_truth, *other.ground_truth])),
-        tags=tuple(dict.fromkeys([*one.tags, *other.tags])),
+        **both,
         judged=one.judged or other.judged,
         seed_entities=one.seed_entities if one.seed_entities is not None else other.seed_entities,
         unknown={**other.unknown, **one.unknown},

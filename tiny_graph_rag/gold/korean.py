@@ -11,10 +11,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import resources
 from typing import ClassVar
 
 from tiny_graph_rag.gold.formulas import Path, RelationStep, Rows, type_name
-from tiny_graph_rag.gold.shapes import Drawn
+from tiny_graph_rag.gold.shapes import DrawnQuestion
 from tiny_graph_rag.gold.wording import NO_ENDS, Wording
 from tiny_graph_rag.language.function_words import table
 from tiny_graph_rag.language.kinds import Kind, singular
@@ -85,150 +86,18 @@ def with_particle(text: str, particle: str) -> str:
     return text + particle
 
 
-# English words of a type → its target seen from the source | its source seen from the target. {것} becomes
-# 사람, 곳 or 것 by what stands there.
-_RELATIONS = """
-located in: ~이 있는 {곳} | ~에 있는 {것}
-lives in: ~이 사는 {곳} | ~에 사는 {사람}
-lives at: ~이 사는 {곳} | ~에 사는 {사람}
-works at: ~이 일하는 {곳} | ~에서 일하는 {사람}
-works for: ~이 모시고 일하는 {것} | ~을 위해 일하는 {사람}
-works with: ~과 함께 일하는 {사람} | ~과 함께 일하는 {사람}
-born in: ~이 태어난 {곳} | ~에서 태어난 {사람}
-died in: ~이 죽은 {곳} | ~에서 죽은 {사람}
-part of: ~이 일부를 이루는 {것} | ~의 일부인 {것}
-member of: ~이 속한 {것} | ~에 속한 {것}
-belongs to: ~이 속한 {것} | ~에 속한 {것}
-contains: ~에 들어 있는 {것} | ~이 들어 있는 {것}
-has: ~이 가진 {것} | ~을 가진 {것}
-owns: ~이 가진 {것} | ~을 가진 {것}
-uses: ~이 쓰는 {것} | ~을 쓰는 {것}
-used: ~이 쓴 적 있는 {것} | ~을 쓴 적 있는 {것}
-carries: ~이 나르는 {것} | ~을 나르는 {것}
-carried by: ~을 나르는 {것} | ~이 나르는 {것}
-gives: ~이 주는 {것} | ~을 주는 {것}
-lends: ~이 빌려주는 {것} | ~을 빌려주는 {것}
-causes: ~이 일으키는 {것} | ~을 일으키는 {것}
-created by: ~을 만든 {것} | ~이 만든 {것}
-creates: ~이 만드는 {것} | ~을 만드는 {것}
-made by: ~을 만든 {것} | ~이 만든 {것}
-wrote: ~이 지은 {것} | ~을 지은 {사람}
-written by: ~을 지은 {사람} | ~이 지은 {것}
-directed by: ~을 감독한 {사람} | ~이 감독한 {것}
-starred actors: ~에 나온 {사람} | ~이 나온 {것}
-has genre: ~의 갈래 | 갈래로 ~을 둔 {것}
-release year: ~이 나온 해 | 나온 해가 ~인 {것}
-in language: ~의 언어 | 언어가 ~인 {것}
-has tags: ~에 붙은 꼬리표 | 꼬리표로 ~이 붙은 {것}
-published in: ~이 실린 {것} | ~에 실린 {것}
-named after: ~이 이름을 따온 {것} | ~에서 이름을 따온 {것}
-deals with: ~이 다루는 {것} | ~을 다루는 {것}
-takes place in: ~이 벌어지는 {곳} | ~에서 벌어지는 {것}
-occurred at: ~이 벌어진 {곳} | ~에서 벌어진 {것}
-participates in: ~이 끼어든 {것} | ~에 끼어든 {것}
-involved in: ~이 얽힌 {것} | ~에 얽힌 {것}
-knows: ~이 아는 {사람} | ~을 아는 {사람}
-loves: ~이 좋아하는 {것} | ~을 좋아하는 {것}
-likes: ~이 좋아하는 {것} | ~을 좋아하는 {것}
-hates: ~이 미워하는 {것} | ~을 미워하는 {것}
-fears: ~이 무서워하는 {것} | ~을 무서워하는 {것}
-friend of: ~의 친구 | ~의 친구
-parent of: ~의 자식 | ~의 부모
-child of: ~의 부모 | ~의 자식
-sibling of: ~의 형제자매 | ~의 형제자매
-married to: ~과 혼인한 {사람} | ~과 혼인한 {사람}
-spouse: ~의 배우자 | ~의 배우자
-tenant of: ~이 땅을 부쳐 먹는 {것} | ~의 땅을 부쳐 먹는 {것}
-is a: ~이 속하는 갈래 | 갈래가 ~인 {것}
-resembles: ~이 닮은 {것} | ~을 닮은 {것}
-teases: ~이 놀리는 {것} | ~을 놀리는 {것}
-beats: ~이 때리는 {것} | ~을 때리는 {것}
-attacks: ~이 공격하는 {것} | ~을 공격하는 {것}
-fights with: ~과 싸우는 {것} | ~과 싸우는 {것}
-conflicts with: ~과 다투는 {것} | ~과 다투는 {것}
-competes with: ~과 겨루는 {것} | ~과 겨루는 {것}
-interacts with: ~과 어울리는 {것} | ~과 어울리는 {것}
-kills: ~이 죽이는 {것} | ~을 죽이는 {것}
-eats: ~이 먹는 {것} | ~을 먹는 {것}
-feeds: ~이 먹이는 {것} | ~을 먹이는 {것}
-cares for: ~이 돌보는 {것} | ~을 돌보는 {것}
-calls for: ~이 부르는 {것} | ~을 부르는 {것}
-recognizes: ~이 알아보는 {것} | ~을 알아보는 {것}
-mentions: ~이 말하는 {것} | ~을 말하는 {것}
-plays: ~이 연주하는 {것} | ~을 연주하는 {것}
-enhances: ~이 북돋우는 {것} | ~을 북돋우는 {것}
-warns: ~이 타이르는 {것} | ~을 타이르는 {것}
-refuses: ~이 물리치는 {것} | ~을 물리치는 {것}
-hides in: ~이 숨는 {곳} | ~에 숨는 {것}
-flees to: ~이 달아나는 {곳} | ~으로 달아나는 {것}
-frequents: ~이 드나드는 {곳} | ~에 드나드는 {것}
-visited: ~이 찾아간 {곳} | ~을 찾아간 {것}
-suffered from: ~이 앓은 {것} | ~을 앓은 {것}
-founded by: ~을 세운 {것} | ~이 세운 {것}
-capital of: ~을 수도로 둔 {것} | ~의 수도
-imports: ~이 가져다 쓰는 {것} | ~을 가져다 쓰는 {것}
-imports from: ~이 가져다 쓰는 {것} | ~을 가져다 쓰는 {것}
-calls: ~이 호출하는 {것} | ~을 호출하는 {것}
-inherits: ~이 상속하는 {것} | ~을 상속하는 {것}
-inherits from: ~이 상속하는 {것} | ~을 상속하는 {것}
-extends: ~이 상속하는 {것} | ~을 상속하는 {것}
-implements: ~이 구현하는 {것} | ~을 구현하는 {것}
-method: ~의 메서드 | ~을 메서드로 둔 {것}
-returns: ~이 돌려주는 {것} | ~을 돌려주는 {것}
-depends on: ~이 의존하는 {것} | ~에 의존하는 {것}
-has imdb rating: ~의 IMDb 평점 | IMDb 평점이 ~인 {것}
-has imdb votes: ~의 IMDb 투표 수 | IMDb 투표 수가 ~인 {것}
-employed by: ~을 고용한 {것} | ~이 고용한 {사람}
-works in: ~이 일하는 {곳} | ~에서 일하는 {사람}
-worked in: ~이 일했던 {곳} | ~에서 일했던 {사람}
-worked for: ~이 일했던 {것} | ~에서 일했던 {사람}
-near: ~ 가까이에 있는 {곳} | ~ 가까이에 있는 {것}
-connected to: ~과 이어진 {것} | ~과 이어진 {것}
-composed by: ~을 작곡한 {사람} | ~이 작곡한 {것}
-painted by: ~을 그린 {사람} | ~이 그린 {것}
-produced by: ~을 만든 {것} | ~이 만든 {것}
-developed by: ~을 개발한 {것} | ~이 개발한 {것}
-founded: ~이 세운 {것} | ~을 세운 {것}
-discovered: ~이 발견한 {것} | ~을 발견한 {사람}
-invented: ~이 발명한 {것} | ~을 발명한 {사람}
-killed: ~이 죽인 {것} | ~을 죽인 {것}
-married: ~과 혼인한 {사람} | ~과 혼인한 {사람}
-engaged to: ~과 약혼한 {사람} | ~과 약혼한 {사람}
-sister of: ~의 자매 | ~의 자매
-brother of: ~의 형제 | ~의 형제
-father of: ~의 자식 | ~의 아버지
-mother of: ~의 자식 | ~의 어머니
-son of: ~의 부모 | ~의 아들
-daughter of: ~의 부모 | ~의 딸
-student of: ~의 스승 | ~의 제자
-teacher of: ~의 제자 | ~의 스승
-nationality: ~의 국적 | 국적이 ~인 {것}
-occupation: ~의 직업 | 직업이 ~인 {사람}
-affected by: ~에 영향을 준 {것} | ~이 영향을 준 {것}
-affects: ~이 영향을 주는 {것} | ~에 영향을 주는 {것}
-influenced by: ~에 영향을 준 {것} | ~이 영향을 준 {것}
-treats: ~이 치료하는 {것} | ~을 치료하는 {것}
-treated by: ~을 치료하는 {것} | ~이 치료하는 {것}
-symptom of: ~을 증상으로 둔 {것} | ~의 증상
-has symptom: ~의 증상 | ~을 증상으로 둔 {것}
-traveled to: ~이 찾아간 {곳} | ~을 찾아간 {것}
-native to: ~의 원산지 | 원산지가 ~인 {것}
-거주: ~이 사는 {곳} | ~에 사는 {것}
-위치: ~이 있는 {곳} | ~에 있는 {것}
-소속: ~이 속한 {것} | ~에 속한 {것}
-참여: ~이 참여한 {것} | ~에 참여한 {것}
-참가: ~이 참가한 {것} | ~에 참가한 {것}
-보유: ~이 가진 {것} | ~을 가진 {것}
-소유: ~이 가진 {것} | ~을 가진 {것}
-포함: ~에 들어 있는 {것} | ~이 들어 있는 {것}
-결혼: ~과 결혼한 {사람} | ~과 결혼한 {사람}
-출생: ~이 태어난 {곳} | ~에서 태어난 {사람}
-방문: ~이 찾아간 {곳} | ~을 찾아간 {것}
-"""
-_LEXICON = {
-    words: tuple(part.strip() for part in phrases.split("|"))
-    for words, _, phrases in (line.partition(":") for line in _RELATIONS.strip().splitlines())
-}
+def _lexicon() -> dict[str, tuple[str, str]]:
+    """Words of a type → its target seen from the source, its source seen from the target."""
+    found = {}
+    lines = resources.files(__package__).joinpath("phrases/ko.txt").read_text("utf-8").splitlines()
+    for types, _, phrase in (line.partition(": ") for line in lines if not line.startswith("#")):
+        forward, _, backward = phrase.partition(" | ")
+        pair = (forward, backward) if backward else (f"~이 {phrase} {{것}}", f"~을 {phrase} {{것}}")
+        found.update(dict.fromkeys(types.split(", "), pair))
+    return found
+
+
+_LEXICON = _lexicon()
 _END = re.compile("~(으로|[이을과](?= ))?")
 _HEAD = re.compile(r"\{(\w+)\}")
 _HEADS = {Kind.PERSON: "사람", Kind.PLACE: "곳", Kind.WORK: "작품"}
@@ -259,12 +128,13 @@ _PLAIN_NOUNS = table("""
 _ADNOMINAL = ("한", "된", "하는", "되는", "던", "은", "는")
 
 
+@lru_cache(1 << 14)
 def phrases_of(name: str) -> tuple[str, str] | None:
     """The two phrases of a relation type: (target seen from the source, source seen from the target); None
     where there are no Korean words for it."""
     words = " ".join(words_of_name(name)) or name
     known = _LEXICON.get(words) or _LEXICON.get(words.removeprefix("is ").removeprefix("was "))
-    return (known[0], known[1]) if known is not None else _korean_phrases(words)
+    return known or _korean_phrases(words)
 
 
 def _korean_phrases(words: str) -> tuple[str, str] | None:
@@ -299,7 +169,7 @@ def _stem_of_noun(words: str) -> str | None:
 class Korean(Wording):
     language: ClassVar[str] = "ko"
 
-    def question(self, drawn: Drawn, called: Mapping[int, str], *, other: bool = False) -> str:
+    def question(self, drawn: DrawnQuestion, called: Mapping[int, str], *, other: bool = False) -> str:
         formula, paths = drawn.formula, drawn.formula.paths
         last, answers = paths[0].steps[-1], drawn.found.answers
         kind, noun = self.kind(last, answers), "때" if self.asks_when(drawn) else self._noun(last, answers)
@@ -354,7 +224,7 @@ class Korean(Wording):
             return _HEADS.get(kind, "" if kind == Kind.UNKNOWN else "것")
         return named
 
-    def reads(self, drawn: Drawn) -> bool:
+    def reads(self, drawn: DrawnQuestion) -> bool:
         """Whether nothing but a name stands before ~인: nobody follows 배우자가 몽운사에 속한 사람인 사람."""
         if not super().reads(drawn):
             return False
@@ -368,7 +238,7 @@ class Korean(Wording):
     def _pair(self, step: RelationStep, other: bool = False) -> tuple[str, str] | None:
         """The phrases of the step's type, the vocabulary's first; None where there are none."""
         said = [pair for word in self.words_for(step) if (pair := _korean_phrases(word.strip())) is not None]
-        return (said[-1] if other else said[0]) if said else _phrases(type_name(self.index, step))
+        return (said[-1] if other else said[0]) if said else phrases_of(type_name(self.index, step))
 
     def says(self, step: RelationStep) -> bool:
         return not self.index.undirected[step.type] and self._pair(step) is not None
@@ -386,8 +256,3 @@ class Korean(Wording):
         # Of what nobody knows the phrase's own noun serves, but for a person.
         template = _HEAD.sub(lambda head: noun or ("것" if head[1] == "사람" else head[1]), template)
         return _END.sub(lambda found: with_particle(of, found[1] or ""), template, count=1)
-
-
-@lru_cache(1 << 14)
-def _phrases(name: str) -> tuple[str, str] | None:
-    return phrases_of(name)

@@ -138,22 +138,14 @@ def formula_of(asks: Any, index: StepIndex, names: NameIndex) -> Formula:
         paths = tuple(
             Path(
                 _seed(str(path["seed"]), index, names),
-                tuple(
-                    _step(str(s["type"]), str(s.get("direction", "out")), str(s.get("word", "")), index)
-                    for s in path["steps"]
-                ),
+                tuple(_step_of(step, index) for step in path["steps"]),
             )
             for path in asks["paths"]
         )
-        by = asks.get("by")
-        counted = (
-            None
-            if by is None
-            else _step(str(by["type"]), str(by.get("direction", "out")), str(by.get("word", "")), index)
-        )
+        by = None if asks.get("by") is None else _step_of(asks["by"], index)
     except (KeyError, TypeError) as error:
         raise ValueError(said("{key}: {error} is missing", key=repr(KEY), error=error)) from None
-    return Formula(operation, paths, counted, str(asks.get("attribute", "")))
+    return Formula(operation, paths, by, str(asks.get("attribute", "")))
 
 
 def _from_text(text: str, index: StepIndex, names: NameIndex) -> Formula:
@@ -197,12 +189,19 @@ def _seed(name: str, index: StepIndex, names: NameIndex) -> int:
     if name in ids:
         return int(ids[name])
     found = names.resolve(name)[0]
-    if len(found) != 1:
-        why = said("no entity has the name {name}", name=repr(name))
-        if found:
-            why = said("{n} entities have the name {name}; give the id of one", n=len(found), name=repr(name))
-        raise ValueError(said("{key}: {why}", key=repr(KEY), why=why))
-    return int(found[0])
+    if len(found) == 1:
+        return int(found[0])
+    why = said(
+        "{n} entities have the name {name}; give the id of one" if found else "no entity has the name {name}",
+        n=len(found),
+        name=repr(name),
+    )
+    raise ValueError(said("{key}: {why}", key=repr(KEY), why=why))
+
+
+def _step_of(asked: Any, index: StepIndex) -> RelationStep:
+    """Raises KeyError or TypeError for what is no step."""
+    return _step(str(asked["type"]), str(asked.get("direction", "out")), str(asked.get("word", "")), index)
 
 
 def _step(type: str, direction: str, word: str, index: StepIndex) -> RelationStep:

@@ -69,24 +69,32 @@ def _beside(path: Path) -> Path:
 def is_as_generated(path: Path) -> bool:
     """Whether this program made the gold set and nobody changed it since, by its pin."""
     try:
-        pin = msgspec.json.decode(read_bytes(_beside(path)), type=GoldPin)
-    except (InputError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        pin = _read_pin(_beside(path))
+    except InputError:
         return False
     return pin.generated and pin.gold_set.sha256 == sha256_of(path)
+
+
+def _read_pin(path: Path) -> GoldPin:
+    """Raises InputError where there is none, DatasetError for one that can't be read."""
+    try:
+        return msgspec.json.decode(read_bytes(path), type=GoldPin)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise DatasetError(
+            "{path}: not a pin of a gold set: {error}. Run `validate --pin` to write it again",
+            path=path,
+            error=error,
+        ) from error
 
 
 def write_pin(
     graph: KnowledgeGraph, examples: EvalSet, judgments: Judgments, *, generated: bool = False
 ) -> Path:
     """Record that the gold set fits this graph. generated: the set was just made from it."""
-    ids = graph.entities.ids
-    references = {
-        item.name: [ids[entity] for entity in item.entities] for row in judgments.references for item in row
-    }
     pin = GoldPin(
         _Graph(readable(graph.name), graph.sha256),
         _Gold(examples.sha256),
-        dict(sorted(references.items())),
+        dict(sorted(_meanings(graph, judgments).items())),
         generated,
     )
     path = pin_path(examples)
@@ -99,23 +107,21 @@ def read_drift(graph: KnowledgeGraph, examples: EvalSet, judgments: Judgments) -
     path = pin_path(examples)
     if not path.exists():
         return None
-    try:
-        pin = msgspec.json.decode(read_bytes(path), type=GoldPin)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DatasetError(
-            "{path}: not a pin of a gold set: {error}. Run `validate --pin` to write it again",
-            path=path,
-            error=error,
-        ) from error
-    ids = graph.entities.ids
-    now = {
-        item.name: {ids[entity] for entity in item.entities} for row in judgments.references for item in row
-    }
+    pin = _read_pin(path)
+    now = _meanings(graph, judgments)
     both = [name for name in pin.references if name in now]
     return Drift(
         pinned_to=pin.graph.name,
         graph_changed=pin.graph.sha256 != graph.sha256,
         gold_changed=pin.gold_set.sha256 != examples.sha256,
         lost=tuple(name for name in both if pin.references[name] and not now[name]),
-        moved=tuple(name for name in both if now[name] and now[name] != set(pin.references[name])),
+        moved=tuple(name for name in both if now[name] and set(now[name]) != set(pin.references[name])),
     )
+
+
+def _meanings(graph: KnowledgeGraph, judgments: Judgments) -> dict[str, list[str]]:
+    """Reference → ids of the entities that it means."""
+    ids = graph.entities.ids
+    return {
+        item.name: [ids[entity] for entity in item.entities] for row in judgments.references for item in row
+    }

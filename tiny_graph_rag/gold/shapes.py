@@ -49,7 +49,7 @@ FAIR = 2  # times its fair share that a relation may be used
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnQuestion:
     """A question without words. hops: of the farthest answer from the nearest seed, 0 without answers."""
 
     shape: str
@@ -82,7 +82,6 @@ class Sampler:
     began: int = -1
     length: int = 0
     _usable: dict[int, bool] = field(default_factory=dict)
-    _neighbours: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         graph = self.index.graph
@@ -112,7 +111,7 @@ class Sampler:
             "rare": lambda: self._single(lambda seed: self.degrees[seed] <= self.rare_to),
         }
 
-    def draw(self, shape: str, sayable: Callable[[Drawn], bool]) -> Drawn | None:
+    def draw(self, shape: str, sayable: Callable[[DrawnQuestion], bool]) -> DrawnQuestion | None:
         """One more question of this shape, None where none is found. sayable: whether words can be found."""
         self.shape = shape
         for _ in range(DRAWS if self.codes else 0):
@@ -125,7 +124,7 @@ class Sampler:
             self._count_failure()
         return None
 
-    def accepted(self, shape: str, formula: Formula) -> Drawn | None:
+    def accepted(self, shape: str, formula: Formula) -> DrawnQuestion | None:
         """The drawn question, or None where it is trivial, ambiguous, used up or beyond the hops."""
         if formula.asks in self.seen or any(self.seeds[seed] >= self.most_seed for seed in formula.seeds):
             return None
@@ -139,7 +138,7 @@ class Sampler:
             return None
         found = self.index.find(formula)
         if shape == "no-answer":
-            return Drawn(shape, formula, found, 0) if not len(found.answers) else None
+            return DrawnQuestion(shape, formula, found, 0) if not len(found.answers) else None
         answers = found.answers.tolist()
         if not 0 < len(answers) <= MOST_ANSWERS or not all(map(self.usable, answers)):
             return None
@@ -150,7 +149,7 @@ class Sampler:
             return None
         if hops == 1 and formula.operation in ("path", "count") and self._is_all_there_is(formula, answers):
             return None
-        return Drawn(shape, formula, found, hops)
+        return DrawnQuestion(shape, formula, found, hops)
 
     def _names_what_satisfies(self, formula: Formula) -> bool:
         """Whether an entity that the question names would be an answer too: it is left out of the gold."""
@@ -176,7 +175,7 @@ class Sampler:
             self._usable[entity] = known
         return known
 
-    def _count_use(self, drawn: Drawn) -> None:
+    def _count_use(self, drawn: DrawnQuestion) -> None:
         formula = drawn.formula
         self.seen.add(formula.asks)
         self.by_type.update({step.type for step in formula.steps})

@@ -11,7 +11,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from tiny_graph_rag.gold.formulas import RelationStep
-from tiny_graph_rag.gold.shapes import Drawn
+from tiny_graph_rag.gold.shapes import DrawnQuestion
 from tiny_graph_rag.gold.wording import Wording
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -37,7 +37,7 @@ class QuestionVariant:
 
 
 def variant(
-    kind: str, drawn: Drawn, wording: Wording, names: NameIndex, chance: random.Random
+    kind: str, drawn: DrawnQuestion, wording: Wording, names: NameIndex, chance: random.Random
 ) -> QuestionVariant | None:
     """A question in another form; None where the graph or the words give none."""
     plain = wording.question(drawn, {})

@@ -26,7 +26,7 @@ _NUMBERED = re.compile(r"[-_. ]?[vV]\d+(?:\.\d+)*(?=$|-eval$|-hardset$)")
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
-class Entry(msgspec.Struct, omit_defaults=True):
+class Version(msgspec.Struct, omit_defaults=True):
     """One version. added, removed, changed: questions, None where no earlier set was given."""
 
     version: str
@@ -45,24 +45,24 @@ def versions_path(examples: EvalSet) -> Path:
     return examples.path.with_name((_NUMBERED.sub("", name) or name) + ENDING)
 
 
-def history_of(examples: EvalSet) -> list[Entry]:
+def history_of(examples: EvalSet) -> list[Version]:
     """Oldest first, none without a file. Raises DatasetError for one that can't be read."""
     path = versions_path(examples)
     if not path.exists():
         return []
     try:
-        return msgspec.json.decode(read_bytes(path), type=list[Entry])
+        return msgspec.json.decode(read_bytes(path), type=list[Version])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DatasetError(
             "{path}: not a list of versions: {error}. Repair or remove it", path=path, error=error
         ) from error
 
 
-def is_current(examples: EvalSet, history: Sequence[Entry]) -> bool:
+def is_current(examples: EvalSet, history: Sequence[Version]) -> bool:
     return bool(history) and history[-1].sha256 == examples.sha256
 
 
-def record(examples: EvalSet, note: str, part: str, since: EvalSet | None) -> tuple[Entry, Path]:
+def record(examples: EvalSet, note: str, part: str, since: EvalSet | None) -> tuple[Version, Path]:
     """Add a version for the set as it is; the first is 1.0.0. since: the set as it was, whose history goes on
     here where it lies under another name; it is the first version where nothing was recorded of it.
 
@@ -72,7 +72,7 @@ def record(examples: EvalSet, note: str, part: str, since: EvalSet | None) -> tu
         raise UsageError("--part: wanted major, minor or patch, got {part}", part=repr(part))
     history = history_of(examples)
     if since is not None and not history:
-        first = Entry("1.0.0", since.sha256, len(since))
+        first = Version("1.0.0", since.sha256, len(since))
         history = (history_of(since) if since.path is not None else []) or [first]
     if is_current(examples, history):
         raise UsageError(
@@ -80,7 +80,7 @@ def record(examples: EvalSet, note: str, part: str, since: EvalSet | None) -> tu
             name=examples.name,
             version=history[-1].version,
         )
-    entry = Entry(_next(history, part), examples.sha256, len(examples), readable(note.strip()))
+    entry = Version(_next(history, part), examples.sha256, len(examples), readable(note.strip()))
     if since is not None:
         found = diff(since, examples)
         entry.added, entry.removed = len(found.added), len(found.removed)
@@ -90,7 +90,7 @@ def record(examples: EvalSet, note: str, part: str, since: EvalSet | None) -> tu
     return entry, path
 
 
-def _next(history: Sequence[Entry], part: str) -> str:
+def _next(history: Sequence[Version], part: str) -> str:
     if not history:
         return "1.0.0"
     last = _VERSION.fullmatch(history[-1].version)
@@ -99,7 +99,7 @@ def _next(history: Sequence[Entry], part: str) -> str:
     return ".".join(map(str, [*numbers[:at], numbers[at] + 1, *([0] * (2 - at))]))
 
 
-def say_entry(entry: Entry) -> str:
+def say_entry(entry: Version) -> str:
     counts = (("added", entry.added), ("removed", entry.removed), ("changed", entry.changed))
     told = ", ".join(f"{count:,} {what}" for what, count in counts if count is not None)
     parts = [f"{entry.version}  {entry.sha256[:12]}  {entry.questions:,} questions", entry.note, told]

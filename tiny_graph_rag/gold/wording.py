@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.gold.formulas import RelationStep, Rows, StepIndex, type_name
-from tiny_graph_rag.gold.shapes import Drawn
+from tiny_graph_rag.gold.shapes import DrawnQuestion
 from tiny_graph_rag.language.function_words import table
 from tiny_graph_rag.language.kinds import Kind, kind_of_type, kinds_of_entities
 from tiny_graph_rag.language.words import words_of_name
@@ -67,23 +67,24 @@ class Wording(ABC):
     def kind_in_words(self, step: RelationStep) -> Kind:
         """What the step leads to by its words alone, in a graph whose entities have no known types."""
 
-    def reads(self, drawn: Drawn) -> bool:
+    def reads(self, drawn: DrawnQuestion) -> bool:
         """Whether the question can be said so that a person would ask it, and could follow it.
 
         Answers of which some are dates and others aren't have no question word.
         """
         longest = max(len(path.steps) for path in drawn.formula.paths)
-        names = self.index.graph.entities.names
-        dates = {is_date(names[answer]) for answer in drawn.found.answers.tolist()}
-        return len(dates) < 2 and (self.is_long or longest <= LONGEST_PATH)
+        return len(self._are_dates(drawn)) < 2 and (self.is_long or longest <= LONGEST_PATH)
 
-    def asks_when(self, drawn: Drawn) -> bool:
+    def asks_when(self, drawn: DrawnQuestion) -> bool:
         """Whether the answers are dates."""
-        answers = drawn.found.answers.tolist()
-        return bool(answers) and all(is_date(self.index.graph.entities.names[row]) for row in answers)
+        return self._are_dates(drawn) == {True}
+
+    def _are_dates(self, drawn: DrawnQuestion) -> set[bool]:
+        names = self.index.graph.entities.names
+        return {is_date(names[answer]) for answer in drawn.found.answers.tolist()}
 
     @abstractmethod
-    def question(self, drawn: Drawn, called: Mapping[int, str], *, other: bool = False) -> str:
+    def question(self, drawn: DrawnQuestion, called: Mapping[int, str], *, other: bool = False) -> str:
         """The question; other: in other words."""
 
     @abstractmethod

@@ -259,17 +259,12 @@ def _bits_by_level(
     np.bitwise_or.at(reached, (seeds[1], seeds[0] // WORD_BITS), _bit(seeds[0]))
     yield reached
     for graph in chain([first], repeat(into)):
+        grown = reached.copy()
         if worth_compiling(0):  # once numba is in; a level alone does not pay for its import
-            grown = reached.copy()
             compiled(add_neighbours)(graph.indptr, graph.neighbours, reached, grown)
-        else:
-            grown, linked = (
-                reached.copy(),
-                np.flatnonzero(np.diff(graph.indptr)),
-            )  # reduceat has no empty rows
-            if len(linked):
-                around = reached[graph.neighbours]
-                grown[linked] |= np.bitwise_or.reduceat(around, graph.indptr[linked], axis=0)
+        elif len(linked := np.flatnonzero(np.diff(graph.indptr))):  # reduceat has no empty rows
+            around = reached[graph.neighbours]
+            grown[linked] |= np.bitwise_or.reduceat(around, graph.indptr[linked], axis=0)
         if np.array_equal(grown, reached):
             return
         reached[:] = grown

@@ -27,7 +27,6 @@ from tiny_graph_rag.graph.tables import (
     Relations,
     rank_by_name,
 )
-from tiny_graph_rag.messages import said
 
 UNKNOWN_TYPE = "OTHER"
 UNKNOWN_RELATION = "RELATED_TO"
@@ -110,15 +109,13 @@ class GraphColumns:
         lost = self.notes.counts.get(DANGLING, 0)
         if 2 * lost > self.written:
             examples = self.missing[:SHOWN_EXAMPLES] or self.notes.examples[DANGLING]
-            raise GraphError(
-                said(
-                    "{path}: {lost} of {written} relations have an end that is neither the id nor the name "
-                    "of an entity (such as {examples}); the list of entities may belong to another file",
-                    path=path,
-                    lost=f"{lost:,}",
-                    written=f"{self.written:,}",
-                    examples=", ".join(examples),
-                )
+            raise GraphError.of(
+                "{path}: {lost} of {written} relations have an end that is neither the id nor the name "
+                "of an entity (such as {examples}); the list of entities may belong to another file",
+                path=path,
+                lost=f"{lost:,}",
+                written=f"{self.written:,}",
+                examples=", ".join(examples),
             )
 
     def add_entities(self, ids: Sequence[str], rows: Sequence[Entity], extras: Extras) -> None:

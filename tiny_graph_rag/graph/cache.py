@@ -38,7 +38,7 @@ from tiny_graph_rag.columns.stored import (
 )
 from tiny_graph_rag.columns.strings import Categories, Numbered, StringLists, Strings
 from tiny_graph_rag.files import combined_sha256, is_left_over
-from tiny_graph_rag.graph.model import Derived, KnowledgeGraph
+from tiny_graph_rag.graph.model import Build, Columns, Derived, KnowledgeGraph
 from tiny_graph_rag.graph.tables import Adjacency, Dropped, Entities, LoadNotes, Origin, Relations
 from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.version import __version__
@@ -119,9 +119,7 @@ class StoredDerived(Derived):
 
     __repr__ = short_repr
 
-    def made(
-        self, name: str, build: Callable[[], Mapping[str, NDArray[Any] | OnDisk]]
-    ) -> Mapping[str, NDArray[Any]]:
+    def made(self, name: str, build: Build) -> Columns:
         path = self.home / f"{name}.arrays"
         code = _module_digest(build)
         try:
@@ -178,7 +176,7 @@ def _origin_note(origin: Origin) -> dict[str, Any]:
 
 def _graph_of(arrays: Arrays, note: Mapping[str, Any], sha256: str) -> KnowledgeGraph:
     def strings(name: str) -> Strings:
-        return Strings(arrays[f"{name}.data"], arrays[f"{name}.offsets"])
+        return Strings.kept(arrays, name)
 
     def lists(name: str) -> StringLists:
         return StringLists(strings(f"{name}.items"), arrays[f"{name}.offsets"])
@@ -222,33 +220,32 @@ def is_sound(arrays: Arrays, note: Mapping[str, Any]) -> bool:
     graph = _graph_of(arrays, note, "")
     entities, relations, adjacency = graph.entities, graph.relations, graph.adjacency
     count, rows, slots = len(entities.ids), len(relations.sources), len(adjacency.neighbours)
-    texts = [entities.ids, entities.names, entities.descriptions, entities.details]
-    texts += [relations.descriptions, relations.details]
-    texts += [] if isinstance(relations.ids, Numbered) else [relations.ids]
-    lists = (entities.aliases, entities.source_chunks, relations.source_chunks)
-    of_entities: tuple[Sized, ...] = (*texts[1:4], entities.types, *lists[:2], graph.name_rank)
-    of_relations: tuple[Sized, ...] = (*texts[4:], relations.ids, relations.types, lists[2])
-    of_relations += (relations.targets, relations.weights)
     return (
-        all(len(column) == count for column in of_entities)
-        and all(len(column) == rows for column in of_relations)
+        all(_is_sound_column(getattr(entities, column.name), count) for column in fields(entities))
+        and all(_is_sound_column(getattr(relations, column.name), rows) for column in fields(relations))
         and len(adjacency.relations) == len(adjacency.forward) == slots
         and len(adjacency.indptr) == count + 1
-        and all(_are_texts(text) for text in texts)
-        and all(_are_texts(list_.items) and _ascend(list_.offsets, len(list_.items)) for list_ in lists)
+        and len(graph.name_rank) == count
         and _ascend(adjacency.indptr, slots)
         and all(
-            _lie_below(item, count) for item in (relations.sources, relations.targets, adjacency.neighbours)
+            _lie_below(ends, count)
+            for ends in (relations.sources, relations.targets, adjacency.neighbours, graph.name_rank)
         )
-        and _lie_below(graph.name_rank, count)
         and _lie_below(adjacency.relations, rows)
-        and all(
-            _lie_below(categories.codes, len(categories.names))
-            for categories in (entities.types, relations.types)
-        )
         and adjacency.forward.dtype == np.bool_
         and bool(np.all(relations.weights >= 0))
     )
+
+
+def _is_sound_column(column: Sized, rows: int) -> bool:
+    """Whether it has so many rows, and its texts, lists and codes are some."""
+    if isinstance(column, Strings):
+        sound = _are_texts(column)
+    elif isinstance(column, StringLists):
+        sound = _are_texts(column.items) and _ascend(column.offsets, len(column.items))
+    else:
+        sound = not isinstance(column, Categories) or _lie_below(column.codes, len(column.names))
+    return sound and len(column) == rows
 
 
 def _pieces(column: NDArray[Any]) -> Iterator[NDArray[Any]]:

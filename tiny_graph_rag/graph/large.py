@@ -38,7 +38,6 @@ ROWS_AT_ONCE = 1 << 22  # of the columns of relations
 NAMES_AT_ONCE = 1 << 18
 MOST_ROWS = np.iinfo(np.int32).max - 1  # entities and relations each: rows are 32-bit numbers
 BYTES_A_RELATION = 130  # on disk at the most, with what is deleted at the end
-BYTES_AN_ENTITY = 220
 NOBODY = -1
 FIRST_SLOTS = 1 << 16
 RELATION_LABEL = "relation"
@@ -101,14 +100,12 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def _check_room(triples: Triples, folder: Path, say: Say) -> None:
     if triples.rows > MOST_ROWS:
-        raise GraphError(
-            said(
-                "{path}: {rows} relations; at most {most_rows} are possible, because row numbers have 32 "
-                "bits. Split the graph, or leave out relations",
-                path=triples.path,
-                rows=f"{triples.rows:,}",
-                most_rows=f"{MOST_ROWS:,}",
-            )
+        raise GraphError.of(
+            "{path}: {rows} relations; at most {most_rows} are possible, because row numbers have 32 "
+            "bits. Split the graph, or leave out relations",
+            path=triples.path,
+            rows=f"{triples.rows:,}",
+            most_rows=f"{MOST_ROWS:,}",
         )
     needed = triples.rows * BYTES_A_RELATION
     free = shutil.disk_usage(folder).free + sum(path.stat().st_size for path in folder.iterdir())
@@ -124,14 +121,12 @@ def _check_room(triples: Triples, folder: Path, say: Say) -> None:
         )
     )
     if needed > free:
-        raise GraphError(
-            said(
-                "{folder}: the graph needs {needed} GB of disk space, {free} GB are free. Free some space, "
-                "or set XDG_CACHE_HOME to a folder on a larger disk",
-                folder=folder,
-                needed=f"{needed / 1000000000.0:.1f}",
-                free=f"{free / 1000000000.0:.1f}",
-            )
+        raise GraphError.of(
+            "{folder}: the graph needs {needed} GB of disk space, {free} GB are free. Free some space, "
+            "or set XDG_CACHE_HOME to a folder on a larger disk",
+            folder=folder,
+            needed=f"{needed / 1000000000.0:.1f}",
+            free=f"{free / 1000000000.0:.1f}",
         )
 
 
@@ -212,8 +207,8 @@ class _Building:
             raw[column] = writer.done()
         counts = {column.rows for column in raw.values()}
         if len(counts) > 1:
-            raise GraphError(
-                said("{path}: its columns differ in length; the file is damaged", path=self.triples.path)
+            raise GraphError.of(
+                "{path}: its columns differ in length; the file is damaged", path=self.triples.path
             )
         data, offsets = self._writer("names.data", np.uint8), self._writer("names.offsets", np.int64)
         data.add(names.text)
@@ -390,11 +385,9 @@ class NameTable:
     def _make_room(self, rows: int, characters: int) -> None:
         wanted, end = self.known + rows, int(self._bounds[self.known])
         if self.known > MOST_ROWS - rows:
-            raise GraphError(
-                said(
-                    "more than {most_rows} entities: row numbers have 32 bits. Split the graph",
-                    most_rows=f"{MOST_ROWS:,}",
-                )
+            raise GraphError.of(
+                "more than {most_rows} entities: row numbers have 32 bits. Split the graph",
+                most_rows=f"{MOST_ROWS:,}",
             )
         if wanted > len(self._hashes):
             room = max(wanted, len(self._hashes) * 3 // 2)

@@ -27,27 +27,25 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+Columns = Mapping[str, NDArray[Any]]
+Build = Callable[[], Mapping[str, NDArray[Any] | OnDisk]]
 
 
 @dataclass(slots=True)
 class Derived:
     """Arrays that follow from a graph alone, each made once; the graph cache keeps them on disk."""
 
-    kept: dict[str, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
+    kept: dict[str, Columns] = field(default_factory=dict)
     shared: dict[object, Any] = field(default_factory=dict)
 
     __repr__ = short_repr
 
-    def get(
-        self, name: str, build: Callable[[], Mapping[str, NDArray[Any] | OnDisk]]
-    ) -> Mapping[str, NDArray[Any]]:
+    def get(self, name: str, build: Build) -> Columns:
         if name not in self.kept:
             self.kept[name] = self.made(name, build)
         return self.kept[name]
 
-    def made(
-        self, name: str, build: Callable[[], Mapping[str, NDArray[Any] | OnDisk]]
-    ) -> Mapping[str, NDArray[Any]]:
+    def made(self, name: str, build: Build) -> Columns:
         return {key: column for key, column in build().items() if not isinstance(column, OnDisk)}
 
     def column(self, name: str, kind: type[np.generic], rows: int) -> ColumnWriter | ColumnInMemory:
@@ -78,17 +76,11 @@ class KnowledgeGraph:
 
     @classmethod
     def of(
-        cls,
-        entities: Entities,
-        relations: Relations,
-        *,
-        name: str = "",
-        sha256: str = "",
-        notes: LoadNotes | None = None,
+        cls, entities: Entities, relations: Relations, *, name: str = "", notes: LoadNotes | None = None
     ) -> KnowledgeGraph:
         adjacency = Adjacency.of(len(entities), relations.sources, relations.targets)
         rank, _ = rank_by_name(list(entities.names), entities.ids)
-        return cls(entities, relations, adjacency, rank, name, sha256, notes or LoadNotes())
+        return cls(entities, relations, adjacency, rank, name, notes=notes or LoadNotes())
 
     def extended_by(self, names: Sequence[str], type: str) -> KnowledgeGraph:
         """The same graph with an entity of this type more for each name; they have no relations.
@@ -177,7 +169,7 @@ class KnowledgeGraph:
         if problems:
             raise GraphError(*problems)
         if not rows:
-            raise GraphError(said("the graph has no entities; it needs one at least"))
+            raise GraphError.of("the graph has no entities; it needs one at least")
         columns = GraphColumns({id_: row for row, id_ in enumerate(rows)})
         columns.add_entities(list(rows), list(rows.values()), extras)
         columns.add_relations([relation for relation in relations if relation is not None], relation_extras)
@@ -223,13 +215,13 @@ class KnowledgeGraph:
         `weight`. Everything else is kept as an unknown key. Raises GraphError.
         """
         if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
-            raise GraphError(said("wanted a networkx graph, got {name}", name=type(graph).__name__))
+            raise GraphError.of("wanted a networkx graph, got {name}", name=type(graph).__name__)
         entities = {
             str(node): _renamed(data, {"name": ("label",), "entity_type": ("type",)}, name=str(node))
             for node, data in graph.nodes(data=True)
         }
         if len(entities) < len(graph):
-            raise GraphError(said("two nodes of the networkx graph are spelled the same; relabel them first"))
+            raise GraphError.of("two nodes of the networkx graph are spelled the same; relabel them first")
         kinds = {"relationship_type": ("relation", "type", "label")}
         relations = [
             {**_renamed(data, kinds), "source_entity_id": str(source), "target_entity_id": str(target)}
@@ -243,9 +235,7 @@ class KnowledgeGraph:
     def __repr__(self) -> str:
         return f"KnowledgeGraph({self.name!r}, {len(self):,} entities, {len(self.relations):,} relations)"
 
-    def derived(
-        self, name: str, build: Callable[[], Mapping[str, NDArray[Any] | OnDisk]]
-    ) -> Mapping[str, NDArray[Any]]:
+    def derived(self, name: str, build: Build) -> Columns:
         """Named arrays that follow from this graph alone, such as an index.
 
         Built once; of a cached graph they lie memory-mapped next to its columns, and are built again when the
@@ -272,27 +262,26 @@ class KnowledgeGraph:
             raise MissingExtraError("to_networkx()", "networkx", "networkx") from error
         made: networkx.MultiDiGraph[str] = networkx.MultiDiGraph(name=self.name)
         entities, relations = self.entities, self.relations
+        of_entities = {
+            "name": entities.names,
+            "entity_type": entities.types,
+            "description": entities.descriptions,
+            "aliases": entities.aliases,
+            "source_chunks": entities.source_chunks,
+        }
+        of_relations = {
+            "relationship_id": relations.ids,
+            "relationship_type": relations.types,
+            "description": relations.descriptions,
+            "weight": relations.weights.tolist(),
+            "source_chunks": relations.source_chunks,
+        }
         ids = list(entities.ids)
         for row, entity_id in enumerate(ids):
-            made.add_node(
-                entity_id,
-                name=entities.names[row],
-                entity_type=entities.types[row],
-                description=entities.descriptions[row],
-                aliases=entities.aliases[row],
-                source_chunks=entities.source_chunks[row],
-            )
-        for row in range(len(relations)):
-            made.add_edge(
-                ids[relations.sources[row]],
-                ids[relations.targets[row]],
-                key=row,
-                relationship_id=relations.ids[row],
-                relationship_type=relations.types[row],
-                description=relations.descriptions[row],
-                weight=float(relations.weights[row]),
-                source_chunks=relations.source_chunks[row],
-            )
+            made.add_node(entity_id, **{name: column[row] for name, column in of_entities.items()})
+        for row, (source, target) in enumerate(zip(relations.sources, relations.targets, strict=True)):
+            values = {name: column[row] for name, column in of_relations.items()}
+            made.add_edge(ids[source], ids[target], key=row, **values)
         return made
 
 

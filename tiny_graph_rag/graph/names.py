@@ -88,11 +88,10 @@ class NameIndex:
         if len(rows) == 1 and rows[0] < len(self.names) and self.spelling(rows[0]) == name:
             return (rows[0],), "name"  # what nearly all names are
         written = nfc(name)
-        candidates = [(self.kind(row), self.spelling(row), self.entity(row)) for row in rows]
         candidates = [
-            (kind, spelling, entity)
-            for kind, spelling, entity in candidates
-            if kind <= ALIAS and fold(spelling) == folded
+            (kind, spelling, self.entity(row))
+            for row in rows
+            if (kind := self.kind(row)) <= ALIAS and fold(spelling := self.spelling(row)) == folded
         ]
         exact = [(kind, entity) for kind, spelling, entity in candidates if nfc(spelling) == written]
         for level, entities in (

@@ -12,6 +12,8 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import DANGLING, Origin
 from tiny_graph_rag.language.folding import nfc
 
+HUBS = 5  # entities with most relations that are named
+
 
 @dataclass(frozen=True, slots=True)
 class GraphStatistics:
@@ -34,11 +36,10 @@ class GraphStatistics:
     origin: Origin
 
 
-def statistics(graph: KnowledgeGraph, hubs: int = 5) -> GraphStatistics:
-    """hubs: how many of the entities with most relations to name."""
+def statistics(graph: KnowledgeGraph) -> GraphStatistics:
     degrees = graph.adjacency.degrees
     names = Counter(nfc(name) for name in graph.entities.names)
-    top = np.lexsort((graph.name_rank, -degrees))[:hubs]
+    top = np.lexsort((graph.name_rank, -degrees))[:HUBS]
     relations = graph.relations
     triples = np.stack([relations.sources, relations.targets, relations.types.codes], axis=1)
     aliases = np.diff(graph.entities.aliases.offsets)

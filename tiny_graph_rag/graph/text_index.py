@@ -89,7 +89,7 @@ class Bits:
 
 
 NO_ROWS = np.zeros(0, dtype=np.int32)
-NOTHING = Bits(NO_ROWS, np.zeros(0, dtype=np.int64))
+NOWHERE = NO_ROWS, np.zeros(0, dtype=np.int64)
 
 
 class TextIndex:
@@ -102,11 +102,10 @@ class TextIndex:
         read = every_text or len(graph) + told <= TEXTS_READ
         kept = graph.derived("texts" if read else "no-texts", lambda: _columns(graph, read=read))
         self.stems = Strings(kept["stems.data"], kept["stems.offsets"])
-        self.own, self.told, self.named, of_types = (
+        self.own, self.told, self.named, self.of_types = (
             Postings(kept[f"{name}.offsets"], kept[f"{name}.rows"], kept[f"{name}.counts"])
             for name in ("own", "told", "named", "types")
         )
-        self._of_types = of_types if read else None
         lengths = kept["lengths"].astype(np.float64)
         average = float(lengths.sum()) / max(1, int(np.count_nonzero(lengths)))
         self._norm = 1 - B + B * lengths / (average or 1.0)
@@ -115,9 +114,6 @@ class TextIndex:
         self._own: dict[str, Bits] = {}
         self._numbers: dict[str, int | None] = {}
         self._kept_rows = 0
-
-    def __bool__(self) -> bool:
-        return len(self.stems) > 0
 
     def number(self, stem: str) -> int | None:
         if stem not in self._numbers:
@@ -158,20 +154,19 @@ class TextIndex:
 
     def relations(self, stem: str) -> NDArray[np.int32]:
         """Rows of the relations whose description holds the stem."""
-        number = self.number(stem)
-        return self.told.of(number)[0] if number is not None else NO_ROWS
+        return self._held(self.told, stem)[0]
 
     def entities(self, stem: str) -> NDArray[np.int32]:
         """Rows of the entities whose own text holds the stem."""
-        number = self.number(stem)
-        return self.own.of(number)[0] if number is not None else NO_ROWS
+        return self._held(self.own, stem)[0]
 
     def types(self, stem: str) -> NDArray[np.int32]:
         """Relation types whose name holds the stem."""
-        if self._of_types is None:
-            return self._types.get(stem, NO_ROWS)
+        return self._held(self.of_types, stem)[0]
+
+    def _held(self, postings: Postings, stem: str) -> tuple[NDArray[np.int32], Counts]:
         number = self.number(stem)
-        return self._of_types.of(number)[0] if number is not None else NO_ROWS
+        return NOWHERE if number is None else postings.of(number)
 
     def _scored(self, fields: Iterator[tuple[NDArray[np.int32], Counts]]) -> Bits:
         entities, halves = self._sums.of(list(fields))
@@ -182,28 +177,19 @@ class TextIndex:
     def _own_fields(self, stem: str) -> Iterator[tuple[NDArray[np.int32], Counts]]:
         """Entities, some of them more than once, and weighted counts in halves, field by field."""
         relations = self.graph.relations
-        number = self.number(stem)
-        if number is not None:
-            rows, counts = self.own.of(number)
-            if len(rows):
-                yield rows, counts * int(2 * OWN)
-            told, counts = self.told.of(number)
-            if len(told):
-                yield from (
-                    (ends[told], counts * int(2 * TOLD)) for ends in (relations.sources, relations.targets)
-                )
+        rows, counts = self._held(self.own, stem)
+        yield rows, counts * int(2 * OWN)
+        told, counts = self._held(self.told, stem)
+        yield from ((ends[told], counts * int(2 * TOLD)) for ends in (relations.sources, relations.targets))
 
     def _fields(self, stem: str) -> Iterator[tuple[NDArray[np.int32], Counts]]:
         """The own fields, then what stands around an entity: its neighbours' names, its relations' types."""
         relations, adjacency = self.graph.relations, self.graph.adjacency
         yield from self._own_fields(stem)
-        number = self.number(stem)
-        if number is not None:
-            rows, counts = self.named.of(number)
-            if len(rows):
-                first = adjacency.indptr[rows]
-                owner, slots = expanded(first, adjacency.indptr[rows + 1] - first)
-                yield adjacency.neighbours[slots], counts[owner] * int(2 * NEAR)
+        rows, counts = self._held(self.named, stem)
+        first = adjacency.indptr[rows]
+        owner, slots = expanded(first, adjacency.indptr[rows + 1] - first)
+        yield adjacency.neighbours[slots], counts[owner] * int(2 * NEAR)
         types = self.types(stem)
         if len(types):
             order, starts = self._by_type
@@ -211,14 +197,6 @@ class TextIndex:
             described = order[places]
             weights = np.full(len(described), int(2 * KIND))
             yield from ((ends[described], weights) for ends in (relations.sources, relations.targets))
-
-    @cached_property
-    def _types(self) -> dict[str, NDArray[np.int32]]:
-        found: dict[str, list[int]] = {}
-        for type_, name in enumerate(self.graph.relations.types.names):
-            for stem in set(content_stems(" ".join(words_of_name(name)))):
-                found.setdefault(stem, []).append(type_)
-        return {stem: np.array(types, dtype=np.int32) for stem, types in found.items()}
 
     @cached_property
     def _by_type(self) -> tuple[Counts, Counts]:
@@ -260,7 +238,7 @@ def _columns(graph: KnowledgeGraph, *, read: bool) -> dict[str, NDArray[Any]]:
         more = ". ".join((*known.aliases[row], known.descriptions[row]))
         own.append(names[-1] + kinds[codes[row]] + numbers.of(more))
     told = [numbers.of(text) for text in said.values()]
-    words = [numbers.of(" ".join(words_of_name(name))) for name in relations.types.names] if read else []
+    words = [numbers.of(" ".join(words_of_name(name))) for name in relations.types.names]
     order = sorted(numbers.stems)
     place = np.zeros(len(order), dtype=np.int64)  # from the order of appearance to that of the stems
     for index, stem in enumerate(order):

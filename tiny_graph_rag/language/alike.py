@@ -7,7 +7,7 @@ decides: the answer is that of comparing with every word.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Protocol
+from functools import cached_property
 
 from tiny_graph_rag.language.lemmas import BEGINNING
 from tiny_graph_rag.language.words import (
@@ -31,36 +31,31 @@ class Alike:
         self._of_script: dict[bool, list[str]] = {True: [], False: []}
         for word in sorted(set(words)):
             self._of_script[is_korean(word)].append(word)
-        self._index: dict[bool, _Index] = {}
 
     def like(self, word: str) -> Iterator[tuple[str, int]]:
         """The words of the list that `word` is like, in order, each with its grade of likeness."""
         korean = is_korean(word)
         if not self._of_script[korean]:
             return
-        index = self._index.get(korean)
-        if index is None:  # filled, then shown: other threads may ask meanwhile
-            index = self._index[korean] = (_Korean if korean else _English)(self._of_script[korean])
-        for other in sorted(index.proposed(word)):
+        for other in sorted(self._by_start.get(_start(word), ()) if korean else self._english.proposed(word)):
             grade = likeness(word, other)
             if grade:
                 yield other, grade
 
+    @cached_property
+    def _by_start(self) -> dict[str, list[str]]:
+        words: dict[str, list[str]] = {}
+        for word in self._of_script[True]:
+            words.setdefault(_start(word), []).append(word)
+        return words
 
-class _Index(Protocol):
-    def proposed(self, word: str) -> set[str]:
-        """Every word that `word` may be like, and some that it is not."""
-        ...
+    @cached_property
+    def _english(self) -> _English:
+        return _English(self._of_script[False])
 
 
-class _Korean:
-    def __init__(self, words: list[str]) -> None:
-        self._by_start: dict[str, list[str]] = {}
-        for word in words:
-            self._by_start.setdefault(stem(word)[:KOREAN_STEM], []).append(word)
-
-    def proposed(self, word: str) -> set[str]:
-        return set(self._by_start.get(stem(word)[:KOREAN_STEM], ()))
+def _start(word: str) -> str:
+    return stem(word)[:KOREAN_STEM]
 
 
 class _English:
@@ -72,9 +67,7 @@ class _English:
         # By as much of the lemma's beginning as a word must share to be related: (lemma, word).
         self._by_beginning: dict[str, list[tuple[str, str]]] = {}
         self._ends: dict[str, dict[str, list[str]]] = {}  # what words may end in, by its start
-        self._ends_by_stem: dict[
-            str, dict[str, list[str]]
-        ] = {}  # the same by stem, where a word asked for it
+        self._ends_by_stem: dict[str, dict[str, list[str]]] = {}  # the same by stem, where a word asked
         self._sizes: set[int] = set()  # letters of those beginnings
         irregular = strays()
         for word in words:

@@ -68,22 +68,20 @@ def kinds_of_entities(types: Categories) -> NDArray[np.uint8]:
 
 # What a question word asks for, in words that types may have.
 _ASKED = {
-    "who": table("person people human character man woman family group organization 인물 사람"),
-    "where": table("place location city town country region site address 장소 위치 곳 지역"),
-    "when": table("time date year day month century period era 시간 날짜 연도 시기 때"),
+    ("who", "whom", "whose", "누구", "누가"): table(
+        "person people human character man woman family group organization 인물 사람"
+    ),
+    ("where", "어디"): table("place location city town country region site address 장소 위치 곳 지역"),
+    ("when", "언제"): table("time date year day month century period era 시간 날짜 연도 시기 때"),
 }
 KINDS_ASKED = frozenset[str]().union(*_ASKED.values())
-_KIND_ASKED = {
-    "who": "who", "whom": "who", "whose": "who", "누구": "who", "누가": "who",
-    "where": "where", "어디": "where", "when": "when", "언제": "when",
-}  # fmt: skip
 
 
 def asked_kind(word: str) -> frozenset[str]:
     """What a question word asks for, in words that types may have: `when` → time, date, year …"""
-    for start, kind in _KIND_ASKED.items():
-        if word == start or (not start.isascii() and word.startswith(start)):
-            return _ASKED[kind]
+    for starts, kinds in _ASKED.items():
+        if word in starts or word.startswith(tuple(start for start in starts if not start.isascii())):
+            return kinds
     return frozenset()
 
 

@@ -101,9 +101,8 @@ def pronouns(text: str) -> list[Pronoun]:
     return standing
 
 
-Read = tuple[
-    PronounReference | None, int, bool
-]  # what it stands for, its length, whether a demonstrative leads it
+# What it stands for, its length, whether a demonstrative leads it.
+Read = tuple[PronounReference | None, int, bool]
 _NO_PRONOUN: Read = (None, 0, False)
 
 

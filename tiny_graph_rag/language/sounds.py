@@ -15,13 +15,11 @@ _FIRST_SYLLABLE = 0xAC00
 # In the order of Unicode; * is silent.
 _INITIALS = "KKNTTLMPPSS*SSSKTP*"  # ㄱ ㄲ ㄴ ㄷ ㄸ ㄹ ㅁ ㅂ ㅃ ㅅ ㅆ ㅇ ㅈ ㅉ ㅊ ㅋ ㅌ ㅍ ㅎ
 _VOWELS = "aeaeoeoeoaeeouoeiu*ii"  # ㅏ ㅐ ㅑ ㅒ ㅓ ㅔ ㅕ ㅖ ㅗ ㅘ ㅙ ㅚ ㅛ ㅜ ㅝ ㅞ ㅟ ㅠ ㅡ ㅢ ㅣ
-_FINALS = (
-    "*KKKNNNTLLLLLLLLMPPTTGTTKTPT"  # none ㄱ ㄲ ㄳ ㄴ ㄵ ㄶ ㄷ ㄹ ㄺ ㄻ ㄼ ㄽ ㄾ ㄿ ㅀ ㅁ ㅂ ㅄ ㅅ ㅆ ㅇ …
-)
+# none ㄱ ㄲ ㄳ ㄴ ㄵ ㄶ ㄷ ㄹ ㄺ ㄻ ㄼ ㄽ ㄾ ㄿ ㅀ ㅁ ㅂ ㅄ ㅅ ㅆ ㅇ …
+_FINALS = "*KKKNNNTLLLLLLLLMPPTTGTTKTPT"
 _NIEUN, _RIEUL, _SILENT = 2, 5, 11  # places among the initials
-_SOFT = frozenset(
-    (2, 3, 6, 7, 12, 17, 20)
-)  # ㅑ ㅒ ㅕ ㅖ ㅛ ㅠ ㅣ, before which ㄴ and ㄹ fall silent at the start
+# ㅑ ㅒ ㅕ ㅖ ㅛ ㅠ ㅣ, before which ㄴ and ㄹ fall silent at the start
+_SOFT = frozenset((2, 3, 6, 7, 12, 17, 20))
 # Tried in order at each place; None keeps the letter. Consonants are large.
 _LATIN = [
     (re.compile(pattern), sound)

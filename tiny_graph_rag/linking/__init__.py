@@ -10,7 +10,6 @@ from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.base import LINKERS, LinkedQuestion, Linker, LinkerTask, Seed, linker
-from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
     from tiny_graph_rag.llm.base import Outcome
@@ -51,9 +50,7 @@ def make_linker(
     name = config.retrieval.linker
     chosen = LINKERS[name]
     if chosen.asks_model and chat is None:
-        raise UsageError(
-            said(
-                "--linker {name} needs a model to ask, and there is none here; use --linker names", name=name
-            )
+        raise UsageError.of(
+            "--linker {name} needs a model to ask, and there is none here; use --linker names", name=name
         )
     return chosen.of(LinkerTask(graph, names, config, chat, done))

@@ -10,7 +10,6 @@ from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.linking.base import LinkedQuestion, Linker, LinkerTask, Seed, in_text_order, linker
 from tiny_graph_rag.linking.names import NameLinker
-from tiny_graph_rag.messages import said
 
 SHOWN = 5  # ids of questions without seeds that the message lists
 
@@ -36,16 +35,14 @@ class GoldLinker(Linker):
         missing = [example.id for example in examples if example.seed_entities is None]
         if missing:
             more = ", …" if len(missing) > SHOWN else ""
-            raise UsageError(
-                said(
-                    "--linker gold needs 'seed_entities' on every question; {missing} of {examples} "
-                    "have none ({names}{more}). Add the names that each question mentions, or use "
-                    "--linker names.",
-                    missing=f"{len(missing):,}",
-                    examples=f"{len(examples):,}",
-                    names=", ".join(missing[:SHOWN]),
-                    more=more,
-                )
+            raise UsageError.of(
+                "--linker gold needs 'seed_entities' on every question; {missing} of {examples} "
+                "have none ({names}{more}). Add the names that each question mentions, or use "
+                "--linker names.",
+                missing=f"{len(missing):,}",
+                examples=f"{len(examples):,}",
+                names=", ".join(missing[:SHOWN]),
+                more=more,
             )
 
     def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:

@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.config.sections import OpenAI
-from tiny_graph_rag.errors import UsageError, json_kind
+from tiny_graph_rag.errors import json_kind
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -52,10 +52,7 @@ class ModelLinker(Linker):
 
     @classmethod
     def of(cls, task: LinkerTask) -> Self:
-        if task.chat is None:
-            raise UsageError(
-                said("--linker llm needs a model to ask, and there is none here; use --linker names")
-            )
+        assert task.chat is not None, "make_linker has refused"
         return cls(task.graph, task.names, task.chat, task.config.openai, task.done)
 
     @classmethod

@@ -82,7 +82,6 @@ class RelationWords:
         }
         self._other_name = milli(ranking.vocabulary_word)
         self._owner: dict[str, set[int]] = {}
-        self._owner_stems: dict[str, set[int]] | None = None
         for place, name in enumerate(names):
             for item in vocabulary.get(name, ()):
                 self._owner.setdefault(folded_word(item), set()).add(place)
@@ -159,13 +158,14 @@ class RelationWords:
     def _by_owner(self, word: str) -> set[int]:
         if not self._owner:
             return set()
-        stems = self._owner_stems
-        if stems is None:
-            stems = {}
-            for other, types in self._owner.items():
-                stems.setdefault(stem(other), set()).update(types)
-            self._owner_stems = stems  # only now: other threads may ask meanwhile
-        return self._owner.get(word, set()) | stems.get(stem(word), set())
+        return self._owner.get(word, set()) | self._owner_stems.get(stem(word), set())
+
+    @cached_property
+    def _owner_stems(self) -> dict[str, set[int]]:
+        stems: dict[str, set[int]] = {}
+        for other, types in self._owner.items():
+            stems.setdefault(stem(other), set()).update(types)
+        return stems
 
     def has_synonym(self, word: str) -> bool:
         return word in self._synonyms or stem(word) in self._synonyms

@@ -17,9 +17,8 @@ from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.linking.question_words import content_stems_of, tokens, without_seeds
 from tiny_graph_rag.linking.relation_words import RelationWords, milli
 
-KNOWN_QUESTIONS = (
-    1 << 14
-)  # whose text seeds are kept: questions that differ by the names in them have the same
+# Questions whose text seeds are kept: those that differ by the names in them have the same.
+KNOWN_QUESTIONS = 1 << 14
 
 
 @linker("names+text", "names, plus entities whose texts match other words")

@@ -235,11 +235,8 @@ class Client:
             doubtful = True  # until something says otherwise: it may be cancelled at any moment
             try:
                 reply = await self.endpoint.send(self._connection, call, extra, counter)
-                paid_usd, doubtful, succeeded = (
-                    0.0 if price is None else price.cost(reply.tokens),
-                    False,
-                    True,
-                )
+                paid_usd = 0.0 if price is None else price.cost(reply.tokens)
+                doubtful, succeeded = False, True
                 self._answered = True
                 attempts.paid += reply.tokens
                 self.budget.unpriced += price is None

@@ -206,21 +206,19 @@ def _from_library(model: str, base_url: str) -> Price | None:
 
     address = safe_url(base_url) or OPENAI_URL
 
+    def priced(**usage: int) -> Any:
+        return calc_price(Usage(**usage), model, provider_api_url=address)
+
     # A thousand tokens at a time: some models cost more in prompts of a length that no question here has.
     try:
-        fresh = calc_price(Usage(input_tokens=1000), model, provider_api_url=address)
-        cached = calc_price(Usage(input_tokens=1000, cache_read_tokens=1000), model, provider_api_url=address)
-        output = calc_price(Usage(output_tokens=1000), model, provider_api_url=address)
+        fresh, output = priced(input_tokens=1000), priced(output_tokens=1000)
+        cached = priced(input_tokens=1000, cache_read_tokens=1000)
     except LookupError:
         return None
     dates = sorted(re.findall(r"\b20\d\d-\d\d-\d\d\b", fresh.model.price_comments or ""))
     checked = f", checked {dates[-1]}" if dates else ", no date given"
-    return Price(
-        float(fresh.total_price) * 1000,
-        float(output.total_price) * 1000,
-        float(cached.total_price) * 1000,
-        f"genai-prices {version('genai-prices')}{checked}",
-    )
+    usd = [float(price.total_price) * 1000 for price in (fresh, output, cached)]
+    return Price(usd[0], usd[1], usd[2], f"genai-prices {version('genai-prices')}{checked}")
 
 
 @dataclass(frozen=True, slots=True)

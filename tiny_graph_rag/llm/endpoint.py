@@ -18,6 +18,7 @@ import re
 import time
 import zlib
 from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
@@ -42,11 +43,17 @@ Kind = Literal["fatal", "rejected", "limited", "transient"]
 Vectors = NDArray[np.float32]
 
 NO_KEY = "none"  # never sent
-# What no other call would change.
-REFUSED = {
+# The sentence for a refusal, by its status or by what it amounts to.
+REFUSED: dict[int | str, str] = {
     401: "{host} refuses the key (401): {reply}. Set OPENAI_API_KEY to a valid key",
     403: "{host} forbids it (403): {reply}. Check OPENAI_API_KEY and {setting}",
     404: "{host} does not know the model or path (404): {reply}. Check {setting} and openai.base_url",
+    "redirected": "{host} redirects to {clean} ({status}); a key is not sent after a redirect. Set "
+    "openai.base_url to the address that answers",
+    "no credit": "{host} has no credit left for this key (429): {reply}",
+    "limited": "rate limit (429): {reply}",
+    "transient": "the server failed ({status}): {reply}",
+    "rejected": "the API refuses the request ({status}): {reply}",
 }
 LIMITED_STATUS = 429
 TRANSIENT_STATUS = (408, 409, 425)
@@ -197,60 +204,38 @@ class Endpoint:
 
     def _refused(self, error: openai.APIStatusError, call: Call) -> CallFailed:
         status = int(error.status_code)
-        reply = self._clean(_sentence(error.body) or str(error.message))
-        retry_after = seconds_to_wait(error.response.headers)
+        kind: Kind = "fatal"  # what no other call would change
+        why: int | str = status
         if 300 <= status < 400:
-            target = safe_url(error.response.headers.get("location", "")) or "another address"
-            return CallFailed(
-                "fatal",
-                said(
-                    "{host} redirects to {clean} ({status}); a key is not sent after a redirect. Set "
-                    "openai.base_url to the address that answers",
-                    host=self.host,
-                    clean=self._clean(target),
-                    status=status,
-                ),
-            )
-        if status in REFUSED:
-            setting = _setting(call)
-            return CallFailed("fatal", said(REFUSED[status], host=self.host, reply=reply, setting=setting))
-        if status == LIMITED_STATUS:
-            if error.code == "insufficient_quota":
-                return CallFailed(
-                    "fatal",
-                    said(
-                        "{host} has no credit left for this key (429): {reply}", host=self.host, reply=reply
-                    ),
-                )
-            return CallFailed(
-                "limited", said("rate limit (429): {reply}", reply=reply), retry_after=retry_after
-            )
-        if status >= 500 or status in TRANSIENT_STATUS:
-            return CallFailed(
-                "transient",
-                said("the server failed ({status}): {reply}", status=status, reply=reply),
-                retry_after=retry_after,
-            )
-        return CallFailed(
-            "rejected",
-            said("the API refuses the request ({status}): {reply}", status=status, reply=reply),
-            body=error.body,
+            why = "redirected"
+        elif status == LIMITED_STATUS and error.code == "insufficient_quota":
+            why = "no credit"
+        elif status == LIMITED_STATUS:
+            why = kind = "limited"
+        elif status >= 500 or status in TRANSIENT_STATUS:
+            why = kind = "transient"
+        elif status not in REFUSED:
+            why = kind = "rejected"
+        message = said(
+            REFUSED[why],
+            host=self.host,
+            status=status,
+            setting=_setting(call),
+            reply=self._clean(_sentence(error.body) or str(error.message)),
+            clean=self._clean(safe_url(error.response.headers.get("location", "")) or "another address"),
         )
+        return CallFailed(kind, message, retry_after=seconds_to_wait(error.response.headers), body=error.body)
 
     def _broken(self, error: Exception) -> CallFailed:
         cause = error.__cause__
         detail = self._clean(str(cause or error)) or type(cause or error).__name__
-        if type(cause).__name__ in ("ConnectError", "ConnectTimeout"):
-            return CallFailed(
-                "transient",
-                said("can't reach {host}: {detail}", host=self.host, detail=detail),
-                unreachable=True,
-            )
-        return CallFailed(
-            "transient",
-            said("the connection to {host} broke: {detail}", host=self.host, detail=detail),
-            charged=True,
+        is_away = type(cause).__name__ in ("ConnectError", "ConnectTimeout")
+        message = said(
+            "can't reach {host}: {detail}" if is_away else "the connection to {host} broke: {detail}",
+            host=self.host,
+            detail=detail,
         )
+        return CallFailed("transient", message, charged=not is_away, unreachable=is_away)
 
     def _said(self, answer: ChatCompletion, call: Call, counter: TokenCounter) -> Reply:
         # The library takes a reply as it comes and promises no types.
@@ -376,12 +361,10 @@ def _sentence(body: object) -> str:
     """The sentence in an error's body, in the forms that servers use."""
     if isinstance(body, Mapping):
         inner = body.get("error", body)
-        if isinstance(inner, Mapping):
-            words = inner.get("message") or inner.get("detail")
-            return (
-                str(words) if words else json.dumps(inner, ensure_ascii=False, default=str)[:SHOWN_CHARACTERS]
-            )
-        return str(inner)
+        if not isinstance(inner, Mapping):
+            return str(inner)
+        words = inner.get("message") or inner.get("detail")
+        return str(words or json.dumps(inner, ensure_ascii=False, default=str)[:SHOWN_CHARACTERS])
     return str(body) if isinstance(body, str) else ""
 
 
@@ -473,10 +456,10 @@ def unit_vectors(rows: object, wanted: int) -> Vectors:
 
 def _unit_vector(numbers: object, index: int) -> Vectors:
     # A list of anything but numbers makes an array of another kind; a bool among numbers would not.
-    try:
-        vector = np.array(numbers) if isinstance(numbers, list) else np.zeros(0, dtype=object)
-    except (ValueError, OverflowError):
-        vector = np.zeros(0, dtype=object)
+    vector = np.zeros(0)
+    if isinstance(numbers, list):
+        with suppress(ValueError, OverflowError):
+            vector = np.array(numbers)
     if vector.ndim != 1 or not len(vector) or vector.dtype.kind not in "iuf" or not np.isfinite(vector).all():
         raise ServiceError("embedding {index} is not a list of finite numbers", index=index)
     with np.errstate(over="ignore"):  # a length beyond every number is refused below

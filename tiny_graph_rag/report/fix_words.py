@@ -143,10 +143,10 @@ def judged(content: Json) -> Iterator[Row]:
                 yield Row(kind, f"– {entry_words(kind, entry)}", moved, "", note, ids)
 
 
-def blocks_of(content: Json) -> Iterator[tuple[str, list[Row]]]:
-    """The four blocks whole: their heads and all their rows."""
+def blocks_of(content: Json, *, whole: bool = True) -> Iterator[tuple[str, list[Row]]]:
+    """The four blocks: their heads and rows; each proposal behind its batch only where `whole`."""
     yield PROVEN, list(proven(content))
-    yield TO_JUDGE, list(judged(content))
+    yield TO_JUDGE, list(judged(content) if whole else batches(content))
     yield TO_ASK, list(asked(content))
     yield NOT_KEPT, list(not_kept(content))
 

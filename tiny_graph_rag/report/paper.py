@@ -13,7 +13,7 @@ from tiny_graph_rag.errors import amount
 from tiny_graph_rag.report import latex, markdown
 from tiny_graph_rag.report.blocks import Figure, PaperTable
 from tiny_graph_rag.report.document import Document, joint_name
-from tiny_graph_rag.report.plain import one_line, rises
+from tiny_graph_rag.report.plain import best_of, one_line
 from tiny_graph_rag.report.reports import Files, report
 from tiny_graph_rag.report.systems import Systems, system_names
 from tiny_graph_rag.shown import three
@@ -92,18 +92,26 @@ def _of_one(document: Document) -> PaperTable:
     return PaperTable(_on(document.content), _label(document.content), ("system", *measures), (row,))
 
 
+def _figure(measure: str, mean: float | None, means: Sequence[float | None], *marks: str) -> Figure:
+    """A mean among those of its column."""
+    return Figure(
+        three(mean), best=mean is not None and three(mean) == three(best_of(measure, means)), marks=marks
+    )
+
+
 def sweep_table(content: Json) -> PaperTable:
     settings = content["settings"]
     measures = list(dict.fromkeys(measure for setting in settings for measure in setting["measures"]))
+    columns = {
+        measure: [(setting["measures"].get(measure) or {}).get("mean") for setting in settings]
+        for measure in measures
+    }
     rows = [
         (
             one_line(_setting_name(setting), 60),
-            tuple(
-                _best_of(settings, measure, (setting["measures"].get(measure) or {}).get("mean"))
-                for measure in measures
-            ),
+            tuple(_figure(measure, means[place], means) for measure, means in columns.items()),
         )
-        for setting in settings
+        for place, setting in enumerate(settings)
     ]
     caption = f"{_on(content)} The best mean of each measure is bold."
     return PaperTable(caption, _label(content), ("setting", *measures), tuple(rows))
@@ -114,31 +122,18 @@ def _setting_name(setting: Json) -> str:
     return f"{setting['system']}{hops}"
 
 
-def _best_of(settings: Sequence[Json], measure: str, mean: float | None) -> Figure:
-    means = [(setting["measures"].get(measure) or {}).get("mean") for setting in settings]
-    known = [value for value in means if value is not None]
-    top = (max if rises(measure) else min)(known, default=None)
-    return Figure(three(mean), best=mean is not None and three(mean) == three(top))
-
-
 def _of_comparison(content: Json) -> PaperTable:
     systems = [system["name"] for system in content["systems"]]
     measures = content["measures"]
-    best = {
-        measure: three(
-            (max if rises(measure) else min)([row["mean"] for row in rows if row["mean"] is not None])
-        )
-        for measure, rows in measures.items()
-        if any(row["mean"] is not None for row in rows)
-    }
     rows = [
         (
             one_line(name, 60),
             tuple(
-                Figure(
-                    three(of[place]["mean"]),
-                    best=three(of[place]["mean"]) == best.get(measure),
-                    marks=(DAGGER,) if _is_sure(of[place]) else (),
+                _figure(
+                    measure,
+                    of[place]["mean"],
+                    [row["mean"] for row in of],
+                    *((DAGGER,) if _is_sure(of[place]) else ()),
                 )
                 for measure, of in measures.items()
             ),

@@ -18,9 +18,9 @@ from tiny_graph_rag.report.fix_words import KIND_WORDS, blocks_of, setting_words
 from tiny_graph_rag.report.headline import changes_since, headline
 from tiny_graph_rag.report.json.paths import rule_words, seed_of, walk_in_words
 from tiny_graph_rag.report.plain import (
+    best_of,
     cost_figure,
     one_line,
-    rises,
     speed_figure,
     verdict_word,
     verdict_words,
@@ -176,8 +176,7 @@ def _shared_measures(summaries: Mapping[str, Json]) -> list[str]:
 
 def _best(names: Sequence[str], parts: Sequence[Json | None], measure: str) -> str:
     means = [None if part is None else (part["measures"].get(measure) or {}).get("mean") for part in parts]
-    best_of = max if rises(measure) else min
-    top = best_of((mean for mean in means if mean is not None), default=None)
+    top = best_of(measure, means)
     if top is None:
         return "–"
     winners = [name for name, mean in zip(names, means, strict=True) if mean == top]

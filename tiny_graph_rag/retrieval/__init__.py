@@ -13,7 +13,6 @@ from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.files import find_input
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LINKERS
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval.base import RETRIEVERS, Reason, Retriever, Task, retriever
 
 if TYPE_CHECKING:
@@ -91,26 +90,21 @@ def _named(spec: str) -> tuple[type[Retriever], str]:
         )
     found = RETRIEVERS[name]
     if argument and not found.argument:
-        raise UsageError(
-            said(
-                "--retriever {name} takes no argument after a colon, got {argument}",
-                name=name,
-                argument=repr(argument),
-            )
+        raise UsageError.of(
+            "--retriever {name} takes no argument after a colon, got {argument}",
+            name=name,
+            argument=repr(argument),
         )
     argument = argument or found.usual
     if found.argument and not argument:
-        raise UsageError(
-            said(
-                "--retriever {name} needs an argument: {name}:{argument}", name=name, argument=found.argument
-            )
+        raise UsageError.of(
+            "--retriever {name} needs an argument: {name}:{argument}", name=name, argument=found.argument
         )
     return found, argument
 
 
-RetrieverMaker = Callable[
-    [KnowledgeGraph, Config, "EvalSet | None", "Judgments | None"], Retriever
-]  # as `make_retriever` is one
+# As `make_retriever` is one.
+RetrieverMaker = Callable[[KnowledgeGraph, Config, "EvalSet | None", "Judgments | None"], Retriever]
 
 
 def is_own(spec: str) -> bool:

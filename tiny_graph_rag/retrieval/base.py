@@ -96,10 +96,13 @@ class Retriever(ABC):
     from_named: ClassVar[bool] = False
     """Whether seeds by text are left aside where a question has named ones."""
 
+    def __init__(self, task: Task) -> None:  # noqa: B027 - `of` may make it of something else
+        pass
+
     @classmethod
-    @abstractmethod
     def of(cls, task: Task) -> Self:
         """Make it. Raises UsageError for an argument or settings that it can't use."""
+        return cls(task)
 
     @classmethod
     def walks_as(cls, argument: str) -> bool:

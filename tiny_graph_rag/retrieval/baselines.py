@@ -18,7 +18,6 @@ from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval.base import Retriever, Task, names_of, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates
 from tiny_graph_rag.run import ABSENT, NO_HOP, NO_STEP, Run
@@ -32,10 +31,6 @@ class PlainBfsRetriever(Retriever):
 
     def __init__(self, task: Task) -> None:
         self.candidates = Candidates(task)
-
-    @classmethod
-    def of(cls, task: Task) -> Self:
-        return cls(task)
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         parts = []
@@ -71,7 +66,7 @@ class OracleRetriever(Retriever):
     @classmethod
     def of(cls, task: Task) -> Self:
         if task.examples is None or task.judgments is None:
-            raise UsageError(said("--retriever oracle needs a gold set: it ranks by the references"))
+            raise UsageError.of("--retriever oracle needs a gold set: it ranks by the references")
         return cls(task, task.examples, task.judgments)
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
@@ -124,11 +119,9 @@ class HybridRetriever(Retriever):
         parts = [part.partition("*") for part in task.argument.split("+")]
         weights = [_weight(weight, task.argument) if star else 1.0 for _, star, weight in parts]
         if len(names) < 2 or len(set(names)) < len(names) or any(name.startswith("hybrid") for name in names):
-            raise UsageError(
-                said(
-                    "--retriever hybrid needs different retrievers, as in hybrid:bfs*3+bm25; got {argument}",
-                    argument=repr(task.argument),
-                )
+            raise UsageError.of(
+                "--retriever hybrid needs different retrievers, as in hybrid:bfs*3+bm25; got {argument}",
+                argument=repr(task.argument),
             )
         # What is below --min-score is so after fusing, not before.
         config = task.config
@@ -192,12 +185,10 @@ def _weight(written: str, argument: str) -> float:
     except ValueError:
         weight = 0.0
     if not 0 < weight < math.inf:
-        raise UsageError(
-            said(
-                "--retriever hybrid:{argument}: a weight must be a number above 0, got {weight}",
-                argument=argument,
-                weight=repr(written.strip()),
-            )
+        raise UsageError.of(
+            "--retriever hybrid:{argument}: a weight must be a number above 0, got {weight}",
+            argument=argument,
+            weight=repr(written.strip()),
         )
     return weight
 
@@ -241,19 +232,13 @@ class RunFileRetriever(Retriever):
                 used.add(ranking[-1])
         if strangers:
             shown = ", ".join(map(repr, list(strangers)[:5])) + (" …" if len(strangers) > 5 else "")
-            raise RunError(
-                said(
-                    "{path}: {strangers} of its entities are not in the graph ({shown}). Use the graph of "
-                    "the run, or `score`, which counts them as wrong",
-                    path=path,
-                    strangers=f"{len(strangers):,}",
-                    shown=shown,
-                )
+            raise RunError.of(
+                "{path}: {strangers} of its entities are not in the graph ({shown}). Use the graph of "
+                "the run, or `score`, which counts them as wrong",
+                path=path,
+                strangers=f"{len(strangers):,}",
+                shown=shown,
             )
-
-    @classmethod
-    def of(cls, task: Task) -> Self:
-        return cls(task)
 
     def notes(self) -> list[str]:
         return note(self.several, self.ambiguous)

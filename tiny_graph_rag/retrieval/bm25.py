@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
@@ -30,10 +30,6 @@ class Bm25Retriever(Retriever):
 
     def __init__(self, task: Task) -> None:
         self.candidates, self.index = Candidates(task), TextIndex(task.graph, every_text=True)
-
-    @classmethod
-    def of(cls, task: Task) -> Self:
-        return cls(task)
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         return Run.concatenated([self._ranked(question) for question in questions])

@@ -30,7 +30,6 @@ from tiny_graph_rag.config import NO_CACHE, Config, cache_folder
 from tiny_graph_rag.errors import InputError, MissingExtraError, ServiceError, UsageError
 from tiny_graph_rag.files import combined_sha256
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, names_of
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.secret import Secret
@@ -109,13 +108,11 @@ def do_shard(shared: Shared, work: Work[T], part: Any) -> T:
     """On a worker: some of the work. Raises CannotHelpError and GraphMissingError."""
     with _one_at_a_time:  # a worker with several threads gives them to the work, not to shards
         if shared.version != __version__:
-            raise CannotHelpError(
-                said(
-                    "the worker runs version {version}, this machine {version_2}; install the same "
-                    "version on both",
-                    version=__version__,
-                    version_2=shared.version,
-                )
+            raise CannotHelpError.of(
+                "the worker runs version {version}, this machine {version_2}; install the same "
+                "version on both",
+                version=__version__,
+                version_2=shared.version,
             )
         return work(_graph(shared) if shared.sha256 else None, part, shared.config)
 
@@ -127,10 +124,8 @@ def _graph(shared: Shared) -> KnowledgeGraph:
 
         path = _lies_at(shared)
         if path is None:
-            raise GraphMissingError(
-                said(
-                    "{path}: the file doesn't exist on the worker, or is a different graph", path=shared.path
-                )
+            raise GraphMissingError.of(
+                "{path}: the file doesn't exist on the worker, or is a different graph", path=shared.path
             )
         graph = read_graph(path, cache_folder())
         _graphs.clear()
@@ -162,7 +157,7 @@ def has_graph(shared: Shared) -> tuple[str, bool]:
 def take_piece(shared: Shared, name: str, offset: int, piece: bytes) -> None:
     """On a worker: a piece of one of the graph's files. name: "" of a graph that is one file."""
     if cache_folder() == NO_CACHE:
-        raise CannotHelpError(said("it has no private cache folder for the graph"))
+        raise CannotHelpError.of("it has no private cache folder for the graph")
     parts = shared.received.with_name(shared.received.name + ".part")
     path = parts / name if name else parts
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -228,34 +223,28 @@ class ClusterClient:
             _check_encryption(address)
             client = Client(address, timeout=CONNECT_SECONDS)
         except ValueError as error:
-            raise UsageError(
-                said(
-                    "--cluster {address}: {error}; wanted an address such as tcp://HOST:8786",
-                    address=address or repr(address),
-                    error=error,
-                )
+            raise UsageError.of(
+                "--cluster {address}: {error}; wanted an address such as tcp://HOST:8786",
+                address=address or repr(address),
+                error=error,
             ) from error
         except (OSError, TimeoutError) as error:
-            raise ServiceError(
-                said(
-                    "--cluster {address}: no Dask scheduler answers at this address ({why}). Start one "
-                    "with `dask scheduler`, and workers with `dask worker ADDRESS`",
-                    address=address,
-                    why=str(error).splitlines()[0],
-                )
+            raise ServiceError.of(
+                "--cluster {address}: no Dask scheduler answers at this address ({why}). Start one "
+                "with `dask scheduler`, and workers with `dask worker ADDRESS`",
+                address=address,
+                why=str(error).splitlines()[0],
             ) from error
         except UsageError:
             raise
         except Exception as error:  # bytes that are not Dask's protocol fail in any way there is
             first = (str(error) or type(error).__name__).splitlines()[0]
-            raise ServiceError(
-                said(
-                    "--cluster {address}: the program at this address is not a Dask scheduler, or has "
-                    "another version ({kind}: {first})",
-                    address=address,
-                    kind=type(error).__name__,
-                    first=first[:200],
-                )
+            raise ServiceError.of(
+                "--cluster {address}: the program at this address is not a Dask scheduler, or has "
+                "another version ({kind}: {first})",
+                address=address,
+                kind=type(error).__name__,
+                first=first[:200],
             ) from error
         try:
             yield cls(address, client)
@@ -326,13 +315,11 @@ class ClusterClient:
                     except KilledWorker as error:
                         deaths[place] += 1
                         if deaths[place] >= MOST_DEATHS:
-                            raise ServiceError(
-                                said(
-                                    "--cluster {address}: workers died {most_deaths} times on the same "
-                                    "questions; give them more memory (dask worker --memory-limit)",
-                                    address=self.address,
-                                    most_deaths=MOST_DEATHS,
-                                )
+                            raise ServiceError.of(
+                                "--cluster {address}: workers died {most_deaths} times on the same "
+                                "questions; give them more memory (dask worker --memory-limit)",
+                                address=self.address,
+                                most_deaths=MOST_DEATHS,
                             ) from error
                     except GraphMissingError as error:  # of a worker that came later
                         sent[place] += 1
@@ -372,26 +359,24 @@ class ClusterClient:
             return
 
     def _refused(self, error: InputError) -> UsageError:
-        return UsageError(
-            said("--cluster {address}: a worker can't be used: {error}", address=self.address, error=error)
+        return UsageError.of(
+            "--cluster {address}: a worker can't be used: {error}", address=self.address, error=error
         )
 
     def _still_there(self, seen: float) -> float:
         """When a worker was last there. Raises ServiceError where none has been for long."""
         if self.client.status != "running":
-            raise ServiceError(
-                said("--cluster {address}: the connection to the scheduler was lost", address=self.address)
+            raise ServiceError.of(
+                "--cluster {address}: the connection to the scheduler was lost", address=self.address
             )
         if self.client.nthreads():
             return time.monotonic()
         if time.monotonic() - seen > ALONE_SECONDS:
-            raise ServiceError(
-                said(
-                    "--cluster {address}: no worker for {alone_seconds} seconds; start one with `dask "
-                    "worker {address}`",
-                    address=self.address,
-                    alone_seconds=ALONE_SECONDS,
-                )
+            raise ServiceError.of(
+                "--cluster {address}: no worker for {alone_seconds} seconds; start one with `dask "
+                "worker {address}`",
+                address=self.address,
+                alone_seconds=ALONE_SECONDS,
             )
         return seen
 
@@ -413,14 +398,12 @@ def _check_encryption(address: str) -> None:
         if not getattr(security, name, None)
     ]
     if missing:
-        raise UsageError(
-            said(
-                "--cluster {address}: TLS needs {names} in Dask's settings (~/.config/dask/*.yaml, or the "
-                "environment: {of_environment} …)",
-                address=address,
-                names=", ".join(missing),
-                of_environment=_of_environment(missing[0]),
-            )
+        raise UsageError.of(
+            "--cluster {address}: TLS needs {names} in Dask's settings (~/.config/dask/*.yaml, or the "
+            "environment: {of_environment} …)",
+            address=address,
+            names=", ".join(missing),
+            of_environment=_of_environment(missing[0]),
         )
 
 
@@ -465,7 +448,7 @@ class ClusterRetriever(Retriever):
 
     @classmethod
     def of(cls, task: Task) -> Self:
-        raise UsageError(said("to run a retriever on a cluster, use --cluster ADDRESS instead of a name"))
+        raise UsageError.of("to run a retriever on a cluster, use --cluster ADDRESS instead of a name")
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         if len(questions) == 1:  # for its latency, which is the driver's own

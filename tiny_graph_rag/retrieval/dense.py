@@ -13,7 +13,6 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import MILLI
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.llm.embeddings import Embedder, make_embedder
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.retrieval.base import Retriever, Task, retriever
 from tiny_graph_rag.retrieval.bm25 import neighbour_texts, own_text
 from tiny_graph_rag.retrieval.candidates import Candidates
@@ -68,12 +67,10 @@ class Nearness:
         new = [item for item in dict.fromkeys(q.text for q in questions) if item not in self._questions]
         asked = self._embedder.vectors(new)
         if len(new) and asked.shape[1] != self._entities.shape[1]:
-            raise UsageError(
-                said(
-                    "the graph's vectors have {made} dimensions, the questions' {asked}",
-                    made=self._entities.shape[1],
-                    asked=asked.shape[1],
-                )
+            raise UsageError.of(
+                "the graph's vectors have {made} dimensions, the questions' {asked}",
+                made=self._entities.shape[1],
+                asked=asked.shape[1],
             )
         self._questions.update(zip(new, asked, strict=True))
 

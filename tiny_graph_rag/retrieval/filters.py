@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config.sections import Retrieval
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.messages import said
 
 LISTED = 8  # known names in a message where none is near
 
@@ -87,14 +86,12 @@ def _codes(listed: str, known: Sequence[str], flag: str, what: str) -> list[int]
             choices = (
                 f". The graph has: {', '.join(known[:LISTED])}{more}" if known else ": the graph has none"
             )
-            raise UsageError(
-                said(
-                    "{flag}: no {what} {name}{near}",
-                    flag=flag,
-                    what=what,
-                    name=repr(name),
-                    near=nearest(name, known) or choices,
-                )
+            raise UsageError.of(
+                "{flag}: no {what} {name}{near}",
+                flag=flag,
+                what=what,
+                name=repr(name),
+                near=nearest(name, known) or choices,
             )
         found.append(place)
     return found

@@ -25,9 +25,9 @@ from tiny_graph_rag.formats.runs.items import (
     kind_of,
     passage_of,
     plain_entity,
+    plain_text,
     relation_of,
     score_of,
-    text_of,
 )
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import Passage, Relation
@@ -51,12 +51,7 @@ _SECTION = re.compile(
     r"^[^\n]{0,80}?(entit|relation|chunk|source)[^\n]{0,1000}\n+```(?:json|csv)?\n(.*?)\n```",
     re.IGNORECASE | re.DOTALL | re.MULTILINE,
 )
-_SECTION_KINDS = {
-    "entit": "entities",
-    "relation": "relations",
-    "chunk": "passages",
-    "source": "passages",
-}
+_SECTION_KINDS = {"entit": "entities", "relation": "relations", "chunk": "passages", "source": "passages"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +120,8 @@ def unpacked(value: Any) -> OwnReply:
         None if entities is None else _entities(_items(entities, "entities")),
         None if relations is None else tuple(map(relation_of, _items(relations, "relations"))),
         found if passages else None,
-        answer=text_of(attribute(value, ANSWERS) if answer is None else answer, "the answer"),
-        context=text_of(
+        answer=plain_text(attribute(value, ANSWERS) if answer is None else answer, "the answer"),
+        context=plain_text(
             "\n".join(map(str, context)) if isinstance(context, list | tuple) else context, "the context"
         ),
         usage=dict(usage) if isinstance(usage, Mapping) else {},
@@ -227,9 +222,14 @@ def _entities(items: Sequence[Any]) -> tuple[Retrieved, ...]:
 
 def _short(place: Retrieved) -> Retrieved:
     name, id, score, *more = place
-    text, type, source = (text_of(value, "an entity's text") or "" for value in more)
+    text, type, source = (plain_text(value, "an entity's text") or "" for value in more)
     return Retrieved(
-        text_of(name, "an entity's name") or "", text_of(id, "an id") or "", finite(score), text, type, source
+        plain_text(name, "an entity's name") or "",
+        plain_text(id, "an id") or "",
+        finite(score),
+        text,
+        type,
+        source,
     )
 
 

@@ -106,13 +106,11 @@ class OwnRetriever(Retriever):
         failed = self._failed()
         if failed and len(failed) == len(questions):
             key, error = failed[0]
-            raise ServiceError(
-                said(
-                    "{spec}: every question failed, such as {key}: {error}",
-                    spec=self.spec,
-                    key=repr(key),
-                    error=error,
-                )
+            raise ServiceError.of(
+                "{spec}: every question failed, such as {key}: {error}",
+                spec=self.spec,
+                key=repr(key),
+                error=error,
             )
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:

@@ -48,24 +48,20 @@ def callable_of(given: Any, name: str) -> Function:
         try:
             made = given()
         except Exception as error:
-            raise UsageError(
-                said(
-                    "{name}: the class can't be made without arguments: {error}",
-                    name=name,
-                    error=told(error),
-                )
+            raise UsageError.of(
+                "{name}: the class can't be made without arguments: {error}",
+                name=name,
+                error=told(error),
             ) from error
     if not inspect.isroutine(made):
         methods = (getattr(made, method, None) for method in METHODS)
         made = next(filter(callable, methods), made)
     if not callable(made):
-        raise UsageError(
-            said(
-                "{name} is not a function but {kind}; wanted a function or an object with {methods}",
-                name=name,
-                kind=type(given).__name__,
-                methods=", ".join(METHODS[:3]),
-            )
+        raise UsageError.of(
+            "{name} is not a function but {kind}; wanted a function or an object with {methods}",
+            name=name,
+            kind=type(given).__name__,
+            methods=", ".join(METHODS[:3]),
         )
     return cast(Function, made)
 

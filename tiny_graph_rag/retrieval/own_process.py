@@ -120,13 +120,11 @@ class RetrieverProcess:
                 if isinstance(message, dict) and "several" in message:
                     return message
                 if isinstance(message, dict) and "refused" in message:
-                    raise UsageError(said(message["refused"], **message["values"]))
-        raise UsageError(
-            said(
-                "--retriever {spec}: importing it failed: {told}",
-                spec=self.spec,
-                told=_ended(process.wait()),
-            )
+                    raise UsageError.of(message["refused"], **message["values"])
+        raise UsageError.of(
+            "--retriever {spec}: importing it failed: {told}",
+            spec=self.spec,
+            told=_ended(process.wait()),
         )
 
 
@@ -239,21 +237,19 @@ def load_function(spec: str) -> Function:
     except UsageError:
         raise
     except BaseException as error:  # whatever a user's file does when it is imported
-        raise UsageError(
-            said("--retriever {spec}: importing it failed: {told}", spec=spec, told=told(error))
+        raise UsageError.of(
+            "--retriever {spec}: importing it failed: {told}", spec=spec, told=told(error)
         ) from error
     function = getattr(module, name, None)
     if function is None:
         callables = [key for key, value in vars(module).items() if callable(value) and key[:1] != "_"]
         hint = nearest(name, callables) or f"; it has: {', '.join(callables[:8]) or 'no function'}"
-        raise UsageError(
-            said(
-                "--retriever {spec}: {place} has no {name}{hint}",
-                spec=spec,
-                place=place,
-                name=repr(name),
-                hint=hint,
-            )
+        raise UsageError.of(
+            "--retriever {spec}: {place} has no {name}{hint}",
+            spec=spec,
+            place=place,
+            name=repr(name),
+            hint=hint,
         )
     return callable_of(function, f"--retriever {spec}: {name!r}")
 
@@ -262,8 +258,8 @@ def file_of(place: str) -> Path:
     """The file that a spec names before its colon. Raises UsageError for one that is not there."""
     path = Path(place).expanduser().resolve()
     if not path.is_file():
-        raise UsageError(
-            said("--retriever {name}: no such file (looked in {parent})", name=path.name, parent=path.parent)
+        raise UsageError.of(
+            "--retriever {name}: no such file (looked in {parent})", name=path.name, parent=path.parent
         )
     note_named(path)
     return path

@@ -97,14 +97,12 @@ class ReplyJournal:
                 row = json.loads(line)
                 if row.get("journal") is not None:
                     if row["retriever"] != self.spec:
-                        raise UsageError(
-                            said(
-                                "{path}: the journal was written by {retriever}, not by {spec}. Leave out "
-                                "--resume to ask everything again",
-                                path=self.path,
-                                retriever=row["retriever"],
-                                spec=self.spec,
-                            )
+                        raise UsageError.of(
+                            "{path}: the journal was written by {retriever}, not by {spec}. Leave out "
+                            "--resume to ask everything again",
+                            path=self.path,
+                            retriever=row["retriever"],
+                            spec=self.spec,
                         )
                     continue
                 if questions.get(row["id"]) == row["query"] and row["error"] is None:
@@ -130,10 +128,8 @@ class ReplyJournal:
         self._file.sync()
 
     def _no_journal(self, number: int) -> InputError:
-        return InputError(
-            said(
-                "{path}:{number}: not a line of a journal. Move or rename the file",
-                path=self.path,
-                number=number,
-            )
+        return InputError.of(
+            "{path}:{number}: not a line of a journal. Move or rename the file",
+            path=self.path,
+            number=number,
         )

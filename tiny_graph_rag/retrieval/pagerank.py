@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,10 +47,6 @@ class PageRankRetriever(Retriever):
         self.entities, most = len(task.graph), task.config.running.max_steps
         is_large = 0 < most < len(self.candidates.adjacency.neighbours)
         self.whole = None if is_large else self._whole()
-
-    @classmethod
-    def of(cls, task: Task) -> Self:
-        return cls(task)
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         return next(self.retrieve_within(questions, [self.candidates.settings.hops]))

@@ -18,7 +18,7 @@ from tiny_graph_rag.formats.gold.base import (
 )
 from tiny_graph_rag.formats.gold.head import head_beside
 from tiny_graph_rag.formats.gold.questions import check_ids
-from tiny_graph_rag.formats.tables import encoding_of, text_of
+from tiny_graph_rag.formats.tables import encoding_of, text_in
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.messages import Said, said
 
@@ -46,7 +46,7 @@ def read_sound(
     reader = GOLD_FORMATS[format]
     if split is not None and not reader.has_splits:
         raise UsageError(
-            said("{name}: only tables (CSV, TSV, Parquet) have splits; leave out --split", name=path.name)
+            "{name}: only tables (CSV, TSV, Parquet) have splits; leave out --split", name=path.name
         )
     read = reader.read(path, split, drafts=drafts) if reader.has_drafts else reader.read(path, split)
     problems = Problems(DatasetError)
@@ -69,7 +69,7 @@ def read_sound(
 
 def _said_encoding(path: Path) -> list[str]:
     raw = read_bytes(path)
-    encoding = encoding_of(raw) if text_of(path, others=True) is not None else "utf-8"
+    encoding = encoding_of(raw) if text_in(path, others=True) is not None else "utf-8"
     if encoding == "utf-8":
         return []
     return [said("not UTF-8; read as {encoding}. Save it as UTF-8 to be sure", encoding=encoding.upper())]
@@ -87,7 +87,7 @@ def detected(path: Path) -> str:
             f"{path.name}:1", "this looks like a run, not like a gold set; is it meant as --run?"
         )
     if found is None:
-        text = text_of(path, others=True)
+        text = text_in(path, others=True)
         if text is not None and not text.strip():
             if path.name.removesuffix(".gz").endswith(".jsonl"):
                 a_line = said("one JSON object per line")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.detection import Format, registering
 from tiny_graph_rag.gold.examples import HIGHEST, Example, Source
 from tiny_graph_rag.messages import Said
 from tiny_graph_rag.registry import Registry
@@ -49,18 +49,15 @@ class Sound:
 GoldReader = Callable[..., Sequence[Example] | Sound]
 
 
-@dataclass(frozen=True, slots=True)
-class GoldFormat:
-    """example: a sound file, small. recognises: whether a file is of the format, by its head. read: (path,
-    split or None) → questions, or `Sound` with the problems of some; raises DatasetError with every problem:
-    file, line, what was wanted, what came. has_splits: whether `--split` chooses a part. has_drafts: whether
-    `read` takes `drafts`, which has questions that are marked so pass.
+@dataclass(frozen=True)
+class GoldFormat(Format[GoldReader]):
+    """read: (path, split or None) → questions, or `Sound` with the problems of some; raises DatasetError with
+    every problem: file, line, what was wanted, what came. example: a sound file, small, with a line or more;
+    the contract tests read it, and what is left when it is cut. has_splits: whether `--split` chooses a part.
+    has_drafts: whether `read` takes `drafts`, which has questions that are marked so pass.
     """
 
-    name: str
-    example: str
-    recognises: Callable[[Head], bool]
-    read: GoldReader
+    example: str = field(kw_only=True)
     has_splits: bool = False
     has_drafts: bool = False
 
@@ -68,27 +65,7 @@ class GoldFormat:
 GOLD_FORMATS: Registry[GoldFormat] = Registry(
     "gold format", "tiny_graph_rag.formats.gold", first=("json_forms",)
 )
-
-
-def gold_format(
-    name: str,
-    line: str,
-    recognises: Callable[[Head], bool],
-    *,
-    example: str,
-    suffixes: tuple[str, ...] = (),
-    general: bool = False,
-    has_splits: bool = False,
-    has_drafts: bool = False,
-) -> Callable[[GoldReader], GoldReader]:
-    """Register the reader below. line: what such a file holds, for `--help` and the docs.
-
-    example: a small file with a line or more; the contract tests read it, and what is left when it is cut.
-    suffixes: that such files have. general: whether nothing but its shape tells such a file.
-    """
-    return GOLD_FORMATS.register(
-        name, lambda read: GoldFormat(name, example, recognises, read, has_splits, has_drafts)
-    )
+gold_format = registering(GOLD_FORMATS, GoldFormat)
 
 
 def looks_like_a_run(value: Any) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from tiny_graph_rag.files import bare_name, lines_of, sha256_of
 from tiny_graph_rag.formats.detection import Head, is_general
 from tiny_graph_rag.formats.gold import GOLD_FORMATS, read_sound
 from tiny_graph_rag.formats.gold.exchange import row_of
-from tiny_graph_rag.formats.tables import text_of
+from tiny_graph_rag.formats.tables import text_in
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.language.folding import nfc
 
@@ -63,7 +63,7 @@ def read_questions(path: Path) -> EvalSet:
     Raises DatasetError with every line that is no question.
     """
     if _is_plain_text(path):
-        lines = enumerate(lines_of(text_of(path, others=True) or ""), start=1)
+        lines = enumerate(lines_of(text_in(path, others=True) or ""), start=1)
         rows = [(number, text) for number, line in lines if (text := line.strip("\ufeff \r\t"))]
         examples = [Example(f"q{n:03d}", text, (), line=n, judged=False) for n, text in rows]
         found = EvalSet(tuple(examples), bare_name(path), path, sha256_of(path), format="text")
@@ -115,21 +115,7 @@ def draft_row(draft: Draft) -> dict[str, Any]:
     if draft.seedless:
         row["no_seed"] = True
     row["candidates"] = [
-        {
-            name: value
-            for name, value in (
-                ("id", candidate.id),
-                ("name", candidate.name),
-                ("type", candidate.type),
-                ("description", candidate.description),
-                ("by", candidate.by),
-                ("hop", candidate.hop),
-                ("walk", list(candidate.walk)),
-                ("words", list(candidate.words)),
-                ("named", list(candidate.named)),
-            )
-            if value not in (None, "", [], {})
-        }
+        {name: value for name, value in asdict(candidate).items() if value not in (None, "", (), {})}
         for candidate in draft.candidates
     ]
     return row

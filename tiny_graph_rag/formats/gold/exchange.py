@@ -11,6 +11,7 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,16 @@ from tiny_graph_rag.formats.gold.layout import JsonStyle
 from tiny_graph_rag.formats.gold.questions import example_of
 from tiny_graph_rag.formats.gold.rag import question_of as example_of_rag
 from tiny_graph_rag.formats.gold.sheet import sheet_as_it_was, sheet_parts
-from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded, text_of
+from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded, text_in
 from tiny_graph_rag.formats.writing import GOLD_WRITERS, form_of, gold_writer, parquet_of
 from tiny_graph_rag.gold.examples import GRADED, HIGHEST, EvalSet, Example
 
 _COLUMNS = ("query_id", "doc_id", "score")
+_FIELDS = (  # in the order in which they are written
+    *("id", "query", "reference_entities", "ground_truth", "tags", "group", "context", "seed_entities"),
+    *("highly_relevant_entities", "irrelevant_entities", "expected_types", "reference_texts"),
+    *("reference_chunks", "reference_relations", "reference_relationships"),
+)
 _RAG_HOLDS = {
     *("id", "query", "tags", "reference_entities", "highly_relevant_entities", "irrelevant_entities"),
     "expected_types",
@@ -73,36 +79,19 @@ def _is_renamed(given: str, id: str) -> bool:
 
 
 def _canonical(example: Example) -> dict[str, Any]:
-    truth = example.ground_truth
-    row: dict[str, Any] = {
-        "id": example.id,
-        "query": example.query,
-        "reference_entities": list(example.reference_entities),
-        "ground_truth": truth[0] if len(truth) == 1 else list(truth),
-        "tags": list(example.tags),
-        "group": example.group,
-        "context": list(example.context),
-        "seed_entities": None if example.seed_entities is None else list(example.seed_entities),
-        "highly_relevant_entities": list(example.highly_relevant_entities),
-        "irrelevant_entities": list(example.irrelevant_entities),
-        "expected_types": list(example.expected_types),
-        "reference_texts": list(example.reference_texts),
-        "reference_chunks": list(example.reference_chunks),
-        "reference_relations": list(example.reference_relations),
-        "reference_relationships": [
-            {"source": relation.source, "target": relation.target, "type": relation.type}
-            for relation in example.reference_relationships
-        ],
-    }
-    kept = {name: v for name, v in row.items() if v or (name == "reference_entities" and example.judged)}
-    if example.seed_entities is not None:
-        kept["seed_entities"] = list(example.seed_entities)
+    row: dict[str, Any] = {name: getattr(example, name) for name in _FIELDS}
+    row = {name: list(value) if isinstance(value, tuple) else value for name, value in row.items()}
+    row["reference_relationships"] = list(map(asdict, example.reference_relationships))
+    if len(example.ground_truth) == 1:
+        row["ground_truth"] = example.ground_truth[0]
+    meant = {"reference_entities": example.judged, "seed_entities": example.seed_entities is not None}
+    kept = {name: value for name, value in row.items() if value or meant.get(name)}  # an empty list too
     return kept | {name: value for name, value in example.unknown.items() if value is not None}
 
 
 def as_lines(gold: EvalSet) -> Iterator[str]:
     """The set as JSON, an object a line: as it stands where its file has lines, sound or not."""
-    text = None if gold.path is None or gold.format != "jsonl" else text_of(gold.path, others=True)
+    text = None if gold.path is None or gold.format != "jsonl" else text_in(gold.path, others=True)
     if text is not None and text.lstrip("\ufeff \t\r\n")[:1] == "{" and not gold.list_key:
         yield from lines_of(text)
         return

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tiny_graph_rag.documents import json_file
 from tiny_graph_rag.errors import DatasetError, Problems, json_kind
 from tiny_graph_rag.files import lines_of
 from tiny_graph_rag.formats.detection import Head
@@ -16,7 +17,7 @@ from tiny_graph_rag.formats.gold.questions import sound_questions
 from tiny_graph_rag.formats.gold.rag import sound_rag
 from tiny_graph_rag.formats.gold.records import records, rows_of
 from tiny_graph_rag.formats.gold.sheet import is_sheet
-from tiny_graph_rag.formats.tables import json_document, text_of
+from tiny_graph_rag.formats.tables import text_in
 from tiny_graph_rag.formats.words import FIELDS
 from tiny_graph_rag.gold.examples import Example, Source
 
@@ -139,7 +140,7 @@ def read_evidence(path: Path, split: str | None) -> list[Example]:
 )
 def read_contest(path: Path, split: str | None) -> list[Example]:
     """The contest's `{eval_id: [docid]}`; an empty list is a question without gold."""
-    document = json_document(path, DatasetError)
+    document = json_file(path, DatasetError)
     if not isinstance(document, dict):
         raise DatasetError.at(path.name, "wanted {{eval_id: [docid]}}, got {got}", got=json_kind(document))
     problems = Problems(DatasetError)
@@ -168,7 +169,7 @@ def read_metaqa(path: Path, split: str | None) -> list[Example]:
     """MetaQA's `qa_dev.txt`: the topic in brackets is the seed, the answers are names of entities."""
     problems = Problems(DatasetError)
     questions = []
-    for number, line in enumerate(lines_of(text_of(path, others=True) or ""), start=1):
+    for number, line in enumerate(lines_of(text_in(path, others=True) or ""), start=1):
         text, _, answers = line.strip("\ufeff\r").partition("\t")
         topic = re.search(r"\[([^\]]+)\]", text)
         names = [name for part in answers.split("|") if (name := part.strip())]

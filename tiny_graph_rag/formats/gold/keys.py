@@ -157,7 +157,7 @@ def _types(row: Mapping[str, Any], taken: set[str]) -> list[str]:
     )
 
 
-def listed(cell: str, signs: str = ";|\n") -> list[str]:
+def parts_of_cell(cell: str, signs: str = ";|\n") -> list[str]:
     """Several values of one cell: a list as JSON or Python write it, else what stands between `signs`."""
     values = _literal(cell)
     if isinstance(values, list) and all(isinstance(value, str | int | float) for value in values):
@@ -215,11 +215,11 @@ def _text(value: Any) -> str | None:
 
 
 def _names(value: Any, row: Mapping[str, Any]) -> list[str] | None:
-    return listed(value.strip()) if isinstance(value, str) else _several(value, row)
+    return parts_of_cell(value.strip()) if isinstance(value, str) else _several(value, row)
 
 
 def _tags(value: Any, row: Mapping[str, Any]) -> list[str] | None:
-    return listed(value.strip(), ",;|\n") if isinstance(value, str) else _several(value, row)
+    return parts_of_cell(value.strip(), ",;|\n") if isinstance(value, str) else _several(value, row)
 
 
 def _answer(value: Any, row: Mapping[str, Any]) -> Any:
@@ -234,7 +234,7 @@ def _answer(value: Any, row: Mapping[str, Any]) -> Any:
 
 
 def _turns(value: Any, row: Mapping[str, Any]) -> Any:
-    return listed(value.strip(), "\n") if isinstance(value, str) else value
+    return parts_of_cell(value.strip(), "\n") if isinstance(value, str) else value
 
 
 def _texts(value: Any, row: Mapping[str, Any]) -> list[str] | None:

@@ -10,7 +10,6 @@ from tiny_graph_rag.formats.gold.sheet import is_sheet
 from tiny_graph_rag.formats.tables import decoded, one_of, read_table, trec_lines, whole_grade
 from tiny_graph_rag.formats.words import DOCUMENT_NAMES, GRADE_NAMES, QUESTION_NAMES
 from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.messages import said
 
 
 @gold_format(
@@ -62,7 +61,7 @@ def read_table_gold(path: Path, split: str | None) -> list[Example]:
     question, document = one_of(QUESTION_NAMES, names, path), one_of(DOCUMENT_NAMES, names, path)
     grade = next((name for name in GRADE_NAMES if name in names), None)
     if split is not None and "split" not in names:
-        raise UsageError(said("{name} has no column 'split'; leave out --split", name=path.name))
+        raise UsageError("{name} has no column 'split'; leave out --split", name=path.name)
     grades: dict[str, dict[str, int]] = {}
     problems = Problems(DatasetError)
     splits = set()
@@ -85,12 +84,10 @@ def read_table_gold(path: Path, split: str | None) -> list[Example]:
     problems.check()
     if split is not None and not grades:
         raise UsageError(
-            said(
-                "{name} has no split {split}; it has: {names}",
-                name=path.name,
-                split=repr(split),
-                names=", ".join(sorted(splits)),
-            )
+            "{name} has no split {split}; it has: {names}",
+            name=path.name,
+            split=repr(split),
+            names=", ".join(sorted(splits)),
         )
     return [graded(id, row, format="table", line=n) for n, (id, row) in enumerate(grades.items(), start=1)]
 

@@ -14,7 +14,7 @@ from typing import Any
 from tiny_graph_rag.errors import DatasetError, Problems, json_kind
 from tiny_graph_rag.formats.gold.keys import COLUMNS_OF_QUESTIONS, folded
 from tiny_graph_rag.formats.records import Record, Records, json_records
-from tiny_graph_rag.formats.tables import read_table, text_of
+from tiny_graph_rag.formats.tables import read_table, text_in
 from tiny_graph_rag.formats.words import QUERY_KEYS, QUESTION_LISTS
 from tiny_graph_rag.messages import said
 
@@ -24,7 +24,7 @@ def records(path: Path, problems: Problems) -> Records:
 
     Raises DatasetError for JSON that holds no questions, InputError for what can't be read.
     """
-    text = text_of(path, others=True)
+    text = text_in(path, others=True)
     text = text and text.removeprefix("\ufeff")
     if text is None or text.lstrip()[:1] not in ("{", "["):
         return Records(_table(path), "table")

@@ -132,7 +132,7 @@ def located(
     if address is not None:
         return _snapshot(str(name), query, cache)
     if query is not None:
-        raise UsageError(said("--query needs a database; {name} is not one", name=name))
+        raise UsageError("--query needs a database; {name} is not one", name=name)
     path = Path(name)
     if not _is_several(path):
         return existing(path)
@@ -147,7 +147,7 @@ def _snapshot(url: str, query: str | None, cache: Path) -> Path:
 
     address = database_url(url)
     if address is None:
-        raise UsageError(said("{url}: not a database address; write neo4j://host/database", url=url))
+        raise UsageError("{url}: not a database address; write neo4j://host/database", url=url)
     kept = sha256(f"{address}\n{query or ''}".encode()).hexdigest()[:16]
     return snapshot(address, query, cache / "snapshots" / kept)
 

@@ -16,15 +16,15 @@ from typing import Any
 from tiny_graph_rag.documents import NotJsonError, decoded_json
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import BYTE_ORDER_MARK, check_utf8, mapped
-from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.detection import Format, registering
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.registry import Registry
 
 GraphReader = Callable[..., KnowledgeGraph]  # of the files' paths
 
 
-@dataclass(frozen=True, slots=True)
-class GraphFormat:
+@dataclass(frozen=True)
+class GraphFormat(Format[GraphReader]):
     """within: glob patterns, of which a folder has one file, or tuples of names that belong together.
 
     folders: where below the named folder to look. together: all files of all patterns are read as one.
@@ -36,13 +36,9 @@ class GraphFormat:
     itself says; asked before `folders`.
     """
 
-    name: str
-    recognises: Callable[[Head], bool]
-    read: GraphReader
     within: tuple[str | tuple[str, ...], ...] = ()
     folders: tuple[str, ...] = ("",)
     together: bool = False
-    suffixes: tuple[str, ...] = ()
     besides: tuple[str, ...] = ()
     takes_columns: bool = False
     tables: Callable[[Path], list[tuple[Path, ...]]] | None = None
@@ -96,15 +92,7 @@ GRAPH_FORMATS: Registry[GraphFormat] = Registry(
 )
 
 
-def graph_format(
-    name: str, line: str, recognises: Callable[[Head], bool], *, general: bool = False, **fields: Any
-) -> Callable[[GraphReader], GraphReader]:
-    """Register the reader below under its format's name. line: what such a file is, for the docs.
-
-    general: whether it is a form of files that programs with a format of their own use too; those are asked
-    before. fields: of GraphFormat; suffixes as plain strings, for they are read without importing the module.
-    """
-    return GRAPH_FORMATS.register(name, lambda read: GraphFormat(name, recognises, read, **fields))
+graph_format = registering(GRAPH_FORMATS, GraphFormat)
 
 
 def json_of(path: Path) -> Any:

@@ -16,7 +16,7 @@ from tiny_graph_rag.formats.graphs.rows import (
     split_roles,
     unfolded,
 )
-from tiny_graph_rag.formats.graphs.xml_graphs import Record, XmlGraph, read_xml
+from tiny_graph_rag.formats.graphs.xml_graphs import Properties, XmlGraph, read_xml
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
@@ -58,7 +58,7 @@ def read_any_gexf(paths: Sequence[Path]) -> KnowledgeGraph:
 def _roles(graph: XmlGraph) -> tuple[Roles, Roles]:
     """What the columns of a file's own nodes and edges are."""
 
-    def values_of(records: Sequence[Record]) -> Values:
+    def values_of(records: Sequence[Properties]) -> Values:
         return lambda column: (record.get(column) for record in records)
 
     nodes = [record for _, record in graph.nodes]
@@ -78,7 +78,7 @@ def _roles(graph: XmlGraph) -> tuple[Roles, Roles]:
     }
 
 
-def _columns(graph: XmlGraph, about: str, records: Sequence[Record]) -> list[str]:
+def _columns(graph: XmlGraph, about: str, records: Sequence[Properties]) -> list[str]:
     """Those that the file declares, and those that only some records have."""
     some = (column for record in records[:SAMPLED] for column in record)
     return list(dict.fromkeys([*graph.columns[about], *some]))

@@ -94,7 +94,7 @@ def of_document(path: Path, writer: str, columns: Columns | None = None) -> Know
     return rows.graph()
 
 
-def json_records(path: Path) -> list[Any]:
+def records_in(path: Path) -> list[Any]:
     """The values of a JSON list, or one a line. Raises GraphError."""
     rows = Rows(path, "")
     values = _document(path, rows)

@@ -369,16 +369,21 @@ def _put_last(
     if values is None or len(several) < 2:
         return
     for column in several:
-        texts = {text_of(value).strip().casefold() for value in islice(values(column), SAMPLE)} - {""}
+        texts = _different(column, values)
         if texts and texts <= words and column not in (given or {}):
             roles[column] = roles.pop(column)
+
+
+def _different(column: str, values: Values) -> set[str]:
+    """A column's different texts, whatever their case."""
+    return {text_of(value).strip().casefold() for value in islice(values(column), SAMPLE)} - {""}
 
 
 def _is_directedness(column: str, values: Values | None) -> bool:
     """Gephi's `Type`: Directed or Undirected."""
     if key_of(column) not in ("type", "directed") or values is None:
         return False
-    texts = {text_of(value).strip().casefold() for value in islice(values(column), SAMPLE)} - {""}
+    texts = _different(column, values)
     return bool(texts) and texts <= (
         DIRECTEDNESS if key_of(column) == "type" else {"true", "false", "1", "0"}
     )
@@ -393,9 +398,7 @@ def _is_embedding(column: str) -> bool:
 
 def _is_weight(column: str, values: Values | None) -> bool:
     """`weight` always; of other words only a column of numbers."""
-    if values is None or key_of(column) in ("weight", "가중치"):
-        return True
-    return all(_is_number(value) for value in islice(values(column), SAMPLE) if value not in (None, ""))
+    return values is None or key_of(column) in ("weight", "가중치") or not _are_words(column, values)
 
 
 def _are_words(column: str, values: Values | None) -> bool:

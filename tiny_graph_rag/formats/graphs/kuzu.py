@@ -17,7 +17,7 @@ from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.listed import Columns
-from tiny_graph_rag.formats.graphs.pairs import Table, of_tables
+from tiny_graph_rag.formats.graphs.pairs import RecordTable, of_tables
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.tables import ParquetTable, csv_lists
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -75,7 +75,7 @@ def read_kuzu(paths: Sequence[Path], columns: Columns | None = None) -> Knowledg
     return of_tables(Rows(path, writer), tables, columns)
 
 
-def _tables(connection: Any) -> Iterator[Table]:
+def _tables(connection: Any) -> Iterator[RecordTable]:
     listed = [(row["name"], row["type"]) for row in _rows(connection, "CALL show_tables() RETURN name, type")]
     keys: dict[str, str] = {}
     for name, kind in listed:
@@ -109,13 +109,13 @@ def _rows(connection: Any, query: str) -> Iterator[dict[str, Any]]:
         yield dict(zip(names, result.get_next(), strict=True))
 
 
-def _nodes(label: str, key: str, properties: Sequence[str], nodes: Sequence[dict[str, Any]]) -> Table:
+def _nodes(label: str, key: str, properties: Sequence[str], nodes: Sequence[dict[str, Any]]) -> RecordTable:
     column = f":ID({label})"
     records = [
         {column: node[key], "type": label, **{name: node.get(name) for name in properties}} for node in nodes
     ]
     names = [column, "type", *(name for name in properties if name != "type")]
-    return Table(label, names, records, is_edges=False)
+    return RecordTable(label, names, records, is_edges=False)
 
 
 def _edge(
@@ -124,8 +124,8 @@ def _edge(
     return {f":START_ID({source_label})": source, f":END_ID({target_label})": target, ":TYPE": type, **own}
 
 
-def _edges(name: str, records: list[dict[str, Any]]) -> Table:
-    return Table(
+def _edges(name: str, records: list[dict[str, Any]]) -> RecordTable:
+    return RecordTable(
         name, list(dict.fromkeys(key for record in records for key in record)), records, is_edges=True
     )
 
@@ -181,7 +181,7 @@ def read_export(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
 def _files(
     folder: Path, keys: dict[str, str], ends: dict[str, tuple[str, str]]
 ) -> Iterator[tuple[str, str, list[str], dict[str, str]]]:
-    """Table, file, the columns after the ends, and what else is reported of the file."""
+    """RecordTable, file, the columns after the ends, and what else is reported of the file."""
     copy = folder / "copy.cypher"
     commands = list(_COPY.finditer(decode_utf8(read_bytes(copy), copy))) if copy.is_file() else []
     for command in commands:

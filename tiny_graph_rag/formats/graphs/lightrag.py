@@ -56,7 +56,7 @@ def read_lightrag(paths: Sequence[Path]) -> KnowledgeGraph:
     graph = read_xml(paths[0], "graphml")
     is_nano = "keywords" not in graph.columns["edge"] and "entity_id" not in graph.columns["node"]
     writer = "nano-graphrag" if is_nano else "LightRAG"
-    return from_xml(Rows(paths[0], writer), graph, NODE_ROLES, EDGE_ROLES, unquoted)
+    return from_xml(Rows(paths[0], writer), graph, NODE_ROLES, EDGE_ROLES, without_quotes)
 
 
 EXPORT_MARK = "# ENTITIES"
@@ -122,7 +122,7 @@ def _exported(path: Path) -> Iterator[tuple[str, int, list[str]]]:
             yield table, line, fields
 
 
-def unquoted(text: str) -> str:
+def without_quotes(text: str) -> str:
     """Without back-ticks at either end, and without quotes around the whole: `"ALICE"` → `ALICE`.
 
     `"A" and "B"` keeps its quotes: the first inner one closes there.

@@ -30,7 +30,7 @@ from tiny_graph_rag.formats.words import ENTITY_LISTS, INNER_KEYS, NODE_KEYS, RE
 from tiny_graph_rag.messages import Said, said
 
 TRIPLE = 3
-LEXICAL = frozenset({"document", "chunk"})
+TEXT_NODES = frozenset({"document", "chunk"})
 TEXTS = ("page_content", "text")  # what a node of a text has, and no entity
 UNDIRECTED_WORDS = frozenset({"undirected", "mutual", "false", "0"})
 
@@ -71,10 +71,8 @@ class Columns:
             role, equals, column = part.partition("=")
             if not equals or not column.strip():
                 raise UsageError(
-                    said(
-                        "--columns: wanted ROLE=COLUMN, such as source=head_entity; got {part}",
-                        part=repr(part.strip()),
-                    )
+                    "--columns: wanted ROLE=COLUMN, such as source=head_entity; got {part}",
+                    part=repr(part.strip()),
                 )
             named[role.strip().replace("-", "_")] = column.strip()
         return cls.checked(named, "--columns")
@@ -189,7 +187,7 @@ def fill_entities(
             )
             continue
         type, more = _type(found.get(Role.TYPE), split=typed)
-        if len(type) < 16 and bare(type) in LEXICAL and any(record.get(key) for key in TEXTS):
+        if len(type) < 16 and bare(type) in TEXT_NODES and any(record.get(key) for key in TEXTS):
             rows.dropped(f"{type} nodes (texts, no entities)", id)
             rows.texts.add(id)
             continue
@@ -280,31 +278,13 @@ def lists_of(document: Any) -> Lists | None:
         return Lists(None, [[end, *more] if isinstance(more, list) else more for end, more in pairs])
     is_directed = document.get("directed") is not False
     by_key = {key_of(key): key for key in reversed(document)}
-    entities = next(
-        (document[by_key[key]] for key in ENTITY_LISTS if key in by_key and _is_lists(document[by_key[key]])),
-        None,
-    )
-    relations = [
-        document[by_key[key]]
-        for key in RELATION_LISTS
-        if key in by_key and _are_relations(document[by_key[key]])
-    ]
-    places = (
-        "{}[{{}}]".format(next((by_key[key] for key in ENTITY_LISTS if key in by_key), "entities")),
-        "{}[{{}}]".format(
-            next(
-                (
-                    by_key[key]
-                    for key in RELATION_LISTS
-                    if key in by_key and _are_relations(document[by_key[key]])
-                ),
-                "relations",
-            )
-        ),
-    )
-    if relations:
-        listed = next((several for several in relations if several), relations[0])
+    nodes = [by_key[key] for key in ENTITY_LISTS if key in by_key]
+    edges = [by_key[key] for key in RELATION_LISTS if key in by_key and _are_relations(document[by_key[key]])]
+    if edges:
+        entities = next((document[key] for key in nodes if isinstance(document[key], list | dict)), None)
+        listed = next((document[key] for key in edges if document[key]), document[edges[0]])
         records = list(listed.values()) if isinstance(listed, dict) else listed
+        places = f"{nodes[0] if nodes else 'entities'}[{{}}]", f"{edges[0]}[{{}}]"
         return Lists(None if entities is None else _entities(entities), records, is_directed, places)
     for value in document.values():  # {"elements": …}, {"graph": …}
         inner = (
@@ -379,10 +359,6 @@ def _are_documents(values: Any) -> bool:
         return False
     keys = {key_of(key) for key, value in values[0].items() if isinstance(value, list)}
     return bool(keys & set(RELATION_LISTS))
-
-
-def _is_lists(value: Any) -> bool:
-    return isinstance(value, list | dict)
 
 
 def _are_relations(values: Any) -> bool:

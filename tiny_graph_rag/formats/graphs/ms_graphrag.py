@@ -121,11 +121,11 @@ def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
         raise GraphError.at(
             entities,
             "the id {twice} is in several rows; give each entity its own id",
-            twice=repr(_twice(ids)),
+            twice=repr(row_of_id.twice),
         )
     row_of_title = _Keys(titles)
     if row_of_title.repeated:
-        rows.flaw(SHARED, _twice(titles), row_of_title.repeated)
+        rows.flaw(SHARED, row_of_title.twice, row_of_title.repeated)
     columns = GraphColumns()
     columns.add_entity_columns(
         ids,
@@ -191,18 +191,16 @@ def _blank(texts: Strings) -> list[int]:
 
 
 class _Keys:
-    """The first row of each key. repeated: how many rows have a key that an earlier one has."""
+    """The first row of each key. repeated: how many rows have a key that an earlier one has; twice: the first
+    such key."""
 
     def __init__(self, keys: Strings) -> None:
         written = list(keys)
         self._row_of = dict(zip(reversed(written), range(len(written) - 1, -1, -1), strict=True))
         self.repeated = len(written) - len(self._row_of)
+        again = (key for row, key in enumerate(written) if self._row_of[key] < row)
+        self.twice = next(again, "") if self.repeated else ""
 
     def rows(self, keys: Sequence[str]) -> NDArray[np.int32]:
         """-1 where there is none."""
         return np.fromiter((self._row_of.get(key, -1) for key in keys), np.int32, len(keys))
-
-
-def _twice(keys: Sequence[str]) -> str:
-    seen: set[str] = set()
-    return next(key for key in keys if key in seen or seen.add(key))  # type: ignore[func-returns-value]

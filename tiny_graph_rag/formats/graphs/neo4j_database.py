@@ -51,13 +51,11 @@ def read_database(url: str, query: str | None = None) -> KnowledgeGraph:
     parts = urlsplit(url)
     if parts.username or parts.password:
         raise UsageError(
-            said(
-                "{url}: don't put a user or password into an address, because addresses are logged; "
-                "set {user} and {password} instead",
-                url=_plain(url),
-                user=USERS[0],
-                password=PASSWORD,
-            )
+            "{url}: don't put a user or password into an address, because addresses are logged; "
+            "set {user} and {password} instead",
+            url=_plain(url),
+            user=USERS[0],
+            password=PASSWORD,
         )
     database = unquote(parts.path.strip("/")) or None
     user = next((os.environ[name] for name in USERS if os.environ.get(name)), "neo4j")
@@ -87,7 +85,7 @@ def read_database(url: str, query: str | None = None) -> KnowledgeGraph:
         if password:
             reason = reason.replace(password, "***")
         raise ServiceError(
-            said("{url}: {why}{hint}", url=url, why=reason.splitlines()[0], hint=_hint(error, password))
+            "{url}: {why}{hint}", url=url, why=reason.splitlines()[0], hint=_hint(error, password)
         ) from error
     return collected.graph(url)
 

@@ -18,7 +18,7 @@ from typing import Any
 from tiny_graph_rag.errors import GraphError, InputError
 from tiny_graph_rag.files import BYTE_ORDER_MARK, PARQUET_MAGIC, read_start
 from tiny_graph_rag.formats.graphs.base import graph_format
-from tiny_graph_rag.formats.graphs.json_lists import json_records
+from tiny_graph_rag.formats.graphs.json_lists import records_in
 from tiny_graph_rag.formats.graphs.keys import admin_column, node_roles, words_of
 from tiny_graph_rag.formats.graphs.listed import (
     Columns,
@@ -169,7 +169,7 @@ def read_tables(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
 
 
 @dataclass(slots=True)
-class Table:
+class RecordTable:
     """is_edges: whether it holds relations; None where only its columns tell. label: what its rows are.
     longer: how many rows had more fields than the header."""
 
@@ -181,7 +181,7 @@ class Table:
     longer: int = 0
 
 
-def of_tables(rows: Rows, tables: Sequence[Table], given: Columns | None = None) -> KnowledgeGraph:
+def of_tables(rows: Rows, tables: Sequence[RecordTable], given: Columns | None = None) -> KnowledgeGraph:
     """The graph of tables of entities and tables of relations. Raises GraphError."""
     given = given or Columns()
     given.check([column for table in tables for column in table.columns], rows.path)
@@ -204,7 +204,7 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns | None = None)
             table.records, table.columns, table.label if len(edges) > 1 else "", ("type", "relation")
         )
         if len(table.columns) == 2 and not names_ends(table.columns):
-            table = Table(
+            table = RecordTable(
                 table.name,
                 ["source", "target"],
                 [dict(zip(("source", "target"), record.values(), strict=False)) for record in table.records],
@@ -224,7 +224,7 @@ def _fill_labels(records: list[dict[str, Any]], columns: list[str], label: str, 
             record[keys[-1]] = label
 
 
-def _apart(nodes: Sequence[Table], edges: Sequence[Table]) -> None:
+def _apart(nodes: Sequence[RecordTable], edges: Sequence[RecordTable]) -> None:
     """Ids of several id spaces (`:ID(Person)`, `:ID(Film)`), which may be equal, with their space before
     them.
     """
@@ -245,18 +245,18 @@ def _apart(nodes: Sequence[Table], edges: Sequence[Table]) -> None:
                         record[column] = f"{admin.space}:{record[column]}"
 
 
-def _table(path: Path, head: Path | None = None) -> Table:
+def _table(path: Path, head: Path | None = None) -> RecordTable:
     """head: the file of its header, where that is another."""
     is_edges, rest = _named(path)
     if _ending(path) == ".parquet" or read_start(path, 4) == PARQUET_MAGIC:
         parquet = ParquetTable(path)
-        return Table(path.name, parquet.names, list(parquet.records()), is_edges, " ".join(rest))
+        return RecordTable(path.name, parquet.names, list(parquet.records()), is_edges, " ".join(rest))
     if _ending(path) in JSON_ENDINGS:
-        values = flat(json_records(path))
+        values = flat(records_in(path))
         records = [value for value in values if isinstance(value, dict)]
         if len(records) < len(values):
             raise GraphError.at(path, "wanted a list of objects, one an entity or relation")
-        return Table(
+        return RecordTable(
             path.name,
             list(dict.fromkeys(key for record in records for key in record)),
             records,
@@ -264,7 +264,7 @@ def _table(path: Path, head: Path | None = None) -> Table:
             " ".join(rest),
         )
     names, records, longer = _records([*(csv_lists(head) if head is not None else ()), *csv_lists(path)])
-    return Table(path.name, names, records, is_edges, " ".join(rest), longer)
+    return RecordTable(path.name, names, records, is_edges, " ".join(rest), longer)
 
 
 def _records(lines: list[list[str]]) -> tuple[list[str], list[dict[str, Any]], int]:

@@ -6,6 +6,7 @@ IRI; a relation's type is its predicate's label, else the last part of its IRI.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ def _is_rdf(head: Head) -> bool:
 
 
 def _is_iri(line: str) -> bool:
-    return line.startswith("<") and ":" in line[: line.find(">") + 1] and not line.startswith(("<?", "<!"))
+    return re.match(r"<[^\s<>?!][^\s<>]*>", line) is not None and ":" in line[: line.index(">")]
 
 
 @graph_format(

@@ -17,7 +17,7 @@ from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.keys import node_roles, words_of
 from tiny_graph_rag.formats.graphs.listed import Columns, names_ends
-from tiny_graph_rag.formats.graphs.pairs import Table, of_tables
+from tiny_graph_rag.formats.graphs.pairs import RecordTable, of_tables
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.words import EDGE_WORDS, NODE_WORDS, Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -27,7 +27,7 @@ SQLITE_MAGIC = b"SQLite format 3\0"
 DUCKDB_MAGIC = b"DUCK"  # behind a checksum of eight bytes
 EDGE_TABLES = EDGE_WORDS | {"triples", "triplets", "facts", "statements"}
 
-Records = Callable[[str], list[dict[str, Any]]]
+Fetch = Callable[[str], list[dict[str, Any]]]
 
 
 @graph_format(
@@ -101,12 +101,12 @@ def _graph(
     writer: str,
     headers: dict[str, list[str]],
     pointed: dict[str, list[str]],
-    records: Records,
+    records: Fetch,
     given: Columns | None,
 ) -> KnowledgeGraph:
     nodes, edges = _chosen(path, headers, pointed, given or Columns())
     tables = [
-        Table(name, headers[name], records(name), is_edges, name)
+        RecordTable(name, headers[name], records(name), is_edges, name)
         for names, is_edges in ((nodes, False), (edges, True))
         for name in names
     ]

@@ -16,11 +16,10 @@ from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.keys import edge_roles
 from tiny_graph_rag.formats.graphs.listed import Columns, names_ends, no_ends
 from tiny_graph_rag.formats.graphs.rows import Rows
-from tiny_graph_rag.formats.graphs.tables import ParquetTable
-from tiny_graph_rag.formats.graphs.triples import ArrowCells, graph_columns
+from tiny_graph_rag.formats.graphs.tables import ArrowTable, ParquetTable
+from tiny_graph_rag.formats.graphs.triples import graph_columns
 from tiny_graph_rag.formats.tables import check_parquet, reading_parquet
 from tiny_graph_rag.formats.words import Role
-from tiny_graph_rag.graph.building import GraphColumns
 from tiny_graph_rag.graph.large import Triples
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
@@ -67,10 +66,10 @@ def read_parquet_triples(paths: Sequence[Path], given: Columns | None = None) ->
         given.check(table.names, paths[0])
     if not names_ends(names, given):
         raise GraphError(no_ends(paths[0], table.names))
-    cells = ArrowCells(paths[0], [columns[name] for name in names])
-    found = graph_columns(paths[0], rows, cells, names, given, numbered="row ")
+    cells = ArrowTable(paths[0], {name: columns[name] for name in names}, str.strip)
+    found = graph_columns(rows, cells, given, label="row ", first=1)
     rows.took("file", opaque)
-    return rows.finished(found or GraphColumns())
+    return rows.finished(found)
 
 
 def triples_of(path: Path) -> Triples | None:

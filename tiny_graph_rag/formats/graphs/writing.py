@@ -29,7 +29,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 ROWS_AT_ONCE = 1 << 14
 NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
-Record = dict[str, Any]
+Fields = dict[str, Any]
 
 
 def write_graph(graph: KnowledgeGraph, target: Path, form: str) -> list[str]:
@@ -58,26 +58,26 @@ def encoded_pieces(
     return encoded
 
 
-def entities(graph: KnowledgeGraph) -> Iterator[tuple[str, Record]]:
+def entities(graph: KnowledgeGraph) -> Iterator[tuple[str, Fields]]:
     """Ids and records with the fields of KG JSON, empty ones left out."""
     columns = graph.entities
     for row, (id, name, type, description, details) in enumerate(
         zip(columns.ids, columns.names, columns.types, columns.descriptions, columns.details, strict=True)
     ):
-        record: Record = {"name": name, "entity_type": type}
+        record: Fields = {"name": name, "entity_type": type}
         record |= {"description": description} if description else {}
         record |= _list("aliases", columns.aliases[row]) | _list("source_chunks", columns.source_chunks[row])
         yield id, record | _details(details)
 
 
-def relations(graph: KnowledgeGraph) -> Iterator[Record]:
+def relations(graph: KnowledgeGraph) -> Iterator[Fields]:
     columns, ids = graph.relations, list(graph.entities.ids)
     sources, targets = columns.sources.tolist(), columns.targets.tolist()
     weights = columns.weights.tolist()
     for row, (id, type, description, details) in enumerate(
         zip(columns.ids, columns.types, columns.descriptions, columns.details, strict=True)
     ):
-        record: Record = {
+        record: Fields = {
             "relationship_id": id,
             "source_entity_id": ids[sources[row]],
             "target_entity_id": ids[targets[row]],
@@ -88,12 +88,12 @@ def relations(graph: KnowledgeGraph) -> Iterator[Record]:
         yield record | _list("source_chunks", columns.source_chunks[row]) | _details(details)
 
 
-def _list(name: str, values: list[str]) -> Record:
+def _list(name: str, values: list[str]) -> Fields:
     return {name: values} if values else {}
 
 
-def _details(text: str) -> Record:
-    found: Record = json.loads(text) if text else {}
+def _details(text: str) -> Fields:
+    found: Fields = json.loads(text) if text else {}
     return found
 
 
@@ -161,7 +161,7 @@ def graphml(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
     yield "  </graph>\n</graphml>\n"
 
 
-def _data(about: str, record: Record, columns: tuple[str, ...]) -> str:
+def _data(about: str, record: Fields, columns: tuple[str, ...]) -> str:
     rest = {key: value for key, value in record.items() if key not in columns}
     values = {
         **{key: value for key, value in record.items() if key in columns},

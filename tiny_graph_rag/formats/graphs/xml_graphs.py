@@ -24,7 +24,7 @@ FED_BYTES = 1 << 20
 TOO_LONG = f"a value of more than {LONGEST_VALUE:,} characters; no graph's text is so long"
 
 Attributes = dict[str, str]
-Record = dict[str, Any]
+Properties = dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -35,8 +35,8 @@ class XmlGraph:
     own_direction: how many edges say themselves that they have none, and that they have one.
     """
 
-    nodes: list[tuple[str, Record]] = field(default_factory=list)
-    edges: list[tuple[str, str, str, Record]] = field(default_factory=list)
+    nodes: list[tuple[str, Properties]] = field(default_factory=list)
+    edges: list[tuple[str, str, str, Properties]] = field(default_factory=list)
     columns: dict[str, list[str]] = field(default_factory=lambda: {"node": [], "edge": []})
     directed: bool = True
     own_direction: list[int] = field(default_factory=lambda: [0, 0])
@@ -67,8 +67,8 @@ def read_xml(path: Path, root: str) -> XmlGraph:
     """
     graph = XmlGraph()
     names: dict[tuple[str, str], str] = {}
-    defaults: dict[str, Record] = {"node": {}, "edge": {}}
-    open_records: list[tuple[str, Record]] = []
+    defaults: dict[str, Properties] = {"node": {}, "edge": {}}
+    open_records: list[tuple[str, Properties]] = []
     texts: list[str] = []
     about, key = "", ""  # what GEXF declares columns of; the column of an open <data>
     declared: tuple[tuple[str, ...], str] = ((), "")
@@ -83,7 +83,7 @@ def read_xml(path: Path, root: str) -> XmlGraph:
         nonlocal about, key, declared
         if tag == "node" or tag == "edge":
             own = {name: attributes[name] for name in OWN_COLUMNS[root][tag] if name in attributes}
-            record: Record = {**defaults[tag], **own}
+            record: Properties = {**defaults[tag], **own}
             open_records.append((tag, record))
             if tag == "node":
                 graph.nodes.append((_needed(attributes, "id", tag), record))

@@ -11,7 +11,6 @@ from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.detection import detected as recognised
 from tiny_graph_rag.formats.runs.base import RUN_FORMATS, Retrieved, RunFormat, WrittenRun, run_format
-from tiny_graph_rag.messages import said
 
 __all__ = [
     "RUN_FORMATS",
@@ -49,7 +48,7 @@ def in_order(places: list[Retrieved], what: str, ties: str = "list") -> list[Ret
     if given < len(places):
         raise RunError.at(what, "{given} of {places} entities have a score", given=given, places=len(places))
     if any(math.isnan(position.score or 0.0) for position in places):
-        raise RunError(said("{what} has a NaN score, which can't be ranked", what=what))
+        raise RunError("{what} has a NaN score, which can't be ranked", what=what)
     if ties == "trec":
         from struct import pack, unpack
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.detection import Format, registering
 from tiny_graph_rag.registry import Registry
 from tiny_graph_rag.run import Passage, Relation
 
@@ -96,33 +96,14 @@ def rekeyed(lists: dict[str, Item] | None, keys: Mapping[str, str]) -> dict[str,
 RunReader = Callable[[Path], WrittenRun]
 
 
-@dataclass(frozen=True, slots=True)
-class RunFormat:
-    """example: a sound file, small. recognises: whether a file is of the format, by its head. read: raises
-    RunError with every problem: file, line, what was wanted, what came.
+@dataclass(frozen=True)
+class RunFormat(Format[RunReader]):
+    """read: raises RunError with every problem: file, line, what was wanted, what came. example: a sound
+    file, small, with a line or more; the contract tests read it, and what is left when it is cut.
     """
 
-    name: str
-    example: str
-    recognises: Callable[[Head], bool]
-    read: RunReader
+    example: str = field(kw_only=True)
 
 
 RUN_FORMATS: Registry[RunFormat] = Registry("run format", "tiny_graph_rag.formats.runs", first=("rows",))
-
-
-def run_format(
-    name: str,
-    line: str,
-    recognises: Callable[[Head], bool],
-    *,
-    example: str,
-    suffixes: tuple[str, ...] = (),
-    general: bool = False,
-) -> Callable[[RunReader], RunReader]:
-    """Register the reader below. line: what such a file holds, for `--help` and the docs.
-
-    example: a small file with a line or more; the contract tests read it, and what is left when it is cut.
-    suffixes: that such files have. general: whether nothing but its shape tells such a file.
-    """
-    return RUN_FORMATS.register(name, lambda read: RunFormat(name, example, recognises, read))
+run_format = registering(RUN_FORMATS, RunFormat)

@@ -129,14 +129,14 @@ def _name_of(value: Any) -> str:
     """An end or a type, by itself or as an object that has a name, an id or a label."""
     if value is not None and not isinstance(value, str | int | float):
         value = attribute(value, (*ENTITY_NAMES, "label", "id"))
-    return text_of(None if value is None or isinstance(value, bool) else scalar(value), "a name") or ""
+    return plain_text(None if value is None or isinstance(value, bool) else scalar(value), "a name") or ""
 
 
 def passage_of(item: Any) -> Passage:
     """Of a text, an id, or an object that has one of them. Raises ValueError."""
     item, score = with_score(item)
     if isinstance(item, str) and item.strip():
-        text = text_of(item, "a passage") or ""
+        text = plain_text(item, "a passage") or ""
         is_id = len(text) <= LONGEST_ID and not any(map(str.isspace, text))
         return Passage(text if is_id else "", text, "", score)
     if is_list(item) or isinstance(item, str | bytes | int | float) or item is None:
@@ -152,9 +152,9 @@ def passage_of(item: Any) -> Passage:
     id = attribute(about, PASSAGE_IDS) if id is None else id
     source = attribute(about, PASSAGE_SOURCES) if source is None else source
     found = Passage(
-        text_of(scalar(id), "a passage's id") or "",
-        text_of(_body(item), "a passage") or "",
-        text_of(scalar(source), "a passage's source") or "",
+        plain_text(scalar(id), "a passage's id") or "",
+        plain_text(_body(item), "a passage") or "",
+        plain_text(scalar(source), "a passage's source") or "",
         score,
     )
     if not found.id and not found.text:
@@ -217,7 +217,7 @@ def finite(score: float | None) -> float | None:
     return score
 
 
-def text_of(value: Any, what: str) -> str | None:
+def plain_text(value: Any, what: str) -> str | None:
     """Plain characters that a file can hold: halves of characters (a cut emoji) become "?"."""
     if value is None:
         return None

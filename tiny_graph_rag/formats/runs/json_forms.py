@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+from tiny_graph_rag.documents import json_file
 from tiny_graph_rag.errors import Problems, RunError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.records import Record, Records, json_lines, json_records
 from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, failure_of, run_format
 from tiny_graph_rag.formats.runs.items import entity_of, is_score, passage_of, relation_of
-from tiny_graph_rag.formats.tables import json_document
 from tiny_graph_rag.formats.words import (
     ASKED_KEYS,
     ID_KEYS,
@@ -199,7 +199,7 @@ def read_contest(path: Path) -> WrittenRun:
 )
 def read_json(path: Path) -> WrittenRun:
     """`{question: [[document, score], …]}`; a document alone and {document: score} do too."""
-    document = json_document(path, RunError)
+    document = json_file(path, RunError)
     if not isinstance(document, dict):
         raise RunError.at(
             path.name, "wanted {{question: [[document, score]]}}, got {got}", got=json_kind(document)

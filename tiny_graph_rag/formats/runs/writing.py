@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded
-from tiny_graph_rag.formats.writing import RUN_WRITERS, Ranked, parquet_of, run_writer
+from tiny_graph_rag.formats.writing import RUN_WRITERS, RankedQuestion, parquet_of, run_writer
 from tiny_graph_rag.run import Run
 
 TREC_TAG = "tiny-graph-rag"
@@ -47,12 +47,12 @@ def run_parts(
 
 def _ranked(
     run: Run, questions: Sequence[str | int], ids: Sequence[str], names: Sequence[str]
-) -> Iterator[Ranked]:
+) -> Iterator[RankedQuestion]:
     scores = ordered_scores(run)
     for row, question in enumerate(questions):
         part = slice(int(run.offsets[row]), int(run.offsets[row + 1]))
         entities = run.entities[part].tolist()
-        yield Ranked(
+        yield RankedQuestion(
             question,
             [ids[entity] for entity in entities],
             [names[entity] for entity in entities],
@@ -64,7 +64,7 @@ def _ranked(
 
 
 @run_writer("trec", "TREC: question, Q0, document, rank, score, tag", suffixes=(".trec",))
-def trec(ranked: Iterable[Ranked]) -> Iterator[bytes]:
+def trec(ranked: Iterable[RankedQuestion]) -> Iterator[bytes]:
     for one in ranked:
         lines = (
             f"{encoded(str(one.question))} Q0 {encoded(id)} {rank} {score!r} {TREC_TAG}\n"
@@ -74,7 +74,7 @@ def trec(ranked: Iterable[Ranked]) -> Iterator[bytes]:
 
 
 @run_writer("jsonl", "an object a question, with relations and passages", suffixes=(".jsonl",))
-def jsonl(ranked: Iterable[Ranked]) -> Iterator[bytes]:
+def jsonl(ranked: Iterable[RankedQuestion]) -> Iterator[bytes]:
     for one in ranked:
         line: dict[str, Any] = {"id": one.question}
         if one.returns_entities:
@@ -89,7 +89,7 @@ def jsonl(ranked: Iterable[Ranked]) -> Iterator[bytes]:
 
 
 @run_writer("csv", "CSV: query_id, doc_id, rank, score, name", suffixes=(".csv",))
-def csv(ranked: Iterable[Ranked]) -> Iterator[bytes]:
+def csv(ranked: Iterable[RankedQuestion]) -> Iterator[bytes]:
     yield f"{','.join(COLUMNS)}\n".encode()
     for one in ranked:
         text = io.StringIO()
@@ -101,19 +101,19 @@ def csv(ranked: Iterable[Ranked]) -> Iterator[bytes]:
 
 
 @run_writer("parquet", "the same columns in Parquet", suffixes=(".parquet",), needs="parquet")
-def parquet(ranked: Iterable[Ranked]) -> Iterator[bytes]:
+def parquet(ranked: Iterable[RankedQuestion]) -> Iterator[bytes]:
     rows = [row for one in ranked for row in _rows(one)]
     columns = dict(zip(COLUMNS, zip(*rows, strict=True) if rows else [()] * len(COLUMNS), strict=True))
     yield parquet_of(columns, numbers=("rank", "score"))
 
 
 @run_writer("contest", "JSONL: one object per line with eval_id and topk", suffixes=(".contest",))
-def contest(ranked: Iterable[Ranked]) -> Iterator[bytes]:
+def contest(ranked: Iterable[RankedQuestion]) -> Iterator[bytes]:
     for one in ranked:
         line = {"eval_id": one.question, "topk": one.ids}
         yield json.dumps(line, ensure_ascii=False).encode() + b"\n"
 
 
-def _rows(one: Ranked) -> Iterator[tuple[str, str, int, float, str]]:
+def _rows(one: RankedQuestion) -> Iterator[tuple[str, str, int, float, str]]:
     for rank, (id, score, name) in enumerate(zip(one.ids, one.scores, one.names, strict=True), start=1):
         yield str(one.question), id, rank, score, name

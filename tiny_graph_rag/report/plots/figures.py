@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,8 +11,7 @@ from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.plain import step_words, walked, waterfall_steps
 from tiny_graph_rag.report.plots.fonts import drawable
-from tiny_graph_rag.report.plots.palette import ACCENT, GRID, INK, LINES, LOST, SOFT
-from tiny_graph_rag.report.plots.picture import Picture
+from tiny_graph_rag.report.plots.picture import ACCENT, GRID, INK, LINES, LOST, SOFT, Picture, lined, panels
 from tiny_graph_rag.report.plots.systems import WORDS as SYSTEM_WORDS
 from tiny_graph_rag.report.plots.systems import first_hit_figure, system_figures
 from tiny_graph_rag.report.systems import Systems, system_names
@@ -22,7 +20,7 @@ from tiny_graph_rag.shown import signed, three
 
 Json = dict[str, Any]
 
-TAGS_SHOWN, CURVES_SHOWN, ACROSS = 24, 9, 4
+TAGS_SHOWN, CURVES_SHOWN = 24, 9
 NEAR_THE_TITLE = 0.94  # of a panel: a value above its point would stand in the title
 # What a picture says of its own, shown by `t`: the fonts must have its letters too.
 WORDS = (
@@ -97,12 +95,10 @@ def _tags(content: Json) -> Picture:
     ]
     measures = [block for block, mean in summary["measures"].items() if mean["mean"] is not None]
     slices = [(t("all"), summary), *valued[:TAGS_SHOWN]] if measures else []
-    across, down = min(ACROSS, max(1, len(measures))), max(1, math.ceil(len(measures) / ACROSS))
-    figure = Picture(figsize=(2 + 2.1 * across, 0.5 + down * (0.8 + 0.3 * max(1, len(slices)))))
-    figure.suptitle(_titled(content), x=0.01, ha="left", fontsize=11)
-    panels = list(figure.subplots(down, across, sharey=True, squeeze=False).flat)
+    figure, cells = panels(len(measures), 2.1, 0.8 + 0.3 * max(1, len(slices)), margin=(2, 0.5))
+    figure.headed(_titled(content))
     places = range(len(slices))
-    for panel, measure in zip(panels, measures, strict=False):
+    for panel, measure in zip(cells, measures, strict=False):
         for place, (_, part) in zip(places, slices, strict=True):
             mean = part["measures"].get(measure) or {"mean": None}
             if mean["mean"] is None:
@@ -113,13 +109,12 @@ def _tags(content: Json) -> Picture:
                 panel.plot([mean["low"], mean["high"]], [place, place], color=INK, linewidth=1.2)
             panel.text(1.02, place, three(mean["mean"]), color=INK, va="center", size=8)
         panel.set(title=measure, xlim=(0, 1))
-        panel.grid(axis="x", color=GRID, linewidth=0.6)
-        panel.set_axisbelow(True)
-    for panel in panels[len(measures) :]:
-        panel.remove()
+        lined(panel, "x")
+    if not measures:
+        cells[0].remove()
     labels = [f"{drawable(name, 30)}  (n {_counted(part)})" for name, part in slices]
-    panels[0].set_yticks(list(places), labels)
-    panels[0].set_ylim(len(slices) - 0.4, -0.6)  # the first on top
+    cells[0].set_yticks(list(places), labels)
+    cells[0].set_ylim(len(slices) - 0.4, -0.6)  # the first on top
     return figure
 
 
@@ -249,13 +244,9 @@ def _hops(content: Json, measure: str) -> Picture:
         if valued(tag)
     ]
     slices = ["", *tags[: CURVES_SHOWN - 1]]
-    across = min(3, len(slices))
-    down = math.ceil(len(slices) / across)
-    figure = Picture(figsize=(3.1 * across, 0.4 + 2.5 * down))
-    heading = t("{measure} by hops", measure=measure)
-    figure.suptitle(f"{heading} · {_titled(content)}".rstrip(" ·"), x=0.01, ha="left", fontsize=11)
-    panels = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).flat
-    for panel, tag in zip(panels, slices, strict=False):
+    figure, cells = panels(len(slices), 3.1, 2.5, across=3, margin=(0, 0.4), sharex=True)
+    figure.headed(t("{measure} by hops", measure=measure), _titled(content))
+    for panel, tag in zip(cells, slices, strict=True):
         parts = [(setting, setting["by_tag"].get(tag) if tag else setting) for setting in used]
         systems = list(dict.fromkeys(setting["system"] for setting in used))
         for colour, system in zip(LINES, systems, strict=False):
@@ -276,9 +267,7 @@ def _hops(content: Json, measure: str) -> Picture:
         panel.xaxis.get_major_locator().set_params(integer=True)
         panel.tick_params(labelbottom=True)
         panel.grid(color=GRID, linewidth=0.6)
-    for panel in list(figure.axes)[len(slices) :]:
-        panel.remove()
-    figure.axes[0].legend(fontsize=7)
+    cells[0].legend(fontsize=7)
     return figure
 
 
@@ -312,7 +301,7 @@ def _differences(content: Json) -> Picture:
     baseline = names[0] if names else t("baseline")
     title = t("{system} against {baseline}: difference, 95 % interval", system=against, baseline=baseline)
     panel.set_yticks(range(len(rows)), labels)
-    figure.suptitle(title, x=0.01, ha="left", fontsize=11)
+    figure.headed(title)
     panel.grid(axis="x", color=GRID, linewidth=0.6)
     panel.set_ylim(len(rows) - 0.4, -0.6)
     ends = [abs(row[key] or 0.0) for _, row in rows for key in ("difference", "low", "high")]

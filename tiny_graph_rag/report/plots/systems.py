@@ -12,16 +12,15 @@ from matplotlib.axes import Axes
 
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.document import Document, joint_name
-from tiny_graph_rag.report.plain import rises
+from tiny_graph_rag.report.plain import best_of, rises
 from tiny_graph_rag.report.plots.fonts import drawable
-from tiny_graph_rag.report.plots.palette import ACCENT, GRID, INK, LINES, LOST, SOFT
-from tiny_graph_rag.report.plots.picture import Picture
+from tiny_graph_rag.report.plots.picture import ACCENT, GRID, INK, LINES, LOST, SOFT, Picture, lined, panels
 from tiny_graph_rag.report.systems import Systems, curve, first_hit_names, first_hits
 from tiny_graph_rag.shown import three
 
 Json = dict[str, Any]
 
-TAGS_SHOWN, ACROSS = 24, 4
+TAGS_SHOWN = 24
 DARK = 0.55  # of the scale: light words stand on cells above it
 RAMP = ("#1d5a96", "#5b8fbf", "#9cbfdd", "#cfdfec", "#e9eff4", LOST)  # early hits to none
 WORDS = (
@@ -45,10 +44,6 @@ def system_figures(found: Systems) -> Iterator[tuple[str, Picture]]:
     yield f"{name}-precision-recall", _precision_recall(found, title)
 
 
-def _headed(figure: Picture, heading: str, title: str) -> None:
-    figure.suptitle(" · ".join(part for part in (heading, title) if part), x=0.01, ha="left", fontsize=11)
-
-
 def _labels(names: Sequence[str]) -> list[str]:
     return [drawable(name, 30) for name in names]
 
@@ -56,12 +51,9 @@ def _labels(names: Sequence[str]) -> list[str]:
 def _side_by_side(found: Systems, title: str) -> Picture:
     """A panel a measure, a dot with its interval a system."""
     measures, names = found.measures, found.names
-    across = min(ACROSS, len(measures))
-    down = math.ceil(len(measures) / across)
-    figure = Picture(figsize=(1.8 + 2.6 * across, 0.6 + down * (0.7 + 0.32 * len(names))))
-    _headed(figure, t("Systems side by side"), title)
-    panels = list(figure.subplots(down, across, sharey=True, squeeze=False).flat)
-    for panel, measure in zip(panels, measures, strict=False):
+    figure, cells = panels(len(measures), 2.6, 0.7 + 0.32 * len(names), margin=(1.8, 0.6))
+    figure.headed(t("Systems side by side"), title)
+    for panel, measure in zip(cells, measures, strict=True):
         best = found.pairs.best(measure)
         for row, mean in enumerate(found.means(measure)):
             if mean["mean"] is None:
@@ -78,13 +70,10 @@ def _side_by_side(found: Systems, title: str) -> Picture:
             if mean.get(end) is not None
         ]
         panel.set(title=measure, xlim=(0, 1) if max(values, default=0) <= 1 else (0, max(values) * 1.05))
-        panel.grid(axis="x", color=GRID, linewidth=0.6)
-        panel.set_axisbelow(True)
+        lined(panel, "x")
         panel.set_xlabel(t("mean with its 95 % interval"))
-    for panel in panels[len(measures) :]:
-        panel.remove()
-    panels[0].set_yticks(range(len(names)), _labels(names))
-    panels[0].set_ylim(len(names) - 0.4, -0.6)
+    cells[0].set_yticks(range(len(names)), _labels(names))
+    cells[0].set_ylim(len(names) - 0.4, -0.6)
     return figure
 
 
@@ -104,7 +93,7 @@ def _heat(found: Systems, heat: dict[str, list[float | None]], title: str) -> Pi
     top = 1.0 if max(known) <= 1 else max(known)
     panel.imshow(values, cmap="Blues", vmin=0, vmax=top * 1.15, aspect="auto")
     for row, means in enumerate(values):
-        best = (max if rises(found.measure) else min)([mean for mean in means if mean == mean])
+        best = best_of(found.measure, means)
         for column, mean in enumerate(means):
             colour = "white" if mean == mean and mean / top > DARK else INK
             weight = "bold" if mean == best else "normal"
@@ -119,19 +108,16 @@ def _heat(found: Systems, heat: dict[str, list[float | None]], title: str) -> Pi
     panel.tick_params(length=0)
     for spine in panel.spines.values():
         spine.set_visible(False)
-    _headed(figure, t("{measure} by tag and system", measure=found.measure), title)
+    figure.headed(t("{measure} by tag and system", measure=found.measure), title)
     return figure
 
 
 def _question_differences(found: Systems, title: str) -> Picture:
     """A panel a system against the first one: a bar a question, sorted."""
     rows = found.differences(found.measure)
-    across = min(ACROSS, len(rows))
-    down = math.ceil(len(rows) / across)
-    figure = Picture(figsize=(0.8 + 3.1 * across, 0.6 + 2.4 * down))
-    panels = list(figure.subplots(down, across, sharey=True, squeeze=False).flat)
+    figure, cells = panels(len(rows), 3.1, 2.4, margin=(0.8, 0.6))
     sign = 1 if rises(found.measure) else -1
-    for panel, (system, values) in zip(panels, rows.items(), strict=False):
+    for panel, (system, values) in zip(cells, rows.items(), strict=True):
         colours = [ACCENT if sign * value > 0 else LOST for value in values]
         panel.bar(range(len(values)), values, color=colours, width=1.0)
         panel.axhline(0, color=SOFT, linewidth=0.8)
@@ -144,18 +130,15 @@ def _question_differences(found: Systems, title: str) -> Picture:
         )
         panel.set_title(f"{drawable(system, 30)}\n{counts}", fontsize=9, fontweight="normal")
         panel.set_xlabel(t("questions, sorted by difference"))
-        panel.grid(axis="y", color=GRID, linewidth=0.6)
-        panel.set_axisbelow(True)
-    for panel in panels[len(rows) :]:
-        panel.remove()
-    panels[0].set_ylabel(found.measure)
+        lined(panel, "y")
+    cells[0].set_ylabel(found.measure)
     baseline = drawable(found.names[0], 30)
     heading = t(
         "{measure} by question against {baseline}, sorted",
         baseline=baseline,
         measure=found.measure,
     )
-    _headed(figure, heading, title)
+    figure.headed(heading, title)
     return figure
 
 
@@ -188,7 +171,7 @@ def first_hit_figure(documents: Sequence[Document], names: Sequence[str], title:
     panel.set(xlim=(0, 1), xlabel=t("share of questions"))
     panel.set_ylim(len(names) - 0.5, -0.5)
     figure.legend(loc="outside lower center", ncols=len(heads), fontsize=8, handlelength=1, columnspacing=1.2)
-    _headed(figure, t("Rank of the first hit"), title)
+    figure.headed(t("Rank of the first hit"), title)
     return figure
 
 
@@ -218,5 +201,5 @@ def _precision_recall(found: Systems, title: str) -> Picture:
     panel.set(xlim=(0, 1), ylim=(0, 1), xlabel=t("recall at rank k"), ylabel=t("precision at rank k"))
     panel.grid(color=GRID, linewidth=0.6)
     panel.legend(fontsize=8)
-    _headed(figure, t("Precision and recall by rank"), title)
+    figure.headed(t("Precision and recall by rank"), title)
     return figure

@@ -53,15 +53,6 @@ MEANING = {
     "recall@k": "ranked below k",
 }
 
-MEANING_OF_KINDS = {
-    "in graph": "not in the graph",
-    "a seed linked": "question linked to no entity",
-    "reachable": "no path from any seed",
-    WITHIN_HOPS: "farther than --hops",
-    "in run": "not returned",
-    "recall@k": "ranked below k",
-}
-
 
 def evaluation_lines(
     evaluation: Evaluation,
@@ -90,7 +81,7 @@ def evaluation_lines(
             "relations": t("where recall of relations is lost"),
             "passages": t("where recall of passages is lost"),
         }[kind]
-        yield from waterfall_lines(part, found["k"], title=title, meaning=MEANING_OF_KINDS)
+        yield from waterfall_lines(part, found["k"], title=title)
     if evaluation.judged.of("") is None:  # no entities were returned at all: nothing of theirs was lost
         return
     if waterfall_steps(found):
@@ -173,12 +164,11 @@ def waterfall_lines(
     hops: int | None = None,
     others: Sequence[tuple[str, Sequence[Json]]] = (),
     title: str = "",
-    meaning: Mapping[str, str] = MEANING,
 ) -> Iterator[Shown]:
     """The table of reports, with a bar and what each step loses; nothing where no question has a reference.
 
-    found: with `waterfall`. meaning: of what is lost, where that is not entities. Where there is little room
-    the bar goes first: it says what the figure next to it says.
+    found: with `waterfall`. Where there is little room the bar goes first: it says what the figure next to it
+    says.
     """
     steps = waterfall_steps(found)
     if not steps:
@@ -189,7 +179,7 @@ def waterfall_lines(
     for step, line in zip(steps, view.rows, strict=True):
         left, before = round(BAR * step["recall"]), round(BAR * (step["recall"] + step["loss"]))
         cells = (*line[:3], *line[4:])
-        rows.append((*cells, ("█" * left + "░" * (before - left)).ljust(BAR), t(meaning[step["step"]])))
+        rows.append((*cells, ("█" * left + "░" * (before - left)).ljust(BAR), t(MEANING[step["step"]])))
     yield View(
         (*head, "", ""),
         tuple(rows),
