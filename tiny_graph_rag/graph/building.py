@@ -109,7 +109,7 @@ class GraphColumns:
         lost = self.notes.counts.get(DANGLING, 0)
         if 2 * lost > self.written:
             examples = self.missing[:SHOWN_EXAMPLES] or self.notes.examples[DANGLING]
-            raise GraphError.of(
+            raise GraphError(
                 "{path}: {lost} of {written} relations have an end that is neither the id nor the name "
                 "of an entity (such as {examples}); the list of entities may belong to another file",
                 path=path,

@@ -100,7 +100,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 def _check_room(triples: Triples, folder: Path, say: Say) -> None:
     if triples.rows > MOST_ROWS:
-        raise GraphError.of(
+        raise GraphError(
             "{path}: {rows} relations; at most {most_rows} are possible, because row numbers have 32 "
             "bits. Split the graph, or leave out relations",
             path=triples.path,
@@ -121,7 +121,7 @@ def _check_room(triples: Triples, folder: Path, say: Say) -> None:
         )
     )
     if needed > free:
-        raise GraphError.of(
+        raise GraphError(
             "{folder}: the graph needs {needed} GB of disk space, {free} GB are free. Free some space, "
             "or set XDG_CACHE_HOME to a folder on a larger disk",
             folder=folder,
@@ -207,7 +207,7 @@ class _Building:
             raw[column] = writer.done()
         counts = {column.rows for column in raw.values()}
         if len(counts) > 1:
-            raise GraphError.of(
+            raise GraphError(
                 "{path}: its columns differ in length; the file is damaged", path=self.triples.path
             )
         data, offsets = self._writer("names.data", np.uint8), self._writer("names.offsets", np.int64)
@@ -385,7 +385,7 @@ class NameTable:
     def _make_room(self, rows: int, characters: int) -> None:
         wanted, end = self.known + rows, int(self._bounds[self.known])
         if self.known > MOST_ROWS - rows:
-            raise GraphError.of(
+            raise GraphError(
                 "more than {most_rows} entities: row numbers have 32 bits. Split the graph",
                 most_rows=f"{MOST_ROWS:,}",
             )

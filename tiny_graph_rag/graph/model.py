@@ -169,7 +169,7 @@ class KnowledgeGraph:
         if problems:
             raise GraphError(*problems)
         if not rows:
-            raise GraphError.of("the graph has no entities; it needs one at least")
+            raise GraphError("the graph has no entities; it needs one at least")
         columns = GraphColumns({id_: row for row, id_ in enumerate(rows)})
         columns.add_entities(list(rows), list(rows.values()), extras)
         columns.add_relations([relation for relation in relations if relation is not None], relation_extras)
@@ -215,13 +215,13 @@ class KnowledgeGraph:
         `weight`. Everything else is kept as an unknown key. Raises GraphError.
         """
         if not hasattr(graph, "nodes") or not hasattr(graph, "edges"):
-            raise GraphError.of("wanted a networkx graph, got {name}", name=type(graph).__name__)
+            raise GraphError("wanted a networkx graph, got {name}", name=type(graph).__name__)
         entities = {
             str(node): _renamed(data, {"name": ("label",), "entity_type": ("type",)}, name=str(node))
             for node, data in graph.nodes(data=True)
         }
         if len(entities) < len(graph):
-            raise GraphError.of("two nodes of the networkx graph are spelled the same; relabel them first")
+            raise GraphError("two nodes of the networkx graph are spelled the same; relabel them first")
         kinds = {"relationship_type": ("relation", "type", "label")}
         relations = [
             {**_renamed(data, kinds), "source_entity_id": str(source), "target_entity_id": str(target)}

@@ -50,7 +50,7 @@ def make_linker(
     name = config.retrieval.linker
     chosen = LINKERS[name]
     if chosen.asks_model and chat is None:
-        raise UsageError.of(
+        raise UsageError(
             "--linker {name} needs a model to ask, and there is none here; use --linker names", name=name
         )
     return chosen.of(LinkerTask(graph, names, config, chat, done))

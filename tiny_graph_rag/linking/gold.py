@@ -35,7 +35,7 @@ class GoldLinker(Linker):
         missing = [example.id for example in examples if example.seed_entities is None]
         if missing:
             more = ", …" if len(missing) > SHOWN else ""
-            raise UsageError.of(
+            raise UsageError(
                 "--linker gold needs 'seed_entities' on every question; {missing} of {examples} "
                 "have none ({names}{more}). Add the names that each question mentions, or use "
                 "--linker names.",

@@ -90,14 +90,14 @@ def _named(spec: str) -> tuple[type[Retriever], str]:
         )
     found = RETRIEVERS[name]
     if argument and not found.argument:
-        raise UsageError.of(
+        raise UsageError(
             "--retriever {name} takes no argument after a colon, got {argument}",
             name=name,
             argument=repr(argument),
         )
     argument = argument or found.usual
     if found.argument and not argument:
-        raise UsageError.of(
+        raise UsageError(
             "--retriever {name} needs an argument: {name}:{argument}", name=name, argument=found.argument
         )
     return found, argument

@@ -66,7 +66,7 @@ class OracleRetriever(Retriever):
     @classmethod
     def of(cls, task: Task) -> Self:
         if task.examples is None or task.judgments is None:
-            raise UsageError.of("--retriever oracle needs a gold set: it ranks by the references")
+            raise UsageError("--retriever oracle needs a gold set: it ranks by the references")
         return cls(task, task.examples, task.judgments)
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
@@ -119,7 +119,7 @@ class HybridRetriever(Retriever):
         parts = [part.partition("*") for part in task.argument.split("+")]
         weights = [_weight(weight, task.argument) if star else 1.0 for _, star, weight in parts]
         if len(names) < 2 or len(set(names)) < len(names) or any(name.startswith("hybrid") for name in names):
-            raise UsageError.of(
+            raise UsageError(
                 "--retriever hybrid needs different retrievers, as in hybrid:bfs*3+bm25; got {argument}",
                 argument=repr(task.argument),
             )
@@ -185,7 +185,7 @@ def _weight(written: str, argument: str) -> float:
     except ValueError:
         weight = 0.0
     if not 0 < weight < math.inf:
-        raise UsageError.of(
+        raise UsageError(
             "--retriever hybrid:{argument}: a weight must be a number above 0, got {weight}",
             argument=argument,
             weight=repr(written.strip()),
@@ -232,7 +232,7 @@ class RunFileRetriever(Retriever):
                 used.add(ranking[-1])
         if strangers:
             shown = ", ".join(map(repr, list(strangers)[:5])) + (" …" if len(strangers) > 5 else "")
-            raise RunError.of(
+            raise RunError(
                 "{path}: {strangers} of its entities are not in the graph ({shown}). Use the graph of "
                 "the run, or `score`, which counts them as wrong",
                 path=path,

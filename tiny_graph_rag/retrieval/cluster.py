@@ -108,7 +108,7 @@ def do_shard(shared: Shared, work: Work[T], part: Any) -> T:
     """On a worker: some of the work. Raises CannotHelpError and GraphMissingError."""
     with _one_at_a_time:  # a worker with several threads gives them to the work, not to shards
         if shared.version != __version__:
-            raise CannotHelpError.of(
+            raise CannotHelpError(
                 "the worker runs version {version}, this machine {version_2}; install the same "
                 "version on both",
                 version=__version__,
@@ -124,7 +124,7 @@ def _graph(shared: Shared) -> KnowledgeGraph:
 
         path = _lies_at(shared)
         if path is None:
-            raise GraphMissingError.of(
+            raise GraphMissingError(
                 "{path}: the file doesn't exist on the worker, or is a different graph", path=shared.path
             )
         graph = read_graph(path, cache_folder())
@@ -157,7 +157,7 @@ def has_graph(shared: Shared) -> tuple[str, bool]:
 def take_piece(shared: Shared, name: str, offset: int, piece: bytes) -> None:
     """On a worker: a piece of one of the graph's files. name: "" of a graph that is one file."""
     if cache_folder() == NO_CACHE:
-        raise CannotHelpError.of("it has no private cache folder for the graph")
+        raise CannotHelpError("it has no private cache folder for the graph")
     parts = shared.received.with_name(shared.received.name + ".part")
     path = parts / name if name else parts
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -223,13 +223,13 @@ class ClusterClient:
             _check_encryption(address)
             client = Client(address, timeout=CONNECT_SECONDS)
         except ValueError as error:
-            raise UsageError.of(
+            raise UsageError(
                 "--cluster {address}: {error}; wanted an address such as tcp://HOST:8786",
                 address=address or repr(address),
                 error=error,
             ) from error
         except (OSError, TimeoutError) as error:
-            raise ServiceError.of(
+            raise ServiceError(
                 "--cluster {address}: no Dask scheduler answers at this address ({why}). Start one "
                 "with `dask scheduler`, and workers with `dask worker ADDRESS`",
                 address=address,
@@ -239,7 +239,7 @@ class ClusterClient:
             raise
         except Exception as error:  # bytes that are not Dask's protocol fail in any way there is
             first = (str(error) or type(error).__name__).splitlines()[0]
-            raise ServiceError.of(
+            raise ServiceError(
                 "--cluster {address}: the program at this address is not a Dask scheduler, or has "
                 "another version ({kind}: {first})",
                 address=address,
@@ -315,7 +315,7 @@ class ClusterClient:
                     except KilledWorker as error:
                         deaths[place] += 1
                         if deaths[place] >= MOST_DEATHS:
-                            raise ServiceError.of(
+                            raise ServiceError(
                                 "--cluster {address}: workers died {most_deaths} times on the same "
                                 "questions; give them more memory (dask worker --memory-limit)",
                                 address=self.address,
@@ -359,20 +359,20 @@ class ClusterClient:
             return
 
     def _refused(self, error: InputError) -> UsageError:
-        return UsageError.of(
+        return UsageError(
             "--cluster {address}: a worker can't be used: {error}", address=self.address, error=error
         )
 
     def _still_there(self, seen: float) -> float:
         """When a worker was last there. Raises ServiceError where none has been for long."""
         if self.client.status != "running":
-            raise ServiceError.of(
+            raise ServiceError(
                 "--cluster {address}: the connection to the scheduler was lost", address=self.address
             )
         if self.client.nthreads():
             return time.monotonic()
         if time.monotonic() - seen > ALONE_SECONDS:
-            raise ServiceError.of(
+            raise ServiceError(
                 "--cluster {address}: no worker for {alone_seconds} seconds; start one with `dask "
                 "worker {address}`",
                 address=self.address,
@@ -398,7 +398,7 @@ def _check_encryption(address: str) -> None:
         if not getattr(security, name, None)
     ]
     if missing:
-        raise UsageError.of(
+        raise UsageError(
             "--cluster {address}: TLS needs {names} in Dask's settings (~/.config/dask/*.yaml, or the "
             "environment: {of_environment} …)",
             address=address,
@@ -448,7 +448,7 @@ class ClusterRetriever(Retriever):
 
     @classmethod
     def of(cls, task: Task) -> Self:
-        raise UsageError.of("to run a retriever on a cluster, use --cluster ADDRESS instead of a name")
+        raise UsageError("to run a retriever on a cluster, use --cluster ADDRESS instead of a name")
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         if len(questions) == 1:  # for its latency, which is the driver's own

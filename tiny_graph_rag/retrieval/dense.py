@@ -67,7 +67,7 @@ class Nearness:
         new = [item for item in dict.fromkeys(q.text for q in questions) if item not in self._questions]
         asked = self._embedder.vectors(new)
         if len(new) and asked.shape[1] != self._entities.shape[1]:
-            raise UsageError.of(
+            raise UsageError(
                 "the graph's vectors have {made} dimensions, the questions' {asked}",
                 made=self._entities.shape[1],
                 asked=asked.shape[1],

@@ -86,7 +86,7 @@ def _codes(listed: str, known: Sequence[str], flag: str, what: str) -> list[int]
             choices = (
                 f". The graph has: {', '.join(known[:LISTED])}{more}" if known else ": the graph has none"
             )
-            raise UsageError.of(
+            raise UsageError(
                 "{flag}: no {what} {name}{near}",
                 flag=flag,
                 what=what,

@@ -106,7 +106,7 @@ class OwnRetriever(Retriever):
         failed = self._failed()
         if failed and len(failed) == len(questions):
             key, error = failed[0]
-            raise ServiceError.of(
+            raise ServiceError(
                 "{spec}: every question failed, such as {key}: {error}",
                 spec=self.spec,
                 key=repr(key),

@@ -48,7 +48,7 @@ def callable_of(given: Any, name: str) -> Function:
         try:
             made = given()
         except Exception as error:
-            raise UsageError.of(
+            raise UsageError(
                 "{name}: the class can't be made without arguments: {error}",
                 name=name,
                 error=told(error),
@@ -57,7 +57,7 @@ def callable_of(given: Any, name: str) -> Function:
         methods = (getattr(made, method, None) for method in METHODS)
         made = next(filter(callable, methods), made)
     if not callable(made):
-        raise UsageError.of(
+        raise UsageError(
             "{name} is not a function but {kind}; wanted a function or an object with {methods}",
             name=name,
             kind=type(given).__name__,

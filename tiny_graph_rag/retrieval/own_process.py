@@ -120,8 +120,8 @@ class RetrieverProcess:
                 if isinstance(message, dict) and "several" in message:
                     return message
                 if isinstance(message, dict) and "refused" in message:
-                    raise UsageError.of(message["refused"], **message["values"])
-        raise UsageError.of(
+                    raise UsageError(message["refused"], **message["values"])
+        raise UsageError(
             "--retriever {spec}: importing it failed: {told}",
             spec=self.spec,
             told=_ended(process.wait()),
@@ -237,14 +237,14 @@ def load_function(spec: str) -> Function:
     except UsageError:
         raise
     except BaseException as error:  # whatever a user's file does when it is imported
-        raise UsageError.of(
+        raise UsageError(
             "--retriever {spec}: importing it failed: {told}", spec=spec, told=told(error)
         ) from error
     function = getattr(module, name, None)
     if function is None:
         callables = [key for key, value in vars(module).items() if callable(value) and key[:1] != "_"]
         hint = nearest(name, callables) or f"; it has: {', '.join(callables[:8]) or 'no function'}"
-        raise UsageError.of(
+        raise UsageError(
             "--retriever {spec}: {place} has no {name}{hint}",
             spec=spec,
             place=place,
@@ -258,7 +258,7 @@ def file_of(place: str) -> Path:
     """The file that a spec names before its colon. Raises UsageError for one that is not there."""
     path = Path(place).expanduser().resolve()
     if not path.is_file():
-        raise UsageError.of(
+        raise UsageError(
             "--retriever {name}: no such file (looked in {parent})", name=path.name, parent=path.parent
         )
     note_named(path)

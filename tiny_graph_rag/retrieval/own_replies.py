@@ -97,7 +97,7 @@ class ReplyJournal:
                 row = json.loads(line)
                 if row.get("journal") is not None:
                     if row["retriever"] != self.spec:
-                        raise UsageError.of(
+                        raise UsageError(
                             "{path}: the journal was written by {retriever}, not by {spec}. Leave out "
                             "--resume to ask everything again",
                             path=self.path,
@@ -128,7 +128,7 @@ class ReplyJournal:
         self._file.sync()
 
     def _no_journal(self, number: int) -> InputError:
-        return InputError.of(
+        return InputError(
             "{path}:{number}: not a line of a journal. Move or rename the file",
             path=self.path,
             number=number,
