@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,17 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.arrays import begins, distinct
 from tiny_graph_rag.columns.fields import PADDING, FieldColumn, Ints
 from tiny_graph_rag.scoring.stretches import Stretch
-from tiny_graph_rag.scoring.trec_gold import NONE, AnotherWay, GoldTable, Lines, judged_stretches
-from tiny_graph_rag.scoring.trec_lookup import Kept, Looked, Lookup
+from tiny_graph_rag.scoring.trec_gold import (
+    NONE,
+    AnotherWay,
+    GoldTable,
+    Integers,
+    Looked,
+    Texts,
+    judged_stretches,
+    missing_stretches,
+)
+from tiny_graph_rag.scoring.trec_lookup import Kept, Lookup
 from tiny_graph_rag.scoring.trec_slots import NOBODY
 
 BLOCK_BYTES = 1 << 21  # so small that a block and its columns stay in the processor's cache
@@ -40,8 +49,6 @@ ROOM = 1.02  # times the lines that a sample lets expect
 Result = TypeVar("Result")
 
 Bytes = tuple[NDArray[np.uint8], int]  # and how many of them are meant
-Integers = NDArray[np.integer[Any]]
-Texts = Callable[[Integers, Integers], list[str]]
 
 
 class TrecRun:
@@ -61,7 +68,7 @@ class TrecRun:
         for stretch in self._scattered() if scattered else self._grouped():
             self.duplicates += stretch.duplicates
             yield stretch
-        yield from judged_stretches(self.gold, None, np.flatnonzero(~self.answered))
+        yield from missing_stretches(self.gold, np.flatnonzero(~self.answered))
 
     def _grouped(self) -> Iterator[Stretch]:
         for _, (questions, unknown, stretches) in self._at_work(self._complete, whole_questions=True):
@@ -73,19 +80,18 @@ class TrecRun:
 
     def _complete(self, raw: Bytes) -> tuple[Ints, list[str], list[Stretch]]:
         """All lines of some questions: whose they are, each time they begin; unknown ones; and judged."""
-        found = self._looked_up(raw)
-        looked = found.lines
+        looked, data, unknown = self._looked_up(raw)
         known = looked.questions != NOBODY
         if not known.all():
             looked = looked.at(known)
         if not len(looked.keys):
-            return NONE, found.unknown, []
+            return NONE, unknown, []
 
         def texts(starts: Integers, lengths: Integers) -> list[str]:
-            return FieldColumn(found.data, starts.astype(np.int64), lengths.astype(np.int64)).texts()
+            return FieldColumn(data, starts.astype(np.int64), lengths.astype(np.int64)).texts()
 
-        lines = self._ordered(looked, texts)
-        return _in_turn(looked.questions), found.unknown, list(judged_stretches(self.gold, lines))
+        self._order(looked, texts)
+        return _in_turn(looked.questions), unknown, list(judged_stretches(self.gold, looked, texts))
 
     def _scattered(self) -> Iterator[Stretch]:
         size = self.path.stat().st_size
@@ -106,9 +112,8 @@ class TrecRun:
 
         for turn in range(passes):
             kept = Kept(size, int(lines / passes * ROOM) + 1)
-            for base, found in self._at_work(self._looked_up):
-                self.unknown.update(dict.fromkeys(found.unknown))
-                looked = found.lines
+            for base, (looked, _, unknown) in self._at_work(self._looked_up):
+                self.unknown.update(dict.fromkeys(unknown))
                 mine = looked.questions != NOBODY
                 if passes > 1:
                     mine &= looked.questions % passes == turn
@@ -116,7 +121,8 @@ class TrecRun:
             known = kept.taken()
             self.answered[known.questions] = True
             if len(known.keys):
-                yield from judged_stretches(self.gold, self._ordered(known, texts))
+                self._order(known, texts)
+                yield from judged_stretches(self.gold, known, texts)
 
     def _at_work(
         self, work: Callable[[Bytes], Result], *, whole_questions: bool = False
@@ -153,8 +159,8 @@ class TrecRun:
                 if not read:
                     return
 
-    def _ordered(self, looked: Looked, texts: Texts) -> Lines:
-        """Question by question, best first."""
+    def _order(self, looked: Looked, texts: Texts) -> None:
+        """Put the lines in order, question by question, best first."""
         question, scores = looked.questions, looked.scores
         beside = question[1:] == question[:-1]
         if self.ties == "trec":
@@ -164,15 +170,10 @@ class TrecRun:
             right = scores[1:] <= scores[:-1]
         heads = _in_turn(question)
         if not ((right | ~beside).all() and len(distinct(heads)[0]) == len(heads)):
-            looked.put_in(self._order(looked, texts))
+            looked.put_in(self._sorted(looked, texts))
 
-        def names(rows: Ints) -> list[str]:
-            return texts(looked.starts[rows], looked.lengths[rows])
-
-        return Lines(looked.questions, looked.scores, looked.keys, looked.gold_rows, names)
-
-    def _order(self, looked: Looked, texts: Texts) -> Ints:
-        """Sorted by one key of question and score in float32; what is equal in it is put right after."""
+    def _sorted(self, looked: Looked, texts: Texts) -> Ints:
+        """The order: by one key of question and score in float32; what is equal in it is put right after."""
         bits = _single(looked.scores).view(np.uint32)
         falling = np.where(bits >> np.uint32(31), bits, ~(bits | np.uint32(1 << 31)))
         keys = looked.questions.astype(np.uint64)

@@ -20,6 +20,7 @@ CELLS = 1 << 19  # questions × ranks judged at once: what fits into the process
 _ROTATED = np.uint64(0xC2B2AE3D27D4EB4F)  # odd: tells a question's hash from a document's
 
 Rows = NDArray[np.signedinteger[Any]]
+Integers = NDArray[np.integer[Any]]
 
 
 class AnotherWay(Exception):  # noqa: N818 - not an error: the next way of reading takes over
@@ -121,32 +122,46 @@ def _grouped(hashes: Words) -> tuple[Words, Ints, Ints]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lines:
-    """Lines of a run, each ranking in its order, duplicates and all. questions: int64 (lines,), ascending in
-    blocks; gold_rows: the judgment of each, UNJUDGED where there is none. texts: rows → document names.
+class Looked:
+    """Lines of a run as they were looked up, duplicates and all. questions: rows of the gold table, NOBODY
+    where it has none. gold_rows: the judgment of each, UNJUDGED where there is none. starts, lengths: of the
+    document's name, in bytes.
     """
 
-    questions: Rows
+    questions: NDArray[np.signedinteger[Any]]
     scores: NDArray[np.float64]
     keys: Words
     gold_rows: NDArray[np.int32]
-    texts: Callable[[Ints], list[str]]
+    starts: NDArray[np.integer[Any]]
+    lengths: NDArray[np.integer[Any]]
+
+    def at(self, rows: Ints | slice | NDArray[np.bool_]) -> Looked:
+        return Looked(*(getattr(self, field_name)[rows] for field_name in self.__slots__))
+
+    def put_in(self, order: Ints) -> None:
+        """Reorders the lines in place, a column at a time: of a large run they are most of the memory."""
+        for field_name in self.__slots__:
+            column = getattr(self, field_name)
+            column[:] = column[order]
 
 
 NONE = np.zeros(0, dtype=np.int64)
-NO_LINES = Lines(
-    NONE, np.zeros(0), np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int32), lambda rows: []
-)
+NO_LINES = Looked(NONE, np.zeros(0), np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int32), NONE, NONE)
+Texts = Callable[[Integers, Integers], list[str]]
+"""Names of documents, by where they start and how long they are."""
 MISSING_AT_ONCE = 4096
 
 
-def judged_stretches(gold: GoldTable, lines: Lines | None, missing: Ints = NONE) -> Iterator[Stretch]:
-    """The questions of `lines` (or, without lines, those of `missing`), some at a time."""
-    if lines is None:
-        for start in range(0, len(missing), MISSING_AT_ONCE):
-            part = missing[start : start + MISSING_AT_ONCE]
-            yield _stretch(gold, NO_LINES, part, np.zeros(len(part) + 1, dtype=np.int64), answered=False)
-        return
+def missing_stretches(gold: GoldTable, missing: Ints) -> Iterator[Stretch]:
+    """Questions that the run lacks, some at a time."""
+    for start in range(0, len(missing), MISSING_AT_ONCE):
+        part = missing[start : start + MISSING_AT_ONCE]
+        bounds = np.zeros(len(part) + 1, dtype=np.int64)
+        yield _stretch(gold, NO_LINES, lambda starts, lengths: [], part, bounds, answered=False)
+
+
+def judged_stretches(gold: GoldTable, lines: Looked, texts: Texts) -> Iterator[Stretch]:
+    """The questions of the lines, which stand together, each ranking in its order; some at a time."""
     change = np.flatnonzero(lines.questions[1:] != lines.questions[:-1]) + 1
     bounds = np.concatenate([[0], change, [len(lines.questions)]])
     lengths = np.diff(bounds)
@@ -157,14 +172,18 @@ def judged_stretches(gold: GoldTable, lines: Lines | None, missing: Ints = NONE)
             1, int(np.searchsorted(widest * np.arange(1, len(widest) + 1), CELLS, side="right"))
         )
         asked = lines.questions[bounds[start:stop]]
-        yield _stretch(gold, lines, asked, bounds[start : stop + 1], answered=True)
+        yield _stretch(gold, lines, texts, asked, bounds[start : stop + 1], answered=True)
         start = stop
 
 
 def _stretch(
-    gold: GoldTable, lines: Lines, asked: NDArray[np.signedinteger[Any]], bounds: Ints, *, answered: bool
+    gold: GoldTable, lines: Looked, texts: Texts, asked: Rows, bounds: Ints, *, answered: bool
 ) -> Stretch:
     """bounds: int64 (asked + 1,), the lines at which each question begins and the last one ends."""
+
+    def names(rows: Ints) -> list[str]:
+        return texts(lines.starts[rows], lines.lengths[rows])
+
     n = len(asked)
     first_gold = gold.offsets[asked]
     sizes = gold.offsets[asked + 1] - first_gold
@@ -183,7 +202,7 @@ def _stretch(
     hit, question, rank = _hits(rows, starts, lengths)
     submitted = np.zeros((n, int(lengths.max(initial=0))), dtype=bool)
     submitted[question, rank] = gold.grades[rows[hit]] > 0
-    kept = _first_of_each(keys, lengths, place, lines)
+    kept = _first_of_each(keys, lengths, place, names)
     if kept is not None:
         kept_before = np.concatenate([[0], np.cumsum(kept)])
         lengths = kept_before[starts + lengths] - kept_before[starts]
@@ -204,7 +223,7 @@ def _stretch(
             submitted=submitted,
         ),
         names=Names(
-            lambda rows: all_decoded(lines.texts(rows)),
+            lambda rows: all_decoded(names(rows)),
             lambda items: all_decoded(gold.names.at(wanted[items]).texts()),
         ),
         order=asked,
@@ -219,7 +238,9 @@ def _hits(rows: NDArray[np.int32], starts: Ints, lengths: Ints) -> tuple[Ints, I
     return hit, question, hit - starts[question]
 
 
-def _first_of_each(keys: Words, lengths: Ints, place: Ints, lines: Lines) -> NDArray[np.bool_] | None:
+def _first_of_each(
+    keys: Words, lengths: Ints, place: Ints, names: Callable[[Ints], list[str]]
+) -> NDArray[np.bool_] | None:
     """Where a document stands for the first time in its ranking; None where each stands once."""
     # A row a ranking: many short rows are sorted ten times as fast as one long column.
     rank = np.arange(int(lengths.max(initial=0)), dtype=np.uint64)
@@ -232,6 +253,6 @@ def _first_of_each(keys: Words, lengths: Ints, place: Ints, lines: Lines) -> NDA
     kept = np.zeros(len(keys), dtype=bool)
     kept[first] = True
     again = np.flatnonzero(~kept)
-    if lines.texts(place[again]) != lines.texts(place[first[inverse[again]]]):
+    if names(place[again]) != names(place[first[inverse[again]]]):
         raise AnotherWay  # two documents of one hash
     return kept

@@ -2,49 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct
-from tiny_graph_rag.columns.fields import Ints, Words, split_in_place
+from tiny_graph_rag.columns.fields import split_in_place
 from tiny_graph_rag.columns.hashed import Directory
-from tiny_graph_rag.scoring.trec_gold import AnotherWay, GoldTable, line_keys
+from tiny_graph_rag.scoring.trec_gold import AnotherWay, GoldTable, Looked, line_keys
 from tiny_graph_rag.scoring.trec_slots import NOBODY
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Looked:
-    """Lines as they were looked up. questions: rows of the gold table, NOBODY where it has none. gold_rows:
-    the judgment of each, UNJUDGED where there is none. starts, lengths: of the document's name, in bytes.
-    """
-
-    questions: NDArray[np.signedinteger[Any]]
-    scores: NDArray[np.float64]
-    keys: Words
-    gold_rows: NDArray[np.int32]
-    starts: NDArray[np.integer[Any]]
-    lengths: NDArray[np.integer[Any]]
-
-    def at(self, rows: Ints | slice | NDArray[np.bool_]) -> Looked:
-        return Looked(*(getattr(self, field_name)[rows] for field_name in self.__slots__))
-
-    def put_in(self, order: Ints) -> None:
-        """Reorders the lines in place, a column at a time: of a large run they are most of the memory."""
-        for field_name in self.__slots__:
-            column = getattr(self, field_name)
-            column[:] = column[order]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FoundLines:
-    """A block of lines. unknown: questions that the gold set lacks."""
-
-    lines: Looked
-    data: NDArray[np.uint8]
-    unknown: list[str]
+FoundLines = tuple[Looked, NDArray[np.uint8], list[str]]
+"""Lines of a block, its bytes, and questions that the gold set lacks."""
 
 
 class Lookup:
@@ -88,7 +58,7 @@ class Lookup:
             documents.starts,
             documents.lengths,
         )
-        return FoundLines(looked, block.data, unknown)
+        return looked, block.data, unknown
 
 
 GROWTH = 1.1
