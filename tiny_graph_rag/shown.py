@@ -46,6 +46,16 @@ def signed(value: float | None) -> str:
     )
 
 
+def figure(value: float | None, digits: int = 3) -> str:
+    """A time, rate or factor in so many significant digits (0.00412, 4.12), all of a whole number (4,120),
+    – where undefined."""
+    if value is None or not math.isfinite(value):
+        return UNDEFINED
+    places = max(0, digits - 1 - math.floor(math.log10(abs(value)))) if value else 0
+    text = f"{value:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if places else text
+
+
 def p_value(value: float | None) -> str:
     """`<.001` or three digits, – where undefined."""
     if value is None or math.isnan(value):

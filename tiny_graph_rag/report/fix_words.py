@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tiny_graph_rag.messages import counted, t
-from tiny_graph_rag.shown import signed, three
+from tiny_graph_rag.shown import figure, signed, three
 
 Json = Mapping[str, Any]
 
@@ -61,7 +61,7 @@ def proven(content: Json) -> Iterator[Row]:
             "{won} questions better, {lost} worse; CPU time per question ×{seconds}",
             won=len(entry.get("won", ())),
             lost=len(entry.get("lost", ())),
-            seconds=f"{entry['seconds']:.2g}",
+            seconds=figure(entry["seconds"], 2),
         )
         ids = (*entry.get("won", ()), *entry.get("lost", ()))
         yield Row("settings", setting_words(entry["values"]), gain(entry), control(entry), note, ids)

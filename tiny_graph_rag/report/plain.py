@@ -90,11 +90,6 @@ def points_lost(loss: float) -> str:
     return f"−{100 * loss:.1f}" if loss > 0 else "0"
 
 
-def speed_figure(value: float | None) -> str:
-    """Seconds in three digits, or questions a second, whole from 100 on; – where nobody measured."""
-    return "–" if value is None else f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
 def size_figure(value: float | None) -> str:
     """How many entities, on average: one digit below a hundred; – where undefined."""
     if value is None:

@@ -17,10 +17,9 @@ from tiny_graph_rag.report.plain import (
     one_line,
     points_lost,
     size_figure,
-    speed_figure,
     step_words,
 )
-from tiny_graph_rag.shown import p_value, signed, three
+from tiny_graph_rag.shown import figure, p_value, signed, three
 
 Json = Mapping[str, Any]
 
@@ -128,9 +127,7 @@ def speeds(took: Mapping[str, Json]) -> View | None:
     """Seconds a question and questions a second, as far as files say them. took: name of a system → its
     figures; None where nobody measured."""
     names = [name for name in SPEED_WORDS if any(name in mine for mine in took.values())]
-    rows = [
-        (one_line(system), *(speed_figure(mine.get(name)) for name in names)) for system, mine in took.items()
-    ]
+    rows = [(one_line(system), *(figure(mine.get(name)) for name in names)) for system, mine in took.items()]
     return View((t("system"), *(t(SPEED_WORDS[name]) for name in names)), tuple(rows)) if names else None
 
 

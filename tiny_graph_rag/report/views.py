@@ -21,7 +21,6 @@ from tiny_graph_rag.report.plain import (
     best_of,
     cost_figure,
     one_line,
-    speed_figure,
     verdict_word,
     verdict_words,
     walked,
@@ -30,7 +29,7 @@ from tiny_graph_rag.report.plain import (
 from tiny_graph_rag.report.systems import Systems
 from tiny_graph_rag.report.tables import mean_cells
 from tiny_graph_rag.report.worst import worst_questions
-from tiny_graph_rag.shown import p_value, signed, three
+from tiny_graph_rag.shown import figure, p_value, signed, three
 from tiny_graph_rag.study.gates import SPEEDS
 from tiny_graph_rag.study.results_file import speeds
 
@@ -150,7 +149,7 @@ def methods(summaries: Mapping[str, Json]) -> View:
         (
             one_line(name),
             *mean_cells(summary["measures"], measures),
-            *(speed_figure(mine.get(name)) for name in names),
+            *(figure(mine.get(name)) for name in names),
         )
         for (name, summary), mine in zip(summaries.items(), took, strict=True)
     ]
@@ -461,7 +460,7 @@ def _fixes(content: Json) -> Iterator[Block]:
             setting_words(one["values"]),
             signed(one["gain"]),
             f"{one['won']} / {one['lost']}",
-            f"{one['seconds']:.2g}",
+            figure(one["seconds"], 2),
         )
         for one in content["patch"].get("settings_tried", ())
     ]

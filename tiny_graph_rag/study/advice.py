@@ -16,6 +16,7 @@ import numpy as np
 
 from tiny_graph_rag.config.sections import MOST_HOPS
 from tiny_graph_rag.messages import Said, said, shown, t
+from tiny_graph_rag.shown import figure
 from tiny_graph_rag.study.explanation import Explanation
 from tiny_graph_rag.study.waterfall import RETURNED, WITHIN_HOPS
 
@@ -147,7 +148,7 @@ class Advice:
     @property
     def shown(self) -> str:
         """In the language spoken, with the time that it takes."""
-        took = "" if math.isnan(self.seconds) else f" {t(TAKES, times=f'{self.seconds:.2g}')}"
+        took = "" if math.isnan(self.seconds) else f" {t(TAKES, times=figure(self.seconds, 2))}"
         return shown(self.text) + took
 
 

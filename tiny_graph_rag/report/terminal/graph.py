@@ -11,7 +11,7 @@ from tiny_graph_rag.report.json.paths import rule_words, seed_of
 from tiny_graph_rag.report.plain import cost_figure
 from tiny_graph_rag.report.terminal import Shown, escape
 from tiny_graph_rag.run import COST_PARTS, NO_HOP
-from tiny_graph_rag.shown import three
+from tiny_graph_rag.shown import figure, three
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.statistics import GraphStatistics
@@ -90,7 +90,7 @@ def question_lines(found: dict[str, Any], shown: int) -> Iterator[Shown]:
             if seed["start"] is None
             else " " + t("characters {start}–{end}", start=seed["start"], end=seed["end"])
         )
-        how = t("({rule}, weight {weight})", rule=rule_words(seed["rule"]), weight=f"{seed['weight']:.2g}")
+        how = t("({rule}, weight {weight})", rule=rule_words(seed["rule"]), weight=figure(seed["weight"], 2))
         yield escape(f"  {seed['mention']!r}{place} → {seed['name']} {how}")
     if cut := found.get("walks_cut"):
         most = f"{cut['most']:,}"
