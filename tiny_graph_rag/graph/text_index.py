@@ -98,17 +98,18 @@ class TextIndex:
     def __init__(self, graph: KnowledgeGraph, *, every_text: bool = False) -> None:
         """every_text: also so many that only who asks for them should pay; else it holds none of them."""
         self.graph = graph
-        told = int(np.count_nonzero(np.diff(graph.relations.descriptions.offsets)))
-        read = every_text or len(graph) + told <= TEXTS_READ
+        read = every_text or _are_few(graph)
         kept = graph.derived("texts" if read else "no-texts", lambda: _columns(graph, read=read))
         self.stems = Strings(kept["stems.data"], kept["stems.offsets"])
         self.own, self.told, self.named, self.of_types = (
             Postings(kept[f"{name}.offsets"], kept[f"{name}.rows"], kept[f"{name}.counts"])
             for name in ("own", "told", "named", "types")
         )
-        lengths = kept["lengths"].astype(np.float64)
-        average = float(lengths.sum()) / max(1, int(np.count_nonzero(lengths)))
-        self._norm = 1 - B + B * lengths / (average or 1.0)
+        self._norm: NDArray[np.float64] = np.broadcast_to(1 - B, len(graph))  # of texts without a word
+        if read:
+            lengths = kept["lengths"].astype(np.float64)
+            average = float(lengths.sum()) / max(1, int(np.count_nonzero(lengths)))
+            self._norm = 1 - B + B * lengths / (average or 1.0)
         self._sums = Sums(len(graph))
         self._known: dict[str, Bits] = {}
         self._own: dict[str, Bits] = {}
@@ -224,6 +225,13 @@ class _Numbers:
         return number
 
 
+def _are_few(graph: KnowledgeGraph) -> bool:
+    """Whether its texts are read unasked. Relations are only counted where entities alone aren't too many."""
+    if len(graph) > TEXTS_READ:
+        return False
+    return len(graph) + int(np.count_nonzero(np.diff(graph.relations.descriptions.offsets))) <= TEXTS_READ
+
+
 def _columns(graph: KnowledgeGraph, *, read: bool) -> dict[str, NDArray[Any]]:
     known, relations = graph.entities, graph.relations
     numbers = _Numbers()
@@ -232,7 +240,7 @@ def _columns(graph: KnowledgeGraph, *, read: bool) -> dict[str, NDArray[Any]]:
     names: list[list[int]] = []
     own: list[list[int]] = []
     kinds = [numbers.of(" ".join(words_of_name(name))) for name in known.types.names] if read else []
-    codes = known.types.codes.tolist()
+    codes = known.types.codes.tolist() if read else []
     for row in range(len(graph) if read else 0):
         names.append(numbers.of(known.names[row]))
         more = ". ".join((*known.aliases[row], known.descriptions[row]))

@@ -29,6 +29,7 @@ from tiny_graph_rag.language.words import (
 OF_TYPES = 3  # that share a word of their names, at most, for it to have synonyms
 UNTYPED = 0.9  # of the relations have one type: types say nothing
 FEW_RELATIONS = 20  # fewer may well be of one type that questions speak of
+ROWS_AT_ONCE = 1 << 22
 NO_WORD = -1  # of a word that stands for a type by vocabulary or kind, not for a word of its name
 
 
@@ -204,5 +205,17 @@ class RelationWords:
 def types_say_something(graph: KnowledgeGraph) -> bool:
     """Whether relation types distinguishes relations: no type holds UNTYPED of them, or they are but a
     few."""
-    codes = graph.relations.types.codes
-    return len(codes) < FEW_RELATIONS or int(np.bincount(codes).max()) < UNTYPED * len(codes)
+    relations = len(graph.relations)
+    if relations < FEW_RELATIONS:
+        return True
+    counts = graph.derived("relation-types", lambda: _relations_by_type(graph))["counts"]
+    return int(counts.max()) < UNTYPED * relations
+
+
+def _relations_by_type(graph: KnowledgeGraph) -> dict[str, NDArray[np.int64]]:
+    """counts: (relation types,), a part of the column at a time, since counting takes a wide copy of it."""
+    types = graph.relations.types
+    counts = np.zeros(len(types.names), dtype=np.int64)
+    for start in range(0, len(types.codes), ROWS_AT_ONCE):
+        counts += np.bincount(types.codes[start : start + ROWS_AT_ONCE], minlength=len(counts))
+    return {"counts": counts}

@@ -91,7 +91,6 @@ class TextWords:
         self._of_type = [len(graph)]
         if len(types.names) != 1:
             self._of_type = np.bincount(types.codes, minlength=len(types.names)).tolist()
-        self._described = np.diff(graph.entities.descriptions.offsets) > 0
         self._known: dict[str, Texts] = {}
 
     def find(self, word: str) -> Texts:
@@ -116,7 +115,8 @@ class TextWords:
         if stem is not None:
             relations, entities = self.index.relations(stem), self.index.entities(stem)
         codes = self.graph.entities.types.codes
-        entities = entities[self._described[entities]]
+        offsets = self.graph.entities.descriptions.offsets
+        entities = entities[offsets[entities + 1] > offsets[entities]]
         if types:
             entities = entities[[int(code) not in types for code in codes[entities]]]
         count = self._count(types) + len(entities)
