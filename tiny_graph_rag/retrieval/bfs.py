@@ -128,9 +128,7 @@ class BfsRetriever(Retriever):
 
     def _ranked(self, questions: Sequence[LinkedQuestion], thread: int, fast: bool) -> list[Ranked]:
         asked = [_Asked.of(question, self.reader.read(question)) for question in questions]
-        candidates = len(self.graph)
-        if self.costs.typed:
-            candidates = min(max(CANDIDATES, self.settings.depth), candidates)
+        candidates = self._candidates
         most = self.settings.depth if self.costs.may_explain else candidates
         reached = self._reached(asked, most, thread, fast)
         if most < candidates:  # texts may bring any of them to the front
@@ -138,6 +136,13 @@ class BfsRetriever(Retriever):
             more = self._reached([asked[row] for row in again], candidates, thread, fast)
             reached = list({**dict(enumerate(reached)), **dict(zip(again, more, strict=True))}.values())
         return list(map(self._by_cost, asked, reached))
+
+    @property
+    def _candidates(self) -> int:
+        """Entities of a walk among which the ranked ones are."""
+        if not self.costs.typed:
+            return len(self.graph)
+        return min(max(CANDIDATES, self.settings.depth), len(self.graph))
 
     def _by_cost(self, asked: _Asked, reached: Ranked) -> Ranked:
         """What one question's walks reached, by all parts of its cost, as far as the settings let it
@@ -353,7 +358,7 @@ class BfsRetriever(Retriever):
             self._trailed = question, {}
         trails = self._trailed[1]
         if by_text not in trails:
-            walker = self._walker(0, False, len(self.graph))
+            walker = self._walker(0, False, self._candidates)
             seeds = question.by_text if by_text else question.named
             trails[by_text] = walker.trails((mentions_of(seeds), self.reader.read(question)))
         return trails[by_text]
