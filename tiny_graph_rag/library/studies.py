@@ -5,6 +5,7 @@ What they give shows itself as a table in a notebook, and has a paper's table an
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -43,13 +44,13 @@ ResultLike = Any  # Result, Scored, or the path of a results file
 HIGHEST_HOPS = 4  # as `sweep` tries them without `--hops`
 
 
-class _Tabled:
+class _Tabled(ABC):
     """What has a table for a paper."""
 
     __slots__ = ()
 
-    def _paper_table(self) -> PaperTable:
-        raise NotImplementedError
+    @abstractmethod
+    def _paper_table(self) -> PaperTable: ...
 
     def to_latex(self) -> str:
         """The table for a paper (booktabs), the best in bold."""
