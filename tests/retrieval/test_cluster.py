@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import HANGS
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import ServiceError, UsageError
 from tiny_graph_rag.formats.gold.jsonl import read_eval_set
@@ -30,15 +32,11 @@ ROOT = Path(__file__).parents[2]
 GRAPH = ROOT / "data/kg/conan-doyle-speckled-band-KG.json"
 GOLD = ROOT / "data/eval/conan-doyle-speckled-band-hardset.jsonl"
 MEMORY = "700MB"  # of each worker
-UP_SECONDS = 120
 
 
 @contextmanager
 def two_nodes(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
     """A scheduler and two workers, each a process with its own graph cache and memory limit."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
     quiet = ["--host", "127.0.0.1", "--no-dashboard"]
     started: list[subprocess.Popen[bytes]] = []
 
@@ -48,15 +46,21 @@ def two_nodes(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]
         with (folder / f"{home}.log").open("wb") as log:
             started.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=folder))
 
+    def logged(home: str, pattern: str) -> re.Match[str]:
+        give_up = time.monotonic() + HANGS
+        while not (match := re.search(pattern, (folder / f"{home}.log").read_text())):
+            assert time.monotonic() < give_up, f"the {home} did not come up"
+            time.sleep(0.1)
+        return match
+
     try:
-        start("scheduler", "--port", address.rpartition(":")[2], home="scheduler")
+        start("scheduler", "--port", "0", home="scheduler")
+        address = logged("scheduler", r"Scheduler at: +(tcp://\S+)")[1]
         for text in ("one", "two"):
             limits = ["--nthreads", "1", "--no-nanny", "--memory-limit", MEMORY]
             start("worker", address, *limits, home=text)
-        give_up = time.monotonic() + UP_SECONDS
-        while not all("Registered to" in (folder / f"{text}.log").read_text() for text in ("one", "two")):
-            assert time.monotonic() < give_up, "the workers did not come up"
-            time.sleep(0.2)
+        for text in ("one", "two"):
+            logged(text, "Registered to")
         yield address, started[1:]
     finally:
         for process in reversed(started):
