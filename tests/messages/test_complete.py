@@ -16,7 +16,7 @@ import typer
 
 from tests.conftest import ROOT
 from tests.messages.test_one_way import is_of_session, makes_its_text
-from tiny_graph_rag import files
+from tiny_graph_rag import inputs
 from tiny_graph_rag.cli import app, curate, deciding, load, recommend, usage
 from tiny_graph_rag.cli import help as help_
 from tiny_graph_rag.cli.command import _CLOSED, _FULL, _NO_PLACE
@@ -99,7 +99,7 @@ BY_NAME = {
     *("error", "warning"),
     *("{measure} rose in {n} questions: {ids}", "{measure} fell in {n} questions: {ids}"),
     *("{n} new questions: {ids}", "{n} questions removed: {ids}"),
-    *(*files.KINDS, *files.MADE_BY.values()),
+    *(*inputs.KINDS, *inputs.MADE_BY.values()),
     *usage._KINDS.values(),
     *registry_kinds(),
     *(word for word in tables.SPEED_WORDS.values() if " " in word),
