@@ -33,7 +33,8 @@ from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, sp
 from tiny_graph_rag.messages.libraries import SENTENCES
 from tiny_graph_rag.report import fix_words, tables
 from tiny_graph_rag.report.terminal import graph, sweep
-from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING
+from tiny_graph_rag.report.terminal.evaluation import MEANING
+from tiny_graph_rag.report.worst import END_WORDS
 from tiny_graph_rag.retrieval import explain
 from tiny_graph_rag.scoring import stretches
 from tiny_graph_rag.study import advice, choosing, compare
@@ -127,7 +128,7 @@ BY_NAME = {
 }
 # The same in the page: tables' heads, verdicts, changes, levels at which a name resolved.
 _JS_LISTS = re.compile(r"const (?:STEPS|VERDICTS|CHANGES) = \{(.*?)\};", re.S)
-_JS_HEADS = re.compile(r"\[((?:\"[^\"]+\"|measure)(?:, (?:\"[^\"]*\"|measure))+)\]\.map\(\(each")
+_JS_HEADS = re.compile(r"\[((?:\"[^\"]+\"|measure)(?:, (?:\"[^\"]*\"|measure))+)\]\.map\(\(head")
 _JS_PLURAL = re.compile(r"plural\((?:[^(),]|\([^()]*\))*, \"([a-z ]+)\"(?:, \"([a-z ]+)\")?\)")
 # Words that not every command or every Python says: defaults of an option, JSON's trailing comma.
 DEFAULTS = {
