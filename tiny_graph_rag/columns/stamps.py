@@ -15,7 +15,8 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.files import sha256_of, write_atomically
+from tiny_graph_rag.files import sha256_of
+from tiny_graph_rag.outputs import write_atomically
 
 GRAIN_NS = 50_000_000  # Linux keeps file times by the timer tick, 1 to 10 ms
 COARSE_GRAIN_NS = 2_000_000_000  # FAT keeps two seconds, some network file systems one

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.stamps import FileStamp, read_note, settled_stamp, stamp_of, write_note
-from tiny_graph_rag.files import write_atomically
+from tiny_graph_rag.outputs import write_atomically
 
 MAGIC = b"TGRarr01"
 ALIGNMENT = 64
