@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import resources
+from typing import Any
 
 from tiny_graph_rag.answers.prompt import Template
 from tiny_graph_rag.errors import json_kind
@@ -77,31 +78,18 @@ class Rubric:
 JUDGES: Registry[Rubric] = Registry("judge", "tiny_graph_rag.answers")
 
 
-def judge(
-    name: str,
-    line: str,
-    *,
-    scores: tuple[str, ...],
-    schema: Json,
-    needs_truth: bool = False,
-    needs_answer: bool = True,
-    worst: float = 0.0,
-    text: str = "",
-) -> Callable[[Value], Value]:
-    """Register a judge by what its reply is worth; the rest as in Rubric.
+def judge(name: str, line: str, *, text: str = "", **fields: Any) -> Callable[[Value], Value]:
+    """Register a judge by what its reply is worth. fields: others of Rubric.
 
     line: what it asks, for `--help` and the docs. text: empty for `rubrics/NAME.txt` next to the module.
     """
 
-    def register(value: Value) -> Value:
-        told = text
-        if not told:
-            package = value.__module__.rpartition(".")[0]
-            told = resources.files(package).joinpath(f"rubrics/{name}.txt").read_text("utf-8")
-        JUDGES.add(name, Rubric(name, told, scores, schema, value, needs_truth, needs_answer, worst), value)
-        return value
+    def made(value: Value) -> Rubric:
+        package = value.__module__.rpartition(".")[0]
+        told = text or resources.files(package).joinpath(f"rubrics/{name}.txt").read_text("utf-8")
+        return Rubric(name, told, value=value, **fields)
 
-    return register
+    return JUDGES.register(name, made)
 
 
 def _grade(value: object, low: int, high: int) -> int:
