@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.errors import UsageError, unknown
+from tiny_graph_rag.errors import UsageError, unknown, wrong_value
 from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, Judged
 from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.registry import Registry
@@ -98,12 +98,10 @@ def measure(name: str, *, source: str, **fields: Any) -> Callable[[Compute], Com
         paragraph = (compute.__doc__ or "").strip().split("\n\n")[0]
         kind = MeasureKind(name, compute, " ".join(paragraph.split()), source, **fields)
         if not kind.times and not math.isfinite(kind.worst):
-            raise ValueError(
-                said(
-                    "measure {name} needs a finite `{end}`: what a failed question counts",
-                    name=repr(name),
-                    end="low" if kind.higher_is_better else "high",
-                )
+            raise wrong_value(
+                "measure {name} needs a finite `{end}`: what a failed question counts",
+                name=repr(name),
+                end="low" if kind.higher_is_better else "high",
             )
         return kind
 
