@@ -185,7 +185,7 @@ function mark({ by = now.by, entity, grade }) {
 }
 // A view from the server holds no decision that is still on its way there.
 function markQueued() {
-  for (const event of queue.filter((event) => event.question === now.id && each.what === "judge")) mark(event);
+  for (const event of queue.filter((event) => event.question === now.id && event.what === "judge")) mark(event);
 }
 function drawQuestion() {
   const view = now.view;
