@@ -125,6 +125,14 @@ def saved(page, number: int) -> None:
     until(page, f"document.getElementById('saved').textContent.includes('decision {number}')")
 
 
+def arrived(page, waiting: list, number: int) -> None:
+    """Wait for as many requests to be held back."""
+    ends = time.monotonic() + HANGS
+    while len(waiting) < number:
+        assert time.monotonic() < ends, waiting
+        page.wait_for_timeout(20)
+
+
 def test_a_question_is_judged_by_keys_alone_and_becomes_gold(browser, draft) -> None:
     with serving(draft) as running, window(browser, running.address, "anna") as (page, complaints):
         assert page.locator("#query").inner_text() == "Who killed Julia Stoner?"
@@ -221,6 +229,51 @@ def test_what_no_retriever_found_is_found_by_typing_it_and_added(browser, draft)
         saved(page, 1)
         assert grade_of(page, "Crown Inn") == "2"
         assert journal_of(draft)[0]["entity"] == "e-crown-inn"
+
+
+def test_enter_before_the_reply_waits_for_the_names_of_what_was_typed(browser, draft) -> None:
+    with serving(draft) as running, window(browser, running.address, "anna") as (page, complaints):
+        page.keyboard.press("/")
+        page.keyboard.type("s")
+        page.wait_for_selector("#found li[aria-selected=true]:not(:has-text('Crown Inn'))")
+        waiting = []
+        page.route("**/api/search*", lambda request: waiting.append(request))
+        page.locator("#search").fill("crown i")
+        page.keyboard.press("Enter")  # the list still shows what "s" matched
+        arrived(page, waiting, 1)
+        waiting.pop().continue_()
+        saved(page, 1)
+        assert grade_of(page, "Crown Inn") == "1"
+        assert [decision["entity"] for decision in journal_of(draft)] == ["e-crown-inn"]
+        assert page.locator("#search").input_value() == ""
+        assert page.locator("#found li").count() == 0
+        assert complaints == []
+
+
+def test_keys_judge_the_question_on_the_screen_while_the_next_one_is_on_its_way(browser, draft) -> None:
+    with serving(draft) as running, window(browser, running.address, "anna") as (page, complaints):
+        first = page.locator("#candidates .name").first.inner_text()
+        waiting = []
+        page.route("**/api/question?*", lambda request: waiting.append(request))
+        page.keyboard.press("n")  # the second question
+        page.keyboard.press("2")  # of the first one, still on the screen
+        saved(page, 1)
+        page.keyboard.press("n")  # the third one, whose reply comes before the second one's
+        arrived(page, waiting, 2)
+        second, third = waiting
+        third.continue_()
+        until(page, "document.getElementById('query').textContent === 'Who visited Stoke Moran?'")
+        with page.expect_response(second.request.url):
+            second.continue_()
+        page.unroute("**/api/question?*")
+        page.wait_for_timeout(100)
+        assert page.locator("#query").inner_text() == "Who visited Stoke Moran?"
+        assert page.locator("#candidates button[aria-pressed=true]").count() == 0
+        page.keyboard.press("p")
+        page.keyboard.press("p")
+        until(page, "document.getElementById('query').textContent === 'Who killed Julia Stoner?'")
+        assert grade_of(page, first) == "2"
+        assert complaints == []
 
 
 def test_half_a_korean_syllable_finds_the_name_while_it_is_typed(browser, run_cli, tmp_path) -> None:

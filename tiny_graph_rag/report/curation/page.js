@@ -97,7 +97,7 @@ async function flush() {
       keep();
       const mine = event.query ?? event.note ?? (event.tags ?? []).join(", ");
       banner("refused", error.status === 409 ? `${failed(error)}; ${t("your text: “{text}”", { text: mine })}` : failed(error));
-      if (event.question === now.id) await load(now.id);
+      if (event.question === now.id && opening === now.id) await load(now.id);
     }
   }
   sending = false;
@@ -143,15 +143,15 @@ function drawTags() {
 }
 function step(by) {
   const rows = shown();
-  const at = rows.findIndex((row) => row.id === now.id);
+  const at = rows.findIndex((row) => row.id === opening);
   const next = rows[at + by];
   if (next) open(next.id); else say(by > 0 ? t("that was the last one here") : t("that was the first one here"));
 }
 
-// One question.
+// One question. Until the server has sent it, the one on the screen is the one that keys judge.
 
+let opening = null; // the id asked for last; the question on the screen again when that fails
 async function open(id) {
-  now.place = 0;
   cancel();
   banner("refused");
   banner("empty");
@@ -159,13 +159,18 @@ async function open(id) {
   focusCandidate();
 }
 async function load(id) {
-  now.id = id;
+  opening = id;
+  let view;
   try {
-    now.view = await ask(`/api/question?id=${encodeURIComponent(id)}`);
+    view = await ask(`/api/question?id=${encodeURIComponent(id)}`);
   } catch (error) {
-    banner("server", failed(error));
+    if (id === opening) { opening = now.id; banner("server", failed(error)); }
     return;
   }
+  if (id !== opening) return;
+  if (id !== now.id) now.place = 0;
+  now.id = id;
+  now.view = view;
   now.at = now.view.at;
   for (const event of queue.filter((each) => each.question === id && each.what === "judge")) mark(event);
   drawQuestion();
@@ -309,15 +314,24 @@ function save() {
 
 // Searching all entities.
 
-let asked = 0;
+let asked = 0, answered = Promise.resolve(); // answered ends when the list belongs to what was typed last
 async function search() {
-  const typed = $("search").value, mine = ++asked;
+  const typed = $("search").value, question = now.id, mine = ++asked;
   if (!typed.trim()) { drawFound([]); return; }
   try {
     const { found } = await ask(`/api/search?q=${encodeURIComponent(typed)}`);
-    now.searched.add(now.id);
+    now.searched.add(question);
     if (mine === asked) drawFound(found);
-  } catch (error) { if (mine === asked) say(failed(error)); }
+  } catch (error) { if (mine === asked) { drawFound([]); say(failed(error)); } }
+}
+async function addPicked(grade) {
+  const typed = $("search").value, question = now.id;
+  await answered;
+  if (typed === $("search").value && question === now.id) add(now.picked, grade);
+}
+function clearSearch() {
+  $("search").value = "";
+  search();
 }
 function drawFound(found) {
   now.found = found;
@@ -342,20 +356,19 @@ function add(place, grade) {
   const event = { what: "judge", entity: each.id, grade };
   mark(event);
   decide(event);
-  $("search").value = "";
-  drawFound([]);
+  clearSearch();
   drawQuestion();
   now.place = now.view.candidates.findIndex((one) => one.id === each.id);
   focusCandidate();
   say(t("{name} added as {grade}", { name: each.name, grade }));
 }
-$("search").addEventListener("input", search);
+$("search").addEventListener("input", () => { answered = search(); });
 $("search").addEventListener("keydown", (event) => {
   if (event.isComposing) return;
   if (event.key === "ArrowDown") { event.preventDefault(); pick(now.picked + 1); }
   else if (event.key === "ArrowUp") { event.preventDefault(); pick(now.picked - 1); }
-  else if (event.key === "Enter") { event.preventDefault(); add(now.picked, event.shiftKey ? 2 : 1); }
-  else if (event.key === "Escape") { event.preventDefault(); $("search").value = ""; drawFound([]); focusCandidate(); }
+  else if (event.key === "Enter") { event.preventDefault(); addPicked(event.shiftKey ? 2 : 1); }
+  else if (event.key === "Escape") { event.preventDefault(); clearSearch(); focusCandidate(); }
 });
 
 // Agreement.
@@ -435,9 +448,10 @@ async function refresh(events) {
   drawTags();
   drawList();
   if (events.some((each) => each.question === now.id) && !now.editing && !queue.length) {
-    const at = now.view.at;
-    now.view = await ask(`/api/question?id=${encodeURIComponent(now.id)}`);
-    now.at = Math.max(at, now.view.at);
+    const id = now.id, view = await ask(`/api/question?id=${encodeURIComponent(id)}`);
+    if (id !== now.id || now.editing || queue.length) return; // a newer view comes with what was done meanwhile
+    now.at = Math.max(now.at, view.at);
+    now.view = view;
     const held = document.activeElement?.closest("#candidates") !== null;
     drawQuestion();
     if (held) focusCandidate();
