@@ -147,7 +147,7 @@ def in_python() -> Iterator[str]:
             name = getattr(node.func, "id", "") or getattr(node.func, "attr", "")
             if is_of_session(node.func) and isinstance(node.args[0], ast.Constant):
                 yield from filter(_has_words, _texts(node.args[0], names))
-            calls = {"t": node.args[:1], "said": node.args[:1], "counted": node.args[1:3]}
+            calls = dict.fromkeys(("t", "said", "wrong_value"), node.args[:1]) | {"counted": node.args[1:3]}
             # A place, and what is wrong there.
             calls |= dict.fromkeys(("at", "add", "problem"), node.args[1:2])
             if makes_its_text(name):

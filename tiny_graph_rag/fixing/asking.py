@@ -23,6 +23,7 @@ from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.retrieval import make_retriever
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.shown import short_repr
+from tiny_graph_rag.study.choosing import Rows
 from tiny_graph_rag.study.evaluate import judge_on_graph
 
 EVALUATIONS = 60  # of the gold set, at most, unless the user allows more
@@ -31,7 +32,6 @@ COMPILED_FROM = 2000  # questions; with fewer, starting numba takes longer than 
 TIMED = 20  # questions asked again, only to time them
 NOBODY = -1
 
-Rows = NDArray[np.int64]
 Progress = Callable[[float, str], None]
 
 

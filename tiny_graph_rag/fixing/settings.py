@@ -16,14 +16,15 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.config import Config, find_setting, spelled_setting
 from tiny_graph_rag.errors import MissingExtraError, UsageError
-from tiny_graph_rag.fixing.asking import GoldQuestions, Rows
+from tiny_graph_rag.fixing.asking import GoldQuestions
 from tiny_graph_rag.fixing.patch import CONFIRMED, Patch, PatchError
-from tiny_graph_rag.fixing.proof import CHOSEN_FROM, Proof, held_out, proof
+from tiny_graph_rag.fixing.proof import CHOSEN_FROM, Proof, proof
 from tiny_graph_rag.linking import asks_model
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import EQUAL
 from tiny_graph_rag.measures.statistics import Groups
 from tiny_graph_rag.retrieval import is_own, walks
+from tiny_graph_rag.study.choosing import Rows, held_out
 
 HOPS = (1, 2, 3, 4)
 WALKING = ("bfs", "pagerank", "hybrid:bfs*3+bm25")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.errors import MissingExtraError, UsageError
+from tiny_graph_rag.errors import UsageError, optional
 from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.measures import Measure, default_measures, measures_of
 from tiny_graph_rag.measures import score as columns_of
@@ -381,8 +381,4 @@ def _of_split(qrels: pandas.DataFrame, split: str) -> pandas.DataFrame:
 
 def pandas_for(what: str) -> Any:
     """Raises MissingExtraError without pandas."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise MissingExtraError(what, "pandas", "pandas") from error
-    return pandas
+    return optional("pandas", what, "pandas")

@@ -374,6 +374,7 @@ class CurationServer:
                 listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 listening.bind((HOST, name))
+                listening.listen()  # two may be bound to one port until one of them listens
             except OSError:
                 listening.close()
                 continue

@@ -9,7 +9,7 @@ const GRADES = [2, 1, 0];
 
 const now = { meta: null, questions: [], id: null, view: null, at: 0, last: 0, by: "", editing: null, matches: [], picked: 0, relations: new Map(), searched: new Set(), askedOf: new Set() };
 let queue = [];
-let sending = false;
+let sending = false, sent = Promise.resolve(); // sent ends when the queue is empty, or nobody takes it
 
 function el(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -68,9 +68,11 @@ function decide(event) {
   keep();
   flush();
 }
-async function flush() {
-  if (sending) return;
-  sending = true;
+function flush() {
+  if (!sending) { sending = true; sent = send(); }
+  return sent;
+}
+async function send() {
   while (queue.length) {
     const event = queue[0];
     try {
@@ -81,6 +83,7 @@ async function flush() {
       if (event.question === now.id) {
         now.view = { ...now.view, ...view };
         now.at = Math.max(now.at, taken.n);
+        markQueued();
         if (!queue.some((event) => event.question === now.id)) drawQuestion();
       }
       noteDone(event.question, view);
@@ -172,13 +175,17 @@ async function load(id) {
   now.id = id;
   now.view = view;
   now.at = now.view.at;
-  for (const event of queue.filter((event) => event.question === id && event.what === "judge")) mark(event);
+  markQueued();
   drawQuestion();
   drawList();
 }
-function mark({ entity, grade }) {
-  const mine = (now.view.grades[now.by] ??= {});
-  if (grade === null) delete mine[entity]; else mine[entity] = grade;
+function mark({ by = now.by, entity, grade }) {
+  const grades = (now.view.grades[by] ??= {});
+  if (grade === null) delete grades[entity]; else grades[entity] = grade;
+}
+// A view from the server holds no decision that is still on its way there.
+function markQueued() {
+  for (const event of queue.filter((event) => event.question === now.id && event.what === "judge")) mark(event);
 }
 function drawQuestion() {
   const view = now.view;
@@ -438,7 +445,7 @@ async function poll() {
     now.last = last;
     if (foreign.length) await refresh(foreign);
   } catch (error) {
-    banner("server", error.status === 403 ? t("the server was restarted: open its new address") : error.status ? failed(error) : t("the server doesn't respond; your decisions are kept in this window"));
+    if (!queue.length) banner("server", error.status === 403 ? t("the server was restarted: open its new address") : error.status ? failed(error) : t("the server doesn't respond; your decisions are kept in this window"));
   }
   setTimeout(poll, POLL);
 }
