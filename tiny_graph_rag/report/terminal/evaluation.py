@@ -14,7 +14,7 @@ from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.blocks import View
 from tiny_graph_rag.report.json.results import question
 from tiny_graph_rag.report.plain import cut, one_line, waterfall_steps, without_controls
-from tiny_graph_rag.report.terminal import Command, Shown, escape
+from tiny_graph_rag.report.terminal import CopiedLine, Shown, escape
 from tiny_graph_rag.report.terminal.summary import summary_lines
 from tiny_graph_rag.report.worst import reference_lines, worst_rows
 from tiny_graph_rag.shown import signed, three
@@ -214,7 +214,7 @@ def _worst_lines(evaluation: Evaluation, width: int, command_for: Callable[[str]
             yield f"        {escape(cut(line, width - 8))}"
         told = command_for(found["id"])
         if told:
-            yield Command(f"        [dim]{escape(told)}[/dim]")
+            yield CopiedLine(f"        [dim]{escape(told)}[/dim]")
     yield ""
 
 
