@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.stamps import known_sha256
 from tiny_graph_rag.columns.stored import (
     Arrays,
     BadArraysError,
     ColumnInMemory,
     ColumnWriter,
     OnDisk,
+    known_sha256,
     read_arrays,
     write_arrays,
 )

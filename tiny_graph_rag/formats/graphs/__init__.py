@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.columns.stamps import FileStamp, stamp_of
+from tiny_graph_rag.columns.stored import FileStamp, stamp_of
 from tiny_graph_rag.errors import GraphError, UsageError
 from tiny_graph_rag.files import combined_sha256, sha256_meanwhile, sha256_of
 from tiny_graph_rag.formats.detection import Head, particular_first
