@@ -17,7 +17,7 @@ from tiny_graph_rag.report.plain import cut, one_line, waterfall_steps, without_
 from tiny_graph_rag.report.terminal import CopiedLine, Shown, escape
 from tiny_graph_rag.report.terminal.summary import summary_lines
 from tiny_graph_rag.report.worst import reference_lines, worst_rows
-from tiny_graph_rag.shown import signed, three
+from tiny_graph_rag.shown import listed, signed, three
 from tiny_graph_rag.study.advice import NOT_RECOGNISED, recommendations
 from tiny_graph_rag.study.gold_seeds import ASKED_AGAIN
 from tiny_graph_rag.study.waterfall import RETURNED, ROOM, WITHIN_HOPS, Verdict
@@ -240,13 +240,11 @@ def perturbed_lines(found: Sequence[Perturbed]) -> Iterator[Shown]:
     head = (t("questions changed by"), t("measure"), t("mean"), t("drop"), t("95 % interval"), "n")
     yield View(head, tuple(rows), (0, 1), whole=(2, 3, 4, 5))
     for perturbed in found:
-        more = ", …" if len(perturbed.broken) > BROKEN_SHOWN else ""
-        listed = ", ".join(question for question, _ in perturbed.broken[:BROKEN_SHOWN]) + more
         values = {
             "kind": perturbed.kind,
             "n": f"{perturbed.altered:,}",
             "broken": f"{len(perturbed.broken):,}",
-            "ids": listed,
+            "ids": listed([question for question, _ in perturbed.broken], BROKEN_SHOWN),
         }
         yield escape(
             t("{kind}: {n} questions changed, {broken} failed because of it ({ids})", **values)
