@@ -42,7 +42,7 @@ from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.tables import Relations
-from tiny_graph_rag.language.particles import final_consonant
+from tiny_graph_rag.language.function_words import final_consonant
 from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.study.evaluate import evaluate

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 
 from tiny_graph_rag.errors import optional
 from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.gold.references import Reference
+from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.language.tokens import rouge_l, tokens
+from tiny_graph_rag.measures.textual import rouge_l, tokens
 
 
 def agreement_scores(said: str, example: Example, *, bleu: bool) -> dict[str, float]:

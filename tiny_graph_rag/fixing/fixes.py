@@ -56,7 +56,7 @@ from tiny_graph_rag.fixing.vocabulary import LearnedWord
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.linking.relation_words import types_say_something
+from tiny_graph_rag.linking.question_words import types_say_something
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import EQUAL, interval

@@ -29,8 +29,7 @@ from tiny_graph_rag.language.words import (
     stem,
 )
 from tiny_graph_rag.linking import LinkedQuestion
-from tiny_graph_rag.linking.question_words import tokens, without_seeds
-from tiny_graph_rag.linking.relation_words import RelationWords, types_say_something
+from tiny_graph_rag.linking.question_words import RelationWords, tokens, types_say_something, without_seeds
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.statistics import Groups
 from tiny_graph_rag.study.choosing import Rows

@@ -10,7 +10,7 @@ from typing import Literal
 
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.nearest import Near, joined_names
-from tiny_graph_rag.gold.references import Reference
+from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold, nfc

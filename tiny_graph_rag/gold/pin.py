@@ -12,10 +12,12 @@ from pathlib import Path
 import msgspec
 
 from tiny_graph_rag.errors import DatasetError, InputError, wrong_value
-from tiny_graph_rag.files import read_bytes, readable, sha256_of, write_atomically
+from tiny_graph_rag.files import read_bytes, sha256_of
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.inputs import readable
+from tiny_graph_rag.outputs import write_atomically
 
 ENDING = ".meta.json"
 

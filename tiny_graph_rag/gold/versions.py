@@ -15,9 +15,11 @@ from pathlib import Path
 import msgspec
 
 from tiny_graph_rag.errors import DatasetError, UsageError, wrong_value
-from tiny_graph_rag.files import bare_name, read_bytes, readable, write_atomically
+from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.keep import diff
+from tiny_graph_rag.inputs import bare_name, readable
+from tiny_graph_rag.outputs import write_atomically
 
 ENDING = ".versions.json"
 PARTS = ("major", "minor", "patch")

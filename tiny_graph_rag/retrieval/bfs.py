@@ -23,7 +23,7 @@ from tiny_graph_rag.config import Config
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.text_index import TextIndex
 from tiny_graph_rag.linking.base import LinkedQuestion, Seed
-from tiny_graph_rag.linking.relation_words import RelationWords, milli
+from tiny_graph_rag.linking.question_words import RelationWords, milli
 from tiny_graph_rag.messages import counted
 from tiny_graph_rag.retrieval import search_fast
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.linking.relation_words import types_say_something
+from tiny_graph_rag.linking.question_words import types_say_something
 
 UNIT = 1_000_000  # a cost of 1
 MILLI = 1000

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import expanded, found_in
-from tiny_graph_rag.columns.sums import Sums
+from tiny_graph_rag.columns.arrays import Sums, expanded, found_in
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.tables import Adjacency

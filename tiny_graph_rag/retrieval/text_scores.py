@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import begins, expanded, found_in
-from tiny_graph_rag.columns.sums import beyond
+from tiny_graph_rag.columns.arrays import begins, beyond, expanded, found_in
 from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.graph.text_index import MILLI, Bits, TextIndex
 from tiny_graph_rag.linking.base import LinkedQuestion
+from tiny_graph_rag.linking.names import words_held
 from tiny_graph_rag.linking.question_words import content_stems_of, tokens, without_seeds
-from tiny_graph_rag.linking.text import words_held
 from tiny_graph_rag.retrieval.cheapest import WeighedMention
 from tiny_graph_rag.retrieval.random_walk import Guide, RandomWalk, SynonymEdges
 

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun
 from tiny_graph_rag.gold.ambiguous import ANY, FIRST, meant, note
 from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.gold.references import Reference, References
-from tiny_graph_rag.gold.resolve import Judgments
+from tiny_graph_rag.gold.resolve import Judgments, Reference, References
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.errors import DatasetError
 from tiny_graph_rag.formats.runs.items import relation_of
 from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.gold.references import Reference
-from tiny_graph_rag.gold.resolve import Judgments
+from tiny_graph_rag.gold.resolve import Judgments, Reference
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.measures.facts import RelationReference
 from tiny_graph_rag.measures.judged import PASSAGES, RELATIONS, JudgedKind, judge

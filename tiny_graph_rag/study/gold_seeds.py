@@ -14,8 +14,7 @@ from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion
-from tiny_graph_rag.linking.gold import GoldLinker
-from tiny_graph_rag.linking.names import NameLinker
+from tiny_graph_rag.linking.names import GoldLinker, NameLinker
 from tiny_graph_rag.measures import judge
 from tiny_graph_rag.retrieval.base import Retriever
 from tiny_graph_rag.study.verdicts import diagnose

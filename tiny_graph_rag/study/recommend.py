@@ -19,8 +19,7 @@ from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.language.tokens import words_tried
-from tiny_graph_rag.language.words import stem, words_of
+from tiny_graph_rag.language.words import stem, words_of, words_tried
 from tiny_graph_rag.linking import LinkedQuestion, LinkerMaker, make_linker
 from tiny_graph_rag.retrieval import make_retriever
 from tiny_graph_rag.retrieval.bm25 import own_text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tiny_graph_rag.errors import DatasetError, Problems, UsageError
-from tiny_graph_rag.files import bare_name, read_bytes, sha256_of
+from tiny_graph_rag.files import read_bytes, sha256_of
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.detection import detected as recognised
 from tiny_graph_rag.formats.gold.base import (
@@ -20,6 +20,7 @@ from tiny_graph_rag.formats.gold.head import head_beside
 from tiny_graph_rag.formats.gold.questions import check_ids
 from tiny_graph_rag.formats.tables import encoding_of, text_in
 from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import Said, said
 
 __all__ = ["GOLD_FORMATS", "GoldFormat", "detected", "gold_format", "graded", "read_gold", "read_sound"]

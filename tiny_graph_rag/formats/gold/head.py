@@ -12,7 +12,8 @@ from typing import Any
 
 from tiny_graph_rag.documents import json_file
 from tiny_graph_rag.errors import DatasetError, json_kind
-from tiny_graph_rag.files import bare_name, write_atomically
+from tiny_graph_rag.inputs import bare_name
+from tiny_graph_rag.outputs import write_atomically
 
 ENDING = ".metadata.json"
 
