@@ -29,6 +29,8 @@ from tiny_graph_rag.fixing.asking import (
     Measured,
     Progress,
     Rows,
+    can_be_tried,
+    label_of,
 )
 from tiny_graph_rag.fixing.patch import (
     CONFIRMED,
@@ -53,7 +55,7 @@ from tiny_graph_rag.fixing.proof import (
     proof,
     question_groups,
 )
-from tiny_graph_rag.fixing.settings import can_be_tried, label_of, prove_settings, try_settings
+from tiny_graph_rag.fixing.settings import prove_settings, try_settings
 from tiny_graph_rag.fixing.vocabulary import LearnedWord
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph

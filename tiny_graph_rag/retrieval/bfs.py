@@ -27,14 +27,11 @@ from tiny_graph_rag.linking.question_words import RelationWords, milli
 from tiny_graph_rag.messages import counted
 from tiny_graph_rag.retrieval import search_fast
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
-from tiny_graph_rag.retrieval.candidates import Candidates
+from tiny_graph_rag.retrieval.candidates import Candidates, Filters, Runs
 from tiny_graph_rag.retrieval.cheapest import CheapestWalks, WeighedMention
-from tiny_graph_rag.retrieval.cost import UNIT, Column, Costs, lacking
-from tiny_graph_rag.retrieval.filters import Filters
+from tiny_graph_rag.retrieval.cost import UNIT, Column, Costs, TextScores, lacking
 from tiny_graph_rag.retrieval.query import Reader, Reading, TextWords
 from tiny_graph_rag.retrieval.search import Trail
-from tiny_graph_rag.retrieval.text_scores import TextScores
-from tiny_graph_rag.retrieval.typed_adjacency import Runs
 from tiny_graph_rag.run import Cut, Run
 
 if TYPE_CHECKING:  # loaded where it is asked for
