@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import HANGS, ROOT, write_gold, write_kg
-from tiny_graph_rag.files import output_path
 from tiny_graph_rag.fixing import asking
 from tiny_graph_rag.messages import LANGUAGES
+from tiny_graph_rag.outputs import output_path
 from tiny_graph_rag.report.plain import cell_width
 
 

@@ -32,7 +32,7 @@ FOR_PROGRAMMERS = {
 }
 SHOWING = {"say", "note", "warn", "echo", "print", "problem", "flaw"}
 MAKING = {"t", "said", "counted", "amount", "at"}
-TEMPLATES = {"at", "add", "problem"}  # of errors, `Problems` and `Rows`: they take a template
+TEMPLATES = {"at", "add", "problem", "wrong_value"}  # of errors, `Problems` and `Rows`: they take a template
 OTHER_ERRORS = {"UnknownNameError", "MissingExtraError"}  # of ours, made of more than their words
 
 

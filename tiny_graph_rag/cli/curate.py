@@ -55,10 +55,10 @@ def curate_command(
         _decide(Session.open(common, folders), dataset, graph, patch)
         return
     from tiny_graph_rag.cli.output import Output
-    from tiny_graph_rag.files import bare_name, find_input
     from tiny_graph_rag.formats.gold.drafts import read_drafts
     from tiny_graph_rag.gold.curation import Curation, DraftJournal, journal_path
     from tiny_graph_rag.gold.examples import EvalSet
+    from tiny_graph_rag.inputs import bare_name, find_input
 
     for package in ("starlette", "uvicorn"):
         if find_spec(package) is None:
@@ -166,7 +166,8 @@ def _decide(session: Session, dataset: Path, graph: Graph, given: Path) -> None:
     more."""
     from tiny_graph_rag.cli.deciding import decide
     from tiny_graph_rag.cli.patching import UsedPatch
-    from tiny_graph_rag.files import check_writable, find_input
+    from tiny_graph_rag.inputs import find_input
+    from tiny_graph_rag.outputs import check_writable
 
     path = find_input(given, Path(session.config.storage.results_dir), "patch file")
     check_writable(path)

@@ -236,9 +236,9 @@ def from_command(
 ) -> None:
     """Find references in answers and evidence, and write a draft that needs review."""
     from tiny_graph_rag.cli.recommend import DraftOutput
-    from tiny_graph_rag.files import find_input
     from tiny_graph_rag.formats.gold.drafts import read_questions
     from tiny_graph_rag.graph.names import NameIndex
+    from tiny_graph_rag.inputs import find_input
     from tiny_graph_rag.study.bridge import ACCEPTED, bridged, check_accept
 
     accepted = check_accept(accept)

@@ -240,8 +240,8 @@ class SavedRun:
             if form is not None:
                 raise UsageError("--format {form} needs --save-run FILE", form=form)
             return None
-        from tiny_graph_rag.files import output_path
         from tiny_graph_rag.formats.writing import RUN_WRITERS, form_of
+        from tiny_graph_rag.outputs import output_path
 
         target = output_path(path, Path(session.config.storage.results_dir))
         return cls(session.outputs.claim(target), form_of(RUN_WRITERS, target, form, "--format"))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.errors import at
-from tiny_graph_rag.files import find_input
+from tiny_graph_rag.inputs import find_input
 
 if TYPE_CHECKING:
     from tiny_graph_rag.cli.session import Session

@@ -15,7 +15,7 @@ from tiny_graph_rag.cli.options import RETRIEVING, Common, Folders, Given, Graph
 from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, amount
-from tiny_graph_rag.files import bare_name
+from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.retrieval import check_retrieval
 
@@ -65,8 +65,8 @@ def recommend_command(
     ] = None,
 ) -> None:
     """Propose references for questions without gold, and write a draft that needs review."""
-    from tiny_graph_rag.files import find_input
     from tiny_graph_rag.formats.gold.drafts import read_questions
+    from tiny_graph_rag.inputs import find_input
     from tiny_graph_rag.study.recommend import recommend
 
     session = Session.open(common, folders, to_stdout=output == STDOUT, **retrieving, depth=max(pool, 10))

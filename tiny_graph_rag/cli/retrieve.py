@@ -54,10 +54,10 @@ def retrieve_command(
     names: Annotated[bool, option("Write names of entities in place of ids.", OUTPUT)] = False,
 ) -> None:
     """Retrieve entities for questions without references and write a run, for a contest or a later review."""
-    from tiny_graph_rag.files import bare_name, find_input
     from tiny_graph_rag.formats.gold.drafts import read_questions
     from tiny_graph_rag.formats.runs.writing import run_parts
     from tiny_graph_rag.formats.writing import RUN_WRITERS, form_of
+    from tiny_graph_rag.inputs import bare_name, find_input
     from tiny_graph_rag.study.evaluate import evaluate
 
     out = Output(output)

@@ -26,7 +26,8 @@ from tiny_graph_rag.config import (
     spelled_setting,
 )
 from tiny_graph_rag.errors import TinyGraphRagError, UsageError, at, unknown
-from tiny_graph_rag.files import allow_unpacked, find_input, forget_inputs, note_named
+from tiny_graph_rag.files import allow_unpacked
+from tiny_graph_rag.inputs import find_input, forget_inputs, note_named
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import LANGUAGES, Said, counted, said, shown, speak, t
 from tiny_graph_rag.outputs import Outputs

@@ -31,7 +31,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.files import sha256_of, write_atomically
+from tiny_graph_rag.files import sha256_of
+from tiny_graph_rag.outputs import write_atomically
 
 MAGIC = b"TGRarr01"
 ALIGNMENT = 64

@@ -35,6 +35,7 @@ from tiny_graph_rag.retrieval import is_own, make_retriever
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.advice import Trial, hops_wanted
+from tiny_graph_rag.study.choosing import Rows
 from tiny_graph_rag.study.evaluate import Evaluation, judge_on_graph
 from tiny_graph_rag.study.waterfall import Verdict
 
@@ -45,7 +46,6 @@ PAYING = ("dense", "run", "oracle")  # asks a service, or answers from what it i
 TIMED = 20  # questions asked again, only to time them
 NOBODY = -1
 
-Rows = NDArray[np.int64]
 Progress = Callable[[float, str], None]
 
 

@@ -28,7 +28,6 @@ from tiny_graph_rag.fixing.asking import (
     GoldQuestions,
     Measured,
     Progress,
-    Rows,
     can_be_tried,
     label_of,
 )
@@ -51,7 +50,6 @@ from tiny_graph_rag.fixing.proof import (
     NONE_CHOSEN,
     NOT_FINISHED,
     Proof,
-    held_out,
     proof,
     question_groups,
 )
@@ -66,6 +64,7 @@ from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import EQUAL, interval
 from tiny_graph_rag.measures.statistics import Groups
 from tiny_graph_rag.messages import Said, counted, t
+from tiny_graph_rag.study.choosing import Rows, held_out
 
 PROVEN = ("settings", "vocabulary")
 JUDGED = ("aliases", "merges", "restore")

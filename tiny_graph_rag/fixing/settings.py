@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.config import Config, find_setting
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.fixing.asking import GoldQuestions, Rows, Tried, can_be_tried, try_setting
+from tiny_graph_rag.fixing.asking import GoldQuestions, Tried, can_be_tried, try_setting
 from tiny_graph_rag.fixing.patch import CONFIRMED, Patch, PatchError
-from tiny_graph_rag.fixing.proof import CHOSEN_FROM, Proof, held_out, proof
+from tiny_graph_rag.fixing.proof import CHOSEN_FROM, Proof, proof
 from tiny_graph_rag.measures.statistics import Groups
 from tiny_graph_rag.retrieval import walks
+from tiny_graph_rag.study.choosing import Rows, held_out
 
 HOPS = (1, 2, 3, 4)
 WALKING = ("bfs", "pagerank", "hybrid:bfs*3+bm25")

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tiny_graph_rag.errors import MissingExtraError, UsageError, unknown
+from tiny_graph_rag.errors import UsageError, optional, unknown
 from tiny_graph_rag.language.folding import fold, folded_letters, nfc, spaced
 
 MATCHES = ("name", "id", "text", "contains", "rouge1", "rouge2", "rougeL")
@@ -87,11 +87,8 @@ def _in_a_row(text: str) -> str:
 def _likeness(match: TextMatch):  # type: ignore[no-untyped-def]
     if match.kind == "text":
         return lambda text, reference: float(fold(text) == fold(reference))
-    try:
-        from rouge_score.rouge_scorer import RougeScorer
-    except ImportError as error:
-        raise MissingExtraError(f"--match {match.kind}", "rouge-score", "rouge") from error
-    scorer = RougeScorer([match.kind], tokenizer=Tokenizer())
+    rouge = optional("rouge_score.rouge_scorer", f"--match {match.kind}", "rouge", "rouge-score")
+    scorer = rouge.RougeScorer([match.kind], tokenizer=Tokenizer())
     return lambda text, reference: scorer.score(reference, text)[match.kind].fmeasure
 
 

@@ -22,13 +22,12 @@ from tiny_graph_rag.report.plain import (
     cost_figure,
     one_line,
     verdict_word,
-    verdict_words,
     walked,
     waterfall_steps,
 )
 from tiny_graph_rag.report.systems import Systems
 from tiny_graph_rag.report.tables import mean_cells
-from tiny_graph_rag.report.worst import worst_questions
+from tiny_graph_rag.report.worst import reference_lines, worst_questions
 from tiny_graph_rag.shown import figure, p_value, signed, three
 from tiny_graph_rag.study.gates import SPEEDS
 from tiny_graph_rag.study.results_file import speeds
@@ -341,7 +340,7 @@ def _verdicts(summary: Json, level: int) -> Iterator[Block]:
 def _worst(content: Json, level: int, rankings: int = RANKINGS_SHOWN) -> Iterator[Block]:
     """One of each kind of loss before a second of any, none at 1."""
     measure, at = worst_questions(content)
-    worst = [content["results"][row] for row in at[:WORST_SHOWN]]
+    worst, hops = [content["results"][row] for row in at[:WORST_SHOWN]], hops_of(content)
     if not worst:
         return
     rows = [
@@ -349,7 +348,7 @@ def _worst(content: Json, level: int, rankings: int = RANKINGS_SHOWN) -> Iterato
             one_line(question["id"], 40),
             one_line(question["query"] or "–", 80),
             three(question["metrics"][measure]),
-            one_line(verdict_words(question)),
+            one_line("; ".join(reference_lines(question, hops)), LONGEST),
         )
         for question in worst
     ]

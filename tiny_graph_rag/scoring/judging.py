@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun
-from tiny_graph_rag.formats.runs.base import rekeyed
 from tiny_graph_rag.gold.ambiguous import ANY, FIRST, meant, note
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Judgments, Reference, References
@@ -135,21 +134,7 @@ def _rows_of_ids(graph: KnowledgeGraph) -> Mapping[str, int]:
 
 def with_its_run(questions: Sequence[Example], run: WrittenRun) -> tuple[Sequence[Example], WrittenRun]:
     """Some questions and what the run has for them."""
-    ids = [question.id for question in questions]
-    rankings = {id: run.rankings[id] for id in ids if id in run.rankings}
-    failures = {id: run.failures[id] for id in ids if id in run.failures}
-    seconds = {id: run.latency_seconds[id] for id in ids if id in run.latency_seconds}
-    same = {id: id for id in ids}
-    return questions, replace(
-        run,
-        rankings=rankings,
-        failures=failures,
-        latency_seconds=seconds,
-        usage={},
-        queries={},
-        relations=rekeyed(run.relations, same),
-        passages=rekeyed(run.passages, same),
-    )
+    return questions, run.rekeyed({question.id: question.id for question in questions})
 
 
 def parts(questions: Sequence[Example], run: WrittenRun, at_once: int) -> Iterator[Sequence[Example]]:

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiny_graph_rag.errors import DatasetError, unknown
-from tiny_graph_rag.files import bare_name, read_bytes
+from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.gold.ambiguous import FIRST
+from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.scoring.stretches import Stretch, counted
 from tiny_graph_rag.scoring.trec_files import TrecRun
 from tiny_graph_rag.scoring.trec_gold import AnotherWay, GoldTable

@@ -13,7 +13,7 @@ from typing import Any
 
 from tiny_graph_rag.documents import json_file
 from tiny_graph_rag.errors import DatasetError, Problems, UsageError, json_kind
-from tiny_graph_rag.files import bare_name, read_bytes, sha256_of, write_atomically
+from tiny_graph_rag.files import read_bytes, sha256_of
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.detection import detected as recognised
 from tiny_graph_rag.formats.gold.base import (
@@ -27,7 +27,9 @@ from tiny_graph_rag.formats.gold.base import (
 from tiny_graph_rag.formats.gold.questions import check_ids
 from tiny_graph_rag.formats.tables import encoding_of, text_in
 from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import Said, counted, said
+from tiny_graph_rag.outputs import write_atomically
 
 __all__ = ["GOLD_FORMATS", "GoldFormat", "detected", "gold_format", "graded", "read_gold", "read_sound"]
 

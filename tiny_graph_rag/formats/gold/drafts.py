@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.errors import DatasetError
-from tiny_graph_rag.files import bare_name, lines_of, sha256_of
+from tiny_graph_rag.files import lines_of, sha256_of
 from tiny_graph_rag.formats.detection import Head, is_general
 from tiny_graph_rag.formats.gold import GOLD_FORMATS, read_sound
 from tiny_graph_rag.formats.gold.exchange import row_of
 from tiny_graph_rag.formats.tables import text_in
 from tiny_graph_rag.gold.examples import EvalSet, Example
+from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.language.folding import nfc
 
 
