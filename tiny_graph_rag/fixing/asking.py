@@ -43,7 +43,7 @@ EVALUATIONS = 60  # of the gold set, at most, unless the user allows more
 COMPILED_FROM = 2000  # questions; with fewer, starting numba takes longer than it saves
 
 PAYING = ("dense", "run", "oracle")  # asks a service, or answers from what it is judged by
-TIMED = 20  # questions asked again, only to time them
+TIMED = 20  # questions asked again, only to time them, where a run asked many at once
 NOBODY = -1
 
 Progress = Callable[[float, str], None]
@@ -102,17 +102,21 @@ class GoldQuestions:
         config = config.override(compiled=config.running.compiled and len(scored) >= COMPILED_FROM)
         return cls(graph, replace(examples, examples=scored), config, measure, allowed, progress)
 
-    def know(self, values: Column, linked: tuple[LinkedQuestion, ...]) -> None:
-        """Take what today's settings gave, as an evaluation has it already. values: (questions,) the measure.
+    def know(
+        self, values: Column, linked: tuple[LinkedQuestion, ...], busy: tuple[float, float] | None = None
+    ) -> None:
+        """Take what today's settings gave, as an evaluation has it already; what is ranked first is not
+        known.
 
-        Only a sample is asked, to time it, and what is ranked first is not known.
+        values: (questions,) the measure. busy: CPU seconds a question, of linking and of retrieval; where
+        they were not taken one by one a sample is asked again.
         """
-        sample = self.ask(rows=self.rows[:TIMED])
-        self._linked[self._how(self.config)] = linked, sample.linking
+        if busy is None:
+            sample = self.ask(rows=self.rows[:TIMED])
+            busy = sample.linking, sample.seconds - sample.linking
+        self._linked[self._how(self.config)] = linked, busy[0]
         first = np.full((len(self), 0), NOBODY, dtype=np.int32)
-        self.today = Measured(
-            self.sign * np.nan_to_num(values), sample.seconds, first, linked, sample.linking
-        )
+        self.today = Measured(self.sign * np.nan_to_num(values), sum(busy), first, linked, busy[0])
 
     def __len__(self) -> int:
         return len(self.examples)
@@ -313,7 +317,8 @@ def _questions(evaluation: Evaluation, rows: NDArray[np.int64]) -> GoldQuestions
     )
     measure = questions.measure
     column = evaluation.scores.get(measure, measure.compute(evaluation.judged))[rows]
-    questions.know(column, tuple(evaluation.linked[row] for row in rows.tolist()))
+    linked = tuple(evaluation.linked[row] for row in rows.tolist())
+    questions.know(column, linked, evaluation.latency.busy)
     return questions
 
 
