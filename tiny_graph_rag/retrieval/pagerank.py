@@ -74,33 +74,45 @@ class PageRankRetriever(Retriever):
         return worth_compiling(steps, allowed=self.candidates.running.compiled)
 
     def _within(self, reached: Reached, home: Home) -> NDArray[np.float64]:
-        """(reached,): mass of a walk that knows only the relations that the search looked at."""
+        """(reached,): mass of a walk that knows only the relations that the search looked at.
+
+        Beyond these lies the rim, from which the walk restarts: it is one entity to the walk, whose mass is
+        shared out among those that it stands for at the end.
+        """
         if not hasattr(self, "_places"):
             self._places = zeros_as_touched(self.entities, np.int32)
         self._places[reached.entities] = np.arange(len(reached), dtype=np.int32)
         walked = len(reached.levels) - 2 if reached.walked == NOT_CUT else reached.walked
-        adjacency, inner = self.candidates.adjacency, reached.entities[: reached.levels[walked]]
-        owner, slots = slots_of(adjacency.indptr, inner)
-        neighbours = self._places[adjacency.neighbours[slots]]
-        steps = self._steps(owner.astype(np.int32), neighbours, adjacency.relations[slots], len(reached))
+        adjacency, rim = self.candidates.adjacency, int(reached.levels[max(walked, 1)])
+        owner, slots = slots_of(adjacency.indptr, reached.entities[: reached.levels[walked]])
+        neighbours, weights = self._places[adjacency.neighbours[slots]], self._weights(slots)
+        inside = neighbours < rim
+        outward, out = owner[~inside], np.bincount(owner, weights, rim)
+        weights_outward = weights[~inside]
+        steps = Steps.of(
+            np.append(owner[inside], np.arange(rim)).astype(np.int32),
+            np.append(neighbours[inside], np.full(rim, rim, np.int32)),
+            np.append(weights[inside], np.bincount(outward, weights_outward, rim)),
+            rim + 1,
+        )
         at_home = tuple((int(self._places[entity]), share) for entity, share in home)
-        return steps.mass(at_home, self._is_fast(1, len(slots)))
+        mass = steps.mass(at_home, self._is_fast(1, len(steps.owner)))[:rim]
+        passed = mass[outward] * _shares(weights_outward, out[outward]) * MASS_UNITS
+        arrived = np.bincount(neighbours[~inside] - rim, np.rint(passed), len(reached) - rim)
+        return np.append(mass, np.rint(DAMPING * arrived) / MASS_UNITS)
 
     def _whole(self) -> Steps:
         adjacency = self.candidates.adjacency
         owner = np.repeat(np.arange(self.entities, dtype=np.int32), adjacency.degrees)
-        return self._steps(owner, adjacency.neighbours, adjacency.relations, self.entities)
+        return Steps.of(owner, adjacency.neighbours, self._weights(slice(None)), self.entities)
 
-    def _steps(
-        self, owner: NDArray[np.int32], neighbours: NDArray[np.int32], relations: NDArray[np.int32], size: int
-    ) -> Steps:
-        weights = self.candidates.graph.relations.weights[relations]
-        weights = np.rint(weights / (weights.max(initial=0.0) or 1.0) * WEIGHT_UNITS)
-        out = np.bincount(owner, weights=weights, minlength=size)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = weights / out[owner]
-        share = np.where(np.isfinite(share), share, 0.0)
-        return Steps(owner, neighbours, share, np.flatnonzero(np.bincount(owner, share, size) == 0), size)
+    def _weights(self, slots: NDArray[np.int64] | slice) -> NDArray[np.float64]:
+        """(slots,): weights of the relations in units of the heaviest one's."""
+        weights = self.candidates.graph.relations.weights
+        if weights.strides == (0,):  # one number for all relations: a large column less to read
+            return np.full(len(self.candidates.adjacency.neighbours[slots]), WEIGHT_UNITS)
+        weights = weights[self.candidates.adjacency.relations[slots]]
+        return np.rint(weights / (weights.max(initial=0.0) or 1.0) * WEIGHT_UNITS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,22 +126,37 @@ class Steps:
     stuck: NDArray[np.int64]
     size: int
 
+    @classmethod
+    def of(
+        cls, owner: NDArray[np.int32], neighbours: NDArray[np.int32], weights: NDArray[np.float64], size: int
+    ) -> Steps:
+        out = np.bincount(owner, weights, size)
+        return cls(owner, neighbours, _shares(weights, out[owner]), np.flatnonzero(out == 0), size)
+
     def mass(self, home: Home, fast: bool = False) -> NDArray[np.float64]:
         """(size,): each entity's share of the walk, by power iteration; the same compiled or not."""
         pass_on = compiled(passed_on) if fast else _passed_on_by_numpy
-        start = np.zeros(self.size)
+        mass = np.zeros(self.size)
         for entity, share in home:
-            start[entity] = share
-        mass = np.rint(start * MASS_UNITS)
+            mass[entity] = round(share * MASS_UNITS)
         for _ in range(MOST_STEPS if home else 0):
-            moved = pass_on(self.owner, self.neighbours, self.share, mass)
+            after = pass_on(self.owner, self.neighbours, self.share, mass)
+            after *= DAMPING
             back = (1 - DAMPING) * MASS_UNITS + DAMPING * float(mass[self.stuck].sum())
-            after = np.rint(DAMPING * moved + back * start)
-            change = float(np.abs(after - mass).sum())
+            for entity, share in home:
+                after[entity] += back * share
+            np.rint(after, out=after)
+            mass -= after
+            change = float(np.abs(mass, out=mass).sum())
             mass = after
             if change < TOLERANCE * MASS_UNITS:
                 break
         return mass / MASS_UNITS
+
+
+def _shares(weights: NDArray[np.float64], out: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The share of each weight of all that leave its entity, 0 where these are 0."""
+    return np.divide(weights, out, out=np.zeros(len(weights)), where=out > 0)
 
 
 def passed_on(
@@ -151,8 +178,7 @@ def _passed_on_by_numpy(
     share: NDArray[np.float64],
     mass: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    passed = np.rint(mass[owner] * share)
-    return np.bincount(neighbours, passed, len(mass)).astype(np.float64)
+    return np.bincount(neighbours, np.rint(mass[owner] * share), len(mass)).astype(np.float64, copy=False)
 
 
 def _home(seeds: Sequence[Seed]) -> Home:
