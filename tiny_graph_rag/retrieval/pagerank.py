@@ -83,23 +83,30 @@ class PageRankRetriever(Retriever):
             self._places = zeros_as_touched(self.entities, np.int32)
         self._places[reached.entities] = np.arange(len(reached), dtype=np.int32)
         walked = len(reached.levels) - 2 if reached.walked == NOT_CUT else reached.walked
-        adjacency, rim = self.candidates.adjacency, int(reached.levels[max(walked, 1)])
-        owner, slots = slots_of(adjacency.indptr, reached.entities[: reached.levels[walked]])
-        neighbours, weights = self._places[adjacency.neighbours[slots]], self._weights(slots)
-        inside = neighbours < rim
-        outward, out = owner[~inside], np.bincount(owner, weights, rim)
-        weights_outward = weights[~inside]
+        rim = int(reached.levels[max(walked, 1)])
+        owner, neighbours, weights = self._around(reached.entities[: reached.levels[walked]])
+        inside, out = neighbours < rim, _added(owner, weights, rim)
+        outward, ends, weights_outward = owner[~inside], neighbours[~inside] - rim, weights[~inside]
         steps = Steps.of(
-            np.append(owner[inside], np.arange(rim)).astype(np.int32),
+            np.append(owner[inside], np.arange(rim, dtype=np.int32)),
             np.append(neighbours[inside], np.full(rim, rim, np.int32)),
-            np.append(weights[inside], np.bincount(outward, weights_outward, rim)),
+            np.append(weights[inside], _added(outward, weights_outward, rim)),
             rim + 1,
         )
         at_home = tuple((int(self._places[entity]), share) for entity, share in home)
         mass = steps.mass(at_home, self._is_fast(1, len(steps.owner)))[:rim]
-        passed = mass[outward] * _shares(weights_outward, out[outward]) * MASS_UNITS
-        arrived = np.bincount(neighbours[~inside] - rim, np.rint(passed), len(reached) - rim)
+        passed = np.rint(mass[outward] * _shares(weights_outward, out[outward]) * MASS_UNITS)
+        arrived = _added(ends, passed, len(reached) - rim)
         return np.append(mass, np.rint(DAMPING * arrived) / MASS_UNITS)
+
+    def _around(
+        self, entities: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+        """(owner, neighbour, weight) of each slot of the entities; both ends as places in what was
+        reached."""
+        adjacency = self.candidates.adjacency
+        owner, slots = slots_of(adjacency.indptr, entities)
+        return owner.astype(np.int32), self._places[adjacency.neighbours[slots]], self._weights(slots)
 
     def _whole(self) -> Steps:
         adjacency = self.candidates.adjacency
@@ -130,7 +137,7 @@ class Steps:
     def of(
         cls, owner: NDArray[np.int32], neighbours: NDArray[np.int32], weights: NDArray[np.float64], size: int
     ) -> Steps:
-        out = np.bincount(owner, weights, size)
+        out = _added(owner, weights, size)
         return cls(owner, neighbours, _shares(weights, out[owner]), np.flatnonzero(out == 0), size)
 
     def mass(self, home: Home, fast: bool = False) -> NDArray[np.float64]:
@@ -152,6 +159,11 @@ class Steps:
             if change < TOLERANCE * MASS_UNITS:
                 break
         return mass / MASS_UNITS
+
+
+def _added(rows: NDArray[np.int32], amounts: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """(size,): the sum of each row's amounts; exact of whole numbers, in any order."""
+    return np.bincount(rows, amounts, size).astype(np.float64, copy=False)
 
 
 def _shares(weights: NDArray[np.float64], out: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -178,7 +190,7 @@ def _passed_on_by_numpy(
     share: NDArray[np.float64],
     mass: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    return np.bincount(neighbours, np.rint(mass[owner] * share), len(mass)).astype(np.float64, copy=False)
+    return _added(neighbours, np.rint(mass[owner] * share), len(mass))
 
 
 def _home(seeds: Sequence[Seed]) -> Home:
