@@ -17,7 +17,7 @@ from tiny_graph_rag.answers.scores import (
 )
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.gold.references import Reference
+from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Outcome, Purpose

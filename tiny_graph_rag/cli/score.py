@@ -141,7 +141,8 @@ def _several(
     output: the folder for all of these files. Raises what went wrong with any run after all were scored.
     """
     from tiny_graph_rag.cli.compare import compare_command
-    from tiny_graph_rag.files import bare_name, output_path
+    from tiny_graph_rag.inputs import bare_name
+    from tiny_graph_rag.outputs import output_path
     from tiny_graph_rag.report.document import read_document
     from tiny_graph_rag.report.reports import REPORTS, ReportError, write_reports
 
@@ -198,7 +199,8 @@ def _score(
     brief: bool = False,
 ) -> None:
     """brief: the means are left to whoever shows them of several runs together."""
-    from tiny_graph_rag.files import bare_name, find_input, sha256_meanwhile
+    from tiny_graph_rag.files import sha256_meanwhile
+    from tiny_graph_rag.inputs import bare_name, find_input
     from tiny_graph_rag.measures import default_measures
     from tiny_graph_rag.measures.judged import PASSAGES
     from tiny_graph_rag.report.json.numbers import head

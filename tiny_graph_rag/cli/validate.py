@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.gold.validate import Validation
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.graph.names import NameIndex
-    from tiny_graph_rag.study.hops import HopTag
+    from tiny_graph_rag.study.verdicts import HopTag
 
 
 @command(app, "validate", GOLD)
@@ -45,7 +45,6 @@ def validate_command(
     all_: Annotated[bool, option("Show all findings, not ten of each kind.")] = False,
 ) -> None:
     """Check a gold set against its graph: missing or ambiguous names, duplicates, the recall ceiling."""
-    from tiny_graph_rag.files import find_input
     from tiny_graph_rag.fixing.renaming import strict_renames
     from tiny_graph_rag.formats.gold import read_sound
     from tiny_graph_rag.formats.gold.exchange import as_lines
@@ -54,6 +53,7 @@ def validate_command(
     from tiny_graph_rag.gold.pin import read_drift
     from tiny_graph_rag.gold.validate import validate
     from tiny_graph_rag.graph.names import NameIndex
+    from tiny_graph_rag.inputs import find_input
     from tiny_graph_rag.report.json.results import dataset_json
     from tiny_graph_rag.report.json.studies import validation_json
     from tiny_graph_rag.report.terminal.validation import findings_lines, validation_lines
@@ -150,10 +150,10 @@ def _refresh(
 
     Raises DatasetError for a set without patterns, a broken one, or a pattern that can't be computed.
     """
-    from tiny_graph_rag.files import write_atomically
     from tiny_graph_rag.formats.gold import read_gold
     from tiny_graph_rag.formats.gold.exchange import written
     from tiny_graph_rag.gold.patterns import GRAMMAR, KEY, refreshed
+    from tiny_graph_rag.outputs import write_atomically
 
     if broken:
         raise DatasetError(*broken)
@@ -222,7 +222,7 @@ def _hop_tags(
     """Hop tags against the graph, from seed_entities where given, else from the names in the question."""
     from tiny_graph_rag.linking.names import NameLinker
     from tiny_graph_rag.study.gold_seeds import gold_links
-    from tiny_graph_rag.study.hops import FreeHops, hop_tags
+    from tiny_graph_rag.study.verdicts import FreeHops, hop_tags
 
     seeds = NameLinker(graph, names).link(examples.examples)
     for row, linked_question in enumerate(gold_links(graph, names, examples.examples, [*seeds])):

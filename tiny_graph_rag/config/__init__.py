@@ -22,9 +22,14 @@ from tiny_graph_rag.config.settings import (
     section_names,
     settings_of,
 )
-from tiny_graph_rag.config.trust import FOLDER_NAME, require_trust, untrusted_settings, user_folder
+from tiny_graph_rag.config.trust import (
+    FOLDER_NAME,
+    is_own_folder,
+    require_trust,
+    untrusted_settings,
+    user_folder,
+)
 from tiny_graph_rag.errors import ConfigError
-from tiny_graph_rag.files import is_own_folder
 from tiny_graph_rag.messages import of_locale
 from tiny_graph_rag.secret import Secret
 

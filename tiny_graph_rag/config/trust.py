@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.errors import ConfigError
-from tiny_graph_rag.files import is_own_folder, read_bytes, write_atomically
+from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.messages import said
+from tiny_graph_rag.outputs import write_atomically
 
 if TYPE_CHECKING:
     from tiny_graph_rag.config.settings import Config
@@ -108,3 +109,21 @@ def _remember(record: Path, file: Path) -> None:
             folder=record.parent,
             why=said(error.strerror or ""),
         ) from error
+
+
+def is_own_folder(folder: Path) -> bool:
+    """Whether nobody else can put files there: true where it does not exist. One of ours that others may
+    write to is closed to them."""
+    try:
+        found = folder.stat()
+        if not hasattr(os, "geteuid"):
+            return True
+        if found.st_uid != os.geteuid():
+            return False
+        if found.st_mode & 0o022:
+            folder.chmod(0o700)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True

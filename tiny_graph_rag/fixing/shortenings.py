@@ -12,8 +12,7 @@ import numpy as np
 from tiny_graph_rag.fixing.spellings import NameCore, SharedKeys, core_of, misspellings_of
 from tiny_graph_rag.graph.names import ALIAS, NameIndex
 from tiny_graph_rag.language.folding import folded_letters, spaced
-from tiny_graph_rag.language.function_words import FUNCTION_WORDS
-from tiny_graph_rag.language.particles import final_consonant
+from tiny_graph_rag.language.function_words import FUNCTION_WORDS, final_consonant
 from tiny_graph_rag.language.sounds import (
     SCRIPTS,
     at_the_start,

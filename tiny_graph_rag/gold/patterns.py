@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tiny_graph_rag.errors import DatasetError, at, nearest
+from tiny_graph_rag.errors import DatasetError, at, nearest, wrong_value
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.gold.formulas import OPERATIONS, Formula, Path, RelationStep, StepIndex
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -123,16 +123,14 @@ def formula_of(asks: Any, index: StepIndex, names: NameIndex) -> Formula:
     if isinstance(asks, str):
         return _from_text(asks, index, names)
     if not isinstance(asks, Mapping) or not isinstance(asks.get("paths"), list) or not asks["paths"]:
-        raise ValueError(said("{key}: wanted a pattern such as {grammar}", key=repr(KEY), grammar=GRAMMAR))
+        raise wrong_value("{key}: wanted a pattern such as {grammar}", key=repr(KEY), grammar=GRAMMAR)
     operation = asks.get("operation", "path")
     if operation not in OPERATIONS:
-        raise ValueError(
-            said(
-                "{key}: unknown operation {operation}; choices: {choices}",
-                key=repr(KEY),
-                operation=repr(operation),
-                choices=", ".join(OPERATIONS),
-            )
+        raise wrong_value(
+            "{key}: unknown operation {operation}; choices: {choices}",
+            key=repr(KEY),
+            operation=repr(operation),
+            choices=", ".join(OPERATIONS),
         )
     try:
         paths = tuple(
@@ -144,7 +142,7 @@ def formula_of(asks: Any, index: StepIndex, names: NameIndex) -> Formula:
         )
         by = None if asks.get("by") is None else _step_of(asks["by"], index)
     except (KeyError, TypeError) as error:
-        raise ValueError(said("{key}: {error} is missing", key=repr(KEY), error=error)) from None
+        raise wrong_value("{key}: {error} is missing", key=repr(KEY), error=error) from None
     return Formula(operation, paths, by, str(asks.get("attribute", "")))
 
 
@@ -152,11 +150,9 @@ def _from_text(text: str, index: StepIndex, names: NameIndex) -> Formula:
     parts = _JOINED.split(text.strip())
     joins = {_OPERATIONS["".join(join.upper().split())] for join in parts[1::2]}
     if len(joins) > 1:
-        raise ValueError(
-            said(
-                "{key}: a pattern joins its paths by AND, by OR or by AND NOT, one of the three",
-                key=repr(KEY),
-            )
+        raise wrong_value(
+            "{key}: a pattern joins its paths by AND, by OR or by AND NOT, one of the three",
+            key=repr(KEY),
         )
     paths = tuple(_path(part, index, names) for part in parts[::2])
     return Formula(joins.pop() if joins else "path", paths)
@@ -183,11 +179,9 @@ def _path(text: str, index: StepIndex, names: NameIndex) -> Path:
 
 
 def _seed(name: str, index: StepIndex, names: NameIndex) -> int:
-    ids = index.graph.shared(
-        "rows of ids", lambda: {id: row for row, id in enumerate(index.graph.entities.ids)}
-    )
-    if name in ids:
-        return int(ids[name])
+    row = index.graph.row_of_id.get(name)
+    if row is not None:
+        return row
     found = names.resolve(name)[0]
     if len(found) == 1:
         return int(found[0])
@@ -196,7 +190,7 @@ def _seed(name: str, index: StepIndex, names: NameIndex) -> int:
         n=len(found),
         name=repr(name),
     )
-    raise ValueError(said("{key}: {why}", key=repr(KEY), why=why))
+    raise wrong_value("{key}: {why}", key=repr(KEY), why=why)
 
 
 def _step_of(asked: Any, index: StepIndex) -> RelationStep:
@@ -210,19 +204,15 @@ def _step(type: str, direction: str, word: str, index: StepIndex) -> RelationSte
         same = [name for name in known if name.casefold() == type.casefold()]
         if len(same) != 1:
             near = nearest(type, known) or said("; there are: {names}", names=", ".join(known[:8]))
-            raise ValueError(
-                said(
-                    "{key}: no relation has the type {type}{near}", key=repr(KEY), type=repr(type), near=near
-                )
+            raise wrong_value(
+                "{key}: no relation has the type {type}{near}", key=repr(KEY), type=repr(type), near=near
             )
         type = same[0]
     code = known.index(type)
     if index.undirected[code]:
         return RelationStep(2 * code, word.casefold())
     if direction not in ("in", "out"):
-        raise ValueError(
-            said(
-                "{key}: {type} has a direction; write -[:{type}]-> or <-[:{type}]-", key=repr(KEY), type=type
-            )
+        raise wrong_value(
+            "{key}: {type} has a direction; write -[:{type}]-> or <-[:{type}]-", key=repr(KEY), type=type
         )
     return RelationStep(2 * code + (direction == "in"), word.casefold())

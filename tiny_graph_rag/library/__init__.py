@@ -66,7 +66,7 @@ def load_questions(source: str | PathLike[str] | Iterable[Mapping[str, Any]], *,
 
     name: of the set, for records. Raises DatasetError with every broken line or record.
     """
-    from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+    from tiny_graph_rag.formats.gold import read_eval_set
     from tiny_graph_rag.formats.gold.questions import eval_set_of
 
     if isinstance(source, str | PathLike):
@@ -363,7 +363,7 @@ def graph_of(given: GraphLike) -> KnowledgeGraph:
 
 
 def _existing(path: str | PathLike[str], what: str) -> Path:
-    from tiny_graph_rag.files import find_input
+    from tiny_graph_rag.inputs import find_input
 
     _check_path(path, what)
     return find_input(Path(path), Path(), what, or_folder=what == "knowledge graph")
@@ -417,7 +417,7 @@ def _with_interval(mean: Mean) -> str:
 
 def saved(path: str | PathLike[str], parts: Iterable[bytes | memoryview]) -> Path:
     """The file, written whole or not at all."""
-    from tiny_graph_rag.files import check_writable, write_atomically
+    from tiny_graph_rag.outputs import check_writable, write_atomically
 
     target = Path(path)
     check_writable(target)

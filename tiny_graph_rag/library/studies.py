@@ -322,7 +322,7 @@ def figures_of(documents: Sequence[Document]) -> dict[str, Figure]:
 
 
 def _document(result: ResultLike, name: str | None, otherwise: str) -> Document:
-    from tiny_graph_rag.files import find_input
+    from tiny_graph_rag.inputs import find_input
     from tiny_graph_rag.report.document import Document, read_document
     from tiny_graph_rag.scoring.frames import Scored, scored_content
 

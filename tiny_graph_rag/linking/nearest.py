@@ -13,10 +13,8 @@ import numpy as np
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.gold.nearest import LIKE_ENOUGH, NearestNames
 from tiny_graph_rag.graph.names import ALIAS, NameIndex
-from tiny_graph_rag.language.characters import Text
-from tiny_graph_rag.language.folding import fold, folded_letters, nfd, spaced
-from tiny_graph_rag.language.function_words import NAMELESS
-from tiny_graph_rag.language.particles import ParticleFit, final_consonant, particles
+from tiny_graph_rag.language.folding import Text, fold, folded_letters, nfd, spaced
+from tiny_graph_rag.language.function_words import NAMELESS, ParticleFit, final_consonant, particles
 
 MOST_WORDS = 200  # different words of a text that are looked up; a question has fewer
 MOST_HOLDERS = 100  # spellings with a word; a word that more of them have points at none

@@ -8,8 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from tiny_graph_rag.errors import json_kind
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.errors import json_kind, wrong_value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,7 +42,7 @@ class Tokens:
 
     def __post_init__(self) -> None:
         if not (0 <= self.cached <= self.prompt and 0 <= self.reasoning <= self.completion):
-            raise ValueError(said("{as_dict} are not token counts", as_dict=self.as_dict()))
+            raise wrong_value("{as_dict} are not token counts", as_dict=self.as_dict())
 
     @property
     def total(self) -> int:
@@ -206,13 +205,13 @@ def read_object(text: str) -> Json:
     try:
         reply = json.loads(text, parse_constant=_no_number)
     except RecursionError:
-        raise ValueError(said("wanted JSON, got JSON that is nested too deeply")) from None
+        raise wrong_value("wanted JSON, got JSON that is nested too deeply") from None
     except ValueError:
-        raise ValueError(said("wanted JSON, got {text}", text=repr(text[:60]))) from None
+        raise wrong_value("wanted JSON, got {text}", text=repr(text[:60])) from None
     if not isinstance(reply, dict):
-        raise ValueError(said("wanted a JSON object, got {got}", got=json_kind(reply)))
+        raise wrong_value("wanted a JSON object, got {got}", got=json_kind(reply))
     return reply
 
 
 def _no_number(name: str) -> float:
-    raise ValueError(said("{name} is not JSON", name=name))
+    raise wrong_value("{name} is not JSON", name=name)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.errors import wrong_value
 from tiny_graph_rag.shown import short_repr
 
 if TYPE_CHECKING:
@@ -169,12 +169,10 @@ def judge(run: Run, judgments: Judgments, *, facts: Facts | None = None) -> Judg
     Raises ValueError where run and judgments differ in length.
     """
     if len(run) != len(judgments):
-        raise ValueError(
-            said(
-                "a run of {n} questions can't be scored with a gold set of {n_2}",
-                n=len(run),
-                n_2=len(judgments),
-            )
+        raise wrong_value(
+            "a run of {n} questions can't be scored with a gold set of {n_2}",
+            n=len(run),
+            n_2=len(judgments),
         )
     lengths = np.diff(run.offsets)
     question = np.repeat(np.arange(len(run)), lengths)

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 # Joiners hold emoji and some scripts together; every other invisible sign can hide or turn text around.
 _KEPT_INVISIBLE = "\u200c\u200d"
-TRIED_SHOWN = 5  # words that were looked for; the results file has them all
 # Steps that only a retriever which walks has; files of earlier versions have the last.
 OF_HOPS = ("reachable within h hops", "returned", "within hops")
 VERDICT_WORDS = {
@@ -159,21 +158,3 @@ def _known(measure: str) -> Measure | None:
 def verdict_word(verdict: str) -> str:
     """A verdict of a results file as people read it."""
     return VERDICT_WORDS.get(verdict, verdict.replace("_", " "))
-
-
-def verdict_words(question: dict[str, Any]) -> str:
-    """`hit 2`, `not linked 1 (Westphail, hid)`: how many of the question's references met which end; where
-    nothing was found to start from, what was looked for."""
-    missed = set(question.get("fn") or ())
-    ends = [
-        reference.get("verdict") or ("missed" if reference["name"] in missed else "hit")
-        for reference in question["references"]
-    ]
-    counted = {item: ends.count(item) for item in dict.fromkeys(ends)}
-    tried = next((reference["tried"] for reference in question["references"] if reference.get("tried")), ())
-    sought = (
-        f" ({', '.join(tried[:TRIED_SHOWN])}{', …' if len(tried) > TRIED_SHOWN else ''})" if tried else ""
-    )
-    return ", ".join(
-        f"{verdict_word(key)} {number}{sought if key == 'no_seed' else ''}" for key, number in counted.items()
-    )

@@ -29,8 +29,7 @@ from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.choosing import Recommendation, recommend
 from tiny_graph_rag.study.evaluate import Progress, judge_on_graph
 from tiny_graph_rag.study.explanation import limits_of
-from tiny_graph_rag.study.hops import nearest_hops, seed_columns, walked_from
-from tiny_graph_rag.study.verdicts import are_named, reachable_hops
+from tiny_graph_rag.study.verdicts import are_named, nearest_hops, reachable_hops, seed_columns, walked_from
 from tiny_graph_rag.study.waterfall import Limits
 
 
@@ -298,9 +297,7 @@ def _runs(
 
 def _seed_share(linked: Sequence[LinkedQuestion], reach: Reaches, most: int, *, flat: bool) -> SeedShare:
     judgments, hops = reach.judgments, reach.items
-    universe = max(judgments.universe, 1)
-    pairs = (judgments.pair_keys // universe, judgments.pair_keys % universe)
-    named = nearest_hops(judgments, np.where(are_named(linked, *pairs), 0, NOT_REACHED))
+    named = nearest_hops(judgments, np.where(are_named(linked, *judgments.pairs), 0, NOT_REACHED))
     scored = np.flatnonzero(judgments.relevant > 0).tolist()
     assert hops is not None  # of a retriever that walks
     are_seeds = hops == 0

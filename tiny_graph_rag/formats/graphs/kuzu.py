@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.errors import GraphError, MissingExtraError
+from tiny_graph_rag.errors import GraphError, optional
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
@@ -52,12 +52,7 @@ def read_kuzu(paths: Sequence[Path], columns: Columns | None = None) -> Knowledg
         package, writer = MAGICS.get(stream.read(4), ("kuzu", "Kùzu"))
     if path.name in OLD_FILES:
         path = path.parent
-    try:
-        library = __import__(package)
-    except ImportError as error:
-        raise MissingExtraError(
-            said("reading {writer} databases", writer=writer), package, package
-        ) from error
+    library = optional(package, said("reading {writer} databases", writer=writer), package)
     try:
         database = library.Database(str(path), read_only=True)
         try:

@@ -34,7 +34,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.files import sha256_of, write_atomically
+from tiny_graph_rag.files import sha256_of
 from tiny_graph_rag.formats.gold.drafts import Candidate, Draft
 from tiny_graph_rag.formats.gold.exchange import line_of
 from tiny_graph_rag.gold.agreement import AnnotatorAgreement
@@ -42,6 +42,7 @@ from tiny_graph_rag.gold.curation import Curation, Refused
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.search import EntitySearch
 from tiny_graph_rag.messages import catalogue, spoken
+from tiny_graph_rag.outputs import write_atomically
 from tiny_graph_rag.stopping import end_soon
 
 HOST = "127.0.0.1"
@@ -373,6 +374,7 @@ class CurationServer:
                 listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 listening.bind((HOST, name))
+                listening.listen()  # two may be bound to one port until one of them listens
             except OSError:
                 listening.close()
                 continue
