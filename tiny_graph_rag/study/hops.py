@@ -116,8 +116,7 @@ def hop_tags(
         return {}
     asked = np.zeros(len(judgments), dtype=bool)
     asked[[row for row_cells in rows.values() for row in row_cells]] = True
-    universe = max(judgments.universe, 1)
-    question, entity = judgments.pair_keys // universe, judgments.pair_keys % universe
+    question, entity = judgments.pairs
     pairs = np.flatnonzero(asked[question])
     hops = np.full(len(question), NOT_REACHED, dtype=np.int32)
     hops[pairs] = distances.of(linked, question[pairs], entity[pairs])
