@@ -112,7 +112,7 @@ def _answered(
         from tiny_graph_rag.answers.prompt import Template
         from tiny_graph_rag.llm.setup import Tariff, open_chat
         from tiny_graph_rag.report.json.answers import answer as answer_json
-        from tiny_graph_rag.retrieval.filters import Filters
+        from tiny_graph_rag.retrieval.candidates import Filters
 
         tariff = Tariff(config)
     except MissingExtraError as error:

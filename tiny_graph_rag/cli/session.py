@@ -161,7 +161,7 @@ class Session:
             print(f"{t('warning')}: {_worded(text, values)}", file=sys.stderr)
 
     def eval_set(self, dataset: Path, chosen: Chosen | None = None) -> EvalSet:
-        from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+        from tiny_graph_rag.formats.gold import read_eval_set
 
         path = find_input(dataset, Path(self.config.storage.dataset_dir), "gold set")
         self.outputs.confirm()

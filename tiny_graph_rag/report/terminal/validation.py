@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.gold.checks import Finding
     from tiny_graph_rag.gold.pin import Drift
     from tiny_graph_rag.gold.validate import Validation
-    from tiny_graph_rag.study.hops import HopTag
+    from tiny_graph_rag.study.verdicts import HopTag
 
 SHOWN = 10  # findings of a kind; --all shows every one
 NAMES_SHOWN = 8
