@@ -53,9 +53,7 @@ class FreeHops:
             seeds = frozenset([seed.entity for seed in linked[row].seeds])
             known, self._seeds[row] = self._seeds[row], seeds
             if known is not None and known != seeds:
-                ends = np.array([row, row + 1]) * self.judgments.universe
-                low, high = np.searchsorted(self.judgments.pair_keys, ends).tolist()
-                self._hops[low:high] = _UNKNOWN
+                self._hops[self.judgments.pairs_of(row)] = _UNKNOWN
 
 
 def walked_from(linked: Sequence[LinkedQuestion], retriever: Retriever) -> Sequence[LinkedQuestion]:
@@ -142,13 +140,10 @@ def assigned(judgments: Judgments, order: NDArray[np.int64]) -> NDArray[np.int64
     best = np.full(len(judgments.grades), -1, dtype=np.int64)
     filled, first = distinct(judgments.pair_items[order])
     best[filled] = order[first]
-    contested = judgments.pair_keys[1:][judgments.pair_keys[1:] == judgments.pair_keys[:-1]]
-    for question in distinct(contested // max(judgments.universe, 1))[0].tolist():
+    for question in judgments.contested:
         best[judgments.item_offsets[question] : judgments.item_offsets[question + 1]] = -1
-        low, high = np.searchsorted(
-            judgments.pair_keys, [question * judgments.universe, (question + 1) * judgments.universe]
-        )
-        mine = order[(order >= low) & (order < high)]
+        pairs = judgments.pairs_of(question)
+        mine = order[(order >= pairs.start) & (order < pairs.stop)]
         _, first = distinct(judgments.pair_keys[mine])
         mine = mine[np.sort(first)]
         matched = matched_in_order(judgments.pair_keys[mine], judgments)

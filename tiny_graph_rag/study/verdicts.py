@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import distinct, found_in
+from tiny_graph_rag.columns.arrays import distinct, found_in, looked_up
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.bfs import NOT_REACHED, hops_between
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -106,11 +106,8 @@ class _Places:
 
 def _rows_in_run(run: Run, judgments: Judgments) -> NDArray[np.int64]:
     """(pairs,): the row of the run that holds the pair's entity, -1 where none does."""
-    keys = np.repeat(np.arange(len(run)), np.diff(run.offsets)) * judgments.universe + run.entities
-    if not len(keys) or not len(judgments.pair_keys):
-        return np.full(len(judgments.pair_keys), -1, dtype=np.int64)
-    place = np.minimum(np.searchsorted(judgments.pair_keys, keys), len(judgments.pair_keys) - 1)
-    held = np.flatnonzero(judgments.pair_keys[place] == keys)
+    place, known = looked_up(judgments.pair_keys, run.keys(judgments.universe))
+    held = np.flatnonzero(known)
     places, earliest = distinct(place[held])
     row = np.full(len(judgments.pair_keys), -1, dtype=np.int64)
     row[places] = held[earliest]
