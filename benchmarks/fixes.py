@@ -26,7 +26,7 @@ from tiny_graph_rag.fixing.fixes import Fixes, find_fixes
 from tiny_graph_rag.fixing.proof import LEARNED_FROM, proof, question_groups
 from tiny_graph_rag.fixing.settings import choose, try_settings
 from tiny_graph_rag.fixing.vocabulary import gains_of_words
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph

@@ -36,7 +36,7 @@ from tiny_graph_rag.fixing.merges import propose_merges
 from tiny_graph_rag.fixing.missing import propose_asks
 from tiny_graph_rag.fixing.older import propose_older
 from tiny_graph_rag.fixing.patch import DRAFT, Patch, RestoredRelation, empty_patch
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph

@@ -241,7 +241,7 @@ class Answering:
     def _asked(self, evaluation: Evaluation) -> AnsweringTask:
         from tiny_graph_rag.answers.answering import AnsweringTask
         from tiny_graph_rag.answers.context import ContextMaker
-        from tiny_graph_rag.retrieval.filters import Filters
+        from tiny_graph_rag.retrieval.candidates import Filters
 
         config = evaluation.config
         contexts = ContextMaker(

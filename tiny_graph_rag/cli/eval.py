@@ -110,7 +110,7 @@ def evaluate_command(
 ) -> None:
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
     from tiny_graph_rag.cli.answering import prepare, priced, problems
-    from tiny_graph_rag.fixing.trials import trials
+    from tiny_graph_rag.fixing.asking import trials
     from tiny_graph_rag.report.json.results import document_parts, summary
     from tiny_graph_rag.study.evaluate import evaluate
 

@@ -79,9 +79,9 @@ def query(
     names = spelled.names_by_id()
     for entity in found["ranked"]:
         entity["walk_text"] = walk_in_words(entity.get("walk", []), names)
-    session.show(question_lines(found, shown))
+    session.show(question_lines(found, names, shown))
     if explain:
-        session.show(costs_lines(found["ranked"][:shown]))
+        session.show(costs_lines(found, names, shown))
     failed: list[TinyGraphRagError] = []
     if not skip_generation:
         try:
@@ -112,7 +112,7 @@ def _answered(
         from tiny_graph_rag.answers.prompt import Template
         from tiny_graph_rag.llm.setup import Tariff, open_chat
         from tiny_graph_rag.report.json.answers import answer as answer_json
-        from tiny_graph_rag.retrieval.filters import Filters
+        from tiny_graph_rag.retrieval.candidates import Filters
 
         tariff = Tariff(config)
     except MissingExtraError as error:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.gold.validate import Validation
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.graph.names import NameIndex
-    from tiny_graph_rag.study.hops import HopTag
+    from tiny_graph_rag.study.verdicts import HopTag
 
 
 @command(app, "validate", GOLD)
@@ -222,7 +222,7 @@ def _hop_tags(
     """Hop tags against the graph, from seed_entities where given, else from the names in the question."""
     from tiny_graph_rag.linking.names import NameLinker
     from tiny_graph_rag.study.gold_seeds import gold_links
-    from tiny_graph_rag.study.hops import FreeHops, hop_tags
+    from tiny_graph_rag.study.verdicts import FreeHops, hop_tags
 
     seeds = NameLinker(graph, names).link(examples.examples)
     for row, linked_question in enumerate(gold_links(graph, names, examples.examples, [*seeds])):

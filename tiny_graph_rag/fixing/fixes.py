@@ -28,6 +28,8 @@ from tiny_graph_rag.fixing.asking import (
     GoldQuestions,
     Measured,
     Progress,
+    can_be_tried,
+    label_of,
 )
 from tiny_graph_rag.fixing.patch import (
     CONFIRMED,
@@ -51,7 +53,7 @@ from tiny_graph_rag.fixing.proof import (
     proof,
     question_groups,
 )
-from tiny_graph_rag.fixing.settings import can_be_tried, label_of, prove_settings, try_settings
+from tiny_graph_rag.fixing.settings import prove_settings, try_settings
 from tiny_graph_rag.fixing.vocabulary import LearnedWord
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph

@@ -140,8 +140,13 @@ class KnowledgeGraph:
         `.notes`. Raises GraphError with every record that can't be used, two entities of one id, and no
         entity at all.
         """
-        from tiny_graph_rag.graph.building import GraphColumns  # a graph from the cache needs none of it
-        from tiny_graph_rag.graph.records import Entity, Extras, Relation, made
+        from tiny_graph_rag.graph.building import (
+            Entity,
+            Extras,
+            GraphColumns,  # a graph from the cache needs none of it
+            Relation,
+            made,
+        )
 
         problems: list[Said] = []
         extras: Extras = {}

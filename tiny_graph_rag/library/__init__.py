@@ -66,7 +66,7 @@ def load_questions(source: str | PathLike[str] | Iterable[Mapping[str, Any]], *,
 
     name: of the set, for records. Raises DatasetError with every broken line or record.
     """
-    from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+    from tiny_graph_rag.formats.gold import read_eval_set
     from tiny_graph_rag.formats.gold.questions import eval_set_of
 
     if isinstance(source, str | PathLike):

@@ -24,10 +24,7 @@ from tiny_graph_rag.linking.base import Seed
 from tiny_graph_rag.linking.grades import Grade
 from tiny_graph_rag.linking.mentions import Mention
 
-Turns = Sequence[Sequence[Mention]]  # of the earlier turns, oldest first
 
-
-# For each reference the kinds of its antecedent, first choice and second choice.
 class PronounReference(IntEnum):
     """What a pronoun may stand for. HE and SHE both want a person, but not the same one."""
 
@@ -157,6 +154,9 @@ def _with_particles(word: str, forms: dict[str, PronounReference]) -> tuple[Pron
     return None, 0
 
 
+Turns = Sequence[Sequence[Mention]]  # of the earlier turns, oldest first
+
+# For each reference the kinds of its antecedent, first choice and second choice.
 _KINDS: dict[PronounReference, tuple[frozenset[Kind], frozenset[Kind]]] = {
     **dict.fromkeys(
         (PronounReference.HE, PronounReference.SHE, PronounReference.PERSON),

@@ -126,8 +126,7 @@ def _notes(run: TrecRun) -> list[str]:
 
 def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | None) -> Opened:
     """The careful way, for all formats; everything is in memory."""
-    from tiny_graph_rag.formats.gold import read_gold
-    from tiny_graph_rag.formats.gold.jsonl import with_references
+    from tiny_graph_rag.formats.gold import read_gold, with_references
     from tiny_graph_rag.formats.runs import read_run
     from tiny_graph_rag.gold.patterns import with_patterns
     from tiny_graph_rag.scoring.judging import notes, stretches

@@ -39,7 +39,7 @@ class SentContexts:
         """Made, and its modules loaded, when a context is asked for: other measures need none."""
         from tiny_graph_rag.answers.context import ContextMaker
         from tiny_graph_rag.llm.cost import TokenCounter
-        from tiny_graph_rag.retrieval.filters import Filters
+        from tiny_graph_rag.retrieval.candidates import Filters
 
         try:
             counter = TokenCounter.for_model(self.config.openai.model, tokenizer_folder())

@@ -44,13 +44,23 @@ FROM_RELATIONS = (
 class Timing:
     """seconds: (questions,) linking and retrieval of one question alone, NaN where it was not in the sample.
 
-    questions_per_second: of the whole batch, linking included.
+    questions_per_second: of the whole batch, linking included. busy: CPU seconds a question, of linking and
+    of retrieval, where all were asked one by one.
     """
 
     seconds: NDArray[np.float64]
     questions_per_second: float
+    busy: tuple[float, float] | None = None
 
     __repr__ = short_repr
+
+
+@dataclass(slots=True)
+class Busy:
+    """CPU seconds of a gold set's questions so far."""
+
+    linking: float = 0.0
+    retrieval: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,26 +387,35 @@ def _retrieved(
     size = 1 if alone else retriever.batch
     linked: list[LinkedQuestion] = []
     parts: list[Run] = []
-    moments = [time.perf_counter()]
+    moments, busy = [time.perf_counter()], Busy()
     batches = [examples.examples[start : start + size] for start in range(0, len(examples), size)]
-    for batch, run in _in_batches(linker, retriever, batches):
+    for batch, run in _in_batches(linker, retriever, batches, busy):
         parts.append(_without_failed(run, batch))
         linked.extend(batch)
         moments.append(time.perf_counter())
         progress(len(linked))
     seconds = np.diff(moments) if alone else _latencies(linker, retriever, examples, timed)
     per_second = len(examples) / max(moments[-1] - moments[0], 1e-9)
-    return tuple(linked), Run.concatenated(parts), Timing(seconds, per_second)
+    alone_busy = (busy.linking / len(examples), busy.retrieval / len(examples)) if alone else None
+    return tuple(linked), Run.concatenated(parts), Timing(seconds, per_second, alone_busy)
 
 
 def _in_batches(
-    linker: Linker, retriever: Retriever, batches: Sequence[Sequence[Example]]
+    linker: Linker, retriever: Retriever, batches: Sequence[Sequence[Example]], busy: Busy
 ) -> Iterator[tuple[list[LinkedQuestion], Run]]:
-    """Each batch linked and ranked; where the retriever can, one is ranked while the next one is linked."""
+    """Each batch linked and ranked; where the retriever can, one is ranked while the next one is linked.
+
+    busy: gets what batches cost that follow one another.
+    """
     if not retriever.beside_linking or len(batches) < 2 or len(batches[0]) == 1:
         for batch in batches:
+            began = time.process_time()
             linked = linker.link(batch)
-            yield linked, retriever.retrieve(linked)
+            is_linked = time.process_time()
+            run = retriever.retrieve(linked)
+            busy.linking += is_linked - began
+            busy.retrieval += time.process_time() - is_linked
+            yield linked, run
         return
     from concurrent.futures import ThreadPoolExecutor
 

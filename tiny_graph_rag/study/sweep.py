@@ -29,8 +29,7 @@ from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.choosing import Recommendation, recommend
 from tiny_graph_rag.study.evaluate import Progress, judge_on_graph
 from tiny_graph_rag.study.explanation import limits_of
-from tiny_graph_rag.study.hops import nearest_hops, seed_columns, walked_from
-from tiny_graph_rag.study.verdicts import are_named, reachable_hops
+from tiny_graph_rag.study.verdicts import are_named, nearest_hops, reachable_hops, seed_columns, walked_from
 from tiny_graph_rag.study.waterfall import Limits
 
 

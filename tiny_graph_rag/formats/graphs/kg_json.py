@@ -131,8 +131,7 @@ def _in_pieces(path: Path) -> GraphColumns | None:
 
 
 def _with_care(path: Path) -> GraphColumns:
-    from tiny_graph_rag.graph.building import TWICE, GraphColumns
-    from tiny_graph_rag.graph.records import SHAPE, Entity, Extras, Relation, made
+    from tiny_graph_rag.graph.building import SHAPE, TWICE, Entity, Extras, GraphColumns, Relation, made
 
     text = decode_utf8(read_bytes(path), path)
     if not text.strip():

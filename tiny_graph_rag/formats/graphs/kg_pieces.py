@@ -23,8 +23,7 @@ import numpy as np
 from tiny_graph_rag.documents import parse_json
 from tiny_graph_rag.errors import GraphError, Problems
 from tiny_graph_rag.files import BYTE_ORDER_MARK
-from tiny_graph_rag.graph.building import RepeatedIdError
-from tiny_graph_rag.graph.records import Entity, Extras, Relation, Row, made
+from tiny_graph_rag.graph.building import Entity, Extras, Relation, RepeatedIdError, Row, made
 
 PIECE_BYTES = 1 << 18  # its records fit the processor's second cache: larger ones take twice the time
 BLANKED_BYTES = 1 << 20

@@ -14,8 +14,8 @@ from tiny_graph_rag.report.json.numbers import Made, closed_with_rows, head, ope
 from tiny_graph_rag.report.json.results import dataset_json
 from tiny_graph_rag.study.choosing import Recommendation, rule
 from tiny_graph_rag.study.compare import Comparison, Flip, Rows
-from tiny_graph_rag.study.hops import HopTag
 from tiny_graph_rag.study.sweep import SettingSlice, Sweep, SweptSetting
+from tiny_graph_rag.study.verdicts import HopTag
 
 
 def validation_json(
