@@ -26,7 +26,6 @@ from tiny_graph_rag.measures import Judged, Measure
 from tiny_graph_rag.measures.judged import NO_ITEM
 from tiny_graph_rag.retrieval import Retriever, walks
 from tiny_graph_rag.retrieval.base import names_of
-from tiny_graph_rag.retrieval.baselines import HybridRetriever
 from tiny_graph_rag.retrieval.candidates import Filters
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.shown import short_repr
@@ -127,6 +126,7 @@ def _above(score: float) -> float:
     return threshold if threshold > score else float(round(threshold + 10.0**-digits, digits))
 
 
+HYBRID = "hybrid"  # the one retriever that has parts
 NEAREST_SOUGHT = 2000  # different missing names whose nearest are looked up: seconds on a large graph
 
 
@@ -178,8 +178,10 @@ def limits_of(graph: KnowledgeGraph, retriever: Retriever, config: Config) -> Li
 def _all_walk(name: str) -> bool:
     """Whether all parts of a hybrid walk; another retriever is its only part."""
     kind, _, parts = name.partition(":")
-    if kind != HybridRetriever.name:
+    if kind != HYBRID:
         return True
+    from tiny_graph_rag.retrieval.baselines import HybridRetriever
+
     return all(walks(name) for name in names_of(parts or HybridRetriever.usual))
 
 
