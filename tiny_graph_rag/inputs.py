@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tiny_graph_rag.errors import InputError, nearest
 from tiny_graph_rag.messages import said
+from tiny_graph_rag.shown import listed
 
 # The inputs of the command that this process runs, and whether the user named them: `outputs` refuses to
 # write over them. Kept here, where every reader passes, so that no command can forget to list one.
@@ -138,7 +139,7 @@ def _instead(path: Path, places: Sequence[Path], what: str, *, or_folder: bool) 
     first = next((names_there for names_there in there if names_there), None)
     if first is None:
         return said(MADE_BY[what]) if what in MADE_BY else ""
-    return said("; there are: {names}", names=", ".join(first[:8]) + (" …" if len(first) > 8 else ""))
+    return said("; there are: {names}", names=listed(first, 8))
 
 
 def _ending(path: Path) -> str:

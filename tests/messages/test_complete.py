@@ -58,8 +58,7 @@ BY_NAME = {
     *(sweep.COLUMNS, sweep.NO_SEEDS, sweep.ONLY_SEEDS, sweep.FLAT, sweep.MOSTLY_SEEDS),
     *(
         graph.COST_LEGEND,
-        *graph.COST_WORDS.values(),
-        "cost",
+        *tables.COSTS,
         "seed",
         "path",
         "hop",

@@ -14,6 +14,7 @@ from tiny_graph_rag.cli.options import Common, Folders, Graph, option, to_file
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, UsageError, amount
 from tiny_graph_rag.messages import counted, said, t
+from tiny_graph_rag.shown import listed
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.curation import Curation
@@ -155,8 +156,7 @@ def _tell(session: Session, found: dict[str, Any]) -> None:
     differing = t("{n} judgments on which annotators differ", n=f"{found['unsettled']:,}")
     session.say(f"{judged}, {differing}" if found["unsettled"] else judged)
     if found["empty"]:
-        few = ", ".join(found["empty"][:FEW_IDS]) + (" …" if len(found["empty"]) > FEW_IDS else "")
-        session.say(f"{counted(len(found['empty']), EMPTY, EMPTY_MANY)}: {few}")
+        session.say(f"{counted(len(found['empty']), EMPTY, EMPTY_MANY)}: {listed(found['empty'], FEW_IDS)}")
     if found["path"]:
         session.say("gold set: {path}", path=found["path"])
 

@@ -79,9 +79,9 @@ def query(
     names = spelled.names_by_id()
     for entity in found["ranked"]:
         entity["walk_text"] = walk_in_words(entity.get("walk", []), names)
-    session.show(question_lines(found, shown))
+    session.show(question_lines(found, names, shown))
     if explain:
-        session.show(costs_lines(found["ranked"][:shown]))
+        session.show(costs_lines(found, names, shown))
     failed: list[TinyGraphRagError] = []
     if not skip_generation:
         try:

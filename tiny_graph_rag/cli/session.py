@@ -168,9 +168,16 @@ class Session:
         examples = read_eval_set(path)
         for line in examples.notes:
             self.note(at(examples.name, line))
-        if chosen is None:
-            return examples
-        return examples.select(selection(chosen))
+        return examples if chosen is None else examples.select(selection(chosen))
+
+    def questions(self, source: Path, chosen: Chosen | None = None) -> EvalSet:
+        """Questions that may come without references, those that `chosen` leaves."""
+        from tiny_graph_rag.formats.gold.drafts import read_questions
+
+        examples = read_questions(source)
+        for line in examples.notes:
+            self.note(at(examples.name, line))
+        return examples if chosen is None else examples.select(selection(chosen))
 
     def graph(self, given: Graph, examples: EvalSet | None = None) -> KnowledgeGraph:
         """The graph given by -g, else by the gold set's name, else the only one in the folder."""

@@ -100,7 +100,7 @@ def frozen(
     if patched.entities is graph.entities:
         return examples
     chosen, names = patch.only(*statuses), NameIndex.of(graph)
-    row_of = {id: row for row, id in enumerate(patched.entities.ids)}
+    row_of = patched.row_of_id
     kept = kept_ids(chosen.merges)
     returned: dict[str, set[int]] = {}
     spellings = chain(

@@ -9,7 +9,6 @@ have bounds; of a large gold set a sample spread evenly stands for all.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -372,38 +371,27 @@ def trial(
     losers = distinct(diagnosis.questions[lost])[0]
     asked = np.isin(rows, losers)
     tried = try_setting(questions, settings)
-    known = Trial(
+    figures: dict[str, Any] = {}
+    if not tried.needs:
+        values = {"before": questions.today.values, "after": questions.today.values + tried.gains}
+        for name, column in values.items():
+            figures[f"whole_{name}"] = questions.sign * float(column.mean())
+            if asked.any():
+                figures[name] = questions.sign * float(column[asked].mean())
+        p = difference_p(tried.gains, seed=evaluation.config.evaluation.seed, span=questions.span)
+        figures |= {"measured": len(rows), "p": p, "seconds": tried.seconds}
+    return Trial(
         flag=tried.label,
         verdict=str(verdict),
         measure=str(measure),
         losers=len(losers),
         questions=int(asked.sum()),
-        before=math.nan,
-        after=math.nan,
-        whole_before=None,
-        whole_after=None,
         won=tried.won,
         lost=tried.lost,
         needs=tried.needs,
         settings=settings,
         higher_is_better=measure.kind.higher_is_better,
-    )
-    if tried.needs:
-        return known
-    today = questions.today.values
-    after = today + tried.gains
-    if asked.any():
-        sign = questions.sign
-        known = replace(
-            known, before=sign * float(today[asked].mean()), after=sign * float(after[asked].mean())
-        )
-    return replace(
-        known,
-        whole_before=questions.sign * float(today.mean()),
-        whole_after=questions.sign * float(after.mean()),
-        measured=len(rows),
-        p=difference_p(tried.gains, seed=evaluation.config.evaluation.seed, span=questions.span),
-        seconds=tried.seconds,
+        **figures,
     )
 
 

@@ -489,13 +489,7 @@ def _entities_of(answers: Measured, row: int) -> set[int]:
 
 
 def _figures(measured: Proof) -> dict[str, Any]:
-    return {
-        "gain": measured.gain,
-        "low": measured.low,
-        "high": measured.high,
-        "n": measured.n,
-        "control": measured.control,
-    }
+    return {name: getattr(measured, name) for name in ("gain", "low", "high", "n", "control")}
 
 
 def _why(measured: Proof) -> str:

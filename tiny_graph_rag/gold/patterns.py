@@ -173,11 +173,9 @@ def _path(text: str, index: StepIndex, names: NameIndex) -> Path:
 
 
 def _seed(name: str, index: StepIndex, names: NameIndex) -> int:
-    ids = index.graph.shared(
-        "rows of ids", lambda: {id: row for row, id in enumerate(index.graph.entities.ids)}
-    )
-    if name in ids:
-        return int(ids[name])
+    row = index.graph.row_of_id.get(name)
+    if row is not None:
+        return row
     found = names.resolve(name)[0]
     if len(found) == 1:
         return int(found[0])

@@ -206,6 +206,12 @@ class Judgments:
         """(questions,): how many relevant items each question has."""
         return np.diff(self.item_offsets)
 
+    @property
+    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(pairs,): the question and the entity of each."""
+        universe = max(self.universe, 1)
+        return self.pair_keys // universe, self.pair_keys % universe
+
     def of_questions(self, questions: NDArray[np.int64]) -> Judgments:
         """Only these questions, in this order."""
         counts = self.relevant[questions]

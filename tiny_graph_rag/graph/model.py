@@ -256,6 +256,11 @@ class KnowledgeGraph:
         found: T = known[key]
         return found
 
+    @property
+    def row_of_id(self) -> Mapping[str, int]:
+        """Id → row of the entity."""
+        return self.shared("row_of_id", lambda: {id: row for row, id in enumerate(self.entities.ids)})
+
     def to_networkx(self) -> networkx.MultiDiGraph[str]:
         """The same graph for networkx: nodes are entity ids, edge keys relation rows.
 

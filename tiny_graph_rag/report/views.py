@@ -16,10 +16,8 @@ from tiny_graph_rag.report.blocks import Block, Cell, Heading, NumberedList, Par
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.fix_words import KIND_WORDS, blocks_of, setting_words, summary_line
 from tiny_graph_rag.report.headline import changes_since, headline
-from tiny_graph_rag.report.json.paths import rule_words, seed_of, walk_in_words
 from tiny_graph_rag.report.plain import (
     best_of,
-    cost_figure,
     one_line,
     verdict_word,
     walked,
@@ -37,14 +35,7 @@ Json = dict[str, Any]
 WORST_SHOWN = 10
 RANKINGS_SHOWN = 3
 MOST_MOVED = 50  # questions before and after, of a kind of fix
-COSTS = {
-    "total": "cost",
-    "link": "link",
-    "path": "path cost",
-    "text": "text",
-    "neighbour": "neighbour",
-    "pagerank": "PageRank",
-}
+RANKING = ("rank", "entity", "hop", "seed", "path", *tables.COSTS)
 SLICE_TITLES = {"query_type": "By question type", "difficulty": "By difficulty", "category": "By category"}
 LONGEST = 900  # characters of a paragraph
 
@@ -364,23 +355,8 @@ def _ranking(content: Json, question: Json) -> Iterator[Block]:
     if not any("walk" in row for row in ranked):
         return
     names = {key: entity["name"] for key, entity in content.get("entities", {}).items()}
-    costs = any("cost" in row for row in ranked)
-    rows = []
-    for rank, row in enumerate(ranked, start=1):
-        seed, cost = seed_of(row, question["linked"]), row.get("cost") or {}
-        rows.append(
-            (
-                str(rank),
-                one_line(row["name"], 60),
-                "–" if row["hop"] is None or row["hop"] < 0 else str(row["hop"]),
-                "–" if seed is None else one_line(f"{seed['name']} ({rule_words(seed['rule'])})", 60),
-                one_line(walk_in_words(row.get("walk", []), names)) or "–",
-                *(cost_figure(cost[part]) if cost else "–" for part in (COSTS if costs else ())),
-            )
-        )
     yield Paragraph(f"Ranking of {one_line(question['id'], 40)}", strong=True)
-    head = ("rank", "entity", "hop", "seed", "path", *(COSTS.values() if costs else ()))
-    yield View(head, tuple(rows), (1, 3, 4))
+    yield tables.ranking(ranked, question["linked"], names, RANKING)
 
 
 def _sweep(content: Json) -> Iterator[Block]:

@@ -9,6 +9,7 @@ from typing import Any
 from tiny_graph_rag.gold.nearest import joined_names
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.plain import one_line, worst_by
+from tiny_graph_rag.shown import listed
 from tiny_graph_rag.study.waterfall import Verdict
 
 Json = dict[str, Any]
@@ -91,11 +92,8 @@ def end_words(reference: Json, hops: int | None = None) -> str:
     if verdict == "no_seed":
         tried = reference.get("tried") or ()
         if tried:
-            more = ", …" if len(tried) > TRIED_SHOWN else ""
-            return t(
-                "no entity of the question was recognised; looked for: {words}",
-                words=", ".join(tried[:TRIED_SHOWN]) + more,
-            )
+            words = listed(tried, TRIED_SHOWN)
+            return t("no entity of the question was recognised; looked for: {words}", words=words)
         return t("no entity of the question was recognised")
     if verdict == "not_in_graph":
         near = reference.get("nearest") or ()

@@ -68,7 +68,7 @@ def notes(
 
 def _of_ambiguous(run: WrittenRun, questions: Set[str], graph: KnowledgeGraph, ambiguous: str) -> list[str]:
     """How many names of the run several entities have, and how they were read."""
-    ids = _rows_of_ids(graph)
+    ids = graph.row_of_id
     names = {
         place.name or place.id
         for question, places in run.rankings.items()
@@ -113,7 +113,7 @@ def judged(
         ends = (folded_ends(),) * 2
     else:
         index = NameIndex.of(graph)
-        stretch = _on_graph(questions, run, graph, index, _rows_of_ids(graph), ambiguous)
+        stretch = _on_graph(questions, run, graph, index, ambiguous)
         ends = ends_on(graph, index), lambda name: index.meant_by((name,))
     kinds: dict[str, JudgedKind | None] = {} if run.lists_entities else {ENTITIES: None}
     kinds |= judged_kinds(
@@ -125,11 +125,6 @@ def judged(
         matching or Matching(),
     )
     return replace(stretch, judged=replace(stretch.judged, kinds=kinds)) if kinds else stretch
-
-
-def _rows_of_ids(graph: KnowledgeGraph) -> Mapping[str, int]:
-    ids = graph.entities.ids
-    return graph.shared("rows of ids", lambda: {key: row for row, key in enumerate(ids)})
 
 
 def with_its_run(questions: Sequence[Example], run: WrittenRun) -> tuple[Sequence[Example], WrittenRun]:
@@ -208,9 +203,9 @@ def _on_graph(
     run: WrittenRun,
     graph: KnowledgeGraph,
     index: NameIndex,
-    rows: Mapping[str, int],
     ambiguous: str,
 ) -> Stretch:
+    rows = graph.row_of_id
     strangers: dict[str, int] = {}
     wanted: dict[str, int] = {}  # folded names of references that the graph lacks → their strangers
     known: dict[Retrieved, tuple[int, ...]] = {}
@@ -270,7 +265,7 @@ def _on_graph(
 def _borne(judgments: Judgments, entities: int) -> NDArray[np.bool_]:
     """(items,): whether any of the graph's entities can fill the item."""
     has_name = np.zeros(len(judgments.grades), dtype=bool)
-    has_name[judgments.pair_items[judgments.pair_keys % max(judgments.universe, 1) < entities]] = True
+    has_name[judgments.pair_items[judgments.pairs[1] < entities]] = True
     return has_name
 
 

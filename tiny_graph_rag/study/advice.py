@@ -112,12 +112,12 @@ class Trial:
     measure: str
     losers: int
     questions: int
-    before: float
-    after: float
-    whole_before: float | None
-    whole_after: float | None
     won: int
     lost: int
+    before: float = math.nan
+    after: float = math.nan
+    whole_before: float | None = None
+    whole_after: float | None = None
     needs: str = ""
     measured: int = 0
     p: float = math.nan

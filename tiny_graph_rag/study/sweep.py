@@ -296,9 +296,7 @@ def _runs(
 
 def _seed_share(linked: Sequence[LinkedQuestion], reach: Reaches, most: int, *, flat: bool) -> SeedShare:
     judgments, hops = reach.judgments, reach.items
-    universe = max(judgments.universe, 1)
-    pairs = (judgments.pair_keys // universe, judgments.pair_keys % universe)
-    named = nearest_hops(judgments, np.where(are_named(linked, *pairs), 0, NOT_REACHED))
+    named = nearest_hops(judgments, np.where(are_named(linked, *judgments.pairs), 0, NOT_REACHED))
     scored = np.flatnonzero(judgments.relevant > 0).tolist()
     assert hops is not None  # of a retriever that walks
     are_seeds = hops == 0

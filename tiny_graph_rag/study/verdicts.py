@@ -85,8 +85,7 @@ class _Places:
         limits: Limits,
         free: FreeHops,
     ) -> _Places:
-        universe = max(judgments.universe, 1)
-        question, entity = judgments.pair_keys // universe, judgments.pair_keys % universe
+        question, entity = judgments.pairs
         rows = _rows_in_run(run, judgments)
         listed = rows >= 0
         verdicts = np.full(len(rows), Verdict.RANKED_BELOW_K, dtype=np.int8)
@@ -130,8 +129,7 @@ def reachable_hops(
 ) -> NDArray[np.int32]:
     """(items,): the fewest relations of a path that retrieval may take to an entity that it may return;
     NOT_REACHED where there is none. What any hop limit makes reachable follows from it."""
-    universe = max(judgments.universe, 1)
-    question, entity = judgments.pair_keys // universe, judgments.pair_keys % universe
+    question, entity = judgments.pairs
     hops = hops_between(
         graph.adjacency, seed_columns(linked), (question, entity), limits.passable, limits.onward
     )

@@ -14,10 +14,10 @@ from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.blocks import View
 from tiny_graph_rag.report.json.results import question
 from tiny_graph_rag.report.plain import cut, one_line, waterfall_steps, without_controls
-from tiny_graph_rag.report.terminal import Command, Shown, escape
+from tiny_graph_rag.report.terminal import CopiedLine, Shown, escape
 from tiny_graph_rag.report.terminal.summary import summary_lines
 from tiny_graph_rag.report.worst import reference_lines, worst_rows
-from tiny_graph_rag.shown import signed, three
+from tiny_graph_rag.shown import listed, signed, three
 from tiny_graph_rag.study.advice import NOT_RECOGNISED, recommendations
 from tiny_graph_rag.study.gold_seeds import ASKED_AGAIN
 from tiny_graph_rag.study.waterfall import RETURNED, ROOM, WITHIN_HOPS, Verdict
@@ -214,7 +214,7 @@ def _worst_lines(evaluation: Evaluation, width: int, command_for: Callable[[str]
             yield f"        {escape(cut(line, width - 8))}"
         told = command_for(found["id"])
         if told:
-            yield Command(f"        [dim]{escape(told)}[/dim]")
+            yield CopiedLine(f"        [dim]{escape(told)}[/dim]")
     yield ""
 
 
@@ -240,13 +240,11 @@ def perturbed_lines(found: Sequence[Perturbed]) -> Iterator[Shown]:
     head = (t("questions changed by"), t("measure"), t("mean"), t("drop"), t("95 % interval"), "n")
     yield View(head, tuple(rows), (0, 1), whole=(2, 3, 4, 5))
     for perturbed in found:
-        more = ", …" if len(perturbed.broken) > BROKEN_SHOWN else ""
-        listed = ", ".join(question for question, _ in perturbed.broken[:BROKEN_SHOWN]) + more
         values = {
             "kind": perturbed.kind,
             "n": f"{perturbed.altered:,}",
             "broken": f"{len(perturbed.broken):,}",
-            "ids": listed,
+            "ids": listed([question for question, _ in perturbed.broken], BROKEN_SHOWN),
         }
         yield escape(
             t("{kind}: {n} questions changed, {broken} failed because of it ({ids})", **values)
