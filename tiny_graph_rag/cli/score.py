@@ -203,8 +203,8 @@ def _score(
     from tiny_graph_rag.inputs import bare_name, find_input
     from tiny_graph_rag.measures import default_measures
     from tiny_graph_rag.measures.judged import PASSAGES
-    from tiny_graph_rag.report.json.numbers import head
     from tiny_graph_rag.report.json.score import Wish, document_parts
+    from tiny_graph_rag.report.json.spelled import head
     from tiny_graph_rag.scoring.matching import Matching
     from tiny_graph_rag.scoring.opening import Request, attempts
     from tiny_graph_rag.scoring.stretches import Collected
@@ -358,7 +358,7 @@ def _sources(
     opened: Opened, run: str, run_sum: Callable[[], str], gold_sum: Callable[[], str]
 ) -> dict[str, dict[str, Any]]:
     """Which files were scored, known when their sums are."""
-    from tiny_graph_rag.report.json.numbers import selection_json
+    from tiny_graph_rag.report.json.spelled import selection_json
 
     return {
         "dataset": {
