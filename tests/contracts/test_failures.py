@@ -333,4 +333,4 @@ def test_a_reply_that_holds_an_error_and_nothing_else_has_failed() -> None:
 
 def test_a_measure_without_a_worst_value_is_refused() -> None:
     with pytest.raises(ValueError, match="needs a finite `high`"):
-        registration("distance_total", source="x", higher_is_better=False, high=float("inf"))
+        registration("distance_total", source="x", higher_is_better=False, high=float("inf"))(np.zeros_like)

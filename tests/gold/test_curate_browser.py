@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import HANGS, ROOT
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold import read_eval_set
 
 pages = pytest.importorskip("tests.report.pages", reason="needs playwright")
 pytestmark = [

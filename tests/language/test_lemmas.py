@@ -10,7 +10,7 @@ import pytest
 import simplemma
 
 from tiny_graph_rag.config import cache_folder
-from tiny_graph_rag.language.lemmas import Lemmas
+from tiny_graph_rag.language.words import Lemmas
 
 # Regular, irregular, known with a capital only, unknown.
 WORDS = ["works", "written", "went", "better", "children", "monday", "ated", "tten", "zxqvs", "a"]
