@@ -167,7 +167,14 @@ def cost(
 def least(tmp_path_factory: pytest.TempPathFactory) -> Callable[[tuple[str, ...]], tuple[float, int]]:
     """Cost of a command on the smallest input, whichever dimension it is blown up in."""
     fills = {command: fill for fill, _, command in DIMENSIONS.values()}
-    return cache(lambda command: cost(tmp_path_factory.mktemp("least"), fills[command], 10, command))
+
+    @cache
+    def cost_of(command: tuple[str, ...]) -> tuple[float, int]:
+        folder = tmp_path_factory.mktemp("least")
+        cost(folder, fills[command], 10, command)  # makes what the processes after it share
+        return cost(folder, fills[command], 10, command)
+
+    return cost_of
 
 
 @pytest.mark.parametrize("name", DIMENSIONS)
