@@ -22,7 +22,7 @@ from tiny_graph_rag.llm.cost import Spent
 from tiny_graph_rag.messages import said
 
 SCHEMA = strict_object(mentions={"type": "array", "items": {"type": "string"}})
-RULES = {"name": "exact", "alias": "alias", "folded": "folded"}  # how the index found a whole mention
+RULE_OF_LEVEL = {"name": "exact", "alias": "alias", "folded": "folded"}  # how the index found a whole mention
 # A question that holds the fence's own words would end it; broken ones end nothing.
 _FENCE = re.compile(r"<(?=\s*+(?:/\s*+)?(?:question|earlier)\b)", re.IGNORECASE)
 
@@ -95,7 +95,7 @@ class ModelLinker(Linker):
         for mention, (entities, level) in self.names.resolve_all(phrases).items():
             if level is not None:
                 in_order = tuple(sorted(entities, key=rank.__getitem__))
-                meant[mention] = (Mention(0, len(mention), in_order, RULES[level], Grade.NAMED),)
+                meant[mention] = (Mention(0, len(mention), in_order, RULE_OF_LEVEL[level], Grade.NAMED),)
         rest = [mention for mention in dict.fromkeys(phrases) if mention not in meant]
         return meant | dict(zip(rest, self.finder.find(rest), strict=True))
 

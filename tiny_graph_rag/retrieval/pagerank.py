@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import Sums, expanded, found_in, zeros_as_touched
 from tiny_graph_rag.columns.compiled import compiled, worth_compiling
-from tiny_graph_rag.graph.bfs import NOT_CUT, Reached, slots_of
+from tiny_graph_rag.graph.bfs import NEIGHBOURS_A_STEP, NOT_CUT, Reached, slots_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.tables import Adjacency
@@ -37,7 +37,6 @@ MOST_STEPS = 200  # 0.85 ** 200 is below the tolerance
 # do not depend on the order in which a file lists its relations.
 MASS_UNITS = 2.0**50
 WEIGHT_UNITS = 2.0**32
-NEIGHBOURS_A_STEP = 30  # as many neighbours as numpy looks at in the time of one step of plain Python
 
 Home = tuple[tuple[int, float], ...]  # seeds with their shares, which sum to 1; empty without seeds
 
