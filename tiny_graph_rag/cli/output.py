@@ -145,7 +145,7 @@ class DocumentOutput:
         """`fields` as JSON, below the head that every file has."""
         if self.path is None:
             return
-        from tiny_graph_rag.report.json.numbers import head, whole
+        from tiny_graph_rag.report.json.spelled import head, whole
 
         self.output.write(self.session, self.path, [whole(head(kind, self.session.made(), **fields))])
         self.output.tell(self.session, json=self.path)

@@ -286,8 +286,8 @@ def _attempted(
 ) -> tuple[Opened, Collected]:
     """Score and write, a second way where the first finds that it doesn't fit these files."""
     from tiny_graph_rag.files import sha256_meanwhile
-    from tiny_graph_rag.report.json.numbers import head
     from tiny_graph_rag.report.json.score import document_parts
+    from tiny_graph_rag.report.json.spelled import head
     from tiny_graph_rag.scoring.opening import attempts
     from tiny_graph_rag.scoring.stretches import Collected
     from tiny_graph_rag.scoring.trec_gold import AnotherWay
@@ -380,7 +380,7 @@ def _sources(
     opened: Opened, run: str, run_sum: Callable[[], str], gold_sum: Callable[[], str]
 ) -> dict[str, dict[str, Any]]:
     """Which files were scored, known when their sums are."""
-    from tiny_graph_rag.report.json.numbers import selection_json
+    from tiny_graph_rag.report.json.spelled import selection_json
 
     return {
         "dataset": {

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tiny_graph_rag.cli import called
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, comma_list
-from tiny_graph_rag.cli.streams import is_unicode
+from tiny_graph_rag.cli.usage import is_unicode
 from tiny_graph_rag.config import (
     NO_CACHE,
     Config,

@@ -152,16 +152,17 @@ def _refresh(
     """
     from tiny_graph_rag.formats.gold import read_gold
     from tiny_graph_rag.formats.gold.exchange import written
-    from tiny_graph_rag.gold.patterns import GRAMMAR, KEY, refreshed
+    from tiny_graph_rag.gold.examples import PATTERN
+    from tiny_graph_rag.gold.patterns import GRAMMAR, refreshed
     from tiny_graph_rag.outputs import write_atomically
 
     if broken:
         raise DatasetError(*broken)
-    if not any(KEY in example.unknown for example in examples):
+    if not any(PATTERN in example.unknown for example in examples):
         raise DatasetError(
             "{name}: no question has a pattern under {key}, such as {grammar}",
             name=path.name,
-            key=repr(KEY),
+            key=repr(PATTERN),
             grammar=GRAMMAR,
         )
     found, changes, problems = refreshed(graph, examples)
@@ -170,7 +171,7 @@ def _refresh(
     for change in changes:
         parts = [f"+ {name}" for name in change.added] + [f"− {name}" for name in change.removed]
         session.say(f"{change.id}: {', '.join(parts)}")
-    patterns = sum(KEY in example.unknown for example in examples)
+    patterns = sum(PATTERN in example.unknown for example in examples)
     session.say(
         "{patterns} computed on {graph}: {n} changed",
         patterns=amount(patterns, "pattern"),

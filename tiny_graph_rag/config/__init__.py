@@ -12,6 +12,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from tiny_graph_rag.config.file import (
+    FOLDER_NAME,
+    is_own_folder,
+    require_trust,
+    untrusted_settings,
+    user_folder,
+)
 from tiny_graph_rag.config.settings import (
     Config,
     Setting,
@@ -21,13 +28,6 @@ from tiny_graph_rag.config.settings import (
     section_comment,
     section_names,
     settings_of,
-)
-from tiny_graph_rag.config.trust import (
-    FOLDER_NAME,
-    is_own_folder,
-    require_trust,
-    untrusted_settings,
-    user_folder,
 )
 from tiny_graph_rag.errors import ConfigError
 from tiny_graph_rag.messages import of_locale

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,6 @@ from tiny_graph_rag.columns.arrays import distinct, stretches
 from tiny_graph_rag.config import Config, spelled_setting
 from tiny_graph_rag.errors import MissingExtraError
 from tiny_graph_rag.gold.examples import EvalSet, Example
-from tiny_graph_rag.gold.patterns import with_patterns
 from tiny_graph_rag.gold.resolve import Judgments, resolve
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -34,9 +33,11 @@ from tiny_graph_rag.retrieval import is_own, make_retriever
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.advice import Trial, hops_wanted
-from tiny_graph_rag.study.choosing import Rows
-from tiny_graph_rag.study.evaluate import Evaluation, judge_on_graph
+from tiny_graph_rag.study.evaluate import Evaluation, judge_on_graph, on_graph
 from tiny_graph_rag.study.waterfall import Verdict
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.study.choosing import Rows
 
 EVALUATIONS = 60  # of the gold set, at most, unless the user allows more
 COMPILED_FROM = 2000  # questions; with fewer, starting numba takes longer than it saves
@@ -96,7 +97,7 @@ class GoldQuestions:
         progress: Progress = lambda spent, what: None,
     ) -> GoldQuestions:
         """Of the questions that have a reference, whether or not the graph has it."""
-        examples = with_patterns(graph, examples)
+        examples = on_graph(graph, examples)
         scored = tuple(one for one in examples if one.reference_entities or one.highly_relevant_entities)
         config = config.override(compiled=config.running.compiled and len(scored) >= COMPILED_FROM)
         return cls(graph, replace(examples, examples=scored), config, measure, allowed, progress)

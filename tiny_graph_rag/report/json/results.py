@@ -27,21 +27,19 @@ from tiny_graph_rag.report.json.explained import (
     references_of,
     walks_cut,
 )
-from tiny_graph_rag.report.json.numbers import (
-    Made,
-    head,
-    opened,
-    packed,
-    selection_json,
-    steps_json,
-)
 from tiny_graph_rag.report.json.spelled import (
+    Made,
     Spelled,
     cut_json,
+    head,
     linked_seeds,
     numbers,
+    opened,
+    packed,
     ranked_json,
     rankings,
+    selection_json,
+    steps_json,
 )
 from tiny_graph_rag.results import Entity, Linking, Question, WrittenAnswer
 from tiny_graph_rag.run import Relation
