@@ -94,8 +94,8 @@ def test_two_groups_can_not_fill_three_parts() -> None:
 
 def test_questions_needed_are_those_of_the_textbook() -> None:
     # ((1.959964 + 0.841621) * 0.35 / 0.05)^2 = (2.801585 * 7)^2 = 384.6
-    assert questions_needed(0.05, 0.35) == 385
-    assert seen_with(385, 0.35) == pytest.approx(0.05, abs=1e-4)
+    assert questions_needed(0.05) == 385
+    assert seen_with(385) == pytest.approx(0.05, abs=1e-4)
 
 
 def test_contents_hold_quotas_against_shares_and_count_groups_not_variants() -> None:
