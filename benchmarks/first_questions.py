@@ -21,7 +21,7 @@ from statistics import median
 from processes import cost
 
 from tiny_graph_rag.config import Config, cache_folder
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import make_linker

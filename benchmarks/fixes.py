@@ -26,12 +26,11 @@ from tiny_graph_rag.fixing.fixes import Fixes, find_fixes
 from tiny_graph_rag.fixing.proof import LEARNED_FROM, proof, question_groups
 from tiny_graph_rag.fixing.settings import choose, try_settings
 from tiny_graph_rag.fixing.vocabulary import gains_of_words
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.linking.question_words import tokens, without_seeds
-from tiny_graph_rag.linking.relation_words import types_say_something
+from tiny_graph_rag.linking.question_words import tokens, types_say_something, without_seeds
 from tiny_graph_rag.measures import Measure
 
 ROOT = Path(__file__).resolve().parent.parent

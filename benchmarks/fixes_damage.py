@@ -36,13 +36,13 @@ from tiny_graph_rag.fixing.merges import propose_merges
 from tiny_graph_rag.fixing.missing import propose_asks
 from tiny_graph_rag.fixing.older import propose_older
 from tiny_graph_rag.fixing.patch import DRAFT, Patch, RestoredRelation, empty_patch
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.tables import Relations
-from tiny_graph_rag.language.particles import final_consonant
+from tiny_graph_rag.language.function_words import final_consonant
 from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.study.evaluate import evaluate

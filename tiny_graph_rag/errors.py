@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from typing import Self
+from importlib import import_module
+from typing import Any, Self
 
 from tiny_graph_rag.messages import Said, said, shown
 
@@ -114,6 +115,21 @@ class MissingExtraError(TinyGraphRagError):
             )
         )
         self.extra = extra
+
+
+def optional(module: str, purpose: str, extra: str, package: str = "") -> Any:
+    """The module of a package that is no part of every installation. purpose: what needs it. package: its
+    name, where that is not the module's. Raises MissingExtraError.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(purpose, package or module.partition(".")[0], extra) from error
+
+
+def wrong_value(wrong: str, /, **values: object) -> ValueError:
+    """A ValueError in words, for whoever reads values of others and says where they stand."""
+    return ValueError(said(wrong, **values))
 
 
 class FoundProblems(TinyGraphRagError):  # noqa: N818 - a verdict, not a failure of the program

@@ -1,4 +1,4 @@
-"""Where a command may write: never over what it reads, and never twice to one file.
+"""Writing files: never over what the command reads, never twice to one file, and whole or not at all.
 
 Every file that a command writes is claimed here, before any work where its name is known by then, and looked
 at once more before the first byte goes out: a reader may have opened further files meanwhile.
@@ -6,24 +6,21 @@ at once more before the first byte goes out: a reader may have opened further fi
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import os
+import time
 from collections.abc import Iterable
 from pathlib import Path
+from threading import get_ident
 
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.files import (
-    bare_name,
-    check_writable,
-    composed,
-    is_device,
-    is_results,
-    named_inputs,
-    read_inputs,
-    write_atomically,
-)
+from tiny_graph_rag.inputs import bare_name, composed, is_results, noted_inputs
+from tiny_graph_rag.messages import said
 
 # What no graph, gold set or run consists of: it may be replaced in a folder that is read.
 SHOWN_ONLY = (".html", ".md", ".tex", ".png", ".svg")
+LEFTOVER_SECONDS = 3600  # longer than any write takes
 
 
 class Outputs:
@@ -69,7 +66,7 @@ class Outputs:
 
     def _check_beside(self) -> None:
         for path, suffixes in self._beside:
-            for read in (*named_inputs(), *read_inputs()):
+            for read in noted_inputs():
                 is_named_so = composed(read.name).startswith(bare_name(path))
                 if is_named_so and read.suffix[1:].lower() in suffixes and _is_same(read.parent, path.parent):
                     raise UsageError(
@@ -87,13 +84,11 @@ class Outputs:
         self._written.add(path)
 
     def _check(self, path: Path, is_own: bool) -> None:
-        named = named_inputs()
-        read = named if is_own else [*named, *read_inputs()]
-        if any(_is_same(path, other) for other in read):
+        if any(_is_same(path, other) for other in noted_inputs(named=is_own)):
             raise UsageError(
                 "{path}: this command reads that file and would destroy it; choose another name", path=path
             )
-        for folder in named:
+        for folder in noted_inputs(named=True):
             if folder.is_dir() and _is_part(path, folder):
                 raise UsageError(
                     "{path}: this command reads the folder {folder} and would replace a file in it; "
@@ -119,3 +114,102 @@ def _is_part(path: Path, folder: Path) -> bool:
     if not path.is_file() or path.suffix.lower() in SHOWN_ONLY or is_results(path):
         return False
     return any(_is_same(one.parent, folder) for one in (path, Path(os.path.realpath(path))))
+
+
+def output_path(name: str | Path, folder: Path) -> Path:
+    """Where `-o NAME` lies: under `folder`, unless it starts with ./, ../ or /, or with the folder itself, as
+    completing a name in the shell gives it; then it is taken as it stands."""
+    text = str(name)
+    path = Path(text).expanduser()
+    if path.is_absolute() or text.startswith(("./", "../", "~")):
+        return path
+    known = Path(os.path.normpath(folder)).parts
+    if known and Path(os.path.normpath(path)).parts[: len(known)] == known:
+        return path
+    return folder / path
+
+
+def check_writable(path: Path) -> None:
+    """Refuse before any work what could not be written after it. Raises UsageError."""
+    if path.is_dir():
+        raise UsageError("{path}: results must go to a file, this is a folder", path=path)
+    if is_device(path):
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        probe = _temporary(_behind_link(path))
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        if isinstance(error, FileExistsError | NotADirectoryError):
+            raise UsageError("{path}: wanted a folder, this is a file", path=error.filename) from error
+        raise UsageError(
+            "{folder}: nothing can be written here ({why}); choose another folder",
+            folder=path.parent,
+            why=said(error.strerror or ""),
+        ) from error
+
+
+def write_atomically(path: Path, parts: Iterable[bytes | memoryview]) -> None:
+    """Write to a temporary file next to `path` and move it into place: whole or not at all.
+
+    Into a pipe or a device (/dev/null, /dev/stdout) it writes directly: moving a file there would replace it.
+    A link stays one; what it points to is replaced. Raises OSError, with `path` as its file.
+    """
+    if is_device(path):
+        with path.open("wb") as stream:
+            stream.writelines(parts)
+        return
+    path = _behind_link(path)
+    temporary = _temporary(path)
+    try:
+        with temporary.open("wb") as stream:
+            for part in parts:
+                stream.write(part)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except BaseException as error:
+        temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, str(temporary)):
+            error.filename = str(path)
+        raise
+    _remove_leftovers(path)
+
+
+def is_device(path: Path) -> bool:
+    """Whether it is a device or a pipe: what is written there goes on, and replaces nothing."""
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _behind_link(path: Path) -> Path:
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}.tmp")
+
+
+def is_left_over(path: Path, process: str) -> bool:
+    """Whether the process of this number, which made the file, has ended. Where that can't be asked, whether
+    the file is older than any write takes."""
+    if os.name == "posix" and process.isdecimal():
+        try:
+            os.kill(int(process), 0)
+        except (ProcessLookupError, OverflowError):
+            return True
+        except PermissionError:
+            return False
+        return False
+    with contextlib.suppress(OSError):
+        return time.time() - path.stat().st_mtime > LEFTOVER_SECONDS
+    return False
+
+
+def _remove_leftovers(path: Path) -> None:
+    """What killed processes left half written; a young one may belong to a process that still runs."""
+    now = time.time()
+    for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        with contextlib.suppress(OSError):
+            if now - leftover.stat().st_mtime > LEFTOVER_SECONDS:
+                leftover.unlink()

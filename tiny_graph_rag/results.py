@@ -126,7 +126,7 @@ class NotRecognised(Struct):
     nearest: list[NearestName]
 
 
-class NoAnswer(Struct):
+class WithoutReference(Struct):
     """Questions without a reference, and what --min-score would change; thresholds: `min_score`,
     `left_empty`, `emptied_with_reference`, and the recall of the others under its measure's name."""
 
@@ -174,7 +174,7 @@ class Summary(Slice, kw_only=True):
     waterfall_gold_seeds: list[WaterfallStep] | UnsetType | None = UNSET
     linking: Json | UnsetType | None = UNSET
     not_recognised: NotRecognised | UnsetType = UNSET
-    no_answer: NoAnswer | UnsetType = UNSET
+    no_answer: WithoutReference | UnsetType = UNSET
     hop_tags: Json | UnsetType | None = UNSET
     ties: Json | UnsetType | None = UNSET
     recommendations: list[Recommended] | UnsetType = UNSET
@@ -270,7 +270,7 @@ class Linking(Struct, kw_only=True):
     estimated: bool
 
 
-class Answer(Struct):
+class WrittenAnswer(Struct):
     """error: why there is none. citations: ids of entities that the cited facts speak of."""
 
     text: str | None = None
@@ -304,7 +304,7 @@ class Question(Struct, kw_only=True):
     ranked: list[Ranked]
     references: list[Reference]
     metrics: dict[str, float | None]
-    answer: Answer | None = None
+    answer: WrittenAnswer | None = None
     tp: list[str] | UnsetType = UNSET
     fp: list[str] | UnsetType = UNSET
     fn: list[str] | UnsetType = UNSET
@@ -356,7 +356,7 @@ class Setting(Struct, kw_only=True):
     walks_cut: Json | UnsetType = UNSET
 
 
-class Sweep(_Head, kw_only=True):
+class SweepResults(_Head, kw_only=True):
     """What `sweep` writes."""
 
     kind: Literal["sweep"]
@@ -366,7 +366,7 @@ class Sweep(_Head, kw_only=True):
     recommended: Json
 
 
-class Compared(Struct, kw_only=True):
+class ComparedRow(Struct, kw_only=True):
     """One system in one measure. difference: to the first system, with the ends of its interval."""
 
     system: str
@@ -384,20 +384,20 @@ class Compared(Struct, kw_only=True):
     losses: Count | UnsetType | None = UNSET
 
 
-class Comparison(_Head, kw_only=True):
+class ComparisonResults(_Head, kw_only=True):
     """What `compare` writes."""
 
     kind: Literal["comparison"]
     dataset: Dataset | None = None
     systems: list[Json]
-    measures: dict[str, list[Compared]]
+    measures: dict[str, list[ComparedRow]]
 
 
 KINDS: dict[str, type[Struct]] = {
     "eval": Results,
     "score": Results,
-    "sweep": Sweep,
-    "comparison": Comparison,
+    "sweep": SweepResults,
+    "comparison": ComparisonResults,
 }
 
 
@@ -416,7 +416,8 @@ def part(record: type[Struct], *needed: str, types: Mapping[str, Any] | None = N
 
 def schema() -> dict[str, Any]:
     """The JSON schema of a results file of any kind."""
-    kinds, parts = msgspec.json.schema_components((Results, Sweep, Comparison), ref_template="#/$defs/{name}")
+    written = dict.fromkeys(KINDS.values())
+    kinds, parts = msgspec.json.schema_components(written, ref_template="#/$defs/{name}")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Results of Tiny-Graph-RAG eval",

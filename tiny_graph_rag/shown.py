@@ -1,9 +1,10 @@
-"""How values are shown: numbers as people read them (the one place that rounds), and large records in a line
-or two, whatever they hold."""
+"""How values are shown: numbers as people read them (the one place that rounds), lists by their first names,
+and large records in a line or two, whatever they hold."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -30,6 +31,11 @@ def _short(value: Any) -> str:
         return f"<{type(value).__name__} of {len(value)}>"
     text = repr(value)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """`a, b, …`: the first `most` names, and an ellipsis where there are more."""
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
 
 
 def three(value: float | None) -> str:

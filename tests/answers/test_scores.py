@@ -19,8 +19,8 @@ from tiny_graph_rag.answers.scores import (
     token_f1,
 )
 from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.gold.references import Reference
-from tiny_graph_rag.language.tokens import rouge_l, tokens
+from tiny_graph_rag.gold.resolve import Reference
+from tiny_graph_rag.measures.textual import rouge_l, tokens
 
 
 @pytest.mark.parametrize(

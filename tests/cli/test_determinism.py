@@ -7,17 +7,25 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from typer.testing import Result
 
 from tests.conftest import HANGS, ROOT
+from tiny_graph_rag.columns import compiled
+from tiny_graph_rag.graph import cache
 
-ENTITIES, QUESTIONS = 3_000, 150  # enough that the compiled path is taken
+ENTITIES = 300
 RETRIEVERS = ("bfs", "pagerank", "hybrid:bfs+bm25")
 # What says when and how fast, not what.
 TIMES = ("latency_seconds", "latency", "questions_per_second", "made")
+# The program with a cache of the smallest graph too.
+CACHING = (
+    "import sys, tiny_graph_rag.graph.cache as cache; cache.CACHED_FROM_BYTES = 0\n"
+    "from tiny_graph_rag.__main__ import main; sys.argv[0] = 'main.py'; main()"
+)
 
 pytestmark = pytest.mark.slow
 
@@ -37,23 +45,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def results(folder: Path, retriever: str, *more: str) -> bytes:
-    """What `eval` writes, times aside."""
+def command(folder: Path, retriever: str, questions: int, *more: str) -> list[str]:
+    return [
+        *("eval", "--dataset", str(folder / "some-eval.jsonl"), "-g", str(folder / "some-KG.json")),
+        *("--hops", "3", "--retriever", retriever, "--limit", str(questions), "--latency-sample", "0"),
+        *("-o", str(folder / "results.json"), *more),
+    ]
+
+
+def written(folder: Path) -> bytes:
+    """What `eval` wrote, times aside."""
     out = folder / "results.json"
-    done = subprocess.run(
-        [
-            *(sys.executable, "main.py", "eval", "--dataset", str(folder / "some-eval.jsonl")),
-            *("-g", str(folder / "some-KG.json"), "--hops", "3", "--retriever", retriever),
-            *("--limit", str(QUESTIONS), "--latency-sample", "0", "-o", str(out), *more),
-        ],
-        cwd=ROOT,
-        env={**os.environ, "XDG_CACHE_HOME": str(folder / "cache")},
-        capture_output=True,
-        text=True,
-        timeout=HANGS,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
     document = json.loads(out.read_text(encoding="utf-8"), object_hook=without_times)
     out.unlink()
     return json.dumps(document, ensure_ascii=False).encode()
@@ -90,16 +92,43 @@ def damaged(cache: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)
-def test_threads_and_compiling_change_no_byte(folder: Path, retriever: str) -> None:
-    wanted = results(folder, retriever, "--threads", "2")
+def test_threads_and_compiling_change_no_byte(
+    folder: Path, retriever: str, run_cli: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiled, "WORTH_STEPS", 0)
+    monkeypatch.setattr(cache, "CACHED_FROM_BYTES", 0)
+    assert compiled.worth_compiling(0)
+
+    def results(*way: str) -> bytes:
+        done = run_cli(*command(folder, retriever, 30, *way))
+        assert done.exit_code == 0, done.stderr
+        return written(folder)
+
+    wanted = results("--threads", "2")
     assert b'"ranked": [{' in wanted
     for way in (("--threads", "1"), ("--config", str(folder / "interpreted.yaml")), ("--no-graph-cache",)):
-        assert results(folder, retriever, *way) == wanted, way
+        assert results(*way) == wanted, way
 
 
 def test_no_state_of_the_cache_changes_a_byte(folder: Path) -> None:
-    wanted = results(folder, "bfs")
-    assert results(folder, "bfs") == wanted
-    for harm in damaged(folder / "cache"):
-        assert results(folder, "bfs") == wanted, harm
-        assert results(folder, "bfs") == wanted, f"again after {harm}"
+    home = folder / "cache"
+
+    def results() -> bytes:
+        done = subprocess.run(
+            [sys.executable, "-c", CACHING, *command(folder, "bfs", 10)],
+            cwd=ROOT,
+            env={**os.environ, "XDG_CACHE_HOME": str(home)},
+            capture_output=True,
+            text=True,
+            timeout=HANGS,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return written(folder)
+
+    wanted = results()
+    assert {path.name for path in (home / "tiny-graph-rag").iterdir()} >= {"graphs", "lemmas"}
+    assert results() == wanted
+    for harm in damaged(home):
+        assert results() == wanted, harm
+        assert results() == wanted, f"again after {harm}"

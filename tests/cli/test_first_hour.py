@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import HANGS, ROOT, write_gold, write_kg
-from tiny_graph_rag.files import output_path
-from tiny_graph_rag.fixing import trials
+from tiny_graph_rag.fixing import asking
 from tiny_graph_rag.messages import LANGUAGES
+from tiny_graph_rag.outputs import output_path
 from tiny_graph_rag.report.plain import cell_width
 
 
@@ -101,7 +101,7 @@ def test_what_is_not_installed_is_named_with_its_extra(
 def test_a_search_by_words_is_tried_where_questions_link_to_nothing(
     own_folder: Path, run_cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trials, "RETRIEVERS", ())  # the best of several is named, and others read texts too
+    monkeypatch.setattr(asking, "RETRIEVERS", ())  # the best of several is named, and others read texts too
     write_kg(own_folder / "data/kg/t-KG.json", ["Ann Lee", "Rex"], [("Ann Lee", "OWNS", "Rex")])
     write_gold(
         own_folder / "data/eval/t-eval.jsonl",

@@ -55,7 +55,7 @@ def test_a_patch_is_applied_in_memory_and_named_in_the_results(proven: Path, run
     past = run_cli("history", ".")
     assert sorted(re.findall(r"patch (none|fixes\.yaml)", past.stdout)) == ["fixes.yaml", "none"]
     compared = run_cli("compare", "./before.json", "./after.json")
-    assert "different setting: patch: before –, after fixes.yaml" in compared.stdout
+    assert "different setting: patch: – (before), fixes.yaml (after)" in compared.stdout
     shown = run_cli("query", *GIVEN, "--id", "q0", "--patch", "fixes.yaml", "--skip-generation")
     assert shown.exit_code == 0, shown.stderr
     swept = run_cli("sweep", *GIVEN, "--patch", "fixes.yaml", "--hops", "1,2", "-o", "./sweep.json")

@@ -351,7 +351,7 @@ def test_sigterm_leaves_no_temporary_file(own_folder: Path) -> None:
         "import tiny_graph_rag.cli as cli\n"
         "from tiny_graph_rag.__main__ import main\n"
         "from pathlib import Path\n"
-        "from tiny_graph_rag.files import write_atomically\n"
+        "from tiny_graph_rag.outputs import write_atomically\n"
         "def parts():\n"
         "    yield b'half'\n"
         "    os.kill(os.getpid(), signal.SIGTERM)\n"

@@ -92,7 +92,7 @@ def test_mentions_that_the_graph_lacks_are_told_as_tried(ask) -> None:
     assert (reference["verdict"], reference["tried"]) == ("no_seed", ["Dora", "| <b>[red]Emil"])
     assert "looked for: Dora, | <b>[red]Emil" in done.stdout
     page = Path("data/results/story-eval-results.md").read_text(encoding="utf-8")
-    assert r"not linked 1 (Dora, \| \<b\>\[red\]Emil)" in page
+    assert r"looked for: Dora, \| \<b\>\[red\]Emil" in page
 
 
 def test_the_question_is_sent_as_fenced_data_without_gold_and_graph(ask, story: Path) -> None:

@@ -118,10 +118,18 @@ def test_a_foreign_run_differs_in_no_setting_that_is_the_default(tale: Path, run
     run_cli("score", "--run", "./a.trec", "--gold", "tale-eval.jsonl", "-o", "./b.json")
     told = run_cli("compare", "./a.json", "./b.json", "-o", "./c.json").stdout
     assert {line for line in told.splitlines() if line.startswith("different setting")} == {
-        "different setting: run: a –, b a.trec",
-        "different setting: graph: a tale, b –",
-        "different setting: retrieval.depth: a 50, b –",
+        "different setting: run: – (a), a.trec (b)",
+        "different setting: graph: tale (a), – (b)",
+        "different setting: retrieval.depth: 50 (a), – (b)",
     }
+
+
+def test_a_system_called_like_its_setting_is_named_once(tale: Path, run_cli) -> None:
+    run_cli(*EVAL, "-o", "./bfs.json")
+    run_cli(*EVAL, "--retriever", "bm25", "--depth", "50", "-o", "./bm25.json")
+    told = run_cli("compare", "./bfs.json", "./bm25.json", "-o", "./c.json").stdout
+    assert "different setting: retrieval.retriever: bfs, bm25\n" in told
+    assert "different setting: retrieval.depth: 100 (bfs), 50 (bm25)\n" in told
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.conftest import write_gold, write_kg
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.measures import KINDS
 
 

@@ -76,7 +76,7 @@ def test_an_older_results_file_survives_a_kill_in_the_middle_of_writing(tmp_path
     target = tmp_path / "results.json"
     target.write_text("the older results")
     code = (
-        "import itertools; from pathlib import Path; from tiny_graph_rag.files import write_atomically\n"
+        "import itertools; from pathlib import Path; from tiny_graph_rag.outputs import write_atomically\n"
         f"write_atomically(Path({str(target)!r}), itertools.repeat(b'x' * 65536))"
     )
     process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)

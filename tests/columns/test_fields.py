@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tiny_graph_rag.columns.arrays import Directory
 from tiny_graph_rag.columns.fields import split
-from tiny_graph_rag.columns.hashed import Directory
 
 WORD = st.text(
     st.characters(min_codepoint=33, max_codepoint=0x2FFF, exclude_categories=("Z", "C")), min_size=1

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.sums import Sums, beyond
+from tiny_graph_rag.columns.arrays import Sums, beyond
 
 
 @pytest.mark.parametrize("length", [50, 5000])  # of which a part touches much, and little

@@ -19,8 +19,7 @@ from tests.conftest import ROOT, kg
 from tests.measures.test_judged import run_of
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.gold.references import Reference
-from tiny_graph_rag.gold.resolve import Judgments
+from tiny_graph_rag.gold.resolve import Judgments, Reference
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.measures import KINDS, Judged, Measure, judge, means, weights

@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import write_gold
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.resolve import resolve
 from tiny_graph_rag.graph.model import KnowledgeGraph

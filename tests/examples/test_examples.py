@@ -23,7 +23,7 @@ import pytest
 from click.testing import Result
 
 from tests.conftest import ROOT
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold import read_eval_set
 
 EXAMPLES = ROOT / "examples"
 GRAPHS = ROOT / "tests" / "fixtures" / "graphs"

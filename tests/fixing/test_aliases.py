@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.fixes_damage import ROOT
 from tiny_graph_rag.fixing.aliases import propose_aliases
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph

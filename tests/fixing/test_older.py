@@ -13,7 +13,7 @@ from tests.conftest import real
 from tiny_graph_rag.fixing.applying import patched
 from tiny_graph_rag.fixing.older import propose_older
 from tiny_graph_rag.fixing.patch import DRAFT, empty_patch
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph

@@ -7,16 +7,17 @@ import pytest
 
 from tests.fixing.made import WORDS, world
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.fixing.asking import BudgetSpent, GoldQuestions
+from tiny_graph_rag.fixing.asking import BudgetSpent, GoldQuestions, Tried
 from tiny_graph_rag.fixing.fixes import INTERRUPTED, USED_UP, find_fixes
-from tiny_graph_rag.fixing.proof import FOLDS, REPEATS, held_out, proof, question_groups, splits
-from tiny_graph_rag.fixing.settings import Tried, candidates, choose, prove_settings
+from tiny_graph_rag.fixing.proof import proof, question_groups
+from tiny_graph_rag.fixing.settings import candidates, choose, prove_settings
 from tiny_graph_rag.fixing.vocabulary import QuestionEvidence, learn
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.gold.resolve import resolve
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.measures import Measure
+from tiny_graph_rag.study.choosing import FOLDS, REPEATS, held_out, splits
 
 NDCG = Measure("ndcg", 5)
 

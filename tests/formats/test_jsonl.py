@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import write_gold
 from tiny_graph_rag.errors import DatasetError, InputError, UsageError
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.gold.examples import Selection
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from tiny_graph_rag.errors import DatasetError, GraphError, InputError, RunError, UsageError
-from tiny_graph_rag.files import endings_of, files_of_kind
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.gold import read_gold
 from tiny_graph_rag.formats.gold.exchange import lost
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.formats.runs import read_run
 from tiny_graph_rag.formats.writing import GOLD_WRITERS, GRAPH_WRITERS, RUN_WRITERS, form_of
+from tiny_graph_rag.inputs import endings_of, files_of_kind
 
 LONG = "x" * 200_000  # longer than the head that is looked at, and than csv's own limit on a field
 

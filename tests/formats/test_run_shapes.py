@@ -12,8 +12,7 @@ from click.testing import Result
 
 from tiny_graph_rag.errors import DatasetError, RunError
 from tiny_graph_rag.formats.gold import detected as detected_gold
-from tiny_graph_rag.formats.gold import read_gold
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold import read_eval_set, read_gold
 from tiny_graph_rag.formats.runs import detected, read_run
 from tiny_graph_rag.formats.tables import is_trec
 

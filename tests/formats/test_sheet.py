@@ -10,10 +10,9 @@ from click.testing import Result
 
 from tests.conftest import write_kg
 from tiny_graph_rag.errors import DatasetError, InputError
-from tiny_graph_rag.formats.gold import read_gold
+from tiny_graph_rag.formats.gold import read_eval_set, read_gold
 from tiny_graph_rag.formats.gold.drafts import read_questions
 from tiny_graph_rag.formats.gold.exchange import written
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
 from tiny_graph_rag.formats.gold.questions import eval_set_of
 
 

@@ -9,14 +9,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import HANGS, ROOT
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold import read_eval_set
 
 pages = pytest.importorskip("tests.report.pages", reason="needs playwright")
 pytestmark = [
@@ -89,6 +89,7 @@ def serving(draft: Path, *more: object, graph: Path = GRAPH) -> Iterator[Running
 def window(browser, address: str, by: str, **options: object):
     """A window of its own storage, as another person's browser; complaints are what the console said."""
     context = browser.new_context(**options)
+    context.set_default_timeout(HANGS * 1000)
     page = context.new_page()
     complaints: list[str] = []
     page.on("console", lambda message: complaints.append(f"{message.type}: {message.text}"))
@@ -113,16 +114,37 @@ def grade_of(page, name: str) -> str | None:
     return pressed.inner_text() if pressed.count() else None
 
 
-def until(page, script: str, seconds: float = 15.0) -> None:
+def wait(page, holds: Callable[[], object], what: object) -> None:
+    ends = time.monotonic() + HANGS
+    while not holds():
+        assert time.monotonic() < ends, (what, page.locator("body").inner_text()[:2000])
+        page.wait_for_timeout(30)
+
+
+def until(page, script: str) -> None:
     """Wait for a script to be true. The page's own policy forbids what Playwright waits with."""
-    ends = time.monotonic() + seconds
-    while not page.evaluate(script):
-        assert time.monotonic() < ends, (script, page.locator("body").inner_text()[:2000])
-        page.wait_for_timeout(40)
+    wait(page, lambda: page.evaluate(script), script)
+
+
+def asks(page, text: str) -> None:
+    """Wait for the question on the screen to begin so."""
+    until(page, f"document.getElementById('query').textContent.startsWith('{text}')")
 
 
 def saved(page, number: int) -> None:
+    """Wait for the page to say so: for pages that nobody else's decisions make say something else."""
     until(page, f"document.getElementById('saved').textContent.includes('decision {number}')")
+
+
+def recorded(page, draft: Path, number: int) -> None:
+    """Wait for as many decisions on disk: what a page shows of its own ones it shows before they are sent."""
+    journal = draft.with_name("q-draft.journal.jsonl")
+    wait(page, lambda: journal.read_bytes().count(b"\n") >= number, f"{number} decisions")
+
+
+def arrived(page, waiting: list, number: int) -> None:
+    """Wait for as many requests to be held back."""
+    wait(page, lambda: len(waiting) >= number, waiting)
 
 
 def test_a_question_is_judged_by_keys_alone_and_becomes_gold(browser, draft) -> None:
@@ -134,6 +156,7 @@ def test_a_question_is_judged_by_keys_alone_and_becomes_gold(browser, draft) -> 
             page.keyboard.press(keys.get(name, "0"))
         page.keyboard.press("s")
         page.keyboard.press("u")  # the last of the four
+        saved(page, 5)
         until(page, "document.querySelectorAll('#candidates button[aria-pressed=true]').length === 3")
         page.keyboard.press("/")
         page.keyboard.type("gypsi")
@@ -146,19 +169,21 @@ def test_a_question_is_judged_by_keys_alone_and_becomes_gold(browser, draft) -> 
         page.keyboard.type("murder, single-hop")
         page.keyboard.press("Enter")
         page.keyboard.press("Enter")  # done, next
-        until(page, "document.getElementById('query').textContent.startsWith('Where')")
+        asks(page, "Where")
         page.keyboard.press("x")  # asks first: nobody has searched all entities for an answer
         until(page, "document.getElementById('banner').textContent.includes('leaves every mean')")
         until(page, "document.getElementById('progress').value === 1")
         page.keyboard.press("x")
         until(page, "document.getElementById('progress').value === 2")
         assert page.locator("#banner").is_hidden()
+        asks(page, "Who visited")
         page.keyboard.press("/")
         page.keyboard.type("gyps")
         page.wait_for_selector("#found li")
         page.keyboard.press("Escape")
         page.keyboard.press("x")  # searched for: not asked about
         until(page, "document.getElementById('progress').value === 3")
+        saved(page, 10)  # 4 grades, 1 undone, note, tags, 3 done
         page.select_option("#filter", "empty")
         until(page, "document.querySelectorAll('#list li').length === 2")
         said = running.stop()
@@ -204,8 +229,8 @@ def test_another_annotators_grades_show_once_ones_own_question_is_done(browser, 
         saved(second, 2)
         assert "anna" not in second.locator("#candidates").inner_text()
         second.keyboard.press("Enter")
-        until(second, "document.getElementById('progress').value === 1")
-        second.keyboard.press("p")
+        asks(second, "Where")
+        saved(second, 3)
         second.select_option("#filter", "all")
         second.locator("#list button").first.click()
         second.wait_for_selector("#candidates .others")
@@ -221,6 +246,51 @@ def test_what_no_retriever_found_is_found_by_typing_it_and_added(browser, draft)
         saved(page, 1)
         assert grade_of(page, "Crown Inn") == "2"
         assert journal_of(draft)[0]["entity"] == "e-crown-inn"
+
+
+def test_enter_before_the_reply_waits_for_the_names_of_what_was_typed(browser, draft) -> None:
+    with serving(draft) as running, window(browser, running.address, "anna") as (page, complaints):
+        page.keyboard.press("/")
+        page.keyboard.type("s")
+        page.wait_for_selector("#found li[aria-selected=true]:not(:has-text('Crown Inn'))")
+        waiting = []
+        page.route("**/api/search*", lambda request: waiting.append(request))
+        page.locator("#search").fill("crown i")
+        page.keyboard.press("Enter")  # the list still shows what "s" matched
+        arrived(page, waiting, 1)
+        waiting.pop().continue_()
+        saved(page, 1)
+        assert grade_of(page, "Crown Inn") == "1"
+        assert [decision["entity"] for decision in journal_of(draft)] == ["e-crown-inn"]
+        assert page.locator("#search").input_value() == ""
+        assert page.locator("#found li").count() == 0
+        assert complaints == []
+
+
+def test_keys_judge_the_question_on_the_screen_while_the_next_one_is_on_its_way(browser, draft) -> None:
+    with serving(draft) as running, window(browser, running.address, "anna") as (page, complaints):
+        first = page.locator("#candidates .name").first.inner_text()
+        waiting = []
+        page.route("**/api/question?*", lambda request: waiting.append(request))
+        page.keyboard.press("n")  # the second question
+        page.keyboard.press("2")  # of the first one, still on the screen
+        saved(page, 1)
+        page.keyboard.press("n")  # the third one, whose reply comes before the second one's
+        arrived(page, waiting, 2)
+        second, third = waiting
+        third.continue_()
+        until(page, "document.getElementById('query').textContent === 'Who visited Stoke Moran?'")
+        with page.expect_response(second.request.url):
+            second.continue_()
+        page.unroute("**/api/question?*")
+        page.wait_for_timeout(100)
+        assert page.locator("#query").inner_text() == "Who visited Stoke Moran?"
+        assert page.locator("#candidates button[aria-pressed=true]").count() == 0
+        page.keyboard.press("p")
+        page.keyboard.press("p")
+        until(page, "document.getElementById('query').textContent === 'Who killed Julia Stoner?'")
+        assert grade_of(page, first) == "2"
+        assert complaints == []
 
 
 def test_half_a_korean_syllable_finds_the_name_while_it_is_typed(browser, run_cli, tmp_path) -> None:
@@ -276,6 +346,18 @@ def test_a_kill_in_the_middle_loses_nothing(browser, draft) -> None:
         page.keyboard.press("1")  # with nobody to take them
         page.keyboard.press("0")
         until(page, "document.getElementById('banner').textContent.includes(\"2 decisions aren't saved\")")
+        page.evaluate(
+            """() => {
+                banners_seen = [];
+                new MutationObserver(() => banners_seen.push(document.getElementById("banner").textContent))
+                    .observe(document.getElementById("banner"), { childList: true });
+            }"""
+        )
+        for _ in "ab":  # asking for changes fails too, which isn't said instead
+            page.wait_for_event("requestfailed", lambda request: "/api/changes" in request.url)
+        seen = page.evaluate("banners_seen")
+        assert seen
+        assert [text for text in seen if "2 decisions aren't saved" not in text] == []
         with serving(draft, "--port", running.port) as again:
             page.goto(f"{again.address}&annotator=anna")
             page.wait_for_selector("main:not([aria-busy])")
@@ -285,15 +367,54 @@ def test_a_kill_in_the_middle_loses_nothing(browser, draft) -> None:
             again.stop(signal.SIGTERM)
 
 
+def test_replies_take_back_nothing_of_what_is_still_on_its_way(browser, draft) -> None:
+    with serving(draft) as running, window(browser, running.address, "anna") as (page, complaints):
+        waiting = []
+        page.route("**/api/event", lambda request: waiting.append(request))
+        for key in "221":
+            page.keyboard.press(key)
+        arrived(page, waiting, 1)
+        waiting.pop().continue_()
+        arrived(page, waiting, 1)  # the first reply has come: the second one is sent
+        page.keyboard.press("0")
+        grades = "[...document.querySelectorAll('#candidates button[aria-pressed=true]')]"
+        assert page.evaluate(f"{grades}.map((button) => button.dataset.grade).join('')") == "2210"
+        for _ in range(3):
+            arrived(page, waiting, 1)
+            waiting.pop().continue_()
+        saved(page, 4)
+        assert page.evaluate(f"{grades}.map((button) => button.dataset.grade).join('')") == "2210"
+        assert complaints == []
+
+
+def test_the_gold_set_is_written_with_the_decisions_on_their_way(browser, draft) -> None:
+    with serving(draft) as running, window(browser, running.address, "anna") as (page, complaints):
+        waiting = []
+        page.route("**/api/event", lambda request: waiting.append(request))
+        page.keyboard.press("2")
+        page.keyboard.press("Enter")
+        arrived(page, waiting, 1)
+        page.locator("#export").click()
+        for _ in range(2):
+            arrived(page, waiting, 1)
+            waiting.pop().continue_()
+        until(page, "document.getElementById('saved').textContent.includes('1 questions, 2 left')")
+        (question,) = read_eval_set(draft.with_name("q-eval.jsonl"))
+        assert len(question.highly_relevant_entities) == 1
+        assert complaints == []
+
+
 def test_two_people_at_once_overwrite_nothing_and_their_differences_are_settled(browser, draft) -> None:
     with (
         serving(draft) as running,
         window(browser, running.address, "anna") as (anna, _),
         window(browser, running.address, "ben") as (ben, _),
     ):
-        for page, keys in ((anna, "210"), (ben, "220")):
+        for page, keys, decisions in ((anna, "210", 3), (ben, "220", 6)):
             for key in keys:
                 page.keyboard.press(key)
+            recorded(page, draft, decisions)
+            until(page, "!queue.length")
             until(page, "document.querySelectorAll('#candidates button[aria-pressed=true]').length === 3")
         until(anna, "document.getElementById('saved').textContent.includes('ben also judged this question')")
         # Both change the question; the second is told, not overwritten.
@@ -301,14 +422,16 @@ def test_two_people_at_once_overwrite_nothing_and_their_differences_are_settled(
             page.keyboard.press("e")
             page.locator("#text").fill(text)
         anna.keyboard.press("Enter")
-        until(anna, "document.getElementById('query').textContent === 'Who killed Julia?'")
+        recorded(anna, draft, 7)
         ben.keyboard.press("Enter")
         until(ben, "document.getElementById('banner').textContent.includes('somebody else has changed')")
         assert "Who murdered Julia?" in ben.locator("#banner").inner_text()
-        until(ben, "document.getElementById('query').textContent === 'Who killed Julia?'")
         for page in (anna, ben):
+            asks(page, "Who killed Julia?")
             page.keyboard.press("Enter")
-        until(ben, "document.getElementById('progress').value === 1")
+            asks(page, "Where")
+        recorded(ben, draft, 9)
+        assert ben.evaluate("document.getElementById('progress').value") == 1
         ben.get_by_role("button", name="agreement").click()
         ben.wait_for_selector("#kappa td")
         cells = ben.locator("#kappa tbody tr").first.locator("td").all_inner_texts()

@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,12 @@ import pytest
 
 from tests.conftest import HANGS, ROOT, write_gold, write_kg
 from tests.tools.fuzz import VALUES
-from tiny_graph_rag.gold.curation import read_journal
+from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.gold.curation import Curation, DraftJournal, read_journal
 
 pytest.importorskip("uvicorn")
+from tiny_graph_rag.report.curation import CurationServer
 
 SOUND: dict[str, dict[str, Any]] = {
     "judge": {"what": "judge", "entity": "Anna", "grade": 1},
@@ -136,6 +140,19 @@ def test_what_is_no_event_is_refused(server: Server) -> None:
     for body in (b"", b"[]", b"1", b"null", b'"x"', b"{", b"\xff", b"[" * 5000, b'{"seen": true}', b"\x00"):
         status, reply = server.ask("POST", "/api/event", body)
         assert (status, bool(reply["error"])) == (400, True), body
+
+
+def test_two_that_start_at_once_never_take_one_port(own_folder: Path) -> None:
+    """Neither answers yet: the address that each prints is its own all the same."""
+    graph = read_graph(write_kg(own_folder / "tale-KG.json", ["Anna"]))
+    with closing(DraftJournal(own_folder / "tale-draft.journal.jsonl")) as journal:
+        curation = Curation({}, journal, lambda entity: None)
+        draft, gold = own_folder / "tale-draft.jsonl", own_folder / "tale-eval.jsonl"
+        one, other = (CurationServer(graph, {}, curation, draft, "", gold, {}) for _ in "ab")
+        with one.listen(None), other.listen(None):
+            assert one.port != other.port
+            with pytest.raises(UsageError, match=f"--port {one.port} is taken"):
+                other.listen(one.port)
 
 
 def test_a_body_without_end_is_refused_while_it_comes(server: Server) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.tools.chat_server import Action, ChatServer, Request, answer
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold import read_eval_set
 
 GRAPH = ROOT / "data/kg/conan-doyle-speckled-band-KG.json"
 

@@ -17,9 +17,8 @@ from pyarrow import parquet
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph import large
-from tiny_graph_rag.retrieval import typed_adjacency
-from tiny_graph_rag.retrieval.filters import Filters
-from tiny_graph_rag.retrieval.typed_adjacency import Runs
+from tiny_graph_rag.retrieval import candidates
+from tiny_graph_rag.retrieval.candidates import Filters, Runs
 
 pytest.importorskip("numba")
 STREAMED = "tiny_graph_rag.formats.graphs.STREAMED_FROM_BYTES"
@@ -58,7 +57,7 @@ def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large, "ROWS_AT_ONCE", 23)
     monkeypatch.setattr(large, "FIRST_SLOTS", 4)
     monkeypatch.setattr(large, "SLOTS_AT_ONCE", 50)
-    monkeypatch.setattr(typed_adjacency, "SLOTS_AT_ONCE", 50)
+    monkeypatch.setattr(candidates, "SLOTS_AT_ONCE", 50)
     monkeypatch.setattr("tiny_graph_rag.graph.cache.WRITTEN_FROM_ROWS", 1)
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from tests.conftest import kg, write_kg
 from tests.linking.test_names import graph_of
-from tiny_graph_rag.columns import hashed as hashed_module
-from tiny_graph_rag.columns.hashed import key_of
+from tiny_graph_rag.columns import arrays as arrays_module
+from tiny_graph_rag.columns.arrays import key_of
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph import cache as cache_module
 from tiny_graph_rag.graph import names as names_module
@@ -94,7 +94,7 @@ def test_a_name_with_accents_has_a_plain_spelling_of_its_own_kind() -> None:
 def test_many_names_are_found_among_slots_made_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     written = [f"Name {number} of {number % 7}" for number in range(500)]
     whole = NameIndex.of(graph_of(written))
-    monkeypatch.setattr(hashed_module, "SLOTS_AT_ONCE", 1 << 6)
+    monkeypatch.setattr(arrays_module, "SLOTS_AT_ONCE", 1 << 6)
     monkeypatch.setattr(names_module, "CHUNK", 37)
     parts = NameIndex.of(graph_of(written))
     for column in ("keys", "rows", "slots", "reach", "words", "counts"):

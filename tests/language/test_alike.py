@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tiny_graph_rag.language.alike import Alike
 from tiny_graph_rag.language.words import is_korean, likeness, strays
+from tiny_graph_rag.linking.question_words import Alike
 
 # Inflected, irregular (bought, taught), compounds of them, Korean with endings, another script.
 TEXT = """

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tiny_graph_rag.language.characters import Pieces, Text
-from tiny_graph_rag.language.folding import LONGEST_RUN, fold, nfc, nfd
-from tiny_graph_rag.language.particles import ParticleFit, particles
+from tiny_graph_rag.language.folding import LONGEST_RUN, Pieces, Text, fold, nfc, nfd
+from tiny_graph_rag.language.function_words import ParticleFit, particles
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.detection import _TOKEN
 from tiny_graph_rag.gold.examples import _LAST_PART
 from tiny_graph_rag.gold.korean import final_of
-from tiny_graph_rag.language.particles import LONGEST_REST, ParticleFit, particles
+from tiny_graph_rag.language.function_words import LONGEST_REST, ParticleFit, particles
 from tiny_graph_rag.linking.fuzzy import _stretches
 from tiny_graph_rag.linking.llm import _FENCE as QUESTION_FENCE
 from tiny_graph_rag.linking.question_words import EITHER, SEED

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tiny_graph_rag.language.folding import fold, is_dropped
-from tiny_graph_rag.language.function_words import FUNCTION_WORDS
-from tiny_graph_rag.language.particles import ParticleFit, particles
+from tiny_graph_rag.language.function_words import FUNCTION_WORDS, ParticleFit, particles
 from tiny_graph_rag.linking.grades import CLITIC, CLOSING, COMMON, MARKS, SENTENCE
 
 Word = tuple[int, int]

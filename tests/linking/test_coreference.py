@@ -11,7 +11,7 @@ from tests.conftest import kg
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.language.pronouns import pronouns
+from tiny_graph_rag.linking.coreference import pronouns
 from tiny_graph_rag.linking.names import NameLinker
 
 TYPES = {

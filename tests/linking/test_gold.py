@@ -11,13 +11,12 @@ from typer.testing import Result
 
 from tests.conftest import write_gold, write_kg
 from tests.linking.test_names import graph_of
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion
-from tiny_graph_rag.linking.gold import GoldLinker, NoLinker
-from tiny_graph_rag.linking.names import NameLinker
+from tiny_graph_rag.linking.names import GoldLinker, NameLinker, NoLinker
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 

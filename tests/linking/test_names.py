@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.conftest import real, write_kg
 from tests.linking import reference
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph

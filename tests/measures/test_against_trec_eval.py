@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.measures.test_judged import UNIVERSE, run_of
-from tiny_graph_rag.gold.references import Reference
-from tiny_graph_rag.gold.resolve import Judgments
+from tiny_graph_rag.gold.resolve import Judgments, Reference
 from tiny_graph_rag.measures import Measure, judge
 
 RUNS_AN_EXAMPLE = 20  # 250 examples of these are 5,000 random runs; one call of the peer serves them all

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tiny_graph_rag.gold.references import Reference
-from tiny_graph_rag.gold.resolve import Judgments
+from tiny_graph_rag.gold.resolve import Judgments, Reference
 from tiny_graph_rag.measures import Measure, judge
 from tiny_graph_rag.run import Run
 

@@ -16,7 +16,7 @@ import typer
 
 from tests.conftest import ROOT
 from tests.messages.test_one_way import is_of_session, makes_its_text
-from tiny_graph_rag import files
+from tiny_graph_rag import inputs
 from tiny_graph_rag.cli import app, curate, deciding, load, recommend, usage
 from tiny_graph_rag.cli import help as help_
 from tiny_graph_rag.cli.command import _CLOSED, _FULL, _NO_PLACE
@@ -33,7 +33,8 @@ from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, sp
 from tiny_graph_rag.messages.libraries import SENTENCES
 from tiny_graph_rag.report import fix_words, tables
 from tiny_graph_rag.report.terminal import graph, sweep
-from tiny_graph_rag.report.terminal.evaluation import END_WORDS, MEANING
+from tiny_graph_rag.report.terminal.evaluation import MEANING
+from tiny_graph_rag.report.worst import END_WORDS
 from tiny_graph_rag.retrieval import explain
 from tiny_graph_rag.scoring import stretches
 from tiny_graph_rag.study import advice, choosing, compare
@@ -57,8 +58,7 @@ BY_NAME = {
     *(sweep.COLUMNS, sweep.NO_SEEDS, sweep.ONLY_SEEDS, sweep.FLAT, sweep.MOSTLY_SEEDS),
     *(
         graph.COST_LEGEND,
-        *graph.COST_WORDS.values(),
-        "cost",
+        *tables.COSTS,
         "seed",
         "path",
         "hop",
@@ -99,7 +99,7 @@ BY_NAME = {
     *("error", "warning"),
     *("{measure} rose in {n} questions: {ids}", "{measure} fell in {n} questions: {ids}"),
     *("{n} new questions: {ids}", "{n} questions removed: {ids}"),
-    *(*files.KINDS, *files.MADE_BY.values()),
+    *(*inputs.KINDS, *inputs.MADE_BY.values()),
     *usage._KINDS.values(),
     *registry_kinds(),
     *(word for word in tables.SPEED_WORDS.values() if " " in word),
@@ -127,7 +127,7 @@ BY_NAME = {
 }
 # The same in the page: tables' heads, verdicts, changes, levels at which a name resolved.
 _JS_LISTS = re.compile(r"const (?:STEPS|VERDICTS|CHANGES) = \{(.*?)\};", re.S)
-_JS_HEADS = re.compile(r"\[((?:\"[^\"]+\"|measure)(?:, (?:\"[^\"]*\"|measure))+)\]\.map\(\(each")
+_JS_HEADS = re.compile(r"\[((?:\"[^\"]+\"|measure)(?:, (?:\"[^\"]*\"|measure))+)\]\.map\(\(head")
 _JS_PLURAL = re.compile(r"plural\((?:[^(),]|\([^()]*\))*, \"([a-z ]+)\"(?:, \"([a-z ]+)\")?\)")
 # Words that not every command or every Python says: defaults of an option, JSON's trailing comma.
 DEFAULTS = {
@@ -147,7 +147,7 @@ def in_python() -> Iterator[str]:
             name = getattr(node.func, "id", "") or getattr(node.func, "attr", "")
             if is_of_session(node.func) and isinstance(node.args[0], ast.Constant):
                 yield from filter(_has_words, _texts(node.args[0], names))
-            calls = {"t": node.args[:1], "said": node.args[:1], "counted": node.args[1:3]}
+            calls = dict.fromkeys(("t", "said", "wrong_value"), node.args[:1]) | {"counted": node.args[1:3]}
             # A place, and what is wrong there.
             calls |= dict.fromkeys(("at", "add", "problem"), node.args[1:2])
             if makes_its_text(name):

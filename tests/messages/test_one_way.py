@@ -27,12 +27,12 @@ WORDS = re.compile(r"[a-z]{2,}[,;:]? \(?[a-z]{2,}")  # two words of a sentence
 FOR_PROGRAMMERS = {
     *("TypeError", "AssertionError", "AttributeError", "OSError", "PermissionError", "KeyError"),
     *("RuntimeError", "NotImplementedError", "ConnectionResetError", "BadArraysError"),
-    "ToolError",  # to an assistant, in the language of its protocol
+    "tool_error",  # to an assistant, in the language of its protocol
     "Refused",  # to the annotation page, whose own texts stand in its script
 }
 SHOWING = {"say", "note", "warn", "echo", "print", "problem", "flaw"}
 MAKING = {"t", "said", "counted", "amount", "at"}
-TEMPLATES = {"at", "add", "problem"}  # of errors, `Problems` and `Rows`: they take a template
+TEMPLATES = {"at", "add", "problem", "wrong_value"}  # of errors, `Problems` and `Rows`: they take a template
 OTHER_ERRORS = {"UnknownNameError", "MissingExtraError"}  # of ours, made of more than their words
 
 

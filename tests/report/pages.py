@@ -10,6 +10,8 @@ from typing import Any
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from tests.conftest import HANGS
+
 CHROMIUM = Path("/usr/bin/chromium")
 FLAGS = (
     "--no-sandbox",
@@ -31,13 +33,15 @@ class Opened:
     requests: list[str] = field(default_factory=list)
 
     def settled(self) -> None:
-        self.page.wait_for_selector("main:not([aria-busy])", timeout=20_000)
+        self.page.wait_for_selector("main:not([aria-busy])")
 
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=list(FLAGS))
+        browser = playwright.chromium.launch(
+            executable_path=str(CHROMIUM), args=list(FLAGS), timeout=HANGS * 1000
+        )
         yield browser
         browser.close()
 
@@ -46,6 +50,7 @@ def chromium() -> Iterator[Browser]:
 def opened(browser: Browser, path: Path, **options: Any) -> Iterator[Opened]:
     """options: of Browser.new_page, such as viewport and color_scheme."""
     page = browser.new_page(**options)
+    page.set_default_timeout(HANGS * 1000)
     found = Opened(page)
     page.on("console", lambda message: found.complaints.append(f"{message.type}: {message.text}"))
     page.on("pageerror", lambda error: found.complaints.append(f"error: {error}"))

@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 from typer.testing import CliRunner
 
-from tests.conftest import write_gold, write_kg
+from tests.conftest import HANGS, write_gold, write_kg
 from tests.report.make_results import results
 from tests.report.test_schema import SCHEMA, written_by_eval
 from tiny_graph_rag.cli import app
@@ -420,6 +420,7 @@ def test_a_link_opens_its_question_and_filters_stand_in_the_address(browser, bes
         assert not found.complaints
     with browser.new_context() as context:
         page = context.new_page()
+        page.set_default_timeout(HANGS * 1000)
         page.goto(address)
         page.wait_for_selector("main:not([aria-busy])")
         assert page.locator("#query").inner_text() == "What does Anna dread?"

@@ -213,7 +213,7 @@ def test_what_changed_comes_from_the_history_beside_the_results(tmp_path) -> Non
 def test_the_worst_are_one_of_each_kind_of_loss_before_a_second_of_any() -> None:
     values = [0.0, 0.0, 0.0, 0.5, 0.2, 1.0, None]
     losses = ["far", "far", "far", "late", "hit", "far", "late"]
-    assert worst_rows(values, losses, "hit") == [0, 3, 4, 1, 2]
+    assert worst_rows(values, losses, "hit") == [0, 3, 1, 2, 4]
 
 
 def test_questions_that_lost_nothing_are_opened_last() -> None:

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from tests.conftest import write_gold, write_kg
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.measures import default_measures
 from tiny_graph_rag.report.json.results import summary

@@ -18,7 +18,7 @@ import pytest
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import ServiceError, UsageError
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.measures import default_measures
 from tiny_graph_rag.report.json.results import document_parts

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.retrieval.random_walk import MOST_SLOTS, Guide, RandomWalk, SynonymEdges
+from tiny_graph_rag.retrieval.pagerank import MOST_SLOTS, Guide, RandomWalk, SynonymEdges
 
 
 def guide(graph: KnowledgeGraph, added: dict[int, int] | None = None) -> Guide:

@@ -12,7 +12,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import TextIndex
 from tiny_graph_rag.language.kinds import asked_kind, singular
 from tiny_graph_rag.language.words import is_function_word, likeness, stem, words_of_name
-from tiny_graph_rag.linking.relation_words import NO_WORD, RelationWords
+from tiny_graph_rag.linking.question_words import NO_WORD, RelationWords
 from tiny_graph_rag.retrieval.query import ADJACENT, Reader, TextWords
 
 PRICES = RankingPrices()

@@ -16,7 +16,7 @@ from tests.retrieval.described import described_graph, questions_about
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph.text_index import K1, MILLI, B, TextIndex, content_stems
 from tiny_graph_rag.language.words import words_of_name
-from tiny_graph_rag.retrieval.random_walk import SynonymEdges
+from tiny_graph_rag.retrieval.pagerank import SynonymEdges
 
 
 def test_scores_are_those_of_bm25s(tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
-from tiny_graph_rag.gold.references import Reference
-from tiny_graph_rag.gold.resolve import Judgments
+from tiny_graph_rag.gold.resolve import Judgments, Reference
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import Entities, Relations
 from tiny_graph_rag.linking import LinkedQuestion, Seed

@@ -11,8 +11,8 @@ from click.testing import Result
 
 from tests.conftest import write_kg
 from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.gold.drafts import read_drafts
-from tiny_graph_rag.formats.gold.jsonl import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.names import NameIndex

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from tests.conftest import real, write_gold, write_kg
-from tiny_graph_rag.study.hops import hops_of_tag
+from tiny_graph_rag.study.verdicts import hops_of_tag
 
 KG = "data/kg/tale-KG.json"
 GOLD = "data/eval/tale-eval.jsonl"

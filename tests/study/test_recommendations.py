@@ -198,8 +198,8 @@ def test_seeds_that_the_graph_lacks_are_no_reason_to_stop(run_cli, tmp_path) -> 
 def test_advice_tells_what_a_flag_does_to_all_questions_and_loses_nothing() -> None:
     """A flag that lifts those who lose from 0 to .04 and takes .2 from all questions is no advice."""
     lifted = Trial(
-        *("--retriever pagerank", "ranked_below_k", "ndcg@5", 20, 16, 0.0, 0.04, 0.7, 0.5),
-        won=5, lost=30, measured=60, p=0.001,
+        *("--retriever pagerank", "ranked_below_k", "ndcg@5", 20, 16, 5, 30, 0.0, 0.04, 0.7, 0.5),
+        measured=60, p=0.001,
     )  # fmt: skip
     assert list(of_trial(lifted)) == []
     better = replace(lifted, whole_after=0.75)

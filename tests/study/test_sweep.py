@@ -201,13 +201,13 @@ def test_what_cannot_be_swept_is_said(run_cli, options) -> None:
     [(1, (0.9998, 0.9998, 0.9999)), (2, (0.0001, 1, 1)), (3, (0.0602, 0.0626, 1))],
 )
 def test_metaqa_references_lie_within_the_hops_of_their_topics(hops, shares) -> None:
-    from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+    from tiny_graph_rag.formats.gold import read_eval_set
     from tiny_graph_rag.formats.graphs import read_graph
     from tiny_graph_rag.gold.resolve import resolve
     from tiny_graph_rag.graph.bfs import hops_between
     from tiny_graph_rag.graph.names import NameIndex
     from tiny_graph_rag.study.gold_seeds import gold_links
-    from tiny_graph_rag.study.hops import farthest_hops, nearest_hops, seed_columns
+    from tiny_graph_rag.study.verdicts import farthest_hops, nearest_hops, seed_columns
 
     graph = read_graph(real("metaqa", "metaqa-KG.json"))
     examples = read_eval_set(real("metaqa", f"metaqa-{hops}hop-eval.jsonl"))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.study.small import judgments_of
 from tiny_graph_rag.measures import judge, parse_measures, score
 from tiny_graph_rag.run import Run
-from tiny_graph_rag.study.ties import ties
+from tiny_graph_rag.study.explanation import ties
 
 MEASURES = parse_measures("precision@2,recall@2,mrr,ndcg@2")
 

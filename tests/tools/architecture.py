@@ -36,8 +36,8 @@ FLOORS = (
     ("columns",),
     ("config",),
     ("documents",),
-    ("outputs", "results"),
-    ("files", "journals", "messages", "registry", "secret", "shown", "errors", "stopping", "version"),
+    ("files", "outputs", "results"),
+    ("inputs", "journals", "messages", "registry", "secret", "shown", "errors", "stopping", "version"),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 GROUND = 16  # from this floor down everything may be imported by every room: one bar of the picture

@@ -12,6 +12,7 @@ from 0 to 1.5 s after the start, is well where it is exit code 130 and one line,
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import random
@@ -20,11 +21,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from http.client import HTTPException
 from itertools import pairwise
 from pathlib import Path
 
@@ -164,16 +167,7 @@ def kill(folder: Path, work: Work, cache: int, seconds: float, expected: bytes) 
 
 def kill_curate(folder: Path, seconds: float, chance: random.Random) -> str:
     """Decisions are sent as fast as they are answered until the kill; each answered one must be kept."""
-    command = [
-        *PROGRAM,
-        "curate",
-        "--dataset",
-        f"./{DRAFT}",
-        "-g",
-        "story-KG.json",
-        "--port",
-        str(chance.randrange(20_000, 60_000)),
-    ]
+    command = [*PROGRAM, "curate", "--dataset", f"./{DRAFT}", "-g", "story-KG.json", "-o", "./judged.jsonl"]
     process = subprocess.Popen(
         command,
         cwd=folder,
@@ -188,43 +182,35 @@ def kill_curate(folder: Path, seconds: float, chance: random.Random) -> str:
             break
     acknowledged: list[int] = []
     journal = folder / f"{DRAFT.removesuffix('.jsonl')}.journal.jsonl"
-    if address:
-        base, _, token = address.partition("?token=")
-        ends = time.monotonic() + seconds
-        killer = subprocess.Popen(
-            [sys.executable, "-c", f"import os, time; time.sleep({seconds}); os.kill({process.pid}, 9)"]
+    base, _, token = address.partition("/?token=")
+
+    def decide() -> None:
+        event = {"by": "anna", "question": "q001", "what": "judge", "entity": f"Name{chance.randrange(PEOPLE)}",
+                 "grade": chance.randrange(3)}  # fmt: skip
+        asked = urllib.request.Request(
+            f"{base}/api/event", json.dumps(event).encode(), {"X-Token": token, "Origin": base}
         )
-        try:
-            while time.monotonic() < ends + 30:
-                event = {"by": "anna", "question": "q001", "what": "judge", "entity": f"Name{chance.randrange(PEOPLE)}",
-                         "grade": chance.randrange(3)}  # fmt: skip
-                asked = urllib.request.Request(
-                    f"{base}api/event",
-                    json.dumps(event).encode(),
-                    {"X-Token": token, "Content-Type": "application/json"},
-                )
-                with urllib.request.urlopen(asked, timeout=30) as reply:
-                    acknowledged.append(json.loads(reply.read())["taken"]["n"])
-        except (OSError, ValueError):
-            pass
-        killer.wait()
+        with urllib.request.urlopen(asked) as reply:
+            acknowledged.append(json.loads(reply.read())["taken"]["n"])
+
+    decide()  # a refusal of this one is an error of ours
+    killer = threading.Timer(seconds, process.kill)
+    killer.start()
+    with contextlib.suppress(OSError, ValueError, HTTPException):
+        while True:
+            decide()
+    killer.join()
     process.kill()
     process.wait()
     if process.stdout is not None:
         process.stdout.close()
-    export = [
-        *PROGRAM,
-        "curate",
-        "--dataset",
-        f"./{DRAFT}",
-        "-g",
-        "story-KG.json",
-        "--export",
-        "-o",
-        "./judged.jsonl",
-    ]
     done = subprocess.run(
-        export, cwd=folder, env=environment(folder, 0), capture_output=True, text=True, check=False
+        [*command, "--export"],
+        cwd=folder,
+        env=environment(folder, 0),
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         return f"the next run fails: {done.stderr[-500:]}"
@@ -233,7 +219,7 @@ def kill_curate(folder: Path, seconds: float, chance: random.Random) -> str:
         if journal.exists()
         else 0
     )
-    return "" if kept >= max(acknowledged, default=0) else f"{max(acknowledged)} acknowledged, {kept} kept"
+    return "" if kept >= max(acknowledged) else f"{max(acknowledged)} acknowledged, {kept} kept"
 
 
 def kills(count: int, seed: int) -> Iterator[tuple[str, float, str]]:

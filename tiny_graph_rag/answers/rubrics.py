@@ -10,10 +10,10 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import resources
+from typing import Any
 
-from tiny_graph_rag.answers.prompt import Template
-from tiny_graph_rag.errors import json_kind
-from tiny_graph_rag.llm.base import Json, Message, read_object, strict_object
+from tiny_graph_rag.errors import json_kind, wrong_value
+from tiny_graph_rag.llm.base import Json, Message, Template, read_object, strict_object
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Registry
 
@@ -68,58 +68,41 @@ class Rubric:
             if entities is not None:
                 _check_places(reply, entities)
         except (KeyError, TypeError, AttributeError) as error:
-            raise ValueError(
-                said("the reply does not have the requested form ({error})", error=error)
-            ) from None
+            raise wrong_value("the reply does not have the requested form ({error})", error=error) from None
         return reply
 
 
 JUDGES: Registry[Rubric] = Registry("judge", "tiny_graph_rag.answers")
 
 
-def judge(
-    name: str,
-    line: str,
-    *,
-    scores: tuple[str, ...],
-    schema: Json,
-    needs_truth: bool = False,
-    needs_answer: bool = True,
-    worst: float = 0.0,
-    text: str = "",
-) -> Callable[[Value], Value]:
-    """Register a judge by what its reply is worth; the rest as in Rubric.
+def judge(name: str, line: str, *, text: str = "", **fields: Any) -> Callable[[Value], Value]:
+    """Register a judge by what its reply is worth. fields: others of Rubric.
 
     line: what it asks, for `--help` and the docs. text: empty for `rubrics/NAME.txt` next to the module.
     """
 
-    def register(value: Value) -> Value:
-        told = text
-        if not told:
-            package = value.__module__.rpartition(".")[0]
-            told = resources.files(package).joinpath(f"rubrics/{name}.txt").read_text("utf-8")
-        JUDGES.add(name, Rubric(name, told, scores, schema, value, needs_truth, needs_answer, worst), value)
-        return value
+    def made(value: Value) -> Rubric:
+        package = value.__module__.rpartition(".")[0]
+        told = text or resources.files(package).joinpath(f"rubrics/{name}.txt").read_text("utf-8")
+        return Rubric(name, told, value=value, **fields)
 
-    return register
+    return JUDGES.register(name, made)
 
 
 def _grade(value: object, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise ValueError(
-            said(
-                "wanted a whole number from {low} to {high}, got {got}",
-                low=low,
-                high=high,
-                got=json_kind(value),
-            )
+        raise wrong_value(
+            "wanted a whole number from {low} to {high}, got {got}",
+            low=low,
+            high=high,
+            got=json_kind(value),
         )
     return value
 
 
 def _flag(value: object) -> bool:
     if not isinstance(value, bool):
-        raise ValueError(said("wanted true or false, got {got}", got=json_kind(value)))
+        raise wrong_value("wanted true or false, got {got}", got=json_kind(value))
     return value
 
 
@@ -145,7 +128,7 @@ def _preference(reply: Json) -> dict[str, float]:
     """1 where the answer (B) is preferred to the reference answer (A), .5 for a tie, 0 where A is."""
     worth = {"A": 0.0, "tie": 0.5, "B": 1.0}
     if reply["winner"] not in worth:
-        raise ValueError(said("wanted A, B or tie, got {got}", got=json_kind(reply["winner"])))
+        raise wrong_value("wanted A, B or tie, got {got}", got=json_kind(reply["winner"]))
     return {"preference": worth[reply["winner"]]}
 
 
@@ -206,8 +189,8 @@ def _check_places(reply: Json, entities: int) -> None:
         got = said("a grade for {entity}", entity=invented[0])
     else:
         got = said("two for one")
-    raise ValueError(
-        said("wanted one grade for each of {entities} entities, got {got}", entities=entities, got=got)
+    raise wrong_value(
+        "wanted one grade for each of {entities} entities, got {got}", entities=entities, got=got
     )
 
 

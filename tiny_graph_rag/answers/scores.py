@@ -8,11 +8,11 @@ import string
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from tiny_graph_rag.errors import MissingExtraError
+from tiny_graph_rag.errors import optional
 from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.gold.references import Reference
+from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.language.tokens import rouge_l, tokens
+from tiny_graph_rag.measures.textual import f1, rouge_l, tokens
 
 
 def agreement_scores(said: str, example: Example, *, bleu: bool) -> dict[str, float]:
@@ -74,13 +74,10 @@ def failed_scores(scores: dict[str, float]) -> dict[str, float]:
 
 
 def _bleu(said: str, truths: Sequence[str]) -> float:
-    try:
-        from sacrebleu.metrics.bleu import BLEU
-    except ImportError as error:
-        raise MissingExtraError("--bleu", "sacrebleu", "bleu") from error
     # Hangul is split into syllables, which sacrebleu calls characters; everything else as the library does.
     korean = any("가" <= letter <= "힣" for text in (said, *truths) for letter in text)
-    metric = BLEU(effective_order=True, tokenize="char" if korean else "13a")
+    bleu = optional("sacrebleu.metrics.bleu", "--bleu", "bleu")
+    metric = bleu.BLEU(effective_order=True, tokenize="char" if korean else "13a")
     return float(metric.sentence_score(said, list(truths)).score) / 100
 
 
@@ -135,11 +132,7 @@ def _f1(prediction: Sequence[str], truth: Sequence[str]) -> float:
     """Of two bags of tokens; where one is empty, whether both are (SQuAD 2.0)."""
     if not prediction or not truth:
         return float(prediction == truth)
-    common = sum((Counter(prediction) & Counter(truth)).values())
-    if not common:
-        return 0.0
-    precision, recall = common / len(prediction), common / len(truth)
-    return 2 * precision * recall / (precision + recall)
+    return f1(sum((Counter(prediction) & Counter(truth)).values()), prediction, truth)
 
 
 def _korean(*texts: str) -> bool:

@@ -45,7 +45,7 @@ def compare_command(
     ] = None,
 ) -> None:
     """Compare results: which is better, by how much, how certain that is, and which questions changed."""
-    from tiny_graph_rag.files import find_input
+    from tiny_graph_rag.inputs import find_input
     from tiny_graph_rag.measures import parse_measures
     from tiny_graph_rag.report.json.studies import comparison_parts
     from tiny_graph_rag.report.terminal.comparison import comparison_lines

@@ -14,6 +14,7 @@ from tiny_graph_rag.cli.options import Common, Folders, Graph, option, to_file
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, UsageError, amount
 from tiny_graph_rag.messages import counted, said, t
+from tiny_graph_rag.shown import listed
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.curation import Curation
@@ -55,10 +56,10 @@ def curate_command(
         _decide(Session.open(common, folders), dataset, graph, patch)
         return
     from tiny_graph_rag.cli.output import Output
-    from tiny_graph_rag.files import bare_name, find_input
     from tiny_graph_rag.formats.gold.drafts import read_drafts
     from tiny_graph_rag.gold.curation import Curation, DraftJournal, journal_path
     from tiny_graph_rag.gold.examples import EvalSet
+    from tiny_graph_rag.inputs import bare_name, find_input
 
     for package in ("starlette", "uvicorn"):
         if find_spec(package) is None:
@@ -155,8 +156,7 @@ def _tell(session: Session, found: dict[str, Any]) -> None:
     differing = t("{n} judgments on which annotators differ", n=f"{found['unsettled']:,}")
     session.say(f"{judged}, {differing}" if found["unsettled"] else judged)
     if found["empty"]:
-        few = ", ".join(found["empty"][:FEW_IDS]) + (" …" if len(found["empty"]) > FEW_IDS else "")
-        session.say(f"{counted(len(found['empty']), EMPTY, EMPTY_MANY)}: {few}")
+        session.say(f"{counted(len(found['empty']), EMPTY, EMPTY_MANY)}: {listed(found['empty'], FEW_IDS)}")
     if found["path"]:
         session.say("gold set: {path}", path=found["path"])
 
@@ -166,7 +166,8 @@ def _decide(session: Session, dataset: Path, graph: Graph, given: Path) -> None:
     more."""
     from tiny_graph_rag.cli.deciding import decide
     from tiny_graph_rag.cli.patching import UsedPatch
-    from tiny_graph_rag.files import check_writable, find_input
+    from tiny_graph_rag.inputs import find_input
+    from tiny_graph_rag.outputs import check_writable
 
     path = find_input(given, Path(session.config.storage.results_dir), "patch file")
     check_writable(path)

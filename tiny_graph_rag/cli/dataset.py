@@ -14,9 +14,10 @@ from tiny_graph_rag.cli.help import GOLD, OPTIONS, Commands
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, argument, from_config, option, to_file
 from tiny_graph_rag.cli.output import STDOUT
-from tiny_graph_rag.cli.session import Session, selection
-from tiny_graph_rag.errors import FoundProblems, UsageError, amount, at
+from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.errors import FoundProblems, UsageError, amount
 from tiny_graph_rag.messages import counted, said, t
+from tiny_graph_rag.shown import listed
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import EvalSet
@@ -236,17 +237,14 @@ def from_command(
 ) -> None:
     """Find references in answers and evidence, and write a draft that needs review."""
     from tiny_graph_rag.cli.recommend import DraftOutput
-    from tiny_graph_rag.files import find_input
-    from tiny_graph_rag.formats.gold.drafts import read_questions
     from tiny_graph_rag.graph.names import NameIndex
+    from tiny_graph_rag.inputs import find_input
     from tiny_graph_rag.study.bridge import ACCEPTED, bridged, check_accept
 
     accepted = check_accept(accept)
     session = Session.open(common, folders, to_stdout=output == STDOUT, linker=linker, fuzzy=fuzzy)
     source = find_input(dataset, Path(session.config.storage.dataset_dir), "questions")
-    examples = read_questions(source).select(selection(chosen))
-    for note in examples.notes:
-        session.note(at(examples.name, note))
+    examples = session.questions(source, chosen)
     to = DraftOutput.of(session, source, output)
     linking = Linking.of(session, cap_usd=max_cost)
     knowledge = session.graph(graph, examples)
@@ -277,8 +275,7 @@ def from_command(
             )
         )
     if found.silent:
-        ids = ", ".join(found.silent[:12]) + (" …" if len(found.silent) > 12 else "")
-        session.say("nothing found for: {ids}", ids=ids)
+        session.say("nothing found for: {ids}", ids=listed(found.silent, 12))
     if draft is not None:
         judges = shell_command("curate", dataset=draft, graph=graph.graph)
         session.say("draft (needs review): {path}; review it with: {command}", path=draft, command=judges)

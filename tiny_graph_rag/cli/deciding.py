@@ -15,7 +15,7 @@ import numpy as np
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.fixing.applying import patched
-from tiny_graph_rag.fixing.asking import NOBODY, GoldQuestions, Rows
+from tiny_graph_rag.fixing.asking import NOBODY, GoldQuestions
 from tiny_graph_rag.fixing.patch import (
     CONFIRMED,
     DRAFT,
@@ -36,6 +36,7 @@ from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.fix_words import KIND_WORDS, entry_words
 from tiny_graph_rag.report.plain import one_line
 from tiny_graph_rag.shown import three
+from tiny_graph_rag.study.choosing import Rows
 
 SHOWN_QUESTIONS = 6  # of an entry, before and after
 SHOWN_EVIDENCE = 4

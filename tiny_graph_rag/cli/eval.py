@@ -110,7 +110,7 @@ def evaluate_command(
 ) -> None:
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
     from tiny_graph_rag.cli.answering import prepare, priced, problems
-    from tiny_graph_rag.fixing.trials import trials
+    from tiny_graph_rag.fixing.asking import trials
     from tiny_graph_rag.report.json.results import document_parts, summary
     from tiny_graph_rag.study.evaluate import evaluate
 
@@ -240,8 +240,8 @@ class SavedRun:
             if form is not None:
                 raise UsageError("--format {form} needs --save-run FILE", form=form)
             return None
-        from tiny_graph_rag.files import output_path
         from tiny_graph_rag.formats.writing import RUN_WRITERS, form_of
+        from tiny_graph_rag.outputs import output_path
 
         target = output_path(path, Path(session.config.storage.results_dir))
         return cls(session.outputs.claim(target), form_of(RUN_WRITERS, target, form, "--format"))

@@ -11,7 +11,7 @@ from tiny_graph_rag.cli.help import GATES, MORE
 from tiny_graph_rag.cli.options import option
 from tiny_graph_rag.config import step_summary_file
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError
-from tiny_graph_rag.files import write_atomically
+from tiny_graph_rag.outputs import write_atomically
 
 if TYPE_CHECKING:
     import numpy as np

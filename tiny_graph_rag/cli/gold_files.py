@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.errors import at
-from tiny_graph_rag.files import find_input
+from tiny_graph_rag.inputs import find_input
 
 if TYPE_CHECKING:
     from tiny_graph_rag.cli.session import Session
@@ -52,8 +52,8 @@ class GoldOutput:
         self, session: Session, path: Path, examples: Sequence[Example], like: EvalSet | None = None
     ) -> None:
         """like: the set that the questions come from, whose layout and head they keep."""
+        from tiny_graph_rag.formats.gold import head_path, write_head
         from tiny_graph_rag.formats.gold.exchange import format_for, written
-        from tiny_graph_rag.formats.gold.head import head_path, write_head
 
         format = (self.format or "jsonl") if self.to_stdout else format_for(path, self.format)
         head = {} if like is None or self.to_stdout or format in ("json", "rag") else dict(like.head)
@@ -66,8 +66,8 @@ class GoldOutput:
 
     def pin(self, session: Session, path: Path, graph: KnowledgeGraph, names: NameIndex) -> None:
         """Pin the gold set to the graph it was made from, so that `validate` detects later changes."""
+        from tiny_graph_rag.formats.gold import read_eval_set
         from tiny_graph_rag.formats.gold.exchange import format_for
-        from tiny_graph_rag.formats.gold.jsonl import read_eval_set
         from tiny_graph_rag.gold.pin import pin_path, write_pin
         from tiny_graph_rag.gold.resolve import resolve
 

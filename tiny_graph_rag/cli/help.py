@@ -49,7 +49,7 @@ EXPLAINED = ("--retriever", "--linker")  # by the command `settings`
 A_FILE = ("history", "--report")  # of this command it names a file
 
 
-class Command(TyperCommand):
+class GroupedCommand(TyperCommand):
     """A command whose help is in groups, and whose options are given once."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

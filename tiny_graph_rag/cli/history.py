@@ -33,7 +33,8 @@ def history_command(
     output: Written = None,
 ) -> None:
     """Show results over time: a table and a line for each measure and tag, oldest first."""
-    from tiny_graph_rag.files import note_named, output_path
+    from tiny_graph_rag.inputs import note_named
+    from tiny_graph_rag.outputs import output_path
     from tiny_graph_rag.report.history import groups, history_document, read_past
     from tiny_graph_rag.report.terminal.history import history_lines
 

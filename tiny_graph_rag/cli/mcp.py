@@ -28,7 +28,6 @@ from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import MissingExtraError, UsageError
 from tiny_graph_rag.measures.base import Measure
 from tiny_graph_rag.report.plain import worst_by
-from tiny_graph_rag.results import Results
 from tiny_graph_rag.retrieval import is_own
 from tiny_graph_rag.version import __version__
 
@@ -154,6 +153,13 @@ def _settings_file(config: Config) -> Iterator[Path]:
         yield path
 
 
+def tool_error(why: str) -> Exception:
+    """The ToolError that tells an assistant why a call fails."""
+    from mcp.server.mcpserver.exceptions import ToolError
+
+    return ToolError(why)
+
+
 class Allowed:
     """What the tools may read.
 
@@ -187,26 +193,22 @@ class Allowed:
 
     def file(self, name: str, folder: str) -> str:
         """The file that a tool's argument means. Raises ToolError outside of the folders."""
-        from mcp.server.mcpserver.exceptions import ToolError
-
         for path in (Path(folder) / name, *(allowed / name for allowed in self.folders)):
             with contextlib.suppress(OSError, ValueError):  # a name that is too long, or holds a NUL
                 real = path.resolve()
                 if real.is_file() and self.allows(real):
                     return str(real)
         listed = ", ".join(map(str, self.folders))
-        raise ToolError(f"{name[:200]}: no such file under {listed}; the tool `files` lists what there is")
+        raise tool_error(f"{name[:200]}: no such file under {listed}; the tool `files` lists what there is")
 
     def new_gold_set(self, name: str) -> str:
         """Where `generate` writes. Raises ToolError for a name that is no plain one or that is taken."""
-        from mcp.server.mcpserver.exceptions import ToolError
-
         if not name.replace("-", "").replace("_", "").isalnum() or len(name) > 80:
-            raise ToolError(f"name {name[:80]!r}: wanted letters, digits, - and _ alone")
+            raise tool_error(f"name {name[:80]!r}: wanted letters, digits, - and _ alone")
         folder = Path(self.dataset_dir).resolve()
         path = (folder if self.allows(folder) else self.folders[0]) / f"{name}-generated.jsonl"
         if path.exists() or path.is_symlink():
-            raise ToolError(f"{path.name} is there already and is not overwritten; choose another name")
+            raise tool_error(f"{path.name} is there already and is not overwritten; choose another name")
         return str(path)
 
     def files(self) -> dict[str, Any]:
@@ -229,20 +231,17 @@ class Allowed:
         try:
             reply: dict[str, Any] = json.loads(done.stdout)
         except ValueError:
-            from mcp.server.mcpserver.exceptions import ToolError
-
-            raise ToolError(_words(done.stderr) or f"{command_name} failed") from None
+            raise tool_error(_words(done.stderr) or f"{command_name} failed") from None
         return reply
 
     async def done(self, command_name: str, *arguments: str) -> Any:
         """A finished process: exit code 0, or 1 where it found something. Raises ToolError for any other."""
         import anyio
-        from mcp.server.mcpserver.exceptions import ToolError
 
         if any("\0" in argument for argument in arguments):
-            raise ToolError(f"{command_name}: an argument holds the character NUL")
+            raise tool_error(f"{command_name}: an argument holds the character NUL")
         if any(len(argument) > LONGEST_ARGUMENT for argument in arguments):
-            raise ToolError(f"{command_name}: an argument is longer than {LONGEST_ARGUMENT:,} characters")
+            raise tool_error(f"{command_name}: an argument is longer than {LONGEST_ARGUMENT:,} characters")
         environment = {key: value for key, value in os.environ.items() if not key.startswith(SECRETS)}
         # -P: the current folder, which may be a stranger's, is not where Python looks for modules.
         call = [sys.executable, "-P", "-m", "tiny_graph_rag", command_name]
@@ -255,9 +254,9 @@ class Allowed:
                         [*call, *settings, *arguments], input=b"", check=False, env=environment
                     )
         except TimeoutError:
-            raise ToolError(f"{command_name}: no answer within {SECONDS} seconds; ask for less") from None
+            raise tool_error(f"{command_name}: no answer within {SECONDS} seconds; ask for less") from None
         if done.returncode not in (0, 1) or (done.returncode and not done.stdout):
-            raise ToolError(_words(done.stderr) or f"{command_name} failed")
+            raise tool_error(_words(done.stderr) or f"{command_name} failed")
         return done
 
 
@@ -274,8 +273,6 @@ def _utf8(paths: list[str]) -> list[str]:
 
 def settings(**given: object) -> list[str]:
     """Flags of what was given. Raises ToolError for a retriever that is code or a file."""
-    from mcp.server.mcpserver.exceptions import ToolError
-
     flags: list[str] = []
     for name, value in given.items():
         if value is None or value is False:
@@ -284,7 +281,7 @@ def settings(**given: object) -> list[str]:
         if name == "retriever" and any(
             is_own(part) or "run:" in part or any(sign in part for sign in "/\\.") for part in text.split(",")
         ):
-            raise ToolError(f"retriever {text[:200]!r}: wanted a name; the tools run no file")
+            raise tool_error(f"retriever {text[:200]!r}: wanted a name; the tools run no file")
         flags.append(f"--{name.replace('_', '-')}" + ("" if value is True else f"={text}"))
     return flags
 
@@ -317,35 +314,27 @@ def _cut(value: Any, text: int, items: int) -> Any:
             return value
 
 
-def server(reading: Allowed) -> MCPServer:
-    """The server with its tools; `run` serves until standard input ends."""
-    from mcp.server import MCPServer
-    from mcp.server.mcpserver.exceptions import ToolError
-    from mcp_types import ToolAnnotations
+class Tools:
+    """The tools by their methods' names; what a method's docstring says, an assistant reads."""
 
-    made = MCPServer("tiny-graph-rag", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
-    reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-    adds = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
-    tool = made.tool(annotations=reads)
+    def __init__(self, allowed: Allowed) -> None:
+        self.allowed = allowed
 
-    def graph_of(name: str) -> list[str]:
-        return ["-g", reading.file(name, reading.kg_dir)]
+    def _files(self, graph: str, dataset: str | None = None) -> list[str]:
+        """The flags of a graph and a gold set."""
+        flags = [] if dataset is None else ["--dataset", self.allowed.file(dataset, self.allowed.dataset_dir)]
+        return [*flags, "-g", self.allowed.file(graph, self.allowed.kg_dir)]
 
-    def gold_of(name: str) -> list[str]:
-        return ["--dataset", reading.file(name, reading.dataset_dir)]
-
-    @tool
-    def files() -> dict[str, Any]:
+    def files(self) -> dict[str, Any]:
         """List the graphs, gold sets and results that the other tools can read."""
-        return reading.files()
+        return self.allowed.files()
 
-    @tool
-    async def stats(graph: str) -> dict[str, Any]:
+    async def stats(self, graph: str) -> dict[str, Any]:
         "Show the entities, relations, types, degrees, components, aliases and problems of a graph."
-        return marked(await reading.asked("stats", *graph_of(graph)))
+        return marked(await self.allowed.asked("stats", *self._files(graph)))
 
-    @tool
     async def query(
+        self,
         graph: str,
         question: str,
         hops: int | None = None,
@@ -359,11 +348,11 @@ def server(reading: Allowed) -> MCPServer:
         fuzzy: from 0.5 to 1, links misspelt names that are so similar.
         """
         more = settings(hops=hops, retriever=retriever, linker=linker, fuzzy=fuzzy)
-        asked = [*graph_of(graph), "--explain", "--skip-generation", *more, "--", question]
-        return marked(await reading.asked("query", *asked))
+        asked = [*self._files(graph), "--explain", "--skip-generation", *more, "--", question]
+        return marked(await self.allowed.asked("query", *asked))
 
-    @tool
     async def eval(
+        self,
         graph: str,
         dataset: str,
         hops: int | None = None,
@@ -390,11 +379,11 @@ def server(reading: Allowed) -> MCPServer:
             measures=measures,
             tags=tags,
         )
-        asked = [*gold_of(dataset), *graph_of(graph), "--skip-generation", *more]
-        return marked(shortened(await reading.asked("eval", *asked)))
+        asked = [*self._files(graph, dataset), "--skip-generation", *more]
+        return marked(shortened(await self.allowed.asked("eval", *asked)))
 
-    @tool
     async def sweep(
+        self,
         graph: str,
         dataset: str,
         hops: str = "0-4",
@@ -411,11 +400,11 @@ def server(reading: Allowed) -> MCPServer:
         more = settings(
             hops=hops, retriever=retriever, linker=linker, fuzzy=fuzzy, top_k=top_k, decide_by=decide_by
         )
-        swept = await reading.asked("sweep", *gold_of(dataset), *graph_of(graph), *more)
+        swept = await self.allowed.asked("sweep", *self._files(graph, dataset), *more)
         return marked(without_details(swept))
 
-    @tool
     async def explain(
+        self,
         graph: str,
         dataset: str,
         id: str,
@@ -427,29 +416,27 @@ def server(reading: Allowed) -> MCPServer:
         """Tell of one question of a gold set why each reference was found or missed: its verdict and rank,
         the path that would have led to it, what stands above it, what each rank is made of."""
         more = settings(hops=hops, retriever=retriever, linker=linker, fuzzy=fuzzy)
-        asked = [*gold_of(dataset), *graph_of(graph), f"--id={id}", "--explain", "--skip-generation", *more]
-        return marked(await reading.asked("query", *asked))
+        asked = [*self._files(graph, dataset), f"--id={id}", "--explain", "--skip-generation", *more]
+        return marked(await self.allowed.asked("query", *asked))
 
-    @tool
     async def compare(
-        results: list[str], measures: str | None = None, by_tag: bool = False
+        self, results: list[str], measures: str | None = None, by_tag: bool = False
     ) -> dict[str, Any]:
         """Say which of several results files is better, by how much and how sure that is; the first is the
         baseline. results: two to eight files that `files` lists. by_tag: for each tag too."""
         if not 2 <= len(results) <= MOST_COMPARED:
-            raise ToolError(f"wanted 2 to {MOST_COMPARED} results files, got {len(results)}")
-        paths = [reading.file(name, reading.results_dir) for name in results]
-        compared = await reading.asked("compare", *settings(measures=measures), "--", *paths)
+            raise tool_error(f"wanted 2 to {MOST_COMPARED} results files, got {len(results)}")
+        paths = [self.allowed.file(name, self.allowed.results_dir) for name in results]
+        compared = await self.allowed.asked("compare", *settings(measures=measures), "--", *paths)
         return marked(compared if by_tag else without_details(compared))
 
-    @tool
-    async def validate(graph: str, dataset: str) -> dict[str, Any]:
+    async def validate(self, graph: str, dataset: str) -> dict[str, Any]:
         """Check a gold set against its graph: which references resolve, which are missing or ambiguous, what
         that costs, whether the graph has changed since."""
-        return marked(await reading.asked("validate", *gold_of(dataset), *graph_of(graph)))
+        return marked(await self.allowed.asked("validate", *self._files(graph, dataset)))
 
-    @made.tool(annotations=adds)
     async def generate(
+        self,
         graph: str,
         name: str,
         n: int = 100,
@@ -460,12 +447,25 @@ def server(reading: Allowed) -> MCPServer:
         """Make a gold set from a graph alone and write it as NAME-generated.jsonl next to the other gold
         sets; nothing is overwritten. n: questions. hops: such as 1-3. shapes: such as chain=40,count=20."""
         if not 1 <= n <= MOST_QUESTIONS:
-            raise ToolError(f"n must be from 1 to {MOST_QUESTIONS}, got {n}")
-        path = reading.new_gold_set(name)
+            raise tool_error(f"n must be from 1 to {MOST_QUESTIONS}, got {n}")
+        path = self.allowed.new_gold_set(name)
         more = settings(n=n, hops=hops, shapes=shapes, lang=lang)
-        done = await reading.done("generate", *graph_of(graph), *more, "-o", path)
+        done = await self.allowed.done("generate", *self._files(graph), *more, "-o", path)
         return marked({"gold_set": path, "said": done.stdout.decode("utf-8", "replace")})
 
+
+def server(allowed: Allowed) -> MCPServer:
+    """The server with its tools; `run` serves until standard input ends."""
+    from mcp.server import MCPServer
+    from mcp_types import ToolAnnotations
+
+    made = MCPServer("tiny-graph-rag", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
+    reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+    adds = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
+    of = Tools(allowed)
+    for tool in (of.files, of.stats, of.query, of.eval, of.sweep, of.explain, of.compare, of.validate):
+        made.add_tool(tool, annotations=reads)
+    made.add_tool(of.generate, annotations=adds)
     return made
 
 
@@ -483,33 +483,26 @@ def without_details(document: dict[str, Any]) -> dict[str, Any]:
 
 def shortened(found: dict[str, Any]) -> dict[str, Any]:
     """A results file without its questions but the worst, which is what fits an assistant's window."""
-    from msgspec import UNSET, convert
-
-    results = convert(found, Results)
-    measures = list(results.summary.measures)
+    measures = list(found["summary"]["measures"])
     measure = worst_by(measures) or measures[0]
     kind = Measure.parse(measure).kind
     sign = 1 if kind.higher_is_better else -1
-    scored = [(row.metrics[measure], row) for row in results.results if row.metrics.get(measure) is not None]
-    worst = sorted(scored, key=lambda one: sign * (one[0] or 0.0))[:WORST]
+    scored = [row for row in found["results"] if row["metrics"].get(measure) is not None]
+    worst = sorted(scored, key=lambda row: sign * row["metrics"][measure])[:WORST]
     return {
         "graph": found["graph"],
         "dataset": found["dataset"],
         "summary": {name: value for name, value in found["summary"].items() if name not in SUMMARY_LEFT_OUT},
         "worst": [
             {
-                "id": row.id,
-                "query": row.query,
-                measure: value,
+                **{name: row[name] for name in ("id", "query")},
+                measure: row["metrics"][measure],
                 "references": [
-                    {
-                        key: None if (given := getattr(reference, key)) is UNSET else given
-                        for key in ("name", "verdict", "rank", "hop")
-                    }
-                    for reference in row.references
+                    {name: reference.get(name) for name in ("name", "verdict", "rank", "hop")}
+                    for reference in row["references"]
                 ],
             }
-            for value, row in worst
-            if value != kind.best
+            for row in worst
+            if row["metrics"][measure] != kind.best
         ],
     }

@@ -127,7 +127,7 @@ def completed(folder_of: str, what: str) -> Callable[[str], list[str]]:
 
     def names(incomplete: str) -> list[str]:
         from tiny_graph_rag.config import load_config
-        from tiny_graph_rag.files import files_of_kind
+        from tiny_graph_rag.inputs import files_of_kind
 
         folder = Path(getattr(load_config().storage, folder_of))
         return [name for name in files_of_kind(folder, what) if name.startswith(incomplete)]

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tiny_graph_rag.cli.options import Reporting, to_file
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.files import bare_name, is_results, output_path
+from tiny_graph_rag.inputs import bare_name, is_results
 from tiny_graph_rag.messages import t
+from tiny_graph_rag.outputs import output_path
 
 if TYPE_CHECKING:
     from tiny_graph_rag.report.document import Document
@@ -144,7 +145,7 @@ class DocumentOutput:
         """`fields` as JSON, below the head that every file has."""
         if self.path is None:
             return
-        from tiny_graph_rag.report.json.numbers import head, whole
+        from tiny_graph_rag.report.json.spelled import head, whole
 
         self.output.write(self.session, self.path, [whole(head(kind, self.session.made(), **fields))])
         self.output.tell(self.session, json=self.path)

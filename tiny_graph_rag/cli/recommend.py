@@ -15,16 +15,17 @@ from tiny_graph_rag.cli.options import RETRIEVING, Common, Folders, Given, Graph
 from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, amount
-from tiny_graph_rag.files import bare_name
+from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.retrieval import check_retrieval
+from tiny_graph_rag.shown import listed
 
 if TYPE_CHECKING:
     from tiny_graph_rag.formats.gold.drafts import Draft
     from tiny_graph_rag.gold.examples import EvalSet
 
 DEFAULT = ("bfs", "pagerank", "bm25")
-SHOWN = 30  # ids of questions a line
+SHOWN, LISTED = 30, 5  # ids of questions a line, and in an error
 TO_JUDGE = "{n} to review first, because the retrievers differ most on them"
 REMARKS: tuple[tuple[str, str, Callable[[Draft], bool]], ...] = (
     ("{n} looks like an earlier question", "{n} look like an earlier question", lambda one: bool(one.like)),
@@ -65,8 +66,7 @@ def recommend_command(
     ] = None,
 ) -> None:
     """Propose references for questions without gold, and write a draft that needs review."""
-    from tiny_graph_rag.files import find_input
-    from tiny_graph_rag.formats.gold.drafts import read_questions
+    from tiny_graph_rag.inputs import find_input
     from tiny_graph_rag.study.recommend import recommend
 
     session = Session.open(common, folders, to_stdout=output == STDOUT, **retrieving, depth=max(pool, 10))
@@ -75,7 +75,7 @@ def recommend_command(
         check_retrieval(session.config.override(retriever=item))
     source = find_input(dataset, Path(session.config.storage.dataset_dir), "questions")
     to = DraftOutput.of(session, source, output)  # refused before any work
-    examples = read_questions(source)
+    examples = session.questions(source)
     to.check(examples)
     linking = Linking.of(session)
     knowledge = session.graph(graph, examples)
@@ -98,7 +98,7 @@ def recommend_command(
     remarks = ((one, many, [draft for draft in drafts if holds(draft)]) for one, many, holds in REMARKS)
     for one, many, those in (*remarks, (TO_JUDGE, TO_JUDGE, first)):
         if those:
-            ids = _listed([draft.example.id for draft in those], SHOWN)
+            ids = listed([draft.example.id for draft in those], SHOWN)
             session.say(f"{counted(len(those), one, many)}: {ids}")
     session.say(t(FAVOURS, retrievers=", ".join(chosen)))
     session.say(t(LEAVES_THE_MEANS))
@@ -140,7 +140,7 @@ class DraftOutput:
             raise UsageError(
                 "{path}: holds judgments of {ids} that would be lost; name another draft with -o",
                 path=self.path,
-                ids=_listed(by_hand),
+                ids=listed(by_hand, LISTED),
             )
         journal = journal_path(self.path)
         queries = {id: example.query for id, example in now.items()}
@@ -150,7 +150,7 @@ class DraftOutput:
                 "{journal}: holds decisions on {ids}, which would stand for other questions now. Give "
                 "the questions ids of their own, or name another draft with -o",
                 journal=journal,
-                ids=_listed(moved),
+                ids=listed(moved, LISTED),
             )
 
     def write(self, drafts: Sequence[Draft]) -> Path | None:
@@ -159,7 +159,3 @@ class DraftOutput:
 
         self.output.write(self.session, self.path, draft_lines(drafts))
         return None if self.output.to_stdout else self.path
-
-
-def _listed(ids: Sequence[str], most: int = 5) -> str:
-    return ", ".join(ids[:most]) + (" …" if len(ids) > most else "")

@@ -40,7 +40,8 @@ def report_command(
 ) -> None:
     """Show results files as a page, as Markdown, as tables or as pictures. Nothing is computed again."""
     from tiny_graph_rag.errors import InputError
-    from tiny_graph_rag.files import find_input, output_path
+    from tiny_graph_rag.inputs import find_input
+    from tiny_graph_rag.outputs import output_path
     from tiny_graph_rag.report.document import read_document
     from tiny_graph_rag.report.reports import ReportError, write_reports
 

@@ -22,10 +22,11 @@ from tiny_graph_rag.cli.options import (
     to_file,
 )
 from tiny_graph_rag.cli.output import Output, warn_unlisted
-from tiny_graph_rag.cli.session import Session, selection
-from tiny_graph_rag.errors import ServiceError, amount, at
+from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.errors import ServiceError, amount
 from tiny_graph_rag.messages import counted, verbatim
 from tiny_graph_rag.retrieval import check_retrieval
+from tiny_graph_rag.shown import listed
 
 
 @command(app, "retrieve", MEASURE)
@@ -54,10 +55,9 @@ def retrieve_command(
     names: Annotated[bool, option("Write names of entities in place of ids.", OUTPUT)] = False,
 ) -> None:
     """Retrieve entities for questions without references and write a run, for a contest or a later review."""
-    from tiny_graph_rag.files import bare_name, find_input
-    from tiny_graph_rag.formats.gold.drafts import read_questions
     from tiny_graph_rag.formats.runs.writing import run_parts
     from tiny_graph_rag.formats.writing import RUN_WRITERS, form_of
+    from tiny_graph_rag.inputs import bare_name, find_input
     from tiny_graph_rag.study.evaluate import evaluate
 
     out = Output(output)
@@ -67,9 +67,7 @@ def retrieve_command(
     source = find_input(questions, Path(config.storage.dataset_dir), "questions")
     path = out.path(session, f"{bare_name(source)}.{'jsonl' if format == 'contest' else format or 'trec'}")
     form = form_of(RUN_WRITERS, path, (format or "jsonl") if out.to_stdout else format, "--format")
-    examples = read_questions(source).select(selection(chosen))
-    for note in examples.notes:
-        session.note(at(examples.name, note))
+    examples = session.questions(source, chosen)
     linking = Linking.of(session)
     knowledge = session.graph(graph, examples)
     with session.progress("questions", len(examples)) as bar:
@@ -92,9 +90,8 @@ def retrieve_command(
         retriever=config.retrieval.retriever,
     )
     if empty:
-        listed = ", ".join(empty[:12]) + (" …" if len(empty) > 12 else "")
         one, many = "{n} question retrieved nothing", "{n} questions retrieved nothing"
-        session.say(f"{counted(len(empty), one, many)}: {listed}")
+        session.say(f"{counted(len(empty), one, many)}: {listed(empty, 12)}")
         warn_unlisted(session, form, len(empty))
     twice = _doubled([str(ids[entity]) for entity in found.run.entities.tolist()], found.run.offsets.tolist())
     if twice:
@@ -106,7 +103,7 @@ def retrieve_command(
         raise ServiceError(verbatim(failed[0]))
 
 
-def _doubled(listed: list[str], offsets: list[int]) -> int:
+def _doubled(entities: list[str], offsets: list[int]) -> int:
     """How many entries repeat an earlier one of their question."""
     rows = pairwise(offsets)
-    return sum(stop - start - len(set(listed[start:stop])) for start, stop in rows)
+    return sum(stop - start - len(set(entities[start:stop])) for start, stop in rows)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tiny_graph_rag.cli import called
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, comma_list
-from tiny_graph_rag.cli.streams import is_unicode
+from tiny_graph_rag.cli.usage import is_unicode
 from tiny_graph_rag.config import (
     NO_CACHE,
     Config,
@@ -26,7 +26,8 @@ from tiny_graph_rag.config import (
     spelled_setting,
 )
 from tiny_graph_rag.errors import TinyGraphRagError, UsageError, at, unknown
-from tiny_graph_rag.files import allow_unpacked, find_input, forget_inputs, note_named
+from tiny_graph_rag.files import allow_unpacked
+from tiny_graph_rag.inputs import find_input, forget_inputs, note_named
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import LANGUAGES, Said, counted, said, shown, speak, t
 from tiny_graph_rag.outputs import Outputs
@@ -160,16 +161,23 @@ class Session:
             print(f"{t('warning')}: {_worded(text, values)}", file=sys.stderr)
 
     def eval_set(self, dataset: Path, chosen: Chosen | None = None) -> EvalSet:
-        from tiny_graph_rag.formats.gold.jsonl import read_eval_set
+        from tiny_graph_rag.formats.gold import read_eval_set
 
         path = find_input(dataset, Path(self.config.storage.dataset_dir), "gold set")
         self.outputs.confirm()
         examples = read_eval_set(path)
         for line in examples.notes:
             self.note(at(examples.name, line))
-        if chosen is None:
-            return examples
-        return examples.select(selection(chosen))
+        return examples if chosen is None else examples.select(selection(chosen))
+
+    def questions(self, source: Path, chosen: Chosen | None = None) -> EvalSet:
+        """Questions that may come without references, those that `chosen` leaves."""
+        from tiny_graph_rag.formats.gold.drafts import read_questions
+
+        examples = read_questions(source)
+        for line in examples.notes:
+            self.note(at(examples.name, line))
+        return examples if chosen is None else examples.select(selection(chosen))
 
     def graph(self, given: Graph, examples: EvalSet | None = None) -> KnowledgeGraph:
         """The graph given by -g, else by the gold set's name, else the only one in the folder."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.gold.validate import Validation
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.graph.names import NameIndex
-    from tiny_graph_rag.study.hops import HopTag
+    from tiny_graph_rag.study.verdicts import HopTag
 
 
 @command(app, "validate", GOLD)
@@ -45,7 +45,6 @@ def validate_command(
     all_: Annotated[bool, option("Show all findings, not ten of each kind.")] = False,
 ) -> None:
     """Check a gold set against its graph: missing or ambiguous names, duplicates, the recall ceiling."""
-    from tiny_graph_rag.files import find_input
     from tiny_graph_rag.fixing.renaming import strict_renames
     from tiny_graph_rag.formats.gold import read_sound
     from tiny_graph_rag.formats.gold.exchange import as_lines
@@ -54,6 +53,7 @@ def validate_command(
     from tiny_graph_rag.gold.pin import read_drift
     from tiny_graph_rag.gold.validate import validate
     from tiny_graph_rag.graph.names import NameIndex
+    from tiny_graph_rag.inputs import find_input
     from tiny_graph_rag.report.json.results import dataset_json
     from tiny_graph_rag.report.json.studies import validation_json
     from tiny_graph_rag.report.terminal.validation import findings_lines, validation_lines
@@ -150,18 +150,19 @@ def _refresh(
 
     Raises DatasetError for a set without patterns, a broken one, or a pattern that can't be computed.
     """
-    from tiny_graph_rag.files import write_atomically
     from tiny_graph_rag.formats.gold import read_gold
     from tiny_graph_rag.formats.gold.exchange import written
-    from tiny_graph_rag.gold.patterns import GRAMMAR, KEY, refreshed
+    from tiny_graph_rag.gold.examples import PATTERN
+    from tiny_graph_rag.gold.patterns import GRAMMAR, refreshed
+    from tiny_graph_rag.outputs import write_atomically
 
     if broken:
         raise DatasetError(*broken)
-    if not any(KEY in example.unknown for example in examples):
+    if not any(PATTERN in example.unknown for example in examples):
         raise DatasetError(
             "{name}: no question has a pattern under {key}, such as {grammar}",
             name=path.name,
-            key=repr(KEY),
+            key=repr(PATTERN),
             grammar=GRAMMAR,
         )
     found, changes, problems = refreshed(graph, examples)
@@ -170,7 +171,7 @@ def _refresh(
     for change in changes:
         parts = [f"+ {name}" for name in change.added] + [f"− {name}" for name in change.removed]
         session.say(f"{change.id}: {', '.join(parts)}")
-    patterns = sum(KEY in example.unknown for example in examples)
+    patterns = sum(PATTERN in example.unknown for example in examples)
     session.say(
         "{patterns} computed on {graph}: {n} changed",
         patterns=amount(patterns, "pattern"),
@@ -222,7 +223,7 @@ def _hop_tags(
     """Hop tags against the graph, from seed_entities where given, else from the names in the question."""
     from tiny_graph_rag.linking.names import NameLinker
     from tiny_graph_rag.study.gold_seeds import gold_links
-    from tiny_graph_rag.study.hops import FreeHops, hop_tags
+    from tiny_graph_rag.study.verdicts import FreeHops, hop_tags
 
     seeds = NameLinker(graph, names).link(examples.examples)
     for row, linked_question in enumerate(gold_links(graph, names, examples.examples, [*seeds])):

@@ -19,7 +19,7 @@ from tiny_graph_rag.config import CONFIG_FILE
 from tiny_graph_rag.formats.vocabulary import ENDING
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.plain import worst_by
-from tiny_graph_rag.shown import signed, three
+from tiny_graph_rag.shown import listed, signed, three
 
 LOOK_EVERY = 0.3  # seconds between two looks at the files
 SETTLED = 0.2  # seconds without a change after which an editor is done writing
@@ -129,9 +129,7 @@ def moved(before: dict[str, Any], after: dict[str, Any]) -> Iterator[str]:
     ):
         if ids:
             still = False
-            listed = ", ".join(ids[:LISTED]) + (", …" if len(ids) > LISTED else "")
-            yield "  " + t(
-                said, **{"n": len(ids), "ids": listed} | ({"measure": measure} if "{measure}" in said else {})
-            )
+            values = {"n": len(ids), "ids": listed(ids, LISTED), "measure": measure}
+            yield "  " + t(said, **values)
     if still:
         yield "  " + t("no score changed")

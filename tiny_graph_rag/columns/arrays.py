@@ -1,14 +1,21 @@
-"""Small array functions that the main job needs at once.
+"""Small array functions that the main job needs at once, and what is looked up or added up in long columns.
 
 numpy's own set functions (unique, isin, setdiff1d) load numpy.ma when first called, a tenth of the start-up;
-these are the same on plain integer arrays without it.
+those here are the same on plain integer arrays without it.
+
+`KeyTable` and `Directory` find rows by hash: of texts asked one at a time, of 64-bit hashes asked thousands
+at a time. `Sums` adds up over the rows of a long column of which a question touches few: what it costs grows
+with these.
 """
 
 from __future__ import annotations
 
 import mmap
+import threading
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, AnyStr, NamedTuple, TypeVar
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,12 +82,30 @@ def stretches(
     return places
 
 
+def looked_up(
+    sorted_values: NDArray[Integer], values: NDArray[Integer]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """For each of `values` its first place in `sorted_values`, which ascends, and whether it is there."""
+    if not len(sorted_values):
+        return np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=bool)
+    place = np.minimum(np.searchsorted(sorted_values, values), len(sorted_values) - 1)
+    return place, np.asarray(sorted_values[place] == values)
+
+
 def found_in(sorted_values: NDArray[Integer], values: NDArray[Integer]) -> NDArray[np.bool_]:
     """For each of `values` whether it stands in `sorted_values`, which is ascending."""
-    if not len(sorted_values):
-        return np.zeros(len(values), dtype=bool)
-    place = np.minimum(np.searchsorted(sorted_values, values), len(sorted_values) - 1)
-    return np.asarray(sorted_values[place] == values)
+    return looked_up(sorted_values, values)[1]
+
+
+def rows_holding(
+    text: AnyStr, wanted: AnyStr, ends: NDArray[np.signedinteger[Any]], most: int
+) -> Iterator[int]:
+    """Rows of a text in which the wanted one stands, at most so many. ends: where each row ends in it."""
+    at = text.find(wanted)
+    while at >= 0 and most > 0:
+        row = int(np.searchsorted(ends, at, side="right"))
+        yield row
+        at, most = text.find(wanted, int(ends[row])), most - 1
 
 
 def expanded(
@@ -88,3 +113,144 @@ def expanded(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """`stretches`, and before them which stretch each place is of."""
     return np.repeat(np.arange(len(first)), counts), stretches(first, counts)
+
+
+Words = NDArray[np.uint64]
+Keys = NDArray[np.uint32]
+
+KEY_BITS = 32
+SLOTS_AT_ONCE = 1 << 22
+SLOTS_A_HASH = 16  # one hash in 16 shares its slot
+
+
+def key_of(text: str) -> int:
+    return crc32(text.encode("utf-8", "surrogatepass"))
+
+
+def keys_of(texts: Sequence[str]) -> Keys:
+    """(texts,), of texts without halves of characters."""
+    return np.fromiter(map(crc32, map(str.encode, texts)), dtype=np.uint32, count=len(texts))
+
+
+class KeyTable:
+    """The rows of texts by their keys; equal keys are candidates, whoever asks compares the texts.
+
+    A hash table in columns: one of a million texts is built in a second, is the same in a file as in memory,
+    and is asked without being read. keys: ascending; rows: int32, the text of each; slots: int32, where the
+    keys with the same first bits begin. Memory views give Python single numbers faster than arrays do.
+    """
+
+    def __init__(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        self.keys: Sequence[int] = columns["keys"].data
+        self.rows: Sequence[int] = columns["rows"].data
+        self.slots: Sequence[int] = columns["slots"].data
+        self.shift = KEY_BITS - (len(self.slots) - 1).bit_length() + 1
+
+    @staticmethod
+    def columns(keys: Keys, rows: NDArray[np.int32], bits: int) -> dict[str, NDArray[Any]]:
+        """What a table is made of. keys: of the rows, these ascending; bits: the first that find a slot."""
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        part = min(1 << bits, SLOTS_AT_ONCE)
+        starts = [
+            np.searchsorted(keys, np.arange(first, first + part) << (KEY_BITS - bits)).astype(np.int32)
+            for first in range(0, 1 << bits, part)
+        ]
+        slots = np.concatenate([*starts, np.array([len(keys)], dtype=np.int32)])
+        return {"keys": keys, "rows": rows[order], "slots": slots}
+
+    def rows_of(self, key: int) -> list[int]:
+        """The texts with this key, ascending."""
+        slot = key >> self.shift
+        keys, rows = self.keys, self.rows
+        return [rows[place] for place in range(self.slots[slot], self.slots[slot + 1]) if keys[place] == key]
+
+
+class Directory:
+    """Finds 64-bit hashes among ascending ones by their first bits, one step in nearly all cases."""
+
+    def __init__(self, ascending: Words) -> None:
+        bits = max(1, (len(ascending) * SLOTS_A_HASH).bit_length())
+        self._ascending, self._shift = ascending, np.uint64(64 - bits)
+        slots = (ascending >> self._shift).astype(np.int64)
+        self._first = np.zeros(1 << bits, dtype=np.int32)
+        self._first[slots[::-1]] = np.arange(len(ascending), dtype=np.int32)[::-1]
+        self._crowded = np.zeros(1 << bits, dtype=bool)
+        self._crowded[slots[1:][slots[1:] == slots[:-1]]] = True
+
+    def find(self, hashes: Words) -> NDArray[np.int64]:
+        """The row of each; any row where it is not among them."""
+        slots = hashes >> self._shift
+        rows = self._first[slots].astype(np.int64)
+        crowded = np.flatnonzero(self._crowded[slots])
+        rows[crowded] = np.minimum(
+            np.searchsorted(self._ascending, hashes[crowded]), len(self._ascending) - 1
+        )
+        return np.asarray(rows)
+
+
+MANY = 8  # one part of so many of the column's rows: then the column is looked through instead of sorting
+BINS = 10  # bits: numbers are counted by their first digits before they are sorted
+
+
+class Summed(NamedTuple):
+    """rows: int64, ascending, each once; sums: int64, > 0."""
+
+    rows: NDArray[np.int64]
+    sums: NDArray[np.int64]
+
+
+class Sums:
+    """Memory to add in, as long as the column, one a thread; between two sums it holds zeros."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+        self._of_thread = threading.local()
+
+    def of(self, parts: Sequence[tuple[NDArray[np.signedinteger[Any]], NDArray[np.int64]]]) -> Summed:
+        """parts: rows, also repeated ones, and what is added to each, int64, not below 0."""
+        memory = self._of_thread.__dict__.pop("memory", None)  # gone where a sum is interrupted half-way
+        column, place = memory or (
+            zeros_as_touched(self.length, np.int64),
+            zeros_as_touched(self.length, np.int32),
+        )
+        touched = sum(len(rows) for rows, _ in parts)
+        for rows, values in parts:
+            np.add.at(column, rows, values)
+        if MANY * touched > self.length:
+            found = np.flatnonzero(column > 0)
+            sums = column[found]
+            column[:] = 0
+        else:
+            every = np.concatenate([rows for rows, _ in parts]) if parts else np.zeros(0, dtype=np.int64)
+            order = np.arange(len(every), dtype=np.int32)
+            place[every] = order  # of equal rows, one remains
+            found = every[place[every] == order].astype(np.int64)
+            found.sort()
+            sums = column[found]
+            column[found] = 0
+            if len(sums) and sums.min() <= 0:
+                found, sums = found[sums > 0], sums[sums > 0]
+        self._of_thread.memory = column, place
+        return Summed(found, sums)
+
+
+def beyond(values: NDArray[np.int64], weights: NDArray[np.int64], most: int) -> int:
+    """The greatest value with which, and all greater ones, the weights exceed `most`; -1 where all don't.
+
+    values: not below 0. So `values > beyond(…)` are those that fit, equal ones
+    together or not at all.
+    """
+    if int(weights.sum()) <= most:
+        return -1
+    shift = max(0, int(values.max()).bit_length() - BINS)
+    bins = values >> shift
+    above = np.cumsum(np.bincount(bins, weights)[::-1])
+    first = len(above) - 1 - int(np.searchsorted(above, most, side="right"))  # the bin where it happens
+    left = most - (int(above[len(above) - 2 - first]) if first < len(above) - 1 else 0)
+    inside = bins == first
+    mine = values[inside]
+    order = np.argsort(-mine)
+    mine = mine[order]
+    together = np.cumsum(weights[inside][order])
+    return int(mine[int(np.searchsorted(together, left, side="right"))])

@@ -12,6 +12,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from tiny_graph_rag.config.file import (
+    FOLDER_NAME,
+    is_own_folder,
+    require_trust,
+    untrusted_settings,
+    user_folder,
+)
 from tiny_graph_rag.config.settings import (
     Config,
     Setting,
@@ -22,9 +29,7 @@ from tiny_graph_rag.config.settings import (
     section_names,
     settings_of,
 )
-from tiny_graph_rag.config.trust import FOLDER_NAME, require_trust, untrusted_settings, user_folder
 from tiny_graph_rag.errors import ConfigError
-from tiny_graph_rag.files import is_own_folder
 from tiny_graph_rag.messages import of_locale
 from tiny_graph_rag.secret import Secret
 

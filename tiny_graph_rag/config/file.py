@@ -1,16 +1,31 @@
-"""config.yaml: read with every problem named, and written with every comment."""
+"""config.yaml: read with every problem named, written with every comment, and trusted by who uses it.
+
+A folder from somebody else brings its own config.yaml. Two of its settings could harm whoever runs a command
+there: `openai.base_url` says where questions, graph texts and the key go, `retrieval.retriever` may name
+code. Both are marked in `Config.untrusted` until `--trust-config`, or until a flag or the environment sets
+them. Trust belongs to one file with one content (as with direnv): a moved or edited file is asked for again.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import os
+import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.config.sections import check_bounds
 from tiny_graph_rag.config.settings import Config, all_settings, section_comment, section_names
 from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import ConfigError, json_kind, nearest
+from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.messages import Said, said, t
+from tiny_graph_rag.outputs import write_atomically
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.config.settings import Config
 
 # What upstream tiny-graph-RAG's config.yaml has next to `openai` and `storage`: how it makes graphs of texts.
 UPSTREAM = ("chunking",)
@@ -133,3 +148,109 @@ def config_yaml(config: Config | None = None) -> str:
                 value = value.replace("...\n", "").strip()
                 lines.append(f"  {setting.name}: {value}  # {t(setting.comment)}")
     return "\n".join(lines) + "\n"
+
+
+SENSITIVE = {"base_url": "openai", "retriever": "retrieval"}  # setting → its section
+FOLDER_NAME = "tiny-graph-rag"
+
+
+def untrusted_settings(
+    config: Config, file: Path, environment: Mapping[str, str], *, trust: bool
+) -> tuple[str, ...]:
+    """Names of the sensitive settings that `file` changes and that its user has not trusted.
+
+    trust: remember this file with its present content as trusted. Raises ConfigError where that fails.
+    """
+    default = type(config)()
+    changed = tuple(
+        name
+        for name, section in SENSITIVE.items()
+        if getattr(getattr(config, section), name) != getattr(getattr(default, section), name)
+    )
+    if not (changed or trust):
+        return ()
+    record = _record(file, environment)
+    if trust:
+        _remember(record, file)
+        return ()
+    return () if record.is_file() and is_own_folder(record.parent) else changed
+
+
+def require_trust(config: Config, name: str) -> None:
+    """Refuse a sensitive setting that an untrusted file made. Raises ConfigError with what to do."""
+    if name not in config.untrusted:
+        return
+    section = SENSITIVE[name]
+    value = str(getattr(getattr(config, section), name))
+    if name == "base_url":
+        from tiny_graph_rag.secret import safe_url
+
+        raise ConfigError(
+            "{file}: openai.base_url is {address}, and this file isn't trusted: questions and graph "
+            "texts would go there. Look at the file, then run again with --trust-config, or set "
+            "OPENAI_BASE_URL",
+            file=config.file,
+            address=safe_url(value),
+        )
+    raise ConfigError(
+        "{file}: retrieval.retriever names code ({value}), and this file isn't trusted, so it isn't run. "
+        "Look at the code, then run again with --trust-config, or name it with --retriever",
+        file=config.file,
+        value=value,
+    )
+
+
+def data_folder(environment: Mapping[str, str], platform: str = sys.platform) -> Path:
+    """Where this user's records lie. It may not exist."""
+    return user_folder(
+        environment, platform, "XDG_DATA_HOME", "~/Library/Application Support", "~/.local/share"
+    )
+
+
+def user_folder(environment: Mapping[str, str], platform: str, xdg: str, mac: str, other: str) -> Path:
+    """This program's folder under the one that the variable `xdg` names, else under the platform's own."""
+    base = environment.get(xdg, "")
+    if not Path(base).is_absolute():  # the XDG specification: a relative path is to be ignored
+        base = environment.get("LOCALAPPDATA", "") if platform == "win32" else ""
+    if not base:
+        base = mac if platform == "darwin" else other
+    return Path(base).expanduser() / FOLDER_NAME
+
+
+def _record(file: Path, environment: Mapping[str, str]) -> Path:
+    """The file whose existence says that `file` is trusted with the content that it has now."""
+    real = os.fsencode(os.path.realpath(file))
+    digest = hashlib.sha256(real + b"\0" + read_bytes(file)).hexdigest()
+    return data_folder(environment) / "trusted" / digest
+
+
+def _remember(record: Path, file: Path) -> None:
+    try:
+        record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if not is_own_folder(record.parent):
+            raise PermissionError(None, "the folder is another user's")
+        write_atomically(record, [os.fsencode(os.path.realpath(file)) + b"\n"])
+    except OSError as error:
+        raise ConfigError(
+            "--trust-config: {folder} can't be written ({why})",
+            folder=record.parent,
+            why=said(error.strerror or ""),
+        ) from error
+
+
+def is_own_folder(folder: Path) -> bool:
+    """Whether nobody else can put files there: true where it does not exist. One of ours that others may
+    write to is closed to them."""
+    try:
+        found = folder.stat()
+        if not hasattr(os, "geteuid"):
+            return True
+        if found.st_uid != os.geteuid():
+            return False
+        if found.st_mode & 0o022:
+            folder.chmod(0o700)
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True

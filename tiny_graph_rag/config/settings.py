@@ -35,7 +35,7 @@ class Config:
     """All settings. file: where they were read from, None for the built-in defaults. api_key: of the
     environment only, so that it can't end up in a file that is shared. unused: sections of the
     file that upstream tiny-graph-RAG needs and this program does not. untrusted: sensitive settings that an
-    untrusted file made (config/trust.py); whoever sends something or runs code asks `require_trust` first."""
+    untrusted file made (config/file.py); whoever sends something or runs code asks `require_trust` first."""
 
     storage: Storage = field(default_factory=Storage)
     retrieval: Retrieval = field(default_factory=Retrieval)

@@ -24,11 +24,17 @@ from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.text_index import TextIndex, content_stem
-from tiny_graph_rag.language.characters import Text
-from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.language.function_words import FUNCTION_WORDS, HONORIFICS, NAMELESS
+from tiny_graph_rag.language.folding import Text, fold
+from tiny_graph_rag.language.function_words import (
+    FUNCTION_WORDS,
+    HONORIFICS,
+    LONGEST_REST,
+    NAMELESS,
+    ParticleFit,
+    final_consonant,
+    particles,
+)
 from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, kind_of_type, kinds_of_entities
-from tiny_graph_rag.language.particles import LONGEST_REST, ParticleFit, final_consonant, particles
 from tiny_graph_rag.language.sounds import consonants_of, script_of, sound_of
 from tiny_graph_rag.language.words import NOUN_FOLLOWS, is_question_word
 from tiny_graph_rag.linking.base import LinkedQuestion

@@ -28,7 +28,8 @@ from tiny_graph_rag.fixing.asking import (
     GoldQuestions,
     Measured,
     Progress,
-    Rows,
+    can_be_tried,
+    label_of,
 )
 from tiny_graph_rag.fixing.patch import (
     CONFIRMED,
@@ -49,21 +50,21 @@ from tiny_graph_rag.fixing.proof import (
     NONE_CHOSEN,
     NOT_FINISHED,
     Proof,
-    held_out,
     proof,
     question_groups,
 )
-from tiny_graph_rag.fixing.settings import can_be_tried, label_of, prove_settings, try_settings
+from tiny_graph_rag.fixing.settings import prove_settings, try_settings
 from tiny_graph_rag.fixing.vocabulary import LearnedWord
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.linking.relation_words import types_say_something
+from tiny_graph_rag.linking.question_words import types_say_something
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import EQUAL, interval
 from tiny_graph_rag.measures.statistics import Groups
 from tiny_graph_rag.messages import Said, counted, t
+from tiny_graph_rag.study.choosing import Rows, held_out
 
 PROVEN = ("settings", "vocabulary")
 JUDGED = ("aliases", "merges", "restore")
@@ -488,13 +489,7 @@ def _entities_of(answers: Measured, row: int) -> set[int]:
 
 
 def _figures(measured: Proof) -> dict[str, Any]:
-    return {
-        "gain": measured.gain,
-        "low": measured.low,
-        "high": measured.high,
-        "n": measured.n,
-        "control": measured.control,
-    }
+    return {name: getattr(measured, name) for name in ("gain", "low", "high", "n", "control")}
 
 
 def _why(measured: Proof) -> str:

@@ -93,7 +93,7 @@ def _compared(graph: KnowledgeGraph, older: KnowledgeGraph) -> _Comparison:
             moved[row] = rows[0]
     compared = _Comparison(graph, older, moved)
     taken = set(moved.values())
-    new_ids = {id: row for row, id in enumerate(graph.entities.ids)}
+    new_ids = graph.row_of_id
     both = [(row, new_ids[id]) for row, id in enumerate(older.entities.ids) if id in new_ids]
     same = sum(moved.get(row) == now for row, now in both)
     ids_mean = len(both) >= FEWEST_IDS and same >= STABLE_IDS * len(both)

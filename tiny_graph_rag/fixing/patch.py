@@ -22,10 +22,11 @@ import msgspec
 
 from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import InputError
-from tiny_graph_rag.files import readable, write_atomically
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.inputs import readable
 from tiny_graph_rag.messages import said
+from tiny_graph_rag.outputs import write_atomically
 
 Status = Literal["draft", "confirmed", "rejected"]
 DRAFT: Status = "draft"

@@ -12,12 +12,11 @@ observation of the interval.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from tiny_graph_rag.fixing.asking import Rows
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.language.folding import fold
@@ -25,7 +24,6 @@ from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import EQUAL, interval
 from tiny_graph_rag.measures.statistics import RELIABLE_FROM, Groups
 
-FOLDS, REPEATS = 5, 4  # every question is held out REPEATS times
 LEARNED_FROM = 35  # groups: what 50 questions hold; fewer teach words that do not hold
 CHOSEN_FROM = RELIABLE_FROM  # groups from which one of the listed settings may be chosen
 
@@ -83,32 +81,6 @@ def question_groups(examples: Sequence[Example], judgments: Judgments) -> Groups
             if meanings[row] & meanings[other]:
                 parent[root(row)] = root(other)
     return np.unique([root(row) for row in range(len(examples))], return_inverse=True)[1].astype(np.int64)
-
-
-def splits(groups: Groups, seed: int, repeats: int = REPEATS) -> list[tuple[Rows, Rows]]:
-    """(rows that choose, rows held out), FOLDS of them a repeat; groups stay whole."""
-    random, found = np.random.default_rng(seed), []
-    count = int(groups.max(initial=-1)) + 1
-    for _ in range(repeats):
-        fold = (random.permutation(count) % FOLDS)[groups]
-        for number in range(FOLDS):
-            found.append((np.flatnonzero(fold != number), np.flatnonzero(fold == number)))
-    return found
-
-
-def held_out(
-    groups: Groups, seed: int, gains: Callable[[Rows, Rows], Column], repeats: int = REPEATS
-) -> Column:
-    """(questions,) the gain of each with what other questions chose, averaged over the repeats; 0 where
-    there are no others.
-
-    gains: of (rows that choose, rows held out), the gain of each row held out.
-    """
-    total = np.zeros(len(groups))
-    for chosen_on, out in splits(groups, seed, repeats):
-        if len(out) and len(chosen_on):
-            total[out] += gains(chosen_on, out)
-    return total / repeats
 
 
 def proof(

@@ -32,9 +32,8 @@ def strict_renames(
     """
     now: dict[str, int] = {}
     if older is not None:
-        row_of = {id: row for row, id in enumerate(graph.entities.ids)}
         restore = propose_older(graph, older, questions)
-        now = {fold(entry.was): row_of[entry.entity_id] for entry in restore.renames}
+        now = {fold(entry.was): graph.row_of_id[entry.entity_id] for entry in restore.renames}
     found = {}
     for name, nearest in missing.items():
         row = now.get(fold(name))

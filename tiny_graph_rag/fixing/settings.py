@@ -14,53 +14,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.config import Config, find_setting, spelled_setting
-from tiny_graph_rag.errors import MissingExtraError, UsageError
-from tiny_graph_rag.fixing.asking import GoldQuestions, Rows
+from tiny_graph_rag.config import Config, find_setting
+from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.fixing.asking import GoldQuestions, Tried, can_be_tried, try_setting
 from tiny_graph_rag.fixing.patch import CONFIRMED, Patch, PatchError
-from tiny_graph_rag.fixing.proof import CHOSEN_FROM, Proof, held_out, proof
-from tiny_graph_rag.linking import asks_model
-from tiny_graph_rag.measures.base import Column
-from tiny_graph_rag.measures.paired import EQUAL
+from tiny_graph_rag.fixing.proof import CHOSEN_FROM, Proof, proof
 from tiny_graph_rag.measures.statistics import Groups
-from tiny_graph_rag.retrieval import is_own, walks
+from tiny_graph_rag.retrieval import walks
+from tiny_graph_rag.study.choosing import Rows, held_out
 
 HOPS = (1, 2, 3, 4)
 WALKING = ("bfs", "pagerank", "hybrid:bfs*3+bm25")
 FUZZY = (0.85, 0.9)
 HUBS = 50  # relations beyond which an entity is not walked through
 VARIED = ("retriever", "hops", "exclude_seeds", "linker", "fuzzy", "max_degree", "text_seeds")
-PAYING = ("dense", "run", "oracle")  # asks a service, or answers from what it is judged by
 WORTH = 0.002  # of the measure: settings whose means differ by less are equal, and the first listed is taken
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Tried:
-    """values: settings by name, {} for those of today. gains: (questions,) against today's. seconds: CPU time
-    a question as a multiple of today's; first: what is ranked first, as Measured has it; needs: the extra
-    without which it could not be tried."""
-
-    values: dict[str, Any]
-    gains: Column
-    seconds: float
-    first: NDArray[np.int32]
-    needs: str = ""
-
-    @property
-    def gain(self) -> float:
-        return float(self.gains.mean()) if len(self.gains) else 0.0
-
-    @property
-    def won(self) -> int:
-        return int((self.gains > EQUAL).sum())
-
-    @property
-    def lost(self) -> int:
-        return int((self.gains < -EQUAL).sum())
-
-    @property
-    def label(self) -> str:
-        return label_of(self.values)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,18 +39,6 @@ class SettingsTried:
     tried: tuple[Tried, ...]
     best: int
     proof: Proof
-
-
-def label_of(values: dict[str, Any]) -> str:
-    """`--retriever bm25 --hops 3`, as the command line takes it."""
-    return " ".join("--" + spelled_setting(name, value) for name, value in values.items())
-
-
-def can_be_tried(config: Config) -> bool:
-    """Whether asking again is free: no model, no service, no retriever of the user's own."""
-    name = config.retrieval.retriever
-    paying = name.partition(":")[0] in PAYING or "dense" in name
-    return not (paying or asks_model(config) or is_own(name) or config.retrieval.embeds)
 
 
 def candidates(config: Config) -> Iterator[dict[str, Any]]:
@@ -111,20 +67,6 @@ def candidates(config: Config) -> Iterator[dict[str, Any]]:
 
 def _value(config: Config, name: str) -> Any:
     return getattr(config.ranking if name == "text_seeds" else config.retrieval, name)
-
-
-def try_setting(questions: GoldQuestions, values: dict[str, Any]) -> Tried:
-    """What changed settings do to all questions; where a package is missing, what it is called.
-
-    Raises UsageError for settings that the retriever can't use, BudgetSpent as `ask`.
-    """
-    today = questions.today
-    try:
-        answers = questions.ask(questions.config.replaced(values), what=label_of(values))
-    except MissingExtraError as missing:
-        return Tried(values, np.zeros(0), float("nan"), today.first, missing.extra)
-    ratio = answers.seconds / max(today.seconds, 1e-9)
-    return Tried(values, answers.values - today.values, ratio, answers.first)
 
 
 def try_settings(questions: GoldQuestions, leave: float = 0.0) -> list[Tried]:

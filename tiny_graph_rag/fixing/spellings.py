@@ -21,10 +21,8 @@ import numpy as np
 
 from tiny_graph_rag.columns.arrays import begins
 from tiny_graph_rag.language.folding import folded_letters, nfc, nfd, without_accents
-from tiny_graph_rag.language.function_words import HONORIFICS, table
-from tiny_graph_rag.language.particles import ParticleFit, final_consonant, particles
-from tiny_graph_rag.language.plurals import singulars
-from tiny_graph_rag.language.words import lemma
+from tiny_graph_rag.language.function_words import HONORIFICS, ParticleFit, final_consonant, particles, table
+from tiny_graph_rag.language.words import lemma, singulars
 from tiny_graph_rag.messages import t
 
 ARTICLES = table("the a an")

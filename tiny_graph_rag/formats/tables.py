@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote, unquote
 
-from tiny_graph_rag.errors import InputError, MissingExtraError
+from tiny_graph_rag.errors import InputError, optional
 from tiny_graph_rag.files import (
     PARQUET_MAGIC,
     ZIP_MAGIC,
@@ -101,12 +101,11 @@ def check_width(header: str, delimiter: str, path: Path) -> None:
 @contextmanager
 def reading_parquet(path: Path, failure: type[InputError]) -> Iterator[Any]:
     """`pyarrow.parquet`; what it can't read within is raised as `failure`. Raises MissingExtraError."""
+    parquet = optional("pyarrow.parquet", said("reading Parquet"), "parquet")
+    import pyarrow
+
     try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingExtraError(said("reading Parquet"), "pyarrow", "parquet") from error
-    try:
-        yield pyarrow.parquet
+        yield parquet
     except (OSError, OverflowError, ValueError, pyarrow.ArrowException) as error:  # no UTF-8, a date
         why = (str(error).splitlines() or [type(error).__name__])[0]
         raise failure.at(path, "can't be read as Parquet: {why}", why=why) from error
@@ -232,10 +231,8 @@ def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]
 
 def _worksheet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]]]:
     """The first sheet of a workbook that has anything in it: its first row names the columns."""
-    try:
-        import python_calamine
-    except ImportError as error:
-        raise MissingExtraError(said("reading worksheets (.xlsx)"), "python-calamine", "xlsx") from error
+    what = said("reading worksheets (.xlsx)")
+    python_calamine = optional("python_calamine", what, "xlsx", "python-calamine")
     try:
         with zipfile.ZipFile(path) as packed:
             check_unpacked(path, sum(part.file_size for part in packed.infolist()))

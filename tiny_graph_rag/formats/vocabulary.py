@@ -14,9 +14,10 @@ from pathlib import Path
 
 from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import GraphError, Problems, json_kind, nearest
-from tiny_graph_rag.files import find_input, write_atomically
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.inputs import find_input
 from tiny_graph_rag.messages import said
+from tiny_graph_rag.outputs import write_atomically
 
 ENDING = "-vocabulary.yaml"
 LISTED = 8  # known types in a message where none is near

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from tiny_graph_rag.errors import MissingExtraError, UsageError, unknown
+from tiny_graph_rag.errors import UsageError, optional, unknown
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
@@ -98,7 +98,7 @@ def form_of(registry: Registry[Form[W]], path: Path, given: str | None, option: 
             suffixes=", ".join(suffixes),
         )
     if registry.choice(form).settings.get("needs") == "parquet":
-        _pyarrow()
+        _parquet()
     return form
 
 
@@ -122,7 +122,9 @@ def parquet_of(
     columns: Mapping[str, Any], *, lists: Collection[str] = (), numbers: Collection[str] = ()
 ) -> bytes:
     """A Parquet file of columns of texts, but for those that are named as lists of texts or as numbers."""
-    pyarrow = _pyarrow()
+    parquet = _parquet()
+    import pyarrow
+
     kinds = {
         **dict.fromkeys(columns, pyarrow.string()),
         **dict.fromkeys(lists, pyarrow.list_(pyarrow.string())),
@@ -130,13 +132,9 @@ def parquet_of(
     }
     arrays = {name: pyarrow.array(column, kinds[name]) for name, column in columns.items()}
     sink = io.BytesIO()
-    pyarrow.parquet.write_table(pyarrow.table(arrays), sink)
+    parquet.write_table(pyarrow.table(arrays), sink)
     return sink.getvalue()
 
 
-def _pyarrow() -> Any:
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingExtraError(said("writing Parquet"), "pyarrow", "parquet") from error
-    return pyarrow
+def _parquet() -> Any:
+    return optional("pyarrow.parquet", said("writing Parquet"), "parquet")

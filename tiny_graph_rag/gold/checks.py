@@ -10,11 +10,12 @@ from typing import Literal
 
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.nearest import Near, joined_names
-from tiny_graph_rag.gold.references import Reference
+from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.messages import t
+from tiny_graph_rag.shown import listed
 
 ALIKE = 0.9  # likeness of two questions' words from which they are near-duplicates
 LISTED = 5  # questions named in a finding about many
@@ -115,11 +116,11 @@ def check_doubtful(
 
 def check_other_names(examples: Sequence[Example], names: NameIndex) -> Iterator[Finding]:
     for example in examples:
-        for name, listed in (
+        for name, entities in (
             ("seed_entities", example.seed_entities or ()),
             ("irrelevant_entities", example.irrelevant_entities),
         ):
-            for item in listed:
+            for item in entities:
                 if not names.resolve(item)[0]:
                     yield Finding.about(example, "warning", name, OTHER_NAME, field=name, name=repr(item))
 
@@ -193,7 +194,7 @@ def check_naming(examples: Sequence[Example], names_all: Sequence[bool]) -> Iter
     """One finding for all of them: which questions, and their share."""
     named = [example for example, missing in zip(examples, names_all, strict=True) if missing]
     if named:
-        ids = ", ".join(example.id for example in named[:LISTED]) + (", …" if len(named) > LISTED else "")
+        ids = listed([example.id for example in named], LISTED)
         share = f"{len(named) / len(examples):.0%}"
         values = {"n": f"{len(named):,}", "all": f"{len(examples):,}", "share": share, "ids": ids}
         yield Finding("warning", "names its references", named[0].line, "", NAMES_ALL, values)

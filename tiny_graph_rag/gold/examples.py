@@ -18,6 +18,7 @@ _LAST_PART = re.compile(
 )  # of an id: `-a`, `_02`
 FEWER_GROUPS = 0.8  # of the questions: from here on they look like variants
 LONGEST_LIST = 40  # characters of tags or ids in a file's name
+PATTERN = "asks"  # the field of a question whose references follow the graph
 _NO_FILE_NAME = re.compile(r"[^\w.,-]")
 
 
@@ -72,6 +73,13 @@ class Example:
     line: int = 0
     judged: bool = True
     source: Source | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def follows_graph(self) -> bool:
+        """Whether it holds a pattern that the graph in use answers (gold/patterns.py), and no names."""
+        row = self.source.row if self.source is not None else {}
+        named = isinstance(row, Mapping) and "reference_entities" in row
+        return PATTERN in self.unknown and not named and not self.reference_entities
 
     @property
     def relevant_entities(self) -> tuple[str, ...]:

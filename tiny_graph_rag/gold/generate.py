@@ -22,7 +22,7 @@ from tiny_graph_rag.gold.examples import Example, ReferenceRelationship
 from tiny_graph_rag.gold.formulas import RelationStep, StepIndex, asks_json, relation_names, says_nothing
 from tiny_graph_rag.gold.keep import named_shares
 from tiny_graph_rag.gold.korean import Korean
-from tiny_graph_rag.gold.references import Reference
+from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.gold.shapes import LONGEST_CHAIN, SHAPES, DrawnQuestion, Sampler
 from tiny_graph_rag.gold.variants import VARIANTS, QuestionVariant, variant
 from tiny_graph_rag.gold.wording import LONGEST_PATH, Wording

@@ -17,9 +17,8 @@ from typing import ClassVar
 from tiny_graph_rag.gold.formulas import Path, RelationStep, Rows, type_name
 from tiny_graph_rag.gold.shapes import DrawnQuestion
 from tiny_graph_rag.gold.wording import NO_ENDS, Wording
-from tiny_graph_rag.language.function_words import table
+from tiny_graph_rag.language.function_words import RIEUL, final_consonant, table
 from tiny_graph_rag.language.kinds import Kind, singular
-from tiny_graph_rag.language.particles import RIEUL, final_consonant
 from tiny_graph_rag.language.words import words_of_name
 
 # Forms after a consonant → after a vowel.

@@ -19,14 +19,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tiny_graph_rag.errors import DatasetError, at, nearest
-from tiny_graph_rag.gold.examples import EvalSet, Example
+from tiny_graph_rag.errors import DatasetError, at, nearest, wrong_value
+from tiny_graph_rag.gold.examples import PATTERN, EvalSet, Example
 from tiny_graph_rag.gold.formulas import OPERATIONS, Formula, Path, RelationStep, StepIndex
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.messages import Said, said
 
-KEY = "asks"
 GRAMMAR = "(Name)-[:TYPE]->(?) or (Name)<-[:TYPE]-(?), several joined by AND, OR or AND NOT"
 _NODE = r"\(\s*(?P<name>\"[^\"]*\"|`[^`]*`|[^()\"`]*?)\s*\)"
 _FIRST = re.compile(rf"\s*{_NODE}\s*")
@@ -52,7 +51,7 @@ def with_patterns(graph: KnowledgeGraph | None, examples: EvalSet) -> EvalSet:
     Raises DatasetError for a pattern that can't be read, or names what the graph lacks, and where there is no
     graph to compute it on.
     """
-    following = [example for example in examples if _follows(example)]
+    following = [example for example in examples if example.follows_graph]
     if not following:
         return examples
     if graph is None:
@@ -64,7 +63,8 @@ def with_patterns(graph: KnowledgeGraph | None, examples: EvalSet) -> EvalSet:
     index, names = StepIndex.of(graph), NameIndex.of(graph)
     problems: list[Said] = []
     made = [
-        _computed(example, index, names, problems) if _follows(example) else example for example in examples
+        _computed(example, index, names, problems) if example.follows_graph else example
+        for example in examples
     ]
     if problems:
         raise DatasetError(*problems)
@@ -79,7 +79,7 @@ def refreshed(graph: KnowledgeGraph, examples: EvalSet) -> tuple[EvalSet, list[R
     changes: list[Refreshed] = []
     made: list[Example] = []
     for example in examples:
-        if KEY not in example.unknown:
+        if PATTERN not in example.unknown:
             made.append(example)
             continue
         found = _computed(example, index, names, problems)
@@ -93,15 +93,9 @@ def refreshed(graph: KnowledgeGraph, examples: EvalSet) -> tuple[EvalSet, list[R
     return replace(examples, examples=tuple(made)), changes, problems
 
 
-def _follows(example: Example) -> bool:
-    row = example.source.row if example.source is not None else {}
-    named = isinstance(row, Mapping) and "reference_entities" in row
-    return KEY in example.unknown and not named and not example.reference_entities
-
-
 def _computed(example: Example, index: StepIndex, names: NameIndex, problems: list[Said]) -> Example:
     try:
-        formula = formula_of(example.unknown[KEY], index, names)
+        formula = formula_of(example.unknown[PATTERN], index, names)
     except ValueError as error:
         problems.append(at(said("question {id}", id=example.id), error))
         return example
@@ -123,16 +117,14 @@ def formula_of(asks: Any, index: StepIndex, names: NameIndex) -> Formula:
     if isinstance(asks, str):
         return _from_text(asks, index, names)
     if not isinstance(asks, Mapping) or not isinstance(asks.get("paths"), list) or not asks["paths"]:
-        raise ValueError(said("{key}: wanted a pattern such as {grammar}", key=repr(KEY), grammar=GRAMMAR))
+        raise wrong_value("{key}: wanted a pattern such as {grammar}", key=repr(PATTERN), grammar=GRAMMAR)
     operation = asks.get("operation", "path")
     if operation not in OPERATIONS:
-        raise ValueError(
-            said(
-                "{key}: unknown operation {operation}; choices: {choices}",
-                key=repr(KEY),
-                operation=repr(operation),
-                choices=", ".join(OPERATIONS),
-            )
+        raise wrong_value(
+            "{key}: unknown operation {operation}; choices: {choices}",
+            key=repr(PATTERN),
+            operation=repr(operation),
+            choices=", ".join(OPERATIONS),
         )
     try:
         paths = tuple(
@@ -144,7 +136,7 @@ def formula_of(asks: Any, index: StepIndex, names: NameIndex) -> Formula:
         )
         by = None if asks.get("by") is None else _step_of(asks["by"], index)
     except (KeyError, TypeError) as error:
-        raise ValueError(said("{key}: {error} is missing", key=repr(KEY), error=error)) from None
+        raise wrong_value("{key}: {error} is missing", key=repr(PATTERN), error=error) from None
     return Formula(operation, paths, by, str(asks.get("attribute", "")))
 
 
@@ -152,11 +144,9 @@ def _from_text(text: str, index: StepIndex, names: NameIndex) -> Formula:
     parts = _JOINED.split(text.strip())
     joins = {_OPERATIONS["".join(join.upper().split())] for join in parts[1::2]}
     if len(joins) > 1:
-        raise ValueError(
-            said(
-                "{key}: a pattern joins its paths by AND, by OR or by AND NOT, one of the three",
-                key=repr(KEY),
-            )
+        raise wrong_value(
+            "{key}: a pattern joins its paths by AND, by OR or by AND NOT, one of the three",
+            key=repr(PATTERN),
         )
     paths = tuple(_path(part, index, names) for part in parts[::2])
     return Formula(joins.pop() if joins else "path", paths)
@@ -165,7 +155,7 @@ def _from_text(text: str, index: StepIndex, names: NameIndex) -> Formula:
 def _path(text: str, index: StepIndex, names: NameIndex) -> Path:
     first = _FIRST.match(text)
     wrong = said(
-        "{key}: can't read {text}; wanted {grammar}", key=repr(KEY), text=repr(text[:60]), grammar=GRAMMAR
+        "{key}: can't read {text}; wanted {grammar}", key=repr(PATTERN), text=repr(text[:60]), grammar=GRAMMAR
     )
     if first is None or not first["name"].strip('"` '):
         raise ValueError(wrong)
@@ -183,11 +173,9 @@ def _path(text: str, index: StepIndex, names: NameIndex) -> Path:
 
 
 def _seed(name: str, index: StepIndex, names: NameIndex) -> int:
-    ids = index.graph.shared(
-        "rows of ids", lambda: {id: row for row, id in enumerate(index.graph.entities.ids)}
-    )
-    if name in ids:
-        return int(ids[name])
+    row = index.graph.row_of_id.get(name)
+    if row is not None:
+        return row
     found = names.resolve(name)[0]
     if len(found) == 1:
         return int(found[0])
@@ -196,7 +184,7 @@ def _seed(name: str, index: StepIndex, names: NameIndex) -> int:
         n=len(found),
         name=repr(name),
     )
-    raise ValueError(said("{key}: {why}", key=repr(KEY), why=why))
+    raise wrong_value("{key}: {why}", key=repr(PATTERN), why=why)
 
 
 def _step_of(asked: Any, index: StepIndex) -> RelationStep:
@@ -210,19 +198,15 @@ def _step(type: str, direction: str, word: str, index: StepIndex) -> RelationSte
         same = [name for name in known if name.casefold() == type.casefold()]
         if len(same) != 1:
             near = nearest(type, known) or said("; there are: {names}", names=", ".join(known[:8]))
-            raise ValueError(
-                said(
-                    "{key}: no relation has the type {type}{near}", key=repr(KEY), type=repr(type), near=near
-                )
+            raise wrong_value(
+                "{key}: no relation has the type {type}{near}", key=repr(PATTERN), type=repr(type), near=near
             )
         type = same[0]
     code = known.index(type)
     if index.undirected[code]:
         return RelationStep(2 * code, word.casefold())
     if direction not in ("in", "out"):
-        raise ValueError(
-            said(
-                "{key}: {type} has a direction; write -[:{type}]-> or <-[:{type}]-", key=repr(KEY), type=type
-            )
+        raise wrong_value(
+            "{key}: {type} has a direction; write -[:{type}]-> or <-[:{type}]-", key=repr(PATTERN), type=type
         )
     return RelationStep(2 * code + (direction == "in"), word.casefold())

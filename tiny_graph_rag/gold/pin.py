@@ -11,12 +11,13 @@ from pathlib import Path
 
 import msgspec
 
-from tiny_graph_rag.errors import DatasetError, InputError
-from tiny_graph_rag.files import read_bytes, readable, sha256_of, write_atomically
+from tiny_graph_rag.errors import DatasetError, InputError, wrong_value
+from tiny_graph_rag.files import read_bytes, sha256_of
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.inputs import readable
+from tiny_graph_rag.outputs import write_atomically
 
 ENDING = ".meta.json"
 
@@ -57,7 +58,7 @@ class Drift:
 def pin_path(examples: EvalSet) -> Path:
     """The file of the pin. examples: read from a file."""
     if examples.path is None:
-        raise ValueError(said("a gold set that was not read from a file has no pin"))
+        raise wrong_value("a gold set that was not read from a file has no pin")
     return _beside(examples.path)
 
 

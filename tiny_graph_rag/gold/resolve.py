@@ -7,18 +7,175 @@ in the denominator.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import begins, found_in, stretches
+from tiny_graph_rag.columns.arrays import begins, distinct, found_in, stretches
 from tiny_graph_rag.gold.examples import EvalSet, Example
-from tiny_graph_rag.gold.references import Reference, References
-from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.graph.names import Meanings, NameIndex
+from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.shown import short_repr
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One reference as written. item: which relevant item of its question it belongs to (from 0).
+
+    resolved_by: "name", "alias", "folded", or None where no entity has the name. shares_entity: another
+    reference of the question means the same.
+    """
+
+    name: str
+    grade: int
+    entities: tuple[int, ...]
+    resolved_by: str | None
+    item: int
+    shares_entity: bool = False
+
+    @property
+    def is_ambiguous(self) -> bool:
+        return len(self.entities) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A name of the gold set with the entities that have it, and the rule that found them."""
+
+    name: str
+    entities: tuple[int, ...]
+    resolved_by: str | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class References(Sequence[tuple[Reference, ...]]):
+    """The references of each question, one row a reference.
+
+    offsets: int64 (questions + 1,) into the rows. named: each different name once. codes: int32 (rows,), of
+    `named`. grades, items: int32 (rows,), and shares: bool (rows,), as Reference has them.
+    """
+
+    offsets: NDArray[np.int64]
+    named: Sequence[Named]
+    codes: NDArray[np.int32]
+    grades: NDArray[np.int32]
+    items: NDArray[np.int32]
+    shares: NDArray[np.bool_]
+
+    __repr__ = short_repr
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row):  # type: ignore[no-untyped-def]
+        if isinstance(row, slice):
+            return [self[number] for number in range(*row.indices(len(self)))]
+        first, last = self.offsets[range(len(self))[row]], self.offsets[1:][row]
+        return tuple(
+            Reference(named.name, grade, named.entities, named.resolved_by, item, shares)
+            for named, grade, item, shares in zip(
+                map(self.named.__getitem__, self.codes[first:last].tolist()),
+                self.grades[first:last].tolist(),
+                self.items[first:last].tolist(),
+                self.shares[first:last].tolist(),
+                strict=True,
+            )
+        )
+
+    @property
+    def questions(self) -> NDArray[np.int64]:
+        """(rows,): the question of each."""
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
+    @property
+    def unresolved(self) -> list[str]:
+        """The names that no entity has, each once, in the order of the gold set."""
+        occur = np.argsort(distinct(self.codes)[1])
+        named = map(self.named.__getitem__, distinct(self.codes)[0][occur].tolist())
+        return list(dict.fromkeys(reference.name for reference in named if not reference.entities))
+
+    def bearers(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How many entities have each row's name (rows,), and these entities, row after row."""
+        counts = np.array([len(reference.entities) for reference in self.named], dtype=np.int64)
+        every = np.fromiter(
+            chain.from_iterable(reference.entities for reference in self.named), dtype=np.int64
+        )
+        counted = counts[self.codes]
+        return counted, every[stretches((np.cumsum(counts) - counts)[self.codes], counted)]
+
+    def of_questions(self, questions: NDArray[np.int64]) -> References:
+        """Only these questions, in this order."""
+        lengths = np.diff(self.offsets)[questions]
+        rows = stretches(self.offsets[questions], lengths)
+        offsets = np.concatenate([[0], np.cumsum(lengths)])
+        grades, items, shares = self.grades[rows], self.items[rows], self.shares[rows]
+        return References(offsets, self.named, self.codes[rows], grades, items, shares)
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[Reference]]) -> References:
+        """The same records in columns."""
+        every = list(chain.from_iterable(rows))
+        codes: dict[Named, int] = {}
+        named = [codes.setdefault(Named(e.name, e.entities, e.resolved_by), len(codes)) for e in every]
+        return cls(
+            _offsets(rows),
+            list(codes),
+            np.array(named, dtype=np.int32),
+            np.array([reference.grade for reference in every], dtype=np.int32),
+            np.array([reference.item for reference in every], dtype=np.int32),
+            np.array([reference.shares_entity for reference in every], dtype=bool),
+        )
+
+    @classmethod
+    def resolved(
+        cls, names: Sequence[Sequence[str]], grades: NDArray[np.int32], meanings: Meanings
+    ) -> References:
+        """names: of each question, as written. grades: (names of all questions,).
+
+        A name that is given twice in a question is one reference, of its highest grade. Names that mean the
+        same entities are one item, and so are names that mean nothing and fold to the same.
+        """
+        every, offsets = list(chain.from_iterable(names)), _offsets(names)
+        code = {name: place for place, name in enumerate(dict.fromkeys(every))}
+        named = [Named(name, *meanings[name]) for name in code]
+        known: dict[Hashable, int] = {}
+        meaning = np.array(
+            [known.setdefault(reference.entities or fold(reference.name), len(known)) for reference in named],
+            dtype=np.int64,
+        )
+        codes = np.fromiter(map(code.__getitem__, every), dtype=np.int64, count=len(every))
+        question = np.repeat(np.arange(len(names)), np.diff(offsets))
+        first, same = _firsts(question * len(code) + codes)
+        if len(first) < len(every):
+            highest = np.zeros(len(first), dtype=np.int32)
+            np.maximum.at(highest, same, grades)
+            codes, question, grades = codes[first], question[first], highest
+            offsets = np.searchsorted(question, np.arange(len(names) + 1))
+        first, same = _firsts(question * len(known) + meaning[codes])
+        before = np.searchsorted(first, offsets[:-1])  # items of earlier questions
+        items = same - before[question]
+        shares = np.bincount(same, minlength=len(first))[same] > 1
+        return cls(offsets, named, codes.astype(np.int32), grades, items.astype(np.int32), shares)
+
+
+def _offsets(rows: Sequence[Sequence[object]]) -> NDArray[np.int64]:
+    return np.cumsum([0, *map(len, rows)], dtype=np.int64)
+
+
+def _firsts(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows at which a key stands for the first time, ascending; and for each row which of these has its
+    key."""
+    if not len(keys):
+        return keys, keys
+    order = np.argsort(keys, kind="stable")
+    start = order[np.maximum.accumulate(np.where(begins(keys[order]), np.arange(len(keys)), 0))]
+    first = np.empty(len(keys), dtype=np.int64)
+    first[order] = start
+    firsts = np.flatnonzero(first == np.arange(len(keys)))
+    return firsts, np.searchsorted(firsts, first)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +205,24 @@ class Judgments:
     def relevant(self) -> NDArray[np.int64]:
         """(questions,): how many relevant items each question has."""
         return np.diff(self.item_offsets)
+
+    @property
+    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(pairs,): the question and the entity of each."""
+        universe = max(self.universe, 1)
+        return self.pair_keys // universe, self.pair_keys % universe
+
+    def pairs_of(self, question: int) -> slice:
+        """The pairs of one question."""
+        ends = np.array([question, question + 1]) * self.universe
+        return slice(*np.searchsorted(self.pair_keys, ends).tolist())
+
+    @property
+    def contested(self) -> list[int]:
+        """The questions of which an entity can fill several items."""
+        twice = self.pair_keys[1:][self.pair_keys[1:] == self.pair_keys[:-1]]
+        questions: list[int] = distinct(twice // max(self.universe, 1))[0].tolist()
+        return questions
 
     def of_questions(self, questions: NDArray[np.int64]) -> Judgments:
         """Only these questions, in this order."""

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tiny_graph_rag.config.sections import OpenAI
+from tiny_graph_rag.errors import wrong_value
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.llm.base import Call, Message, Outcome, read_object
-from tiny_graph_rag.messages import said
 
 LONGEST = 3  # times as long as its template a rewriting may be, and 80 characters more
 SCHEMA = {
@@ -50,13 +50,13 @@ def rewrite_call(example: Example, settings: OpenAI, gives_away: Callable[[Examp
         question = " ".join(str(read_object(reply).get("question") or "").split())
         lost = [word for word in words if nfc(word) not in nfc(question)]
         if not question:
-            raise ValueError(said("'question' is missing"))
+            raise wrong_value("'question' is missing")
         if lost:
-            raise ValueError(said("it lost {names}", names=", ".join(map(repr, lost))))
+            raise wrong_value("it lost {names}", names=", ".join(map(repr, lost)))
         if len(question) > LONGEST * len(example.query) + 80:
-            raise ValueError(said("it is much longer than the original question"))
+            raise wrong_value("it is much longer than the original question")
         if gives_away(example, question):
-            raise ValueError(said("it names an answer"))
+            raise wrong_value("it names an answer")
         return question
 
     return Call(

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import msgspec
 
-from tiny_graph_rag.errors import DatasetError, UsageError
-from tiny_graph_rag.files import bare_name, read_bytes, readable, write_atomically
+from tiny_graph_rag.errors import DatasetError, UsageError, wrong_value
+from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.keep import diff
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.inputs import bare_name, readable
+from tiny_graph_rag.outputs import write_atomically
 
 ENDING = ".versions.json"
 PARTS = ("major", "minor", "patch")
@@ -40,7 +41,7 @@ class Version(msgspec.Struct, omit_defaults=True):
 
 def versions_path(examples: EvalSet) -> Path:
     if examples.path is None:
-        raise ValueError(said("a gold set that was not read from a file has no versions"))
+        raise wrong_value("a gold set that was not read from a file has no versions")
     name = bare_name(examples.path)
     return examples.path.with_name((_NUMBERED.sub("", name) or name) + ENDING)
 

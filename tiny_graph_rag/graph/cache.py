@@ -26,20 +26,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.stamps import known_sha256
 from tiny_graph_rag.columns.stored import (
     Arrays,
     BadArraysError,
     ColumnInMemory,
     ColumnWriter,
     OnDisk,
+    known_sha256,
     read_arrays,
     write_arrays,
 )
 from tiny_graph_rag.columns.strings import Categories, Numbered, StringLists, Strings
-from tiny_graph_rag.files import combined_sha256, is_left_over
+from tiny_graph_rag.files import combined_sha256
 from tiny_graph_rag.graph.model import Build, Columns, Derived, KnowledgeGraph
 from tiny_graph_rag.graph.tables import Adjacency, Dropped, Entities, LoadNotes, Origin, Relations
+from tiny_graph_rag.outputs import is_left_over
 from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.version import __version__
 

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.compiled import can_compile, compiled
-from tiny_graph_rag.columns.stamps import read_note, write_note
-from tiny_graph_rag.columns.stored import ColumnWriter, OnDisk, repeated, write_arrays
+from tiny_graph_rag.columns.stored import ColumnWriter, OnDisk, read_note, repeated, write_arrays, write_note
 from tiny_graph_rag.columns.strings import Strings, StringsBuilder
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.graph.building import LOOPS, SHOWN_EXAMPLES, UNKNOWN_RELATION, UNKNOWN_TYPE

@@ -140,8 +140,13 @@ class KnowledgeGraph:
         `.notes`. Raises GraphError with every record that can't be used, two entities of one id, and no
         entity at all.
         """
-        from tiny_graph_rag.graph.building import GraphColumns  # a graph from the cache needs none of it
-        from tiny_graph_rag.graph.records import Entity, Extras, Relation, made
+        from tiny_graph_rag.graph.building import (
+            Entity,
+            Extras,
+            GraphColumns,  # a graph from the cache needs none of it
+            Relation,
+            made,
+        )
 
         problems: list[Said] = []
         extras: Extras = {}
@@ -250,6 +255,11 @@ class KnowledgeGraph:
             known[key] = make()
         found: T = known[key]
         return found
+
+    @property
+    def row_of_id(self) -> Mapping[str, int]:
+        """Id → row of the entity."""
+        return self.shared("row_of_id", lambda: {id: row for row, id in enumerate(self.entities.ids)})
 
     def to_networkx(self) -> networkx.MultiDiGraph[str]:
         """The same graph for networkx: nodes are entity ids, edge keys relation rows.

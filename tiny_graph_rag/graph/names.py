@@ -1,6 +1,6 @@
 """Names and aliases → entities: a dictionary of folded spellings, for gold sets and for linking.
 
-It is a table of keys (columns/hashed.py), so that one of a million names is built in seconds, is the same in
+It is a table of keys (columns/arrays.py), so that one of a million names is built in seconds, is the same in
 a file as in memory, and is asked without being read. Equal keys are candidates; whoever asks compares the
 spellings.
 """
@@ -15,12 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import counted
-from tiny_graph_rag.columns.hashed import KeyTable, key_of, keys_of
+from tiny_graph_rag.columns.arrays import KeyTable, counted, key_of, keys_of
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.language.characters import Text
-from tiny_graph_rag.language.folding import fold, folded_letters, nfc, spaced, without_accents
+from tiny_graph_rag.language.folding import Text, fold, folded_letters, nfc, spaced, without_accents
 from tiny_graph_rag.language.function_words import HONORIFICS
 from tiny_graph_rag.language.kinds import Kind, kinds_of_entities
 

@@ -19,9 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import counted, expanded
+from tiny_graph_rag.columns.arrays import Summed, Sums, counted, expanded
 from tiny_graph_rag.columns.strings import Strings
-from tiny_graph_rag.columns.sums import Summed, Sums
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import without_accents
 from tiny_graph_rag.language.words import (

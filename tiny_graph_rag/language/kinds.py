@@ -1,20 +1,26 @@
-"""What kind of thing an entity type speaks of, as far as the type's own words say it.
+"""What the words of a type say: the kind of thing an entity type speaks of, common words for a relation type.
 
 Graphs name their types freely (PERSON, Character, 인물, LOC, film …). Only where a pronoun has to find its
 antecedent, or a title belongs to a person, does it matter which of a few kinds a type means.
+
+The synonyms are a thesaurus of relations (kinship, life, work, places, works, organisations), not of the
+language: each line of synonyms.txt holds words that a question uses for one relation, whatever a graph calls
+it. Only words that no relation type's name holds are looked up there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
+from functools import cache
+from pkgutil import get_data
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Categories
 from tiny_graph_rag.language.function_words import table
-from tiny_graph_rag.language.words import words_of_name
+from tiny_graph_rag.language.words import lemma, words_of_name
 
 
 class Kind(IntEnum):
@@ -88,3 +94,21 @@ def asked_kind(word: str) -> frozenset[str]:
 def singular(word: str) -> str:
     """The singular of a regular English plural; enough for the few nouns that kinds are called by."""
     return word[:-3] + "y" if word.endswith("ies") else word.removesuffix("s")
+
+
+@cache
+def _words_beside() -> dict[str, frozenset[str]]:
+    """Of each word all that its groups hold."""
+    text = get_data(__package__, "synonyms.txt") or b""
+    beside: dict[str, frozenset[str]] = {}
+    for line in text.decode().splitlines():
+        group = table(line) if not line.startswith("#") else frozenset()
+        for word in group:
+            beside[word] = beside.get(word, frozenset()) | group
+    return beside
+
+
+def synonyms(word: str) -> frozenset[str]:
+    """Words that may mean the relation which a graph calls `word`; none for a word of no group."""
+    beside = _words_beside()
+    return (beside.get(word) or beside.get(lemma(word)) or frozenset()) - {word}

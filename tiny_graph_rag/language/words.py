@@ -1,24 +1,37 @@
 """Words of questions, relation names and descriptions, and how two of them are the same word.
 
-English words are compared by lemma (simplemma, read when the first English word asks for it), then by a
-light stem (wrote → write ← written; actor → act); Korean words without their particles and endings. Lists
-here are closed classes of a language: question words, pronouns, prepositions, particles, endings. No list
-serves one graph.
+English words are compared by lemma, then by a light stem (wrote → write ← written; actor → act); Korean words
+without their particles and endings. Lists here are closed classes of a language: question words, pronouns,
+prepositions, particles, endings. No list serves one graph.
+
+Lemmas are simplemma's, read when the first English word asks for one. It unpacks its dictionary at every
+start: half a second and 80 MB. Unpacked once, what it says of words in small letters lies as sorted columns
+in the cache folder, with the few endings that it changes where it does not know a word; simplemma itself is
+then not imported. Where the cache can't be written, the columns are made again at each start; the lemmas
+are the same.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.columns.arrays import KeyTable, key_of, keys_of
+from tiny_graph_rag.columns.stored import BadArraysError, read_arrays, stamp_of, write_arrays
+from tiny_graph_rag.columns.strings import Strings
+from tiny_graph_rag.config import cache_folder
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.language.function_words import FUNCTION_WORDS, table
-from tiny_graph_rag.language.particles import ENDINGS, PARTICLES
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.language.lemmas import Lemmas
+from tiny_graph_rag.language.function_words import ENDINGS, FUNCTION_WORDS, NAMELESS, PARTICLES, table
 
 WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 CAMEL_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -102,8 +115,6 @@ def is_return_word(word: str) -> bool:
 
 @cache
 def _lemmas() -> Lemmas:
-    from tiny_graph_rag.language.lemmas import Lemmas
-
     return Lemmas.open()
 
 
@@ -204,3 +215,147 @@ def _is_irregular(word: str) -> bool:
     """Whether the lemma may begin otherwise (went → go). Of what the dictionary lacks, simplemma changes the
     ending alone: so it is for all 128,000 ends of its words; and `located` needs no simplemma for `ated`."""
     return not (word.isascii() and word.isalpha()) or _lemmas().holds(word)
+
+
+_TRIED = re.compile(r"[^\W_]+(?:[-.'’][^\W_]+)*")
+_POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
+MOST_TRIED = 20  # words of a question; who asks in more has other worries
+
+
+def words_tried(texts: Iterable[str]) -> tuple[str, ...]:
+    """The words of the texts that could name something, as they stand there, each once, the first 20.
+
+    Every stretch of a text is looked up as a name; function words alone name nothing and are left out.
+    """
+    words: dict[str, str] = {}
+    for text in texts:
+        for whole in _TRIED.findall(text):
+            word = _POSSESSIVE.sub("", whole)
+            folded = nfc(word).casefold()
+            if folded not in NAMELESS:
+                words.setdefault(folded, word)
+    return tuple(words.values())[:MOST_TRIED]
+
+
+SHORTEST = 4  # letters of a plural: `gas`, `was` and `his` are none
+NO_PLURALS = ("ss", "us", "is", "as", "os")  # class, status, Paris, Texas, chaos
+
+
+def singulars(word: str) -> Iterator[str]:
+    """Words in lower case of which this is the regular plural: cities → city, boxes → box or boxe."""
+    if len(word) < SHORTEST or word[-1] != "s" or not word.isascii() or not word.isalpha():
+        return
+    if word.endswith("ies"):
+        yield word[:-3] + "y"
+    if word.endswith(("ses", "xes", "zes", "ches", "shes", "oes")):
+        yield word[:-2]
+    if not word.endswith(NO_PLURALS):
+        yield word[:-1]
+
+
+LANGUAGE = "en"
+BEGINNING = 3  # letters
+TRIED = 5  # last letters of its words that its rules are tried on
+UNKNOWN = "qxqxq"  # no word begins so
+FIRST_BITS = 16  # of a key, by which words are found
+
+
+class Lemmas:
+    """What simplemma says of words in small ASCII letters.
+
+    words, forms: the dictionary, and of each word its form in small letters. strays: words whose form has
+    another beginning (thought → think). rules: what words that the dictionary lacks end in, what instead, and
+    from which length on. A look-up by key takes a fifth of the time that comparing words would.
+    """
+
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """arrays: as `_unpacked` makes them. Raises KeyError where one is missing."""
+        self.words, self.forms, self.strays, endings, changed = (
+            Strings.kept(arrays, name) for name in ("words", "forms", "strays", "endings", "changed")
+        )
+        self._table = KeyTable(arrays)
+        self._rules = tuple(zip(endings, changed, arrays["least"].tolist(), strict=True))
+        self._endings = tuple(endings)
+
+    @classmethod
+    def open(cls) -> Lemmas:
+        """With the dictionary from the cache, which is written where it isn't there."""
+        path = cache_folder() / "lemmas" / f"{LANGUAGE}-{_installed():08x}.arrays"
+        try:
+            return cls(read_arrays(path)[0])
+        except (BadArraysError, KeyError):
+            arrays = _unpacked()
+        with contextlib.suppress(OSError):
+            write_arrays(path, arrays, {})
+        return cls(arrays)
+
+    def lemma(self, word: str) -> str:
+        form = self._form(word)
+        if form is not None:
+            return form
+        if word.endswith(self._endings):
+            for ending, instead, least in self._rules:
+                if len(word) >= least and word.endswith(ending):
+                    return word[: -len(ending)] + instead
+        return word
+
+    def holds(self, word: str) -> bool:
+        """Whether the dictionary has the word, with or without a capital."""
+        return self._form(word) is not None
+
+    def _form(self, word: str) -> str | None:
+        for row in self._table.rows_of(key_of(word)):
+            if self.words[row] == word:
+                return str(self.forms[row])
+        return None
+
+
+def _unpacked() -> dict[str, NDArray[Any]]:
+    """simplemma's dictionary and rules as columns."""
+    from simplemma import Lemmatizer
+    from simplemma.strategies import DEFAULT_DICTIONARY_FACTORY
+
+    unpacked = DEFAULT_DICTIONARY_FACTORY.get_dictionary(LANGUAGE)
+    small: dict[str, str] = {}
+    for word in sorted(unpacked):
+        key = word.lower()
+        if key.isascii() and key.isalpha() and word in (key, key.capitalize()):
+            small[key] = (unpacked.get(key) or unpacked[key.capitalize()]).lower()
+    lemmatiser = Lemmatizer()
+    endings, changed, least = zip(
+        *_rules(small, lambda word: lemmatiser.lemmatize(word, LANGUAGE).lower()), strict=True
+    )
+    columns = {
+        "words": small,
+        "forms": small.values(),
+        "strays": [word for word in small if small[word][:BEGINNING] != word[:BEGINNING]],
+        "endings": endings,
+        "changed": changed,
+    }
+    arrays = {"least": np.array(least, dtype=np.int32)}
+    arrays |= KeyTable.columns(keys_of(list(small)), np.arange(len(small), dtype=np.int32), FIRST_BITS)
+    for name, column in columns.items():
+        arrays |= Strings.of(column).arrays(name)
+    return arrays
+
+
+def _rules(known: Mapping[str, str], lemma: Callable[[str], str]) -> list[tuple[str, str, int]]:
+    """What simplemma does with words that it does not know, longest endings first: tried, not listed, so that
+    it is what the installed one does."""
+    found: dict[str, tuple[str, int]] = {}
+    for tail in sorted({word[-TRIED:] for word in known}):
+        if lemma(UNKNOWN + tail) == UNKNOWN + tail:
+            continue
+        ends = (tail[place:] for place in range(len(tail) - 1, -1, -1))
+        ending = next(end for end in ends if lemma(UNKNOWN + end) != UNKNOWN + end)
+        words = [UNKNOWN[:size] + ending for size in range(len(UNKNOWN) + 1)]
+        same = [len(word) for word in words if word not in known and lemma(word) == word]
+        found[ending] = lemma(UNKNOWN + ending)[len(UNKNOWN) :], max(same, default=len(ending) - 1) + 1
+    longest = sorted(found, key=lambda ending: (-len(ending), ending))
+    return [(ending, *found[ending]) for ending in longest]
+
+
+def _installed() -> int:
+    """Differs where another simplemma was installed; found without importing it."""
+    spec = find_spec("simplemma")
+    return zlib.crc32(str(stamp_of(Path(spec.origin)) if spec and spec.origin else "").encode())

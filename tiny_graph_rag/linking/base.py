@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 from tiny_graph_rag.config import Config
+from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -160,3 +161,32 @@ def linker(name: str, line: str) -> Callable[[type[L]], type[L]]:
 def in_text_order(seeds: Sequence[Seed]) -> tuple[Seed, ...]:
     """Seeds by where they stand in the question, those without a place first; otherwise as they came."""
     return tuple(sorted(seeds, key=lambda seed: -1 if seed.start is None else seed.start))
+
+
+LinkerMaker = Callable[[KnowledgeGraph, NameIndex, Config], Linker]
+
+
+def asks_model(config: Config) -> bool:
+    """Whether linking as configured asks a language model. Raises UsageError for an unknown linker."""
+    return LINKERS[config.retrieval.linker].asks_model
+
+
+def make_linker(
+    graph: KnowledgeGraph,
+    names: NameIndex,
+    config: Config,
+    *,
+    chat: Chat | None = None,
+    done: Callable[[Outcome], None] = lambda outcome: None,
+) -> Linker:
+    """The linker that `config.retrieval.linker` names. chat: whom it may ask; done: gets each outcome.
+
+    Raises UsageError for an unknown name, and for one that asks a model without a chat.
+    """
+    name = config.retrieval.linker
+    chosen = LINKERS[name]
+    if chosen.asks_model and chat is None:
+        raise UsageError(
+            "--linker {name} needs a model to ask, and there is none here; use --linker names", name=name
+        )
+    return chosen.of(LinkerTask(graph, names, config, chat, done))

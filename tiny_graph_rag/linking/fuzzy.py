@@ -19,8 +19,13 @@ from tiny_graph_rag.errors import MissingExtraError
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold, nfd
-from tiny_graph_rag.language.function_words import NAMELESS
-from tiny_graph_rag.language.particles import LONGEST_REST, ParticleFit, final_consonant, particles
+from tiny_graph_rag.language.function_words import (
+    LONGEST_REST,
+    NAMELESS,
+    ParticleFit,
+    final_consonant,
+    particles,
+)
 from tiny_graph_rag.linking.base import Seed
 from tiny_graph_rag.linking.grades import Grade, stem_of, stems_of_types
 from tiny_graph_rag.linking.mentions import Mention

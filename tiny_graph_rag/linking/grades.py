@@ -14,12 +14,10 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 
-from tiny_graph_rag.columns.hashed import key_of
+from tiny_graph_rag.columns.arrays import key_of
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.language.characters import Text
-from tiny_graph_rag.language.folding import nfc, spaced
-from tiny_graph_rag.language.function_words import DETERMINERS, NAMELESS
-from tiny_graph_rag.language.particles import ParticleFit
+from tiny_graph_rag.language.folding import Text, nfc, spaced
+from tiny_graph_rag.language.function_words import DETERMINERS, NAMELESS, ParticleFit
 from tiny_graph_rag.language.words import words_of_name
 
 CLITIC = 2  # letters behind an apostrophe that make no word of their own: 's, 't, 'll, 're

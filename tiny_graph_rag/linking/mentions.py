@@ -10,16 +10,13 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import distinct
-from tiny_graph_rag.columns.hashed import key_of
+from tiny_graph_rag.columns.arrays import distinct, key_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import ALIAS, BEGINNING, NAME, PLAIN, VARIANT, NameIndex
-from tiny_graph_rag.language.characters import HAS_HANGUL, Pieces, Text
-from tiny_graph_rag.language.folding import fold, is_dropped, nfc, without_accents
+from tiny_graph_rag.language.folding import HAS_HANGUL, Pieces, Text, fold, is_dropped, nfc, without_accents
+from tiny_graph_rag.language.function_words import ParticleFit, particles
 from tiny_graph_rag.language.kinds import Kind, kind_of_type, kinds_of_entities
-from tiny_graph_rag.language.particles import ParticleFit, particles
-from tiny_graph_rag.language.plurals import singulars
-from tiny_graph_rag.language.words import is_function_word, likeness, words_of_name
+from tiny_graph_rag.language.words import is_function_word, likeness, singulars, words_of_name
 from tiny_graph_rag.linking.grades import COMMON, Evidence, Grade, KnownWords, Reading, Spelling, letters_of
 
 # Kinds of which `the mill` may mean one where `Tom` is next to it.

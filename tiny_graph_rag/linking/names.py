@@ -1,17 +1,34 @@
-"""Linking by the names and aliases that stand in the question."""
+"""The linkers that ask nobody: by the names in the question, by these and texts, by what the gold set says.
+
+Seeds by text are the entities whose own texts match most of what a question says outside its mentions.
+Linking by the gold set, or without any seeds, judges retrieval apart from linking.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Self
 
+import numpy as np
+
+from tiny_graph_rag.config.sections import RankingPrices
+from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.language.tokens import words_tried
-from tiny_graph_rag.linking.base import LinkedQuestion, Linker, LinkerTask, Seed, in_text_order, linker
+from tiny_graph_rag.graph.text_index import TextIndex, content_stem
+from tiny_graph_rag.language.words import words_tried
+from tiny_graph_rag.linking.base import TEXT, LinkedQuestion, Linker, LinkerTask, Seed, in_text_order, linker
 from tiny_graph_rag.linking.coreference import from_context, is_telling
 from tiny_graph_rag.linking.mentions import Mention, MentionFinder
+from tiny_graph_rag.linking.question_words import (
+    RelationWords,
+    content_stems_of,
+    milli,
+    tokens,
+    without_seeds,
+)
 
 
 @linker("names", "names, aliases, pronouns; similar names with --fuzzy")
@@ -64,3 +81,159 @@ class NameLinker(Linker):
             start, end = mention.start, mention.end
             named += Seed.sharing(mention.entities, example.query[start:end], start, end, mention.rule)
         return in_text_order([*named, *from_turns, *near])
+
+
+# Questions whose text seeds are kept: those that differ by the names in them have the same.
+KNOWN_QUESTIONS = 1 << 14
+
+
+@linker("names+text", "names, plus entities whose texts match other words")
+class NameAndTextLinker(Linker):
+    """The seeds of `names`, then up to `ranking.text_seeds` seeds by text, the best match first.
+
+    Every text seed has the rule `text`, the words that it matches as its mention, and the same weight.
+    """
+
+    def __init__(self, names: Linker, graph: KnowledgeGraph, ranking: RankingPrices) -> None:
+        self.names, self.graph, self.ranking = names, graph, ranking
+        self.index = graph.shared(TextIndex, lambda: TextIndex(graph))
+        self.types = RelationWords.of(graph, ranking)
+        self._known: dict[tuple[tuple[str, ...], bool], tuple[Seed, ...]] = {}
+
+    @classmethod
+    def of(cls, task: LinkerTask) -> Self:
+        return cls(NameLinker.of(task), task.graph, task.config.ranking)
+
+    def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
+        return [self._with_text_seeds(question) for question in self.names.link(examples)]
+
+    def _with_text_seeds(self, question: LinkedQuestion) -> LinkedQuestion:
+        words, named = tuple(tokens(without_seeds(question))[0].values()), bool(question.seeds)
+        seeds = self._known.get((words, named))
+        if seeds is None:
+            if len(self._known) >= KNOWN_QUESTIONS:
+                self._known.clear()
+            seeds = self._known[words, named] = self._seeds(words, named=named)
+        if not seeds:
+            return question
+        return replace(question, seeds=(*question.seeds, *seeds), tried=())
+
+    def _seeds(self, words: Sequence[str], *, named: bool) -> tuple[Seed, ...]:
+        stems = content_stems_of(words)
+        if not stems or not (named or self._is_told(words)):
+            return ()
+        entities, bits = self.index.total(map(self.index.own_bits, stems))
+        best = np.lexsort((self.graph.name_rank[entities], -bits))[: self.ranking.text_seeds]
+        return tuple(
+            Seed(entity, " ".join(words_held(self.index, words, entity)), None, None, TEXT, 1 / len(best))
+            for entity in entities[best].tolist()
+        )
+
+    def _is_told(self, words: Sequence[str]) -> bool:
+        """Whether some entity's texts hold enough of a question that names nothing. A word that relation
+        types claim says no more than its type does."""
+        stems = content_stems_of(word for word in words if not len(self.types.claims(word)))
+        scores = [self.index.bits(stem) for stem in stems]
+        asked = sum(score.most or milli(self.index.rarity(1)) for score in scores)
+        best = int(self.index.total(scores).sums.max(initial=0))
+        return best > 0 and best * 1000 >= milli(self.ranking.told_least) * asked
+
+
+def words_held(index: TextIndex, words: Iterable[str], entity: int) -> tuple[str, ...]:
+    """Those of the words that an entity's own texts hold, each once, in order."""
+    stems = ((word, content_stem(word)) for word in dict.fromkeys(words))
+    return tuple(word for word, stem in stems if stem is not None and index.own_bits(stem).of(entity))
+
+
+SHOWN = 5  # ids of questions without seeds that the message lists
+
+
+@linker("gold", "the gold set's seed_entities; measures retrieval alone")
+class GoldLinker(Linker):
+    """The entities of `seed_entities`, at the places where `names` links them or would.
+
+    With the same entities its seeds are those of `names`, so that both are ranked the same. An entity that no
+    place of the question names gives a seed without a place; a name that the graph lacks gives none.
+    """
+
+    def __init__(self, named: NameLinker) -> None:
+        """named: says where the question names an entity, and what its pronouns stand for."""
+        self.named, self.finder = named, named.finder
+
+    @classmethod
+    def of(cls, task: LinkerTask) -> Self:
+        return cls(NameLinker.of(task))
+
+    def check(self, examples: Sequence[Example]) -> None:
+        """Raises UsageError with a count where questions have no 'seed_entities' (an empty list is one)."""
+        missing = [example.id for example in examples if example.seed_entities is None]
+        if missing:
+            more = ", …" if len(missing) > SHOWN else ""
+            raise UsageError(
+                "--linker gold needs 'seed_entities' on every question; {missing} of {examples} "
+                "have none ({names}{more}). Add the names that each question mentions, or use "
+                "--linker names.",
+                missing=f"{len(missing):,}",
+                examples=f"{len(examples):,}",
+                names=", ".join(missing[:SHOWN]),
+                more=more,
+            )
+
+    def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
+        return self.from_linked(examples, self.named.link(examples))
+
+    def from_linked(
+        self, examples: Sequence[Example], linked: Sequence[LinkedQuestion]
+    ) -> list[LinkedQuestion]:
+        """The same for questions that are linked already. linked: by names, one an example, in order."""
+        meanings = self.finder.names.resolve_all(
+            name for example in examples for name in example.seed_entities or ()
+        )
+        gold = []
+        for example, question in zip(examples, linked, strict=True):
+            meant = [(name, meanings[name][0]) for name in example.seed_entities or ()]
+            seeds = self._seeds(question, meant)
+            tried = () if seeds else (example.seed_entities or ())
+            gold.append(LinkedQuestion(example.query, seeds, example.id, tried=tried))
+        return gold
+
+    def _seeds(
+        self, linked: LinkedQuestion, meant: Sequence[tuple[str, tuple[int, ...]]]
+    ) -> tuple[Seed, ...]:
+        """meant: each name of the gold set with its entities."""
+        wanted = {entity for _, entities in meant for entity in entities}
+        seeds = []
+        for seed in linked.seeds:
+            if seed.entity in wanted:
+                # Of several entities with one name, the gold set may mean some: they share what all had.
+                together = [
+                    other for other in linked.seeds if (other.start, other.end) == (seed.start, seed.end)
+                ]
+                share = len(together) / sum(other.entity in wanted for other in together)
+                seeds.append(replace(seed, rule="gold", weight=seed.weight * share))
+        missing = wanted - {seed.entity for seed in seeds}
+        if missing:
+            taken = [
+                (seed.start, seed.end) for seed in seeds if seed.start is not None and seed.end is not None
+            ]
+            for mention in self.finder.places_of(linked.text, missing, taken):
+                words = linked.text[mention.start : mention.end]
+                seeds += Seed.sharing(mention.entities, words, mention.start, mention.end, "gold")
+                missing.difference_update(mention.entities)
+        for name, entities in meant:
+            of_name = Seed.sharing(entities, name, None, None, "gold")
+            seeds += [seed for seed in of_name if seed.entity in missing]
+            missing.difference_update(entities)
+        return in_text_order(seeds)
+
+
+@linker("none", "no seeds, for retrievers that don't need them")
+class NoLinker(Linker):
+    """No seeds, for retrievers that need none."""
+
+    @classmethod
+    def of(cls, task: LinkerTask) -> Self:
+        return cls()
+
+    def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
+        return [LinkedQuestion(example.query, (), example.id) for example in examples]

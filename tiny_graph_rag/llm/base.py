@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from tiny_graph_rag.errors import json_kind
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.errors import json_kind, wrong_value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,13 +20,40 @@ Role = Literal["system", "user"]
 PURPOSES: tuple[Purpose, ...] = ("linking", "answering", "judging")  # that answers are accounted by
 NOT_ASKED = "not asked: the run stopped at --max-cost"  # the error of a call that was never made
 MOST_TOKENS = 10_000_000  # of one side of a call: no model reads or writes more; a larger count is a mistake
+DIVIDER = "---"  # of a prompt: a line of its own between the system's part and the user's
 KEY_VERSION = 1  # goes into every key: raise it when a request of the same content would mean something else
+
+_PLACE = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
     role: Role
     content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A prompt. system: "" for none. Places are the names of the values that it is filled with, such as
+    {graph} and {question}; other braces stand for themselves."""
+
+    system: str
+    user: str
+
+    @classmethod
+    def of(cls, text: str) -> Template:
+        """A line with DIVIDER alone stands between the system's part and the user's."""
+        above, divider, below = text.replace("\r\n", "\n").partition(f"\n{DIVIDER}\n")
+        return cls(above.strip(), below.strip()) if divider else cls("", text.strip())
+
+    def fill(self, values: Mapping[str, str]) -> tuple[Message, ...]:
+        """The messages. Filled in one pass, so that a fact that says {question} stays as it is."""
+        parts: tuple[tuple[Role, str], ...] = (("system", self.system), ("user", self.user))
+        return tuple(
+            Message(role, _PLACE.sub(lambda found: values.get(found[1], found[0]), text))
+            for role, text in parts
+            if text
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +70,7 @@ class Tokens:
 
     def __post_init__(self) -> None:
         if not (0 <= self.cached <= self.prompt and 0 <= self.reasoning <= self.completion):
-            raise ValueError(said("{as_dict} are not token counts", as_dict=self.as_dict()))
+            raise wrong_value("{as_dict} are not token counts", as_dict=self.as_dict())
 
     @property
     def total(self) -> int:
@@ -206,13 +233,13 @@ def read_object(text: str) -> Json:
     try:
         reply = json.loads(text, parse_constant=_no_number)
     except RecursionError:
-        raise ValueError(said("wanted JSON, got JSON that is nested too deeply")) from None
+        raise wrong_value("wanted JSON, got JSON that is nested too deeply") from None
     except ValueError:
-        raise ValueError(said("wanted JSON, got {text}", text=repr(text[:60]))) from None
+        raise wrong_value("wanted JSON, got {text}", text=repr(text[:60])) from None
     if not isinstance(reply, dict):
-        raise ValueError(said("wanted a JSON object, got {got}", got=json_kind(reply)))
+        raise wrong_value("wanted a JSON object, got {got}", got=json_kind(reply))
     return reply
 
 
 def _no_number(name: str) -> float:
-    raise ValueError(said("{name} is not JSON", name=name))
+    raise wrong_value("{name} is not JSON", name=name)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
-from tiny_graph_rag.errors import ServiceError
+from tiny_graph_rag.errors import ServiceError, wrong_value
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Outcome, Reply
 from tiny_graph_rag.llm.client import Attempts, Client, Stopped
 from tiny_graph_rag.llm.cost import Price
@@ -179,7 +179,7 @@ def _problem(reply: Reply, call: Call) -> str | None:
         return CUT_OFF if reply.finish_reason == "length" else EMPTY
     try:
         if call.embeds and not math.isfinite(float(reply.text)):
-            raise ValueError(said("the similarity is not a number"))
+            raise wrong_value("the similarity is not a number")
         if call.check is not None:
             call.check(reply.text)
     except Exception as error:  # whatever a reply holds, it ends its own question and nothing else

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.config import Config, require_trust
-from tiny_graph_rag.errors import ConfigError, MissingExtraError, ServiceError
+from tiny_graph_rag.errors import ConfigError, ServiceError, optional
 from tiny_graph_rag.llm.base import MOST_TOKENS, NO_TOKENS, Call, Reply, Tokens
 from tiny_graph_rag.llm.cost import TokenCounter
 from tiny_graph_rag.messages import said
@@ -95,10 +95,7 @@ class Endpoint:
     """
 
     def __init__(self, base_url: str, key: Secret, timeout: float, largest_reply: int = 32) -> None:
-        try:
-            import openai  # noqa: F401
-        except ImportError as error:
-            raise MissingExtraError(said("asking a model"), "openai", "llm") from error
+        optional("openai", said("asking a model"), "llm")
         _check_key(key)
         self._url, self._parameters, self._headers = _split(base_url, key)
         self.shown_url = safe_url(base_url)

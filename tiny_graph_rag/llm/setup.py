@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from tiny_graph_rag.config import Config, cache_folder, tokenizer_folder
-from tiny_graph_rag.errors import MissingExtraError, UsageError
+from tiny_graph_rag.errors import UsageError, optional
 from tiny_graph_rag.llm.chat import Chat
 from tiny_graph_rag.llm.client import Client
 from tiny_graph_rag.llm.cost import Price, TokenCounter, find_price, how_to_price
@@ -36,11 +36,8 @@ class Tariff:
     """Prices and token counters of the models of one run, each looked up once."""
 
     def __init__(self, config: Config) -> None:
-        try:
-            import genai_prices  # noqa: F401
-            import tiktoken  # noqa: F401
-        except ImportError as error:
-            raise MissingExtraError(said("counting tokens and cost"), str(error.name), "llm") from error
+        for package in ("genai_prices", "tiktoken"):
+            optional(package, said("counting tokens and cost"), "llm")
         settings = config.openai
         embedded = config.embeddings.usd_per_million_embedded
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.errors import UsageError, unknown
+from tiny_graph_rag.errors import UsageError, unknown, wrong_value
 from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, Judged
 from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.registry import Registry
@@ -62,12 +62,12 @@ class MeasureKind:
 
     name: str
     compute: Compute
-    cutoff: CutoffUse
-    low: float
-    high: float
-    higher_is_better: bool
     definition: str
     source: str
+    cutoff: CutoffUse = "required"
+    low: float = 0.0
+    high: float = 1.0
+    higher_is_better: bool = True
     weight: Compute | None = None
     needs: Need = ""
     ceiling: Compute | None = None
@@ -87,57 +87,25 @@ class MeasureKind:
 KINDS: Registry[MeasureKind] = Registry("measure", "tiny_graph_rag.measures", first=("ranking", "sets"))
 
 
-def measure(
-    name: str,
-    *,
-    source: str,
-    cutoff: CutoffUse = "required",
-    low: float = 0.0,
-    high: float = 1.0,
-    higher_is_better: bool = True,
-    weight: Compute | None = None,
-    needs: Need = "",
-    ceiling: Compute | None = None,
-    scores_no_gold: bool = False,
-    parameters: Mapping[str, Parameter] | None = None,
-    times: bool = False,
-) -> Callable[[Compute], Compute]:
-    """Register a measure; its definition is the first paragraph of its docstring.
+def measure(name: str, *, source: str, **fields: Any) -> Callable[[Compute], Compute]:
+    """Register a measure; its definition is the first paragraph of its docstring. fields: others of
+    MeasureKind.
 
     Raises ValueError for one without a worst value: no mean could take a question that failed.
     """
-    if not times and not math.isfinite(low if higher_is_better else high):
-        end = "low" if higher_is_better else "high"
-        raise ValueError(
-            said(
+
+    def made(compute: Compute) -> MeasureKind:
+        paragraph = (compute.__doc__ or "").strip().split("\n\n")[0]
+        kind = MeasureKind(name, compute, " ".join(paragraph.split()), source, **fields)
+        if not kind.times and not math.isfinite(kind.worst):
+            raise wrong_value(
                 "measure {name} needs a finite `{end}`: what a failed question counts",
                 name=repr(name),
-                end=end,
+                end="low" if kind.higher_is_better else "high",
             )
-        )
+        return kind
 
-    def register(compute: Compute) -> Compute:
-        paragraph = (compute.__doc__ or "").strip().split("\n\n")[0]
-        kind = MeasureKind(
-            name,
-            compute,
-            cutoff,
-            low,
-            high,
-            higher_is_better,
-            " ".join(paragraph.split()),
-            source,
-            weight,
-            needs,
-            ceiling,
-            scores_no_gold,
-            parameters or {},
-            times,
-        )
-        KINDS.add(name, kind, compute)
-        return compute
-
-    return register
+    return KINDS.register(name, made)
 
 
 _SPELLED = re.compile(r"(?P<name>[^@(]*)(?P<parameters>\(.*\))?(?P<at>@)?(?P<cutoff>.*)", re.S)

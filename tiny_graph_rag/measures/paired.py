@@ -111,14 +111,22 @@ def _reach(values: Differences, span: float) -> float:
 def _room(values: Differences, span: float) -> float:
     """What rare large differences may add to the mean unseen: the less, the larger the typical move."""
     reach = _reach(values, span)
-    typical = float(np.median(np.abs(values[values != 0])))
+    typical = _median(np.abs(values[values != 0]))
     return wilson(0, len(values))[1] * reach * (1 - min(typical / reach, 1.0) ** 2)
+
+
+def _median(values: Differences) -> float:
+    """NaN of none. numpy's loads numpy.ma when first called."""
+    if not len(values):
+        return math.nan
+    ascending = np.sort(values)
+    return float(ascending[(len(values) - 1) // 2] + ascending[len(values) // 2]) / 2
 
 
 def _against(values: Differences, sign: int) -> int:
     """How many differences go against `sign`, without those that are small next to the others."""
     moved = np.abs(values[values != 0])
-    return int((-sign * values >= OF_MOVED * np.median(moved)).sum()) if len(moved) else 0
+    return int((-sign * values >= OF_MOVED * _median(moved)).sum()) if len(moved) else 0
 
 
 def _few_against(values: Differences, sign: int) -> bool:

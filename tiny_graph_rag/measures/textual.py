@@ -7,12 +7,12 @@ syllable and not the word.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tiny_graph_rag.errors import MissingExtraError, UsageError, unknown
-from tiny_graph_rag.language.folding import fold, folded_letters, spaced
-from tiny_graph_rag.language.tokens import tokens
+from tiny_graph_rag.errors import UsageError, optional, unknown
+from tiny_graph_rag.language.folding import fold, folded_letters, nfc, spaced
 
 MATCHES = ("name", "id", "text", "contains", "rouge1", "rouge2", "rougeL")
 
@@ -87,9 +87,44 @@ def _in_a_row(text: str) -> str:
 def _likeness(match: TextMatch):  # type: ignore[no-untyped-def]
     if match.kind == "text":
         return lambda text, reference: float(fold(text) == fold(reference))
-    try:
-        from rouge_score.rouge_scorer import RougeScorer
-    except ImportError as error:
-        raise MissingExtraError(f"--match {match.kind}", "rouge-score", "rouge") from error
-    scorer = RougeScorer([match.kind], tokenizer=Tokenizer())
+    rouge = optional("rouge_score.rouge_scorer", f"--match {match.kind}", "rouge", "rouge-score")
+    scorer = rouge.RougeScorer([match.kind], tokenizer=Tokenizer())
     return lambda text, reference: scorer.score(reference, text)[match.kind].fmeasure
+
+
+_TOKEN = re.compile(r"[가-힣]|[^\W_가-힣]+")
+
+
+def tokens(text: str) -> list[str]:
+    """Letters and digits of any script in lower case, Hangul in syllables: `점순이 A-1` → 점 순 이 a 1.
+
+    On ASCII this is what the package rouge-score does without stemming.
+    """
+    return _TOKEN.findall(nfc(text).lower())
+
+
+def rouge_l(prediction: Sequence[str], reference: Sequence[str]) -> float:
+    """F1 of the longest common subsequence of two token lists, in [0, 1]; 0.0 where one is empty.
+
+    Source: Lin, ROUGE (2004), with equal weight on precision and recall, as rouge-score computes it.
+    """
+    return f1(_longest_common(prediction, reference), prediction, reference)
+
+
+def f1(common: int, prediction: Sequence[str], reference: Sequence[str]) -> float:
+    """Of so many tokens that two lists have in common."""
+    if not common:
+        return 0.0
+    precision, recall = common / len(prediction), common / len(reference)
+    return 2 * precision * recall / (precision + recall)
+
+
+def _longest_common(one: Sequence[str], other: Sequence[str]) -> int:
+    """Length of the longest common subsequence, row by row."""
+    before = [0] * (len(other) + 1)
+    for mine in one:
+        row = [0]
+        for place, yours in enumerate(other):
+            row.append(before[place] + 1 if mine == yours else max(before[place + 1], row[place]))
+        before = row
+    return before[-1]

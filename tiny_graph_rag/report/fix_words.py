@@ -186,6 +186,6 @@ def control(entry: Json) -> str:
 
 
 def setting_words(values: Json) -> str:
-    from tiny_graph_rag.fixing.settings import label_of
+    from tiny_graph_rag.fixing.asking import label_of
 
     return label_of(dict(values))

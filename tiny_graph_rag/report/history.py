@@ -13,8 +13,8 @@ import msgspec
 
 from tiny_graph_rag.config import changed_settings, find_setting
 from tiny_graph_rag.errors import InputError
-from tiny_graph_rag.files import is_results
 from tiny_graph_rag.gold.examples import Selection
+from tiny_graph_rag.inputs import is_results
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.report.plain import walked
 from tiny_graph_rag.results import Dataset, File, Made, Results, Slice, Summary, part

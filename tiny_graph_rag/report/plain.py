@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 # Joiners hold emoji and some scripts together; every other invisible sign can hide or turn text around.
 _KEPT_INVISIBLE = "\u200c\u200d"
-TRIED_SHOWN = 5  # words that were looked for; the results file has them all
 # Steps that only a retriever which walks has; files of earlier versions have the last.
 OF_HOPS = ("reachable within h hops", "returned", "within hops")
 VERDICT_WORDS = {
@@ -137,6 +136,16 @@ def worst_by(measures: Sequence[str]) -> str:
     return next((key for key, measure in known.items() if measure == chosen), "")
 
 
+def tags_of(summary: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """(tag, what is known of its questions), most questions first."""
+    return sorted(summary.get("by_tag", {}).items(), key=lambda pair: (-pair[1]["questions"], pair[0]))
+
+
+def swept_measures(content: Mapping[str, Any]) -> list[str]:
+    """Every measure of a sweep: those without a cutoff stand in all of its settings, others in some."""
+    return list(dict.fromkeys(measure for setting in content["settings"] for measure in setting["measures"]))
+
+
 def rises(measure: str) -> bool:
     """Whether more of it is better; so it is taken to be of one that nobody knows here."""
     known = _known(measure)
@@ -159,21 +168,3 @@ def _known(measure: str) -> Measure | None:
 def verdict_word(verdict: str) -> str:
     """A verdict of a results file as people read it."""
     return VERDICT_WORDS.get(verdict, verdict.replace("_", " "))
-
-
-def verdict_words(question: dict[str, Any]) -> str:
-    """`hit 2`, `not linked 1 (Westphail, hid)`: how many of the question's references met which end; where
-    nothing was found to start from, what was looked for."""
-    missed = set(question.get("fn") or ())
-    ends = [
-        reference.get("verdict") or ("missed" if reference["name"] in missed else "hit")
-        for reference in question["references"]
-    ]
-    counted = {item: ends.count(item) for item in dict.fromkeys(ends)}
-    tried = next((reference["tried"] for reference in question["references"] if reference.get("tried")), ())
-    sought = (
-        f" ({', '.join(tried[:TRIED_SHOWN])}{', …' if len(tried) > TRIED_SHOWN else ''})" if tried else ""
-    )
-    return ", ".join(
-        f"{verdict_word(key)} {number}{sought if key == 'no_seed' else ''}" for key, number in counted.items()
-    )

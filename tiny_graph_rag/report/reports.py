@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tiny_graph_rag.errors import TinyGraphRagError, UsageError
-from tiny_graph_rag.files import check_writable, write_atomically
+from tiny_graph_rag.outputs import check_writable, write_atomically
 from tiny_graph_rag.registry import Registry
 from tiny_graph_rag.report.document import Document
 

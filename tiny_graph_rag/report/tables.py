@@ -6,18 +6,21 @@ They are made of what results files hold, in the language spoken: who writes a f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from tiny_graph_rag.measures.statistics import Mean
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.blocks import Cell, View, mean_of
+from tiny_graph_rag.report.json.paths import rule_words, seed_of, walk_in_words
 from tiny_graph_rag.report.plain import (
+    cost_figure,
     gold_beside,
     one_line,
     points_lost,
     size_figure,
     step_words,
+    tags_of,
 )
 from tiny_graph_rag.shown import figure, p_value, signed, three
 
@@ -30,6 +33,17 @@ SPEED_WORDS = {
     "throughput": "questions per second",
 }
 
+# Columns of a ranking that hold a cost → the part of it, as results files call it.
+COSTS = {
+    "cost": "total",
+    "link": "link",
+    "path cost": "path",
+    "text": "text",
+    "neighbour": "neighbour",
+    "PageRank": "pagerank",
+}
+LONGEST_PATH = 600  # characters
+
 
 def mean_cells(measures: Json, wanted: Iterable[str]) -> tuple[Mean, ...]:
     """Of each measure wanted its mean."""
@@ -39,9 +53,9 @@ def mean_cells(measures: Json, wanted: Iterable[str]) -> tuple[Mean, ...]:
 def means(summary: Json) -> View:
     """Of all questions and of each tag, most questions first, the mean of each measure."""
     measures = list(summary["measures"])
-    tags = sorted(summary.get("by_tag", {}).items(), key=lambda pair: (-pair[1]["questions"], pair[0]))
+    tags = [(f"  {one_line(tag, 40)}", part) for tag, part in tags_of(summary)]
     rows: list[tuple[Cell, ...]] = []
-    for label, part in ((t("all"), summary), *((f"  {one_line(tag, 40)}", part) for tag, part in tags)):
+    for label, part in ((t("all"), summary), *tags):
         counts = [part["measures"][measure]["n"] for measure in measures]
         n = f"{min(counts):,}" if len(set(counts)) == 1 else f"{min(counts):,}–{max(counts):,}"
         rows.append((label, *mean_cells(part["measures"], measures), n))
@@ -181,3 +195,40 @@ def sweep(settings: Sequence[Json], measures: Sequence[str]) -> View:
         )
     reach = (t("reachable within h hops"), t("all reachable"), t("reached"), "p95")
     return View((t("system"), t("hops"), "k", *measures, *reach), tuple(rows))
+
+
+def ranking(
+    ranked: Sequence[Json],
+    linked: Sequence[Json],
+    names: Mapping[str, str],
+    columns: Sequence[str],
+    hits: Collection[int] = (),
+) -> View:
+    """What a question retrieved, a row an entity. Costs are left out where no entity has one.
+
+    ranked, linked: of a question, as results files hold it. names: of entities, by id. columns: of `rank`,
+    `entity`, `score`, `hop`, `seed` (where the path starts), `path` and COSTS. hits: rows that are marked.
+    """
+    has_costs = any("cost" in entity for entity in ranked)
+    heads = [column for column in columns if has_costs or column not in COSTS]
+    rows = []
+    for row, entity in enumerate(ranked):
+        seed, cost = seed_of(entity, linked), entity.get("cost")
+        cells = {
+            "rank": str(row + 1),
+            "entity": f"{'✓ ' if row in hits else ''}{one_line(entity['name'])}",
+            "score": three(entity["score"]),
+            "hop": "–" if entity["hop"] is None or entity["hop"] < 0 else str(entity["hop"]),
+            "seed": "–" if seed is None else one_line(f"{seed['name']} ({rule_words(seed['rule'])})"),
+            "path": one_line(walk_in_words(entity.get("walk", []), names), LONGEST_PATH) or "–",
+            **{head: cost_figure(cost[part]) if cost else "–" for head, part in COSTS.items()},
+        }
+        rows.append(tuple(cells[head] for head in heads))
+    at = {head: column for column, head in enumerate(heads)}
+    return View(
+        tuple(map(t, heads)),
+        tuple(rows),
+        words=tuple(at[head] for head in ("entity", "seed", "path") if head in at),
+        spare={at[head]: early for head, early in (("cost", 2), ("seed", 1)) if "path" in at and head in at},
+        styles=dict.fromkeys(hits, "green"),
+    )

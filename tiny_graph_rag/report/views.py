@@ -16,19 +16,18 @@ from tiny_graph_rag.report.blocks import Block, Cell, Heading, NumberedList, Par
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.fix_words import KIND_WORDS, blocks_of, setting_words, summary_line
 from tiny_graph_rag.report.headline import changes_since, headline
-from tiny_graph_rag.report.json.paths import rule_words, seed_of, walk_in_words
 from tiny_graph_rag.report.plain import (
     best_of,
-    cost_figure,
     one_line,
+    swept_measures,
+    tags_of,
     verdict_word,
-    verdict_words,
     walked,
     waterfall_steps,
 )
 from tiny_graph_rag.report.systems import Systems
 from tiny_graph_rag.report.tables import mean_cells
-from tiny_graph_rag.report.worst import worst_questions
+from tiny_graph_rag.report.worst import reference_lines, worst_questions
 from tiny_graph_rag.shown import figure, p_value, signed, three
 from tiny_graph_rag.study.gates import SPEEDS
 from tiny_graph_rag.study.results_file import speeds
@@ -38,14 +37,7 @@ Json = dict[str, Any]
 WORST_SHOWN = 10
 RANKINGS_SHOWN = 3
 MOST_MOVED = 50  # questions before and after, of a kind of fix
-COSTS = {
-    "total": "cost",
-    "link": "link",
-    "path": "path cost",
-    "text": "text",
-    "neighbour": "neighbour",
-    "pagerank": "PageRank",
-}
+RANKING = ("rank", "entity", "hop", "seed", "path", *tables.COSTS)
 SLICE_TITLES = {"query_type": "By question type", "difficulty": "By difficulty", "category": "By category"}
 LONGEST = 900  # characters of a paragraph
 
@@ -204,7 +196,7 @@ def _result(document: Document, level: int) -> Iterator[Block]:
     )
     yield from _counts(summary)
     yield from _answers(summary, level + 1)
-    for title, tags in _slices(summary.get("by_tag", {})).items():
+    for title, tags in _slices(summary).items():
         yield Heading(title, level + 1)
         slices: list[tuple[Cell, ...]] = [
             (label, str(part["questions"]), *mean_cells(part["measures"], measures)) for label, part in tags
@@ -294,10 +286,10 @@ def _counts(summary: Json) -> Iterator[Block]:
         )
 
 
-def _slices(by_tag: Json) -> dict[str, list[tuple[str, Json]]]:
+def _slices(summary: Json) -> dict[str, list[tuple[str, Json]]]:
     """Tags by what they say: `difficulty:hard` is a row of "By difficulty", a plain tag one of "By tag"."""
     found: dict[str, list[tuple[str, Json]]] = {}
-    for tag, part in sorted(by_tag.items(), key=lambda pair: (-pair[1]["questions"], pair[0])):
+    for tag, part in tags_of(summary):
         kind, mark, value = tag.partition(":")
         known = bool(mark) and kind in SLICE_TITLES
         title = SLICE_TITLES[kind] if known else "By tag"
@@ -341,7 +333,7 @@ def _verdicts(summary: Json, level: int) -> Iterator[Block]:
 def _worst(content: Json, level: int, rankings: int = RANKINGS_SHOWN) -> Iterator[Block]:
     """One of each kind of loss before a second of any, none at 1."""
     measure, at = worst_questions(content)
-    worst = [content["results"][row] for row in at[:WORST_SHOWN]]
+    worst, hops = [content["results"][row] for row in at[:WORST_SHOWN]], hops_of(content)
     if not worst:
         return
     rows = [
@@ -349,7 +341,7 @@ def _worst(content: Json, level: int, rankings: int = RANKINGS_SHOWN) -> Iterato
             one_line(question["id"], 40),
             one_line(question["query"] or "–", 80),
             three(question["metrics"][measure]),
-            one_line(verdict_words(question)),
+            one_line("; ".join(reference_lines(question, hops)), LONGEST),
         )
         for question in worst
     ]
@@ -365,33 +357,16 @@ def _ranking(content: Json, question: Json) -> Iterator[Block]:
     if not any("walk" in row for row in ranked):
         return
     names = {key: entity["name"] for key, entity in content.get("entities", {}).items()}
-    costs = any("cost" in row for row in ranked)
-    rows = []
-    for rank, row in enumerate(ranked, start=1):
-        seed, cost = seed_of(row, question["linked"]), row.get("cost") or {}
-        rows.append(
-            (
-                str(rank),
-                one_line(row["name"], 60),
-                "–" if row["hop"] is None or row["hop"] < 0 else str(row["hop"]),
-                "–" if seed is None else one_line(f"{seed['name']} ({rule_words(seed['rule'])})", 60),
-                one_line(walk_in_words(row.get("walk", []), names)) or "–",
-                *(cost_figure(cost[part]) if cost else "–" for part in (COSTS if costs else ())),
-            )
-        )
     yield Paragraph(f"Ranking of {one_line(question['id'], 40)}", strong=True)
-    head = ("rank", "entity", "hop", "seed", "path", *(COSTS.values() if costs else ()))
-    yield View(head, tuple(rows), (1, 3, 4))
+    yield tables.ranking(ranked, question["linked"], names, RANKING)
 
 
 def _sweep(content: Json) -> Iterator[Block]:
-    settings = content["settings"]
-    measures = list(dict.fromkeys(measure for setting in settings for measure in setting["measures"]))
     yield Heading("By hops", 2)
     overall = (content.get("recommended") or {}).get("overall")
     if overall and overall.get("reason"):
         yield Paragraph(_recommended(content, overall), strong=True)
-    yield tables.sweep(settings, measures)
+    yield tables.sweep(content["settings"], swept_measures(content))
     by_tag = (content.get("recommended") or {}).get("by_tag") or {}
     tags = [
         (

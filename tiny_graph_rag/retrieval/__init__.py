@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from tiny_graph_rag.config import Config, require_trust
 from tiny_graph_rag.errors import UsageError, nearest
-from tiny_graph_rag.files import find_input
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.inputs import find_input
 from tiny_graph_rag.linking.base import LINKERS
 from tiny_graph_rag.retrieval.base import RETRIEVERS, Reason, Retriever, Task, retriever
 

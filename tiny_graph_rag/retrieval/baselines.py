@@ -11,12 +11,12 @@ from typing import ClassVar, Self
 import numpy as np
 
 from tiny_graph_rag.errors import RunError, UsageError
-from tiny_graph_rag.files import find_input
 from tiny_graph_rag.formats.runs import read_run
 from tiny_graph_rag.gold.ambiguous import meant, note, relevant_entities
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.inputs import find_input
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Retriever, Task, names_of, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates

@@ -23,18 +23,15 @@ from tiny_graph_rag.config import Config
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.text_index import TextIndex
 from tiny_graph_rag.linking.base import LinkedQuestion, Seed
-from tiny_graph_rag.linking.relation_words import RelationWords, milli
+from tiny_graph_rag.linking.question_words import RelationWords, milli
 from tiny_graph_rag.messages import counted
 from tiny_graph_rag.retrieval import search_fast
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
-from tiny_graph_rag.retrieval.candidates import Candidates
+from tiny_graph_rag.retrieval.candidates import Candidates, Filters, Runs
 from tiny_graph_rag.retrieval.cheapest import CheapestWalks, WeighedMention
-from tiny_graph_rag.retrieval.cost import UNIT, Column, Costs, lacking
-from tiny_graph_rag.retrieval.filters import Filters
+from tiny_graph_rag.retrieval.cost import UNIT, Column, Costs, TextScores, lacking
 from tiny_graph_rag.retrieval.query import Reader, Reading, TextWords
 from tiny_graph_rag.retrieval.search import Trail
-from tiny_graph_rag.retrieval.text_scores import TextScores
-from tiny_graph_rag.retrieval.typed_adjacency import Runs
 from tiny_graph_rag.run import Cut, Run
 
 if TYPE_CHECKING:  # loaded where it is asked for
@@ -46,8 +43,14 @@ TIES = (1 << search_fast.TIE_BITS) - 1  # of a search key: the part that orders 
 SHARE = 64  # questions that a thread ranks at once; no more are not worth a second thread
 SCORED_UP_TO = 1_000_000  # entities; of more, paths alone rank: a question would read columns as long as all
 CANDIDATES = 500  # of each walk that texts re-rank, at most; the cheapest ones. All where types say nothing
-KNOWN_WALKS = 1 << 9  # from text seeds that are kept, of 1000 entities at most
+KNOWN_WALKS = 1 << 9  # that are kept
+SHORT_WALK = 1000  # entities
 STEPS_A_QUESTION = 20_000  # innermost iterations on a graph that is large enough
+
+
+Mentions = tuple[WeighedMention, ...]
+# A walk: from these seeds, the question read so; what it costs from the start, and of how many entities.
+Walked = tuple[Mentions, Reading, int, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,8 +82,8 @@ class _Asked:
 
     question: LinkedQuestion
     reading: Reading
-    named: Sequence[WeighedMention]
-    text: Sequence[WeighedMention]
+    named: Mentions
+    text: Mentions
     referred: set[int]
 
     @classmethod
@@ -117,7 +120,7 @@ class BfsRetriever(Retriever):
         if len(graph) <= SCORED_UP_TO:
             self.texts = TextScores(index, Candidates(task).adjacency, _similar(task))
         self._walkers: dict[tuple[int, bool, int], CheapestWalks] = {}
-        self._text_walks: dict[tuple[WeighedMention, Reading, int, int], Ranked] = {}
+        self._walks: dict[Walked, Ranked] = {}
         self._within: dict[int, BfsRetriever] = {}
         self._trailed: tuple[LinkedQuestion, dict[bool, dict[int, Trail]]] | None = None
 
@@ -150,6 +153,7 @@ class BfsRetriever(Retriever):
         through."""
         of_a_bit = self._of_a_bit(reached)
         reached = self._returned(reached, asked)
+        reached = replace(reached, parts=reached.parts.copy())  # others may have the same walk
         if self.texts is not None and of_a_bit and len(reached.entities):
             weights = self.costs.weights
             own, neighbour, pagerank = self.texts.of(
@@ -174,20 +178,27 @@ class BfsRetriever(Retriever):
         most: entities of each walk.
         """
         walker = self._walker(thread, fast, min(most, len(self.graph)))
-        reached = self._walked(
-            walker, [(question.named, question.reading) for question in asked], [0] * len(asked)
-        )
-        for question, walk in zip(asked, reached, strict=True):
+        # Who asks one question at a time may ask it again without its text seeds.
+        named: list[Walked] = [(question.named, question.reading, 0, walker.depth) for question in asked]
+        reached = self._walked(walker, named, keep=len(asked) == 1 and walker.depth <= SHORT_WALK)
+        for row, question in enumerate(asked):
             if question.referred:  # a question asks for another than those that pronouns stand for
+                walk = reached[row]
+                parts = walk.parts.copy()
                 referred = found_in(np.array(sorted(question.referred)), walk.entities)
-                walk.parts[referred, 1] += round(self.ranking.referred * UNIT)
+                parts[referred, 1] += round(self.ranking.referred * UNIT)
+                reached[row] = replace(walk, parts=parts)
         links = [self.costs.link(len(question.named)) for question in asked]
         rows = [
             row
             for row, question in enumerate(asked)
             if question.text and not self._suffices(reached[row], links[row])
         ]
-        by_text = self._walked_from_text(walker, [asked[row] for row in rows], [links[row] for row in rows])
+        # Kept, for questions that differ by the names in them have the same text seeds.
+        from_text: list[Walked] = [
+            (asked[row].text[:1], asked[row].reading, links[row], walker.depth) for row in rows
+        ]
+        by_text = self._walked(walker, from_text, keep=True)
         for row, walk in zip(rows, by_text, strict=True):
             reached[row] = _cheaper(reached[row], walk)
         return reached
@@ -202,37 +213,21 @@ class BfsRetriever(Retriever):
             and not self._of_a_bit(best)
         )
 
-    def _walked_from_text(
-        self, walker: CheapestWalks, asked: Sequence[_Asked], links: Sequence[int]
-    ) -> list[Ranked]:
-        """Kept while questions repeat it: those that differ by the names in them have the same text seeds."""
-        keys = [
-            (question.text[0], question.reading, link, walker.depth)
-            for question, link in zip(asked, links, strict=True)
-        ]
-        walks = {key: walk for key in keys if (walk := self._text_walks.get(key)) is not None}
-        new = [key for key in dict.fromkeys(keys) if key not in walks]
-        seeds = [([mention], reading) for mention, reading, *_ in new]
-        walks |= zip(new, self._walked(walker, seeds, [link for _, _, link, _ in new]), strict=True)
-        if len(self._text_walks) >= KNOWN_WALKS:
-            self._text_walks.clear()
-        self._text_walks |= walks
-        return [walks[key] for key in keys]
-
-    def _walked(
-        self,
-        walker: CheapestWalks,
-        asked: Sequence[tuple[Sequence[WeighedMention], Reading]],
-        links: Sequence[int],
-    ) -> list[Ranked]:
-        """From these mentions' seeds; links: what each such walk costs from the start."""
-        walks = []
-        for found, link in zip(walker.rank(asked), links, strict=True):
+    def _walked(self, walker: CheapestWalks, wanted: Sequence[Walked], *, keep: bool) -> list[Ranked]:
+        """Walks as they are wanted, each done once. keep: for others that want the same."""
+        walks = {key: walk for key in wanted if (walk := self._walks.get(key)) is not None}
+        new = [key for key in dict.fromkeys(wanted) if key not in walks]
+        asked = [(mentions, reading) for mentions, reading, *_ in new]
+        for key, found in zip(new, walker.rank(asked), strict=True):
             parts = np.zeros((len(found.entities), 5), dtype=np.int64)
-            parts[:, 0] = link
+            parts[:, 0] = key[2]
             parts[:, 1] = self.costs.path(found.keys >> search_fast.TIE_BITS, found.hops)
-            walks.append(Ranked(found.cut, found.entities, parts, found.keys & TIES, found.hops, found.walks))
-        return walks
+            walks[key] = Ranked(found.cut, found.entities, parts, found.keys & TIES, found.hops, found.walks)
+        if keep:
+            if len(self._walks) >= KNOWN_WALKS:
+                self._walks.clear()
+            self._walks |= walks
+        return [walks[key] for key in wanted]
 
     def _of_a_bit(self, reached: Ranked) -> int:
         if self.texts is None or not len(reached.entities):
@@ -313,7 +308,7 @@ class BfsRetriever(Retriever):
             if limit not in self._within:
                 limited = copy(self)
                 limited.settings = replace(self.settings, hops=limit)
-                limited._walkers, limited._text_walks, limited._trailed = {}, {}, None
+                limited._walkers, limited._walks, limited._trailed = {}, {}, None
                 self._within[limit] = limited
             yield self._within[limit].retrieve(questions)
 
@@ -406,17 +401,17 @@ def prices(ranking: RankingPrices) -> list[int]:
     ]  # fmt: skip
 
 
-def mentions_of(seeds: Sequence[Seed]) -> list[WeighedMention]:
+def mentions_of(seeds: Sequence[Seed]) -> Mentions:
     """Seeds by the mention that names them, in the order of the text; all text seeds are one mention."""
     spans: dict[tuple[int | None, int | None, str], dict[int, float]] = {}
     for seed in seeds:
         span = (None, None, "") if seed.is_text else (seed.start, seed.end, seed.mention)
         shares = spans.setdefault(span, {})
         shares[seed.entity] = max(seed.weight, shares.get(seed.entity, 0.0))
-    return [
+    return tuple(
         WeighedMention(tuple(sorted(shares)), tuple(shares[entity] / total for entity in sorted(shares)))
         for shares, total in ((shares, sum(shares.values())) for shares in spans.values())
-    ]
+    )
 
 
 def _cheaper(one: Ranked, other: Ranked) -> Ranked:

@@ -16,7 +16,7 @@ from tiny_graph_rag.columns.arrays import zeros_as_touched
 from tiny_graph_rag.columns.compiled import can_compile, compiled
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval import search_fast
-from tiny_graph_rag.retrieval.filters import Filters
+from tiny_graph_rag.retrieval.candidates import Filters, Runs
 from tiny_graph_rag.retrieval.query import Reading
 from tiny_graph_rag.retrieval.search import Search, TooMuchError, Trail
 from tiny_graph_rag.retrieval.search_fast import (
@@ -29,7 +29,6 @@ from tiny_graph_rag.retrieval.search_fast import (
     Rows,
     RunColumns,
 )
-from tiny_graph_rag.retrieval.typed_adjacency import Runs
 from tiny_graph_rag.run import NO_STEP, Cut
 
 FIRST_STATES = 1 << 17  # room for states, of memory that costs nothing unused

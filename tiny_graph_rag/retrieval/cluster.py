@@ -25,7 +25,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from tiny_graph_rag.columns.compiled import can_compile, worth_compiling
-from tiny_graph_rag.columns.stamps import known_sha256
+from tiny_graph_rag.columns.stored import known_sha256
 from tiny_graph_rag.config import NO_CACHE, Config, cache_folder
 from tiny_graph_rag.errors import InputError, MissingExtraError, ServiceError, UsageError
 from tiny_graph_rag.files import combined_sha256

@@ -13,22 +13,38 @@ pagerank   the same of its personalised PageRank from the seeds
 
 Texts only count as far as paths leave the question unexplained: where a path explains it, the last three are
 0. All in millionths, so that threads, compilation and the order of a file change nothing.
+
+`TextScores` is what texts say of the entities that a question reached: their own, their neighbours', and
+PageRank from the seeds.
 """
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.arrays import begins, beyond, expanded, found_in
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.linking.relation_words import types_say_something
+from tiny_graph_rag.graph.tables import Adjacency
+from tiny_graph_rag.graph.text_index import MILLI, Bits, TextIndex
+from tiny_graph_rag.linking.base import LinkedQuestion
+from tiny_graph_rag.linking.names import words_held
+from tiny_graph_rag.linking.question_words import content_stems_of, tokens, types_say_something, without_seeds
+from tiny_graph_rag.retrieval.cheapest import WeighedMention
+from tiny_graph_rag.retrieval.pagerank import Guide, RandomWalk, SynonymEdges
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.retrieval.dense import Nearness
 
 UNIT = 1_000_000  # a cost of 1
-MILLI = 1000
 Column = NDArray[np.int64]
 
 
@@ -100,3 +116,124 @@ def lacking(bits: Column, of_a_bit: int, weight: int = MILLI) -> Column:
     """What each entity's bits (in thousandths) lack to the most among them, as a cost."""
     cost: Column = (int(bits.max(initial=0)) - bits) * of_a_bit * weight // (MILLI * MILLI)
     return cost
+
+
+MOST_SLOTS = 1 << 15  # relations looked at for the best neighbour
+PLAIN = 1000  # weight of a relation that the question doesn't speak of
+GUIDE = 3, 10  # of the bits that speak for a relation, so much is added to its weight, in thousandths
+
+
+class TextScores:
+    """Scores the questions of one graph. adjacency: the relations that may be walked."""
+
+    def __init__(self, index: TextIndex, adjacency: Adjacency, similar: Nearness | None = None) -> None:
+        """similar: entities and questions by embeddings; without, texts are compared by words alone."""
+        self.index, self.graph, self.similar = index, index.graph, similar
+        self.adjacency = adjacency
+        self.random_walk = RandomWalk(adjacency, SynonymEdges.of(index.graph))
+
+    def of(
+        self,
+        question: LinkedQuestion,
+        mentions: Sequence[WeighedMention],
+        entities: NDArray[np.signedinteger[Any]],
+        *,
+        mentioned: int,
+        every_text: bool,
+    ) -> tuple[Column, Column, Column]:
+        """(own, neighbour, near) of the entities, in thousandths of bits.
+
+        mentions: seeds where the random walks start. mentioned: thousandths that words inside the question's
+        mentions count; every_text: by neighbours' names and relation types too.
+        """
+        outside = content_stems_of(tokens(without_seeds(question))[0].values())
+        inside = [stem for stem in content_stems_of(tokens(question.text)[0].values()) if stem not in outside]
+        scores = [self.index.bits(stem) for stem in outside]
+        if self.similar is not None:
+            scores.append(Bits(np.arange(len(self.graph)), self.similar.bits(question)))
+        own = self._at(entities, scores)
+        bits_of = self.index.bits if every_text else self.index.own_bits
+        own += self._at(entities, map(bits_of, inside)) * mentioned // MILLI
+        total = self.index.total(scores)
+        return own, self._neighbour(entities, total.rows, total.sums), self._near(entities, mentions, outside)
+
+    def words_in(self, question: LinkedQuestion, entity: int) -> tuple[str, ...]:
+        """The question's words outside its mentions that the entity's own texts hold, in order."""
+        return words_held(self.index, tokens(without_seeds(question))[0].values(), entity)
+
+    def _at(self, entities: NDArray[np.signedinteger[Any]], scores: Iterable[Bits]) -> Column:
+        """The sum of the scores of each entity."""
+        column = np.zeros(len(self.graph), dtype=np.int64)
+        for score in scores:
+            column[score.entities] += score.bits
+        at: Column = column[entities]
+        return at
+
+    def _neighbour(
+        self, entities: NDArray[np.signedinteger[Any]], rows: NDArray[np.int64], bits: Column
+    ) -> Column:
+        """The most that a neighbour has, of those neighbours with so much that looking at them is cheap."""
+        first = self.adjacency.indptr[rows]
+        degrees = self.adjacency.indptr[rows + 1] - first
+        best = bits > beyond(bits, degrees, MOST_SLOTS)
+        owner, slots = expanded(first[best], degrees[best])
+        column = np.zeros(len(self.graph), dtype=np.int64)
+        np.maximum.at(column, self.adjacency.neighbours[slots], bits[best][owner])
+        at: Column = column[entities]
+        return at
+
+    def _near(
+        self,
+        entities: NDArray[np.signedinteger[Any]],
+        mentions: Sequence[WeighedMention],
+        stems: Sequence[str],
+    ) -> Column:
+        """The sum over mentions of PageRank from each one's seeds; a name that is repeated counts each
+        time."""
+        guide = self._guide(stems)
+        column = np.zeros(len(self.graph), dtype=np.int64)
+        for (seeds, shares), times in Counter(
+            (mention.seeds, mention.shares) for mention in mentions
+        ).items():
+            at, bits = self.random_walk.bits(np.array(seeds), np.array(shares), guide)
+            column[at] += times * bits
+        at_entities: Column = column[entities]
+        return at_entities
+
+    def _guide(self, stems: Sequence[str]) -> Guide:
+        codes = self.graph.relations.types.codes
+        of_type = np.full(len(self.graph.relations.types.names) + 1, PLAIN)
+        rows: list[NDArray[np.int32]] = []
+        more: list[Column] = []
+        for stem in stems:
+            types, relations = self.index.types(stem), self.index.relations(stem)
+            if not len(types) and not len(relations):
+                continue
+            if len(types) and len(relations):
+                relations = relations[~found_in(types, codes[relations])]
+            count = len(relations) + int(self._of_type[types].sum())
+            added = (
+                round(math.log2(1 + (len(codes) - count + 0.5) / (count + 0.5)) * MILLI)
+                * GUIDE[0]
+                // GUIDE[1]
+            )
+            of_type[types] += added
+            rows.append(relations)
+            more.append(np.full(len(relations), added))
+        return Guide(codes, of_type, *_summed(rows, more))
+
+    @cached_property
+    def _of_type(self) -> Column:
+        types = self.graph.relations.types
+        return np.bincount(types.codes, minlength=len(types.names) + 1)
+
+
+def _summed(rows: list[NDArray[np.int32]], values: list[Column]) -> tuple[NDArray[np.int32], Column]:
+    """Each row once, ascending, with the sum of its values."""
+    if not any(map(len, rows)):
+        return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
+    every = np.concatenate(rows)
+    order = np.argsort(every, kind="stable")
+    every = every[order]
+    first = np.flatnonzero(begins(every))
+    return every[first], np.add.reduceat(np.concatenate(values)[order], first)

@@ -11,7 +11,7 @@ import numpy as np
 
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.language.words import words_of_name
-from tiny_graph_rag.linking.relation_words import NO_CLAIMS, NO_WORD, Claims, milli
+from tiny_graph_rag.linking.question_words import NO_CLAIMS, NO_WORD, Claims, milli
 from tiny_graph_rag.llm.embeddings import Embedder
 
 

@@ -23,7 +23,7 @@ from queue import SimpleQueue
 from typing import Any, BinaryIO
 
 from tiny_graph_rag.errors import UsageError, nearest
-from tiny_graph_rag.files import note_named
+from tiny_graph_rag.inputs import note_named
 from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.retrieval.native import OwnReply
 from tiny_graph_rag.retrieval.own_calls import Calls, Event, Function, callable_of

@@ -1,18 +1,31 @@
-"""Personalised PageRank from the seeds: where a random walk with restarts spends its time."""
+"""Personalised PageRank from the seeds: where a random walk with restarts spends its time.
+
+The retriever goes on until the masses stand still. The few steps that `bfs` weighs texts by (`RandomWalk`)
+are in whole numbers, the same in any order of relations and on any machine: at each step half of the mass at
+an entity goes on, shared out by the weights of its relations and synonym edges; the other half stops.
+Relations that the question speaks of weigh more.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from itertools import combinations
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import zeros_as_touched
+from tiny_graph_rag.columns.arrays import Sums, expanded, found_in, zeros_as_touched
 from tiny_graph_rag.columns.compiled import compiled, worth_compiling
 from tiny_graph_rag.graph.bfs import NOT_CUT, Reached, slots_of
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.graph.tables import Adjacency
+from tiny_graph_rag.graph.text_index import MILLI, content_stems
 from tiny_graph_rag.linking.base import LinkedQuestion, Seed
+from tiny_graph_rag.linking.mentions import MentionFinder
 from tiny_graph_rag.retrieval.base import Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates
 from tiny_graph_rag.run import Run
@@ -74,33 +87,52 @@ class PageRankRetriever(Retriever):
         return worth_compiling(steps, allowed=self.candidates.running.compiled)
 
     def _within(self, reached: Reached, home: Home) -> NDArray[np.float64]:
-        """(reached,): mass of a walk that knows only the relations that the search looked at."""
+        """(reached,): mass of a walk that knows only the relations that the search looked at.
+
+        Beyond these lies the rim, from which the walk restarts: it is one entity to the walk, whose mass is
+        shared out among those that it stands for at the end.
+        """
         if not hasattr(self, "_places"):
             self._places = zeros_as_touched(self.entities, np.int32)
         self._places[reached.entities] = np.arange(len(reached), dtype=np.int32)
         walked = len(reached.levels) - 2 if reached.walked == NOT_CUT else reached.walked
-        adjacency, inner = self.candidates.adjacency, reached.entities[: reached.levels[walked]]
-        owner, slots = slots_of(adjacency.indptr, inner)
-        neighbours = self._places[adjacency.neighbours[slots]]
-        steps = self._steps(owner.astype(np.int32), neighbours, adjacency.relations[slots], len(reached))
+        rim = int(reached.levels[max(walked, 1)])
+        owner, neighbours, weights = self._around(reached.entities[: reached.levels[walked]])
+        inside, out = neighbours < rim, _added(owner, weights, rim)
+        outward, ends, weights_outward = owner[~inside], neighbours[~inside] - rim, weights[~inside]
+        steps = Steps.of(
+            np.append(owner[inside], np.arange(rim, dtype=np.int32)),
+            np.append(neighbours[inside], np.full(rim, rim, np.int32)),
+            np.append(weights[inside], _added(outward, weights_outward, rim)),
+            rim + 1,
+        )
         at_home = tuple((int(self._places[entity]), share) for entity, share in home)
-        return steps.mass(at_home, self._is_fast(1, len(slots)))
+        mass = steps.mass(at_home, self._is_fast(1, len(steps.owner)))[:rim]
+        passed = np.rint(mass[outward] * _shares(weights_outward, out[outward]) * MASS_UNITS)
+        arrived = _added(ends, passed, len(reached) - rim)
+        return np.append(mass, np.rint(DAMPING * arrived) / MASS_UNITS)
+
+    def _around(
+        self, entities: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+        """(owner, neighbour, weight) of each slot of the entities; both ends as places in what was
+        reached."""
+        adjacency = self.candidates.adjacency
+        owner, slots = slots_of(adjacency.indptr, entities)
+        return owner.astype(np.int32), self._places[adjacency.neighbours[slots]], self._weights(slots)
 
     def _whole(self) -> Steps:
         adjacency = self.candidates.adjacency
         owner = np.repeat(np.arange(self.entities, dtype=np.int32), adjacency.degrees)
-        return self._steps(owner, adjacency.neighbours, adjacency.relations, self.entities)
+        return Steps.of(owner, adjacency.neighbours, self._weights(slice(None)), self.entities)
 
-    def _steps(
-        self, owner: NDArray[np.int32], neighbours: NDArray[np.int32], relations: NDArray[np.int32], size: int
-    ) -> Steps:
-        weights = self.candidates.graph.relations.weights[relations]
-        weights = np.rint(weights / (weights.max(initial=0.0) or 1.0) * WEIGHT_UNITS)
-        out = np.bincount(owner, weights=weights, minlength=size)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = weights / out[owner]
-        share = np.where(np.isfinite(share), share, 0.0)
-        return Steps(owner, neighbours, share, np.flatnonzero(np.bincount(owner, share, size) == 0), size)
+    def _weights(self, slots: NDArray[np.int64] | slice) -> NDArray[np.float64]:
+        """(slots,): weights of the relations in units of the heaviest one's."""
+        weights = self.candidates.graph.relations.weights
+        if weights.strides == (0,):  # one number for all relations: a large column less to read
+            return np.full(len(self.candidates.adjacency.neighbours[slots]), WEIGHT_UNITS)
+        weights = weights[self.candidates.adjacency.relations[slots]]
+        return np.rint(weights / (weights.max(initial=0.0) or 1.0) * WEIGHT_UNITS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,22 +146,42 @@ class Steps:
     stuck: NDArray[np.int64]
     size: int
 
+    @classmethod
+    def of(
+        cls, owner: NDArray[np.int32], neighbours: NDArray[np.int32], weights: NDArray[np.float64], size: int
+    ) -> Steps:
+        out = _added(owner, weights, size)
+        return cls(owner, neighbours, _shares(weights, out[owner]), np.flatnonzero(out == 0), size)
+
     def mass(self, home: Home, fast: bool = False) -> NDArray[np.float64]:
         """(size,): each entity's share of the walk, by power iteration; the same compiled or not."""
         pass_on = compiled(passed_on) if fast else _passed_on_by_numpy
-        start = np.zeros(self.size)
+        mass = np.zeros(self.size)
         for entity, share in home:
-            start[entity] = share
-        mass = np.rint(start * MASS_UNITS)
+            mass[entity] = round(share * MASS_UNITS)
         for _ in range(MOST_STEPS if home else 0):
-            moved = pass_on(self.owner, self.neighbours, self.share, mass)
+            after = pass_on(self.owner, self.neighbours, self.share, mass)
+            after *= DAMPING
             back = (1 - DAMPING) * MASS_UNITS + DAMPING * float(mass[self.stuck].sum())
-            after = np.rint(DAMPING * moved + back * start)
-            change = float(np.abs(after - mass).sum())
+            for entity, share in home:
+                after[entity] += back * share
+            np.rint(after, out=after)
+            mass -= after
+            change = float(np.abs(mass, out=mass).sum())
             mass = after
             if change < TOLERANCE * MASS_UNITS:
                 break
         return mass / MASS_UNITS
+
+
+def _added(rows: NDArray[np.int32], amounts: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """(size,): the sum of each row's amounts; exact of whole numbers, in any order."""
+    return np.bincount(rows, amounts, size).astype(np.float64, copy=False)
+
+
+def _shares(weights: NDArray[np.float64], out: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The share of each weight of all that leave its entity, 0 where these are 0."""
+    return np.divide(weights, out, out=np.zeros(len(weights)), where=out > 0)
 
 
 def passed_on(
@@ -151,8 +203,7 @@ def _passed_on_by_numpy(
     share: NDArray[np.float64],
     mass: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    passed = np.rint(mass[owner] * share)
-    return np.bincount(neighbours, passed, len(mass)).astype(np.float64)
+    return _added(neighbours, np.rint(mass[owner] * share), len(mass))
 
 
 def _home(seeds: Sequence[Seed]) -> Home:
@@ -161,3 +212,169 @@ def _home(seeds: Sequence[Seed]) -> Home:
         weights[seed.entity] = weights.get(seed.entity, 0.0) + seed.weight
     total = sum(weights.values())
     return tuple((entity, weight / total) for entity, weight in weights.items())
+
+
+MASS = 1 << 30  # of one walk in all; a step divides it by whole weights
+STEPS = 4  # of a walk, whatever --hops is: it orders what was reached and adds nothing to it
+MOST_SLOTS = 1 << 15  # relations looked at in one step; a walk that would need more ends there
+UNSEEN = 0.01  # of the mass, divided by the number of entities: what an entity never visited counts as
+LONGEST_NAME = 10  # stems; what is longer is a sentence
+MOST_OF_ONE_NAME = 10  # entities; a name of more of them says little
+SYNONYM_FROM = 400  # thousandths of the longer name's bits that two nearly equal names share
+TEXTS_AT_ONCE = 1 << 12  # searched for names together: it bounds the memory
+
+Column = NDArray[np.int64]
+Ranges = tuple[NDArray[np.signedinteger[Any]], NDArray[np.signedinteger[Any]]]  # first place, how many
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Guide:
+    """What the random walk of one question prefers. codes: type of each relation; of_type: weight by type, >
+    0; rows: relations, ascending, whose weight is greater, each by how much is `added`."""
+
+    codes: NDArray[np.int32]
+    of_type: Column
+    rows: NDArray[np.int32]
+    added: Column
+
+    def weights(self, relations: NDArray[np.int32]) -> Column:
+        weights: Column = self.of_type[self.codes[relations]]
+        if len(self.rows):
+            place = np.minimum(np.searchsorted(self.rows, relations), len(self.rows) - 1)
+            weights += np.where(self.rows[place] == relations, self.added[place], 0)
+        return weights
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SynonymEdges:
+    """Entities that belong together without a relation: indptr[i] to indptr[i + 1] those joined to entity i.
+
+    Their names are nearly one (weight: how much of the longer name's bits is the shorter one's, in
+    thousandths), or one's description names the other (1000, as much as a relation).
+    """
+
+    indptr: NDArray[np.int32]
+    neighbours: NDArray[np.int32]
+    weights: NDArray[np.uint16]
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph) -> SynonymEdges:
+        columns = graph.derived("synonym-edges", lambda: _columns(graph))
+        return cls(columns["indptr"], columns["neighbours"], columns["weights"])
+
+
+class RandomWalk:
+    """Walks on one graph. adjacency: the relations that may be walked."""
+
+    def __init__(self, adjacency: Adjacency, edges: SynonymEdges) -> None:
+        self.adjacency, self.edges = adjacency, edges
+        self._sums = Sums(len(adjacency.indptr) - 1)
+
+    def bits(
+        self, seeds: NDArray[np.int64], shares: NDArray[np.float64], guide: Guide
+    ) -> tuple[NDArray[np.int64], Column]:
+        """(entities, thousandths of bits): log2 of the share of the mass that comes by, above that of none.
+
+        seeds: different entities; shares: of the mass that starts at each. A seed has as much as the entity
+        visited most: where the walk starts says nothing of it.
+        """
+        entities, visits = self.visits(seeds, (shares * MASS).astype(np.int64), guide)
+        others = ~found_in(np.sort(seeds), entities)
+        most = np.full(len(seeds), max(1, int(visits.max(initial=0))))
+        share = np.concatenate([most, visits[others]]) / MASS
+        least = UNSEEN / max(1, len(self.adjacency.indptr) - 1)
+        bits = np.rint(MILLI * (np.log2(share + least) - math.log2(least)))
+        return np.concatenate([seeds, entities[others]]), bits.astype(np.int64)
+
+    def visits(
+        self, seeds: NDArray[np.int64], mass: Column, guide: Guide
+    ) -> tuple[NDArray[np.int64], Column]:
+        """(entities, ascending; the mass that comes by at each in all steps); where it starts does not
+        count."""
+        at, arrivals = seeds, []
+        for _ in range(STEPS):
+            slots = _ranges(self.adjacency.indptr, at)
+            edges = _ranges(self.edges.indptr, at)
+            if not 0 < int(slots[1].sum() + edges[1].sum()) <= MOST_SLOTS:
+                break
+            owner, weight, reached = self._ahead(slots, edges, guide)
+            whole = np.bincount(owner, weight, len(mass)).astype(np.int64)
+            flow = (mass >> 1)[owner] * weight // whole[owner]
+            at, mass = self._sums.of([(reached, flow)])
+            arrivals.append((at, mass))
+        return self._sums.of(arrivals)
+
+    def _ahead(
+        self, slots: Ranges, edges: Ranges, guide: Guide
+    ) -> tuple[NDArray[np.int64], Column, NDArray[np.int32]]:
+        """(whose, weight, where to) of every way on from entities with these ranges of slots and of edges."""
+        owner, ways = expanded(*slots)
+        weight, reached = guide.weights(self.adjacency.relations[ways]), self.adjacency.neighbours[ways]
+        if edges[1].any():
+            its_owner, ways = expanded(*edges)
+            owner = np.concatenate([owner, its_owner])
+            weight = np.concatenate([weight, self.edges.weights[ways]])
+            reached = np.concatenate([reached, self.edges.neighbours[ways]])
+        return owner, weight, reached
+
+
+def _ranges(indptr: NDArray[np.signedinteger[Any]], at: NDArray[np.int64]) -> Ranges:
+    """Where the slots of each entity begin, and how many they are."""
+    first = indptr[at]
+    return first, indptr[at + 1] - first
+
+
+def _columns(graph: KnowledgeGraph) -> Mapping[str, NDArray[Any]]:
+    """Columns of SynonymEdges. Nearly one are `Tulsa` and `Tulsa, Oklahoma`: the shorter name's stems stand
+    together in the longer one and hold a good part of its bits."""
+    names = [tuple(content_stems(name)) for name in graph.entities.names]
+    same_name: dict[tuple[str, ...], list[int]] = {}
+    often: dict[str, int] = {}
+    for row, stems in enumerate(names):
+        if stems:
+            same_name.setdefault(stems, []).append(row)
+        for stem in set(stems):
+            often[stem] = often.get(stem, 0) + 1
+    bits = {stem: math.log2(1 + len(names) / count) for stem, count in often.items()}
+    shares: dict[tuple[int, int], int] = dict.fromkeys(_named_in(graph), MILLI)
+    for row, stems in enumerate(names):
+        if not 0 < len(stems) <= LONGEST_NAME:
+            continue
+        whole = sum(bits[stem] for stem in stems)
+        for start, end in combinations(range(len(stems) + 1), 2):
+            part = stems[start:end]
+            others = same_name.get(part, ())
+            if not others or len(others) > MOST_OF_ONE_NAME:
+                continue
+            share = round(MILLI * sum(bits[stem] for stem in part) / whole)
+            if share >= SYNONYM_FROM:
+                for other in others:
+                    pair = (row, other) if row < other else (other, row)
+                    if other != row:
+                        shares[pair] = max(share, shares.get(pair, 0))
+    pairs = np.array(sorted(shares), dtype=np.int64).reshape(-1, 2)
+    weights = np.array([shares[one, other] for one, other in pairs.tolist()], dtype=np.int64)
+    ends = np.concatenate([pairs, pairs[:, ::-1]])
+    order = np.lexsort((ends[:, 1], ends[:, 0]))
+    return {
+        "indptr": np.searchsorted(ends[order, 0], np.arange(len(graph) + 1)).astype(np.int32),
+        "neighbours": ends[order, 1].astype(np.int32),
+        "weights": np.concatenate([weights, weights])[order].astype(np.uint16),
+    }
+
+
+def _named_in(graph: KnowledgeGraph) -> Iterator[tuple[int, int]]:
+    """Pairs of entities, the lower row first, of which one's description names the other and few others."""
+    descriptions = graph.entities.descriptions
+    rows = np.flatnonzero(np.diff(descriptions.offsets)).tolist()
+    if not rows:
+        return
+    finder = MentionFinder(graph, NameIndex.of(graph))
+    for start in range(0, len(rows), TEXTS_AT_ONCE):
+        part = rows[start : start + TEXTS_AT_ONCE]
+        for row, mentions in zip(part, finder.find([descriptions[of] for of in part]), strict=True):
+            for mention in mentions:
+                if len(mention.entities) <= MOST_OF_ONE_NAME:
+                    yield from (
+                        (min(row, other), max(row, other)) for other in mention.entities if other != row
+                    )

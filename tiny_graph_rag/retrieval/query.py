@@ -35,13 +35,17 @@ from tiny_graph_rag.language.words import (
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.linking.question_words import (
     EITHER,
+    NO_CLAIMS,
+    NO_WORD,
+    Claims,
+    RelationWords,
     is_evidence,
+    milli,
     noun_asked_for,
     question_word,
     tokens,
     without_seeds,
 )
-from tiny_graph_rag.linking.relation_words import NO_CLAIMS, NO_WORD, Claims, RelationWords, milli
 
 if TYPE_CHECKING:
     from tiny_graph_rag.retrieval.meaning import Meanings

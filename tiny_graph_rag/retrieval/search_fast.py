@@ -307,12 +307,9 @@ def rank_one(graph, query, evidence, questions, memory, place, hops, depth):
         clock.buckets -= 1
         key, item = buckets[clock.buckets].key, buckets[clock.buckets].first
         bound = key >> (STEP_BITS + 1)
-        if bound - slack > next_look:
+        if clock.answers >= depth and bound - slack > next_look:
             next_look = bound - slack + LOOK_AGAIN
-            if (
-                clock.answers >= depth
-                and settled(bound - slack, query, count, answers, marks, keys, masses, shown, clock) >= depth
-            ):
+            if settled(bound - slack, query, count, answers, marks, keys, masses, shown, clock) >= depth:
                 upto = bound - slack
                 break
         while item >= 0:

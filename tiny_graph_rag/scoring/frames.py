@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.errors import MissingExtraError, UsageError
-from tiny_graph_rag.files import bare_name
+from tiny_graph_rag.errors import UsageError, optional
+from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.measures import Measure, default_measures, measures_of
 from tiny_graph_rag.measures import score as columns_of
 from tiny_graph_rag.measures.judged import NO_ITEM, Hits, Judged, tabled
@@ -155,9 +155,9 @@ def _from_files(run: Any, gold: Any) -> tuple[Any, Any]:
     """Paths become what the files hold, in the order that the command `score` takes; the rest stays."""
     if not isinstance(run, str | PathLike) and not isinstance(gold, str | PathLike):
         return run, gold
-    from tiny_graph_rag.files import find_input
     from tiny_graph_rag.formats.gold import read_gold
     from tiny_graph_rag.formats.runs import read_run
+    from tiny_graph_rag.inputs import find_input
 
     queries: dict[str, str] = {}
     if isinstance(gold, str | PathLike):
@@ -381,8 +381,4 @@ def _of_split(qrels: pandas.DataFrame, split: str) -> pandas.DataFrame:
 
 def pandas_for(what: str) -> Any:
     """Raises MissingExtraError without pandas."""
-    try:
-        import pandas
-    except ImportError as error:
-        raise MissingExtraError(what, "pandas", "pandas") from error
-    return pandas
+    return optional("pandas", what, "pandas")

@@ -12,11 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun
-from tiny_graph_rag.formats.runs.base import rekeyed
 from tiny_graph_rag.gold.ambiguous import ANY, FIRST, meant, note
 from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.gold.references import Reference, References
-from tiny_graph_rag.gold.resolve import Judgments
+from tiny_graph_rag.gold.resolve import Judgments, Reference, References
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
@@ -70,7 +68,7 @@ def notes(
 
 def _of_ambiguous(run: WrittenRun, questions: Set[str], graph: KnowledgeGraph, ambiguous: str) -> list[str]:
     """How many names of the run several entities have, and how they were read."""
-    ids = _rows_of_ids(graph)
+    ids = graph.row_of_id
     names = {
         place.name or place.id
         for question, places in run.rankings.items()
@@ -88,7 +86,6 @@ def stretches(
     graph: KnowledgeGraph | None = None,
     match: TextMatch | None = None,
     ambiguous: str = FIRST,
-    at_once: int = AT_ONCE,
     matching: Matching | None = None,
 ) -> Iterator[Stretch]:
     """The questions of a gold set with what the run has for them, some at a time.
@@ -96,7 +93,7 @@ def stretches(
     graph: names (or ids) become entities, aliases count; without one, ids and names are plain strings.
     match: how a retrieved text is held to be a reference instead.
     """
-    for part in parts(questions, run, at_once):
+    for part in parts(questions, run, AT_ONCE):
         yield judged(part, run, graph, match, matching, ambiguous)
 
 
@@ -115,7 +112,7 @@ def judged(
         ends = (folded_ends(),) * 2
     else:
         index = NameIndex.of(graph)
-        stretch = _on_graph(questions, run, graph, index, _rows_of_ids(graph), ambiguous)
+        stretch = _on_graph(questions, run, graph, index, ambiguous)
         ends = ends_on(graph, index), lambda name: index.meant_by((name,))
     kinds: dict[str, JudgedKind | None] = {} if run.lists_entities else {ENTITIES: None}
     kinds |= judged_kinds(
@@ -129,28 +126,9 @@ def judged(
     return replace(stretch, judged=replace(stretch.judged, kinds=kinds)) if kinds else stretch
 
 
-def _rows_of_ids(graph: KnowledgeGraph) -> Mapping[str, int]:
-    ids = graph.entities.ids
-    return graph.shared("rows of ids", lambda: {key: row for row, key in enumerate(ids)})
-
-
 def with_its_run(questions: Sequence[Example], run: WrittenRun) -> tuple[Sequence[Example], WrittenRun]:
     """Some questions and what the run has for them."""
-    ids = [question.id for question in questions]
-    rankings = {id: run.rankings[id] for id in ids if id in run.rankings}
-    failures = {id: run.failures[id] for id in ids if id in run.failures}
-    seconds = {id: run.latency_seconds[id] for id in ids if id in run.latency_seconds}
-    same = {id: id for id in ids}
-    return questions, replace(
-        run,
-        rankings=rankings,
-        failures=failures,
-        latency_seconds=seconds,
-        usage={},
-        queries={},
-        relations=rekeyed(run.relations, same),
-        passages=rekeyed(run.passages, same),
-    )
+    return questions, run.rekeyed({question.id: question.id for question in questions})
 
 
 def parts(questions: Sequence[Example], run: WrittenRun, at_once: int) -> Iterator[Sequence[Example]]:
@@ -224,9 +202,9 @@ def _on_graph(
     run: WrittenRun,
     graph: KnowledgeGraph,
     index: NameIndex,
-    rows: Mapping[str, int],
     ambiguous: str,
 ) -> Stretch:
+    rows = graph.row_of_id
     strangers: dict[str, int] = {}
     wanted: dict[str, int] = {}  # folded names of references that the graph lacks → their strangers
     known: dict[Retrieved, tuple[int, ...]] = {}
@@ -286,7 +264,7 @@ def _on_graph(
 def _borne(judgments: Judgments, entities: int) -> NDArray[np.bool_]:
     """(items,): whether any of the graph's entities can fill the item."""
     has_name = np.zeros(len(judgments.grades), dtype=bool)
-    has_name[judgments.pair_items[judgments.pair_keys % max(judgments.universe, 1) < entities]] = True
+    has_name[judgments.pair_items[judgments.pairs[1] < entities]] = True
     return has_name
 
 

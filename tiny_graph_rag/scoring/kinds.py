@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.errors import DatasetError
 from tiny_graph_rag.formats.runs.items import relation_of
 from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.gold.references import Reference
-from tiny_graph_rag.gold.resolve import Judgments
+from tiny_graph_rag.gold.resolve import Judgments, Reference
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.measures.facts import RelationReference
 from tiny_graph_rag.measures.judged import PASSAGES, RELATIONS, JudgedKind, judge
@@ -40,13 +39,12 @@ def reference_relations(question: Example) -> tuple[Relation, ...]:
 
 def reference_chunks(question: Example) -> tuple[str, ...]:
     """The ids of the passages that a gold set expects of a question, each once."""
-    return _strings(question, "reference_chunks", question.reference_chunks)
+    return tuple(dict.fromkeys(filter(None, question.reference_chunks)))
 
 
 def reference_texts(question: Example) -> tuple[str, ...]:
     """The texts that a gold set expects of a question, each once."""
-    given = question.reference_texts
-    return _strings(question, "reference_texts", given)
+    return tuple(dict.fromkeys(filter(None, question.reference_texts)))
 
 
 def _relation(question: Example, item: Any) -> Relation:
@@ -61,14 +59,6 @@ def _relation(question: Example, item: Any) -> Relation:
             id=repr(question.id),
             wanted='[source, type, target] or {"source", "target", "type"}',
         ) from error
-
-
-def _strings(question: Example, name: str, given: Any) -> tuple[str, ...]:
-    if not isinstance(given or (), list | tuple) or not all(isinstance(item, str) for item in given or ()):
-        raise DatasetError(
-            "question {id}: {field} must be a list of strings", id=repr(question.id), field=repr(name)
-        )
-    return tuple(dict.fromkeys(item for item in given or () if item))
 
 
 def folded_ends() -> Ends:

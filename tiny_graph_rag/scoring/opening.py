@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiny_graph_rag.errors import DatasetError, unknown
-from tiny_graph_rag.files import bare_name, read_bytes
+from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.gold.ambiguous import FIRST
+from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.scoring.stretches import Stretch, counted
 from tiny_graph_rag.scoring.trec_files import TrecRun
 from tiny_graph_rag.scoring.trec_gold import AnotherWay, GoldTable
@@ -125,8 +126,7 @@ def _notes(run: TrecRun) -> list[str]:
 
 def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | None) -> Opened:
     """The careful way, for all formats; everything is in memory."""
-    from tiny_graph_rag.formats.gold import read_gold
-    from tiny_graph_rag.formats.gold.jsonl import with_references
+    from tiny_graph_rag.formats.gold import read_gold, with_references
     from tiny_graph_rag.formats.runs import read_run
     from tiny_graph_rag.gold.patterns import with_patterns
     from tiny_graph_rag.scoring.judging import notes, stretches

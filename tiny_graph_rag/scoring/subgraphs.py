@@ -39,7 +39,7 @@ class SentContexts:
         """Made, and its modules loaded, when a context is asked for: other measures need none."""
         from tiny_graph_rag.answers.context import ContextMaker
         from tiny_graph_rag.llm.cost import TokenCounter
-        from tiny_graph_rag.retrieval.filters import Filters
+        from tiny_graph_rag.retrieval.candidates import Filters
 
         try:
             counter = TokenCounter.for_model(self.config.openai.model, tokenizer_folder())
@@ -125,14 +125,12 @@ def facts_of(
 def ends_on(graph: KnowledgeGraph, names: NameIndex) -> Ends:
     """Which entities the end of a relation means: the one with this id, else those with this name. An end
     that the graph does not have is an entity of its own, the same one wherever it is named."""
-    ids = graph.entities.ids
-    rows = graph.shared("rows of ids", lambda: {key: row for row, key in enumerate(ids)})
     known: dict[str, frozenset[int]] = {}
     strangers: dict[str, int] = {}
 
     def ends(name: str) -> frozenset[int]:
         if name not in known:
-            row = rows.get(name)
+            row = graph.row_of_id.get(name)
             entities = (row,) if row is not None else names.resolve(name)[0]
             known[name] = frozenset(entities or (-1 - strangers.setdefault(fold(name), len(strangers)),))
         return known[name]

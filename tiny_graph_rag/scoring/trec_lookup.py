@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import distinct
+from tiny_graph_rag.columns.arrays import Directory, distinct
 from tiny_graph_rag.columns.fields import split_in_place
-from tiny_graph_rag.columns.hashed import Directory
 from tiny_graph_rag.scoring.trec_gold import AnotherWay, GoldTable, Looked, line_keys
 from tiny_graph_rag.scoring.trec_slots import NOBODY
 

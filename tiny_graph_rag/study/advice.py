@@ -2,7 +2,7 @@
 
 Each rule looks at the summary and speaks or is silent; RULES lists them in the order in which they speak.
 To add one, write a function that yields Recommendations and name it there. What a flag would change is not
-guessed but tried: `fixing.trials` does that, `tried` tells of it.
+guessed but tried: `fixing.asking.trials` does that, `tried` tells of it.
 """
 
 from __future__ import annotations
@@ -112,12 +112,12 @@ class Trial:
     measure: str
     losers: int
     questions: int
-    before: float
-    after: float
-    whole_before: float | None
-    whole_after: float | None
     won: int
     lost: int
+    before: float = math.nan
+    after: float = math.nan
+    whole_before: float | None = None
+    whole_after: float | None = None
     needs: str = ""
     measured: int = 0
     p: float = math.nan

@@ -25,7 +25,6 @@ ACCEPTED = {
     "exact": "the whole answer is its name",
     "answer": "named in the answer",
 }
-LONGEST_TEXT = 400  # characters of a description in a draft
 AROUND = 80  # characters shown on each side of a name
 LONGEST_ANSWER = 60  # words from which an answer is an essay, whose names are not all asked for
 
@@ -117,7 +116,7 @@ def _draft(
     )
     return Draft(
         example,
-        tuple(_candidate(graph, entity, tuple(places[entity])) for entity in order),
+        tuple(Candidate.of(graph, entity, named=tuple(places[entity])) for entity in order),
         seedless=not asked,
     )
 
@@ -158,14 +157,3 @@ def _stems(text: str) -> tuple[str, ...]:
 def _stands_in(part: tuple[str, ...], whole: tuple[str, ...]) -> bool:
     length = len(part)
     return bool(part) and any(whole[at : at + length] == part for at in range(len(whole) - length + 1))
-
-
-def _candidate(graph: KnowledgeGraph, entity: int, places: tuple[dict[str, Any], ...]) -> Candidate:
-    text = str(graph.entities.descriptions[entity])
-    return Candidate(
-        str(graph.entities.ids[entity]),
-        str(graph.entities.names[entity]),
-        str(graph.entities.types[entity]),
-        text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "…",
-        named=places,
-    )

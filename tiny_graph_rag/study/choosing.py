@@ -11,8 +11,9 @@ benchmarks/choosing.py measures how often equal settings lead elsewhere, and how
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,7 @@ ALIKE = (
 SMALL_LOSS = "{loss} below the best mean, within the tolerance of {tolerance}"
 
 Table = NDArray[np.float64]
+Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,15 +207,37 @@ def _held_out(
     span: float,
 ) -> Column:
     """(questions,) the value of the setting that the other folds choose, averaged over the repeats."""
-    random = np.random.default_rng(seed)
-    found = np.zeros(table.shape[1])
-    for repeat in range(REPEATS):
-        fold = random.permutation(int(group.max()) + 1)[group] % FOLDS
+    seeds = count(seed)
+
+    def value(rows: Rows, out: Rows) -> Column:
+        rest = np.unique(group[rows], return_inverse=True)[1]
+        chosen, _ = _chosen(gains[:, rows], hops, rest, tolerance, next(seeds), DRAWS_OF_A_FOLD, span)
+        return np.asarray(table[chosen, out])
+
+    return held_out(group, seed, value)
+
+
+def splits(groups: Groups, seed: int, repeats: int = REPEATS) -> list[tuple[Rows, Rows]]:
+    """(rows that choose, rows held out), FOLDS of them a repeat; groups stay whole."""
+    random, found = np.random.default_rng(seed), []
+    size = int(groups.max(initial=-1)) + 1
+    for _ in range(repeats):
+        fold = (random.permutation(size) % FOLDS)[groups]
         for number in range(FOLDS):
-            out = fold == number
-            rest = np.unique(group[~out], return_inverse=True)[1]
-            chosen, _ = _chosen(
-                gains[:, ~out], hops, rest, tolerance, seed + repeat * FOLDS + number, DRAWS_OF_A_FOLD, span
-            )
-            found[out] += table[chosen, out]
-    return found / REPEATS
+            found.append((np.flatnonzero(fold != number), np.flatnonzero(fold == number)))
+    return found
+
+
+def held_out(
+    groups: Groups, seed: int, values: Callable[[Rows, Rows], Column], repeats: int = REPEATS
+) -> Column:
+    """(questions,) the value of each with what other questions chose, averaged over the repeats; 0 where
+    there are no others.
+
+    values: of (rows that choose, rows held out), the value of each row held out.
+    """
+    total = np.zeros(len(groups))
+    for chosen_on, out in splits(groups, seed, repeats):
+        if len(out) and len(chosen_on):
+            total[out] += values(chosen_on, out)
+    return total / repeats

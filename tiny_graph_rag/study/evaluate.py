@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.gold.examples import EvalSet, Example
-from tiny_graph_rag.gold.patterns import with_patterns
 from tiny_graph_rag.gold.resolve import Judgments, resolve
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -27,11 +26,11 @@ from tiny_graph_rag.retrieval.base import Foreign
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.explanation import Explanation, JudgedRun, explain, limits_of
-from tiny_graph_rag.study.kind_verdicts import KindVerdicts, kind_verdicts
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.advice import Trial
     from tiny_graph_rag.study.answer_scores import Answered
+    from tiny_graph_rag.study.kind_verdicts import KindVerdicts
 
 Progress = Callable[[int], None]
 FROM_RELATIONS = (
@@ -44,13 +43,23 @@ FROM_RELATIONS = (
 class Timing:
     """seconds: (questions,) linking and retrieval of one question alone, NaN where it was not in the sample.
 
-    questions_per_second: of the whole batch, linking included.
+    questions_per_second: of the whole batch, linking included. busy: CPU seconds a question, of linking and
+    of retrieval, where all were asked one by one.
     """
 
     seconds: NDArray[np.float64]
     questions_per_second: float
+    busy: tuple[float, float] | None = None
 
     __repr__ = short_repr
+
+
+@dataclass(slots=True)
+class Busy:
+    """CPU seconds of a gold set's questions so far."""
+
+    linking: float = 0.0
+    retrieval: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +115,16 @@ class Evaluation:
     __repr__ = short_repr
 
 
+def on_graph(graph: KnowledgeGraph, examples: EvalSet) -> EvalSet:
+    """The set, references that follow the graph computed on this one. Raises DatasetError as
+    `with_patterns`."""
+    if not any(question.follows_graph for question in examples):
+        return examples
+    from tiny_graph_rag.gold.patterns import with_patterns
+
+    return with_patterns(graph, examples)
+
+
 def evaluate(
     graph: KnowledgeGraph,
     examples: EvalSet,
@@ -126,7 +145,7 @@ def evaluate(
     Raises UsageError for settings that don't go
     together.
     """
-    examples, names = with_patterns(graph, examples), NameIndex.of(graph)
+    examples, names = on_graph(graph, examples), NameIndex.of(graph)
     linker = linker_for(graph, names, config)
     linker.check(examples)
     linker.prepare(examples.examples)
@@ -184,20 +203,30 @@ def evaluate(
         reasons=reasons,
         notes=tuple(notes),
         foreign=foreign,
-        kinds=tuple(
-            kind_verdicts(
-                kind,
-                of,
-                graph,
-                names,
-                examples.examples,
-                linked,
-                limits_of(graph, retriever, config),
-                config.evaluation.top_k,
-            )
-            for kind, of in judged.kinds.items()
-            if of is not None
-        ),
+        kinds=_kinds(judged_run, retriever, config),
+    )
+
+
+def _kinds(ranked: JudgedRun, retriever: Retriever, config: Config) -> tuple[KindVerdicts, ...]:
+    """Why relations and passages were found or missed, where they were judged."""
+    of_kinds = {kind: judged for kind, judged in ranked.judged.kinds.items() if judged is not None}
+    if not of_kinds:
+        return ()
+    from tiny_graph_rag.study.kind_verdicts import kind_verdicts
+
+    graph, limits = ranked.graph, limits_of(ranked.graph, retriever, config)
+    return tuple(
+        kind_verdicts(
+            kind,
+            judged,
+            graph,
+            ranked.names,
+            ranked.examples.examples,
+            ranked.linked,
+            limits,
+            config.evaluation.top_k,
+        )
+        for kind, judged in of_kinds.items()
     )
 
 
@@ -265,13 +294,15 @@ def _undefined(run: Run, judged: Judged, measures: Sequence[Measure]) -> list[st
 
 def _contained(run: Run, judged: Judged, examples: Sequence[Example], config: Config) -> list[str]:
     """Whether chunks hold reference texts, where none is one: the usual way to match finds nothing then."""
+    strict = judged.kinds.get(PASSAGES)
+    if strict is None or run.passages is None:
+        return []
     from tiny_graph_rag.measures.textual import CONTAINS, filled_by_text
     from tiny_graph_rag.scoring.kinds import reference_texts
     from tiny_graph_rag.scoring.matching import AUTO
 
-    strict = judged.kinds.get(PASSAGES)
-    is_found = strict is None or any(rank is not None for ranks in strict.ranks for rank in ranks)
-    if is_found or run.passages is None or config.evaluation.match != AUTO:
+    is_found = any(rank is not None for ranks in strict.ranks for rank in ranks)
+    if is_found or config.evaluation.match != AUTO:
         return []
     filled = [
         place is not None
@@ -377,26 +408,35 @@ def _retrieved(
     size = 1 if alone else retriever.batch
     linked: list[LinkedQuestion] = []
     parts: list[Run] = []
-    moments = [time.perf_counter()]
+    moments, busy = [time.perf_counter()], Busy()
     batches = [examples.examples[start : start + size] for start in range(0, len(examples), size)]
-    for batch, run in _in_batches(linker, retriever, batches):
+    for batch, run in _in_batches(linker, retriever, batches, busy):
         parts.append(_without_failed(run, batch))
         linked.extend(batch)
         moments.append(time.perf_counter())
         progress(len(linked))
     seconds = np.diff(moments) if alone else _latencies(linker, retriever, examples, timed)
     per_second = len(examples) / max(moments[-1] - moments[0], 1e-9)
-    return tuple(linked), Run.concatenated(parts), Timing(seconds, per_second)
+    alone_busy = (busy.linking / len(examples), busy.retrieval / len(examples)) if alone else None
+    return tuple(linked), Run.concatenated(parts), Timing(seconds, per_second, alone_busy)
 
 
 def _in_batches(
-    linker: Linker, retriever: Retriever, batches: Sequence[Sequence[Example]]
+    linker: Linker, retriever: Retriever, batches: Sequence[Sequence[Example]], busy: Busy
 ) -> Iterator[tuple[list[LinkedQuestion], Run]]:
-    """Each batch linked and ranked; where the retriever can, one is ranked while the next one is linked."""
+    """Each batch linked and ranked; where the retriever can, one is ranked while the next one is linked.
+
+    busy: gets what batches cost that follow one another.
+    """
     if not retriever.beside_linking or len(batches) < 2 or len(batches[0]) == 1:
         for batch in batches:
+            began = time.process_time()
             linked = linker.link(batch)
-            yield linked, retriever.retrieve(linked)
+            is_linked = time.process_time()
+            run = retriever.retrieve(linked)
+            busy.linking += is_linked - began
+            busy.retrieval += time.process_time() - is_linked
+            yield linked, run
         return
     from concurrent.futures import ThreadPoolExecutor
 

@@ -1,14 +1,21 @@
-"""Everything that says why an evaluation's numbers are what they are."""
+"""Everything that says why an evaluation's numbers are what they are.
+
+`ties` is what chance decides: equal scores at the border of the first k, and what another order would have
+given. `no_answer` is of questions that nothing in the graph answers: how many got something, and what a least
+score would change.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import distinct
+from tiny_graph_rag.columns.arrays import distinct, looked_up, stretches
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.resolve import Judgments
@@ -16,25 +23,24 @@ from tiny_graph_rag.graph.bfs import shortest_paths
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion
-from tiny_graph_rag.measures import Judged, Measure
+from tiny_graph_rag.measures import Judged, Measure, judge, score, weights
+from tiny_graph_rag.measures.base import Column
+from tiny_graph_rag.measures.judged import NO_ITEM
 from tiny_graph_rag.retrieval import Retriever, walks
 from tiny_graph_rag.retrieval.base import names_of
-from tiny_graph_rag.retrieval.baselines import HybridRetriever
-from tiny_graph_rag.retrieval.filters import Filters
+from tiny_graph_rag.retrieval.candidates import Filters
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.gold_seeds import (
     GoldSeeds,
     OtherSeeds,
+    Unlinked,
     by_names_alone,
     from_gold_seeds,
     gold_links,
+    unlinked_questions,
 )
-from tiny_graph_rag.study.hops import FreeHops, HopTag, hop_tags, walked_from
-from tiny_graph_rag.study.no_answer import NoAnswer, no_answer
-from tiny_graph_rag.study.ties import Ties, ties
-from tiny_graph_rag.study.unlinked import Unlinked, unlinked_questions
-from tiny_graph_rag.study.verdicts import diagnose
+from tiny_graph_rag.study.verdicts import FreeHops, HopTag, diagnose, hop_tags, walked_from
 from tiny_graph_rag.study.waterfall import (
     Diagnosis,
     Limits,
@@ -49,6 +55,189 @@ from tiny_graph_rag.study.waterfall import (
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.nearest import Near
 
+
+@dataclass(frozen=True, slots=True)
+class Ties:
+    """questions: those with gold whose ranks k and k + 1 tie; rate: their share of all with gold.
+
+    measures: the (worst, best) mean that another order of equal scores could give.
+    """
+
+    cutoff: int
+    rate: float
+    questions: int
+    measures: dict[Measure, tuple[float, float]]
+
+
+def ties(
+    run: Run, judgments: Judgments, measures: Sequence[Measure], cutoff: int, judged: Judged | None = None
+) -> Ties:
+    """judged: the run as it stands, where it is known. Only questions that a tie could change are judged
+    again."""
+    scored = judgments.relevant > 0
+    tied = _tied_at(run, cutoff)[scored]
+    as_it_is = judge(run, judgments) if judged is None else replace(judged, facts=None)
+    found, pooled = score(as_it_is, measures), weights(as_it_is, measures)
+    questions, gains = _open_ties(run, _gains(run, judgments))
+    part, its_judgments = run.of(questions), judgments.of_questions(questions)
+    means = []
+    for direction in (-1, 1):
+        again = judge(_reordered(part, direction * gains), its_judgments)
+        weight = _replaced(pooled, questions, weights(again, measures))
+        columns = _replaced(found, questions, score(again, measures))
+        means.append({measure: _mean(column, weight.get(measure)) for measure, column in columns.items()})
+    return Ties(
+        cutoff,
+        float(tied.mean()) if len(tied) else float("nan"),
+        int(tied.sum()),
+        {
+            measure: (min(both), max(both))
+            for measure in measures
+            for both in [(means[0][measure], means[1][measure])]
+        },
+    )
+
+
+def _open_ties(run: Run, gains: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The questions, ascending, where equals differ in what they gain, and the gains of their rows."""
+    if not len(gains):
+        return np.zeros(0, dtype=np.int64), gains
+    first = np.flatnonzero(np.diff(_groups(run), prepend=-1))
+    differ = np.maximum.reduceat(gains, first) != np.minimum.reduceat(gains, first)
+    question = np.searchsorted(run.offsets, first[differ], side="right") - 1
+    questions = distinct(question)[0]
+    return questions, gains[stretches(run.offsets[questions], np.diff(run.offsets)[questions])]
+
+
+def _groups(run: Run) -> NDArray[np.int64]:
+    """(rows,): ascending numbers, the same where question, score and hop are."""
+    differs = np.zeros(len(run.entities), dtype=bool)
+    differs[1:] = (run.scores[1:] != run.scores[:-1]) | (run.hops[1:] != run.hops[:-1])
+    starts = run.offsets[:-1]
+    differs[starts[starts < len(differs)]] = True
+    return np.cumsum(differs)
+
+
+def _replaced(
+    columns: dict[Measure, Column], questions: NDArray[np.int64], others: dict[Measure, Column]
+) -> dict[Measure, Column]:
+    """The columns with what `others` say of these questions."""
+    found = {}
+    for measure, column in columns.items():
+        found[measure] = column.copy()
+        found[measure][questions] = others[measure]
+    return found
+
+
+def _tied_at(run: Run, cutoff: int) -> NDArray[np.bool_]:
+    """(questions,): rank k and rank k + 1 are there and have the same score and hop."""
+    tied = np.zeros(len(run), dtype=bool)
+    longer = np.diff(run.offsets) > cutoff
+    last = run.offsets[:-1][longer] + cutoff - 1
+    tied[longer] = (run.scores[last] == run.scores[last + 1]) & (run.hops[last] == run.hops[last + 1])
+    return tied
+
+
+def _gains(run: Run, judgments: Judgments) -> NDArray[np.int64]:
+    """(rows,): the best grade that the entity can fill, 0 where none."""
+    keys = run.keys(judgments.universe)
+    known, first = distinct(judgments.pair_keys)
+    if not len(known):
+        return np.zeros(len(keys), dtype=np.int64)
+    best = np.maximum.reduceat(judgments.grades[judgments.pair_items].astype(np.int64), first)
+    place, is_known = looked_up(known, keys)
+    return np.where(is_known, best[place], 0)
+
+
+def _reordered(run: Run, key: NDArray[np.int64]) -> Run:
+    """Ties in ascending order of `key`, everything else where it was."""
+    order = np.lexsort((key, _groups(run)))
+    return replace(
+        run, entities=run.entities[order], scores=run.scores[order], hops=run.hops[order], walks=None
+    )
+
+
+def _mean(values: NDArray[np.float64], weight: NDArray[np.float64] | None) -> float:
+    """NaN where no question defines the measure. weight: of each question where the measure pools."""
+    defined = ~np.isnan(values) & (weight > 0 if weight is not None else True)
+    if not defined.any():
+        return float("nan")
+    return float(np.average(values[defined], weights=None if weight is None else weight[defined]))
+
+
+SHARES = (0.25, 0.5, 0.75, 0.9, 1.0)  # of the no-answer questions that get something: what thresholds empty
+DIGITS = 4  # significant ones of a threshold
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """min_score: as `--min-score` takes it. left_empty: no-answer questions that then get nothing.
+    recall: mean recall@k of the questions with a reference; emptied: how many of these then get nothing."""
+
+    min_score: float
+    left_empty: int
+    recall: float
+    emptied: int
+
+
+@dataclass(frozen=True, slots=True)
+class NoAnswer:
+    """questions: without a reference; returned: how many of them got something. thresholds: ascending, the
+    one in force first."""
+
+    questions: int
+    returned: int
+    cutoff: int
+    thresholds: tuple[Threshold, ...]
+
+
+def no_answer(run: Run, judged: Judged, cutoff: int, min_score: float) -> NoAnswer | None:
+    """None where every question has a reference. min_score: the one in force. From the scores of the run
+    alone."""
+    without = judged.relevant == 0
+    if not without.any():
+        return None
+    length = np.diff(run.offsets)
+    best = np.full(len(run), -np.inf)
+    full = length > 0
+    best[full] = run.scores[run.offsets[:-1][full]]
+    returned = np.sort(best[without & full])
+    tried = {min_score}
+    if len(returned):
+        places = [math.ceil(share * len(returned)) - 1 for share in SHARES]
+        tried |= {_above(float(returned[place])) for place in places}
+    thresholds = tuple(
+        _at(threshold, run, judged, cutoff, best)
+        for threshold in sorted(tried)
+        if min_score <= threshold <= 1  # what the option takes
+    )
+    return NoAnswer(int(without.sum()), len(returned), cutoff, thresholds)
+
+
+def _at(threshold: float, run: Run, judged: Judged, cutoff: int, best: NDArray[np.float64]) -> Threshold:
+    scored = np.flatnonzero(judged.relevant > 0)
+    rows, items = judged.rows[scored, :cutoff], judged.items[scored, :cutoff]
+    scores = np.append(run.scores, -np.inf)[rows]  # NO_ROW is the last
+    hits = ((items != NO_ITEM) & (scores >= threshold)).sum(axis=1)
+    recall = float((hits / judged.relevant[scored]).mean()) if len(scored) else float("nan")
+    return Threshold(
+        threshold,
+        int((best[judged.relevant == 0] < threshold).sum()),
+        recall,
+        int((best[scored] < threshold).sum()),
+    )
+
+
+def _above(score: float) -> float:
+    """The least number of a few digits that is greater than `score`."""
+    if score <= 0:
+        return 10.0**-DIGITS
+    digits = DIGITS - 1 - math.floor(math.log10(score))
+    threshold = float(round(math.ceil(score * 10**digits) / 10**digits, digits))
+    return threshold if threshold > score else float(round(threshold + 10.0**-digits, digits))
+
+
+HYBRID = "hybrid"  # the one retriever that has parts
 NEAREST_SOUGHT = 2000  # different missing names whose nearest are looked up: seconds on a large graph
 
 
@@ -100,8 +289,10 @@ def limits_of(graph: KnowledgeGraph, retriever: Retriever, config: Config) -> Li
 def _all_walk(name: str) -> bool:
     """Whether all parts of a hybrid walk; another retriever is its only part."""
     kind, _, parts = name.partition(":")
-    if kind != HybridRetriever.name:
+    if kind != HYBRID:
         return True
+    from tiny_graph_rag.retrieval.baselines import HybridRetriever
+
     return all(walks(name) for name in names_of(parts or HybridRetriever.usual))
 
 

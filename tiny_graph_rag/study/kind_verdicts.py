@@ -24,7 +24,7 @@ from tiny_graph_rag.measures.facts import RelationReference
 from tiny_graph_rag.measures.judged import RELATIONS, JudgedKind
 from tiny_graph_rag.run import Relation
 from tiny_graph_rag.shown import short_repr
-from tiny_graph_rag.study.hops import seed_columns
+from tiny_graph_rag.study.verdicts import seed_columns
 from tiny_graph_rag.study.waterfall import (
     WITHIN_HOPS,
     Limits,

@@ -19,8 +19,7 @@ from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.language.tokens import words_tried
-from tiny_graph_rag.language.words import stem, words_of
+from tiny_graph_rag.language.words import stem, words_of, words_tried
 from tiny_graph_rag.linking import LinkedQuestion, LinkerMaker, make_linker
 from tiny_graph_rag.retrieval import make_retriever
 from tiny_graph_rag.retrieval.bm25 import own_text
@@ -29,7 +28,6 @@ from tiny_graph_rag.run import NO_HOP, NO_STEP, Run
 FIRST = 30  # questions proposed for judging first
 FUSION = 60  # reciprocal rank fusion's constant (Cormack, Clarke, Büttcher 2009)
 COMPARED = 5  # questions compared to each side in alphabetical order
-LONGEST_TEXT = 400  # characters of a description in a draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,19 +119,9 @@ def _candidate(
         if int(run.hops[at]) != NO_HOP and (hop is None or int(run.hops[at]) < hop):
             hop = int(run.hops[at])
             walk = () if run.walks is None else _walk(graph, entity, run.walks[at].tolist())
-    text = str(graph.entities.descriptions[entity])
     known = {stem(word.text) for word in words_of(own_text(graph, entity))}
     words = [word for word in words_tried([example.query]) if stem(word.casefold()) in known]
-    return Candidate(
-        str(graph.entities.ids[entity]),
-        str(graph.entities.names[entity]),
-        str(graph.entities.types[entity]),
-        text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "…",
-        by,
-        hop,
-        walk,
-        tuple(words),
-    )
+    return Candidate.of(graph, entity, by=by, hop=hop, walk=walk, words=tuple(words))
 
 
 def _walk(graph: KnowledgeGraph, entity: int, relations: list[int]) -> tuple[dict[str, object], ...]:

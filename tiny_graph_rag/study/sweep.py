@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import ServiceError
 from tiny_graph_rag.gold.examples import EvalSet
-from tiny_graph_rag.gold.patterns import with_patterns
 from tiny_graph_rag.gold.resolve import Judgments, resolve
 from tiny_graph_rag.graph.bfs import NOT_REACHED, sizes_within
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -27,10 +26,9 @@ from tiny_graph_rag.retrieval import Retriever, RetrieverMaker, make_retriever
 from tiny_graph_rag.run import Cut, Run
 from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.choosing import Recommendation, recommend
-from tiny_graph_rag.study.evaluate import Progress, judge_on_graph
+from tiny_graph_rag.study.evaluate import Progress, judge_on_graph, on_graph
 from tiny_graph_rag.study.explanation import limits_of
-from tiny_graph_rag.study.hops import nearest_hops, seed_columns, walked_from
-from tiny_graph_rag.study.verdicts import are_named, reachable_hops
+from tiny_graph_rag.study.verdicts import are_named, nearest_hops, reachable_hops, seed_columns, walked_from
 from tiny_graph_rag.study.waterfall import Limits
 
 
@@ -169,7 +167,7 @@ def sweep(
     not be linked: what is recommended on the rest would be worth little.
     """
     started = time.perf_counter()
-    examples, names = with_patterns(graph, examples), NameIndex.of(graph)
+    examples, names = on_graph(graph, examples), NameIndex.of(graph)
     judgments = resolve(examples, names, len(graph))
     links: dict[tuple[object, ...], list[LinkedQuestion]] = {}
     tags = [example.tags for example in examples]
@@ -298,9 +296,7 @@ def _runs(
 
 def _seed_share(linked: Sequence[LinkedQuestion], reach: Reaches, most: int, *, flat: bool) -> SeedShare:
     judgments, hops = reach.judgments, reach.items
-    universe = max(judgments.universe, 1)
-    pairs = (judgments.pair_keys // universe, judgments.pair_keys % universe)
-    named = nearest_hops(judgments, np.where(are_named(linked, *pairs), 0, NOT_REACHED))
+    named = nearest_hops(judgments, np.where(are_named(linked, *judgments.pairs), 0, NOT_REACHED))
     scored = np.flatnonzero(judgments.relevant > 0).tolist()
     assert hops is not None  # of a retriever that walks
     are_seeds = hops == 0

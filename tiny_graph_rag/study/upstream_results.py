@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from tiny_graph_rag.files import RESULTS_FIRST, bare_name
 from tiny_graph_rag.formats.runs.base import failure_of
+from tiny_graph_rag.inputs import RESULTS_FIRST, bare_name
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.summary import Beside, latency_document, slices, summary_fields
 from tiny_graph_rag.version import SCHEMA_VERSION, __version__

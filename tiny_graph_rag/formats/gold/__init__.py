@@ -1,11 +1,19 @@
-"""Gold sets of all makers, read by one reader and found by content."""
+"""Gold sets of all makers, read by one reader and found by content.
+
+What a gold set says of all its questions (`metadata`, a schema's version) a file that is one object holds
+itself; next to any other lies `NAME.metadata.json`.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from tiny_graph_rag.errors import DatasetError, Problems, UsageError
-from tiny_graph_rag.files import bare_name, read_bytes, sha256_of
+from tiny_graph_rag.documents import json_file
+from tiny_graph_rag.errors import DatasetError, Problems, UsageError, json_kind
+from tiny_graph_rag.files import read_bytes, sha256_of
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.detection import detected as recognised
 from tiny_graph_rag.formats.gold.base import (
@@ -16,11 +24,12 @@ from tiny_graph_rag.formats.gold.base import (
     graded,
     looks_like_a_run,
 )
-from tiny_graph_rag.formats.gold.head import head_beside
 from tiny_graph_rag.formats.gold.questions import check_ids
 from tiny_graph_rag.formats.tables import encoding_of, text_in
 from tiny_graph_rag.gold.examples import EvalSet
-from tiny_graph_rag.messages import Said, said
+from tiny_graph_rag.inputs import bare_name
+from tiny_graph_rag.messages import Said, counted, said
+from tiny_graph_rag.outputs import write_atomically
 
 __all__ = ["GOLD_FORMATS", "GoldFormat", "detected", "gold_format", "graded", "read_gold", "read_sound"]
 
@@ -101,3 +110,53 @@ def detected(path: Path) -> str:
             names=", ".join(GOLD_FORMATS),
         )
     return found
+
+
+FIELDS_NAMED = 10  # of a gold set that none of ours is among
+
+
+def read_eval_set(path: Path) -> EvalSet:
+    """Load a gold set. Raises DatasetError with every broken line (file, line, field, what came), and for one
+    that asks but does not say what is relevant."""
+    return with_references(read_gold(path), path)
+
+
+def with_references(gold: EvalSet, path: Path) -> EvalSet:
+    """The set, where any of its questions says what is relevant. Raises DatasetError where none does."""
+    if any(example.judged for example in gold):
+        return gold
+    unused = dict.fromkeys(field for example in gold for field in example.unknown)
+    raise DatasetError.at(
+        path.name,
+        "{questions} without 'reference_entities' (in a table: 'references'), so nothing can be scored; "
+        "fields not used: {unused}. `dataset from` finds references in answers and evidence, `recommend` "
+        "proposes some, `retrieve` needs none",
+        questions=counted(len(gold), "{n} question", "{n} questions"),
+        unused=", ".join(list(unused)[:FIELDS_NAMED]) or "–",
+    )
+
+
+ENDING = ".metadata.json"
+
+
+def head_path(path: Path) -> Path:
+    return path.with_name(bare_name(path) + ENDING)
+
+
+def head_beside(path: Path) -> dict[str, Any]:
+    """Empty where there is none. Raises DatasetError for one that is no object."""
+    beside = head_path(path)
+    if not beside.is_file():
+        return {}
+    head = json_file(beside, DatasetError)
+    if not isinstance(head, dict):
+        raise DatasetError.at(
+            beside, "wanted an object with the gold set's metadata, got {got}", got=json_kind(head)
+        )
+    return head
+
+
+def write_head(path: Path, head: Mapping[str, Any]) -> Path:
+    beside = head_path(path)
+    write_atomically(beside, [json.dumps(head, ensure_ascii=False, indent=1).encode() + b"\n"])
+    return beside

@@ -13,14 +13,19 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from tiny_graph_rag.errors import DatasetError
-from tiny_graph_rag.files import bare_name, lines_of, sha256_of
+from tiny_graph_rag.files import lines_of, sha256_of
 from tiny_graph_rag.formats.detection import Head, is_general
 from tiny_graph_rag.formats.gold import GOLD_FORMATS, read_sound
 from tiny_graph_rag.formats.gold.exchange import row_of
 from tiny_graph_rag.formats.tables import text_in
 from tiny_graph_rag.gold.examples import EvalSet, Example
-from tiny_graph_rag.language.folding import nfc
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.inputs import bare_name
+
+LONGEST_TEXT = 400  # characters of a description in a draft
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,13 @@ class Candidate:
     walk: tuple[dict[str, Any], ...] = ()
     words: tuple[str, ...] = ()
     named: tuple[dict[str, Any], ...] = ()
+
+    @classmethod
+    def of(cls, graph: KnowledgeGraph, entity: int, **fields: Any) -> Candidate:
+        """An entity of the graph, its description cut where it is long. fields: what speaks for it."""
+        known, text = graph.entities, graph.entities.descriptions[entity]
+        shown = text if len(text) <= LONGEST_TEXT else text[:LONGEST_TEXT] + "…"
+        return cls(known.ids[entity], known.names[entity], known.types[entity], shown, **fields)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +170,7 @@ def read_drafts(path: Path) -> tuple[list[Draft], str]:
         row = example.source.row if example.source is not None else {}
         row = row if isinstance(row, dict) and row.get("draft") is True else {}
         try:
-            candidates = tuple(_candidate(value) for value in row.get("candidates") or ())
+            candidates = msgspec.convert(row.get("candidates") or (), tuple[Candidate, ...])
             first = row.get("judge_first")
             own = {name: value for name, value in example.unknown.items() if name not in _NOTES}
             drafts.append(
@@ -171,7 +183,7 @@ def read_drafts(path: Path) -> tuple[list[Draft], str]:
                     row.get("no_seed") is True,
                 )
             )
-        except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+        except (OverflowError, TypeError, ValueError) as error:
             raise DatasetError.at(
                 f"{path.name}:{example.line}",
                 "the candidates of {id} are damaged ({error}); run `recommend` again",
@@ -179,18 +191,3 @@ def read_drafts(path: Path) -> tuple[list[Draft], str]:
                 error=error,
             ) from error
     return drafts, examples.sha256
-
-
-def _candidate(row: dict[str, Any]) -> Candidate:
-    hop = row.get("hop")
-    return Candidate(
-        id=str(row["id"]),
-        name=nfc(str(row["name"])),
-        type=str(row.get("type") or ""),
-        description=str(row.get("description") or ""),
-        by={str(name): int(rank) for name, rank in (row.get("by") or {}).items()},
-        hop=None if hop is None else int(hop),
-        walk=tuple(dict(step) for step in row.get("walk") or ()),
-        words=tuple(map(str, row.get("words") or ())),
-        named=tuple(dict(place) for place in row.get("named") or ()),
-    )

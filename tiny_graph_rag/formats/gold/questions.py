@@ -8,12 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.documents import NotJsonError, parse_json
+from tiny_graph_rag.documents import NotJsonError, Records, parse_json
 from tiny_graph_rag.errors import DatasetError, Problems, at, json_kind
 from tiny_graph_rag.formats.gold.base import Sound
 from tiny_graph_rag.formats.gold.keys import folded, holds_names, is_ours, ours
 from tiny_graph_rag.formats.gold.records import records
-from tiny_graph_rag.formats.records import Records
 from tiny_graph_rag.formats.words import NAMES_OR_ANSWER, QUERY_KEYS
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship, Source
 from tiny_graph_rag.messages import said
@@ -42,7 +41,6 @@ _KNOWN = {
     *STRING_LISTS,
 }
 NAMED_COLUMNS = 12  # columns without a meaning that a note names
-_KINDS_OF_REFERENCE = ("reference_entities", "highly_relevant_entities")
 
 
 def sound_questions(path: Path, format: str, *, drafts: bool = False) -> Sound:
@@ -57,7 +55,6 @@ def sound_questions(path: Path, format: str, *, drafts: bool = False) -> Sound:
     rows = [record.row for record in every if isinstance(record.row, dict)]
     names = _names_in(rows)
     examples: list[Example] = []
-    judged: list[bool] = []
     places: list[str] = []
     for record in every:
         row = record.row
@@ -69,18 +66,16 @@ def sound_questions(path: Path, format: str, *, drafts: bool = False) -> Sound:
                 row |= {name: value for name in row if (value := _object(row[name])) is not None}
         if _is_sound(row, record.place, problems, drafts=drafts):
             examples.append(example_of(row, record.number, Source(format, record.row, names, table)))
-            judged.append(says_relevant(row))
             places.append(record.place)
     if problems and not examples and all(problem.endswith(DRAFT) for problem in problems):
         problems[:] = [at(path.name, DRAFT)]
     notes: list[str] = []
-    if any(judged) and not (
-        drafts and any(row.get("draft") is True for row in rows)
-    ):  # a question that lacks what the others have was forgotten
-        for place, has in zip(places, judged, strict=True):
-            if not has:
+    is_judged = any(example.judged for example in examples)
+    if is_judged and not (drafts and any(row.get("draft") is True for row in rows)):
+        for place, example in zip(places, examples, strict=True):
+            if not example.judged:  # a question that lacks what the others have was forgotten
                 problems.add(place, MISSING, field="'reference_entities'")
-        examples = [example for example, has in zip(examples, judged, strict=True) if has]
+        examples = [example for example in examples if example.judged]
         check_ids(examples, path, problems)
     elif drafts:
         check_ids(examples, path, problems)
@@ -89,7 +84,7 @@ def sound_questions(path: Path, format: str, *, drafts: bool = False) -> Sound:
         notes += _said_again(again)
     if not examples and not problems:
         problems.add(path.name, "the gold set is empty; wanted {wanted}", wanted=_wanted(found))
-    if table or not any(judged):
+    if table or not is_judged:
         notes += _columns_kept(examples)
     notes += _said_names(rows, names, table)
     return Sound(tuple(examples), tuple(problems), found.head, found.list_key, tuple(notes))

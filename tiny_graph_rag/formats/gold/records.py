@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from tiny_graph_rag.documents import Record, Records, json_records
 from tiny_graph_rag.errors import DatasetError, Problems, json_kind
 from tiny_graph_rag.formats.gold.keys import COLUMNS_OF_QUESTIONS, folded
-from tiny_graph_rag.formats.records import Record, Records, json_records
 from tiny_graph_rag.formats.tables import read_table, text_in
 from tiny_graph_rag.formats.words import QUERY_KEYS, QUESTION_LISTS
 from tiny_graph_rag.messages import said

@@ -12,12 +12,13 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.columns.stamps import FileStamp, stamp_of
+from tiny_graph_rag.columns.stored import FileStamp, stamp_of
 from tiny_graph_rag.errors import GraphError, UsageError
-from tiny_graph_rag.files import combined_sha256, note_read, sha256_meanwhile, sha256_of
+from tiny_graph_rag.files import combined_sha256, sha256_meanwhile, sha256_of
 from tiny_graph_rag.formats.detection import Head, particular_first
 from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS, GraphFormat
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.inputs import note_read
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import Said, said
 

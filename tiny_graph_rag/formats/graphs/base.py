@@ -115,7 +115,7 @@ def json_of(path: Path) -> Any:
 def check_parts(path: Path, keys: Sequence[str], others: Mapping[str, Said]) -> None:
     """Raises GraphError where one of KG JSON's two parts is not among an object's keys, or holds what it must
     not. others: a part → what it holds instead of an object or a list."""
-    from tiny_graph_rag.graph.records import SHAPE
+    from tiny_graph_rag.graph.building import SHAPE
 
     missing = [key for key in PARTS if key not in keys]
     if missing:

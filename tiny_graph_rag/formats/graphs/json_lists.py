@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.documents import decoded_json
+from tiny_graph_rag.documents import decoded_json, json_lines
 from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
 from tiny_graph_rag.formats.detection import Head
@@ -21,7 +21,6 @@ from tiny_graph_rag.formats.graphs.base import graph_format, json_of
 from tiny_graph_rag.formats.graphs.keys import key_of
 from tiny_graph_rag.formats.graphs.listed import Columns, fill, lists_of
 from tiny_graph_rag.formats.graphs.rows import Rows
-from tiny_graph_rag.formats.records import json_lines
 from tiny_graph_rag.formats.words import ENTITY_LISTS, RELATION_LISTS
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said

@@ -94,7 +94,7 @@ def _in_pieces(path: Path) -> GraphColumns | None:
     from tiny_graph_rag.formats.graphs import kg_faults
     from tiny_graph_rag.formats.graphs.kg_pieces import (
         NotPlainError,
-        Pieces,
+        RecordPieces,
         parts_beside_non_finite,
         parts_of,
     )
@@ -110,7 +110,7 @@ def _in_pieces(path: Path) -> GraphColumns | None:
         except NotPlainError:
             private = mapped(path, private=True)
             parts = parts_beside_non_finite(bytearray(private) if isinstance(private, bytes) else private)
-        pieces = Pieces(buffer, parts, path)
+        pieces = RecordPieces(buffer, parts, path)
         for entities in pieces.entities():
             if not pieces.problems:
                 columns.add_entities(*entities)
@@ -131,8 +131,7 @@ def _in_pieces(path: Path) -> GraphColumns | None:
 
 
 def _with_care(path: Path) -> GraphColumns:
-    from tiny_graph_rag.graph.building import TWICE, GraphColumns
-    from tiny_graph_rag.graph.records import SHAPE, Entity, Extras, Relation, made
+    from tiny_graph_rag.graph.building import SHAPE, TWICE, Entity, Extras, GraphColumns, Relation, made
 
     text = decode_utf8(read_bytes(path), path)
     if not text.strip():

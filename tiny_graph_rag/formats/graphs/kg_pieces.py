@@ -23,8 +23,7 @@ import numpy as np
 from tiny_graph_rag.documents import parse_json
 from tiny_graph_rag.errors import GraphError, Problems
 from tiny_graph_rag.files import BYTE_ORDER_MARK
-from tiny_graph_rag.graph.building import RepeatedIdError
-from tiny_graph_rag.graph.records import Entity, Extras, Relation, Row, made
+from tiny_graph_rag.graph.building import Entity, Extras, Relation, RepeatedIdError, Row, made
 
 PIECE_BYTES = 1 << 18  # its records fit the processor's second cache: larger ones take twice the time
 BLANKED_BYTES = 1 << 20
@@ -129,7 +128,7 @@ def _body(part: msgspec.Raw, base: int, opening: bytes) -> tuple[int, int]:
     return start + 1, start + len(text) - 1
 
 
-class Pieces:
+class RecordPieces:
     """The records of a file in memory or memory-mapped; raises NotPlainError from anywhere.
 
     problems: what is wrong with records so far. While there are some, pieces have rows left out.

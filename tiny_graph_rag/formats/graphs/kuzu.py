@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.errors import GraphError, MissingExtraError
+from tiny_graph_rag.errors import GraphError, optional
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
@@ -52,12 +52,7 @@ def read_kuzu(paths: Sequence[Path], columns: Columns | None = None) -> Knowledg
         package, writer = MAGICS.get(stream.read(4), ("kuzu", "Kùzu"))
     if path.name in OLD_FILES:
         path = path.parent
-    try:
-        library = __import__(package)
-    except ImportError as error:
-        raise MissingExtraError(
-            said("reading {writer} databases", writer=writer), package, package
-        ) from error
+    library = optional(package, said("reading {writer} databases", writer=writer), package)
     try:
         database = library.Database(str(path), read_only=True)
         try:
@@ -202,17 +197,13 @@ def _files(
 
 def _read(path: Path, names: list[str]) -> list[dict[str, Any]]:
     """Records; without names those that the file has, without `a.` before them."""
+    named = [name or f"end {place}" for place, name in enumerate(names)]
     if path.suffix == ".parquet":
         table = ParquetTable(path)
         plain = [re.sub(r"^[abr]\.", "", name) for name in table.names]
-        own = (
-            [name if name else f"end {place}" for place, name in enumerate(names)]
-            if len(names) == len(plain)
-            else plain
-        )
+        own = named if len(named) == len(plain) else plain
         columns = [table.values(name) for name in table.names]
         return [dict(zip(_distinct(own), row, strict=True)) for row in zip(*columns, strict=True)]
-    named = [name or f"end {place}" for place, name in enumerate(names)]
     return [dict(zip(named, row, strict=False)) for row in csv_lists(path, ",")]
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.documents import decoded_json
+from tiny_graph_rag.documents import Record, decoded_json, json_lines
 from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
@@ -19,7 +19,6 @@ from tiny_graph_rag.formats.graphs.base import graph_format, json_of
 from tiny_graph_rag.formats.graphs.property_graph import Edge, Node, from_property_graph, labels_of, object_of
 from tiny_graph_rag.formats.graphs.rows import Rows, text_of
 from tiny_graph_rag.formats.graphs.tables import ParquetTable
-from tiny_graph_rag.formats.records import Record, json_lines
 from tiny_graph_rag.formats.tables import one_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 

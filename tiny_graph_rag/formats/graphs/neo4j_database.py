@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from tiny_graph_rag.errors import GraphError, MissingExtraError, ServiceError, UsageError
+from tiny_graph_rag.errors import GraphError, ServiceError, UsageError, optional
 from tiny_graph_rag.formats.graphs.property_graph import EMBEDDINGS, Edge, Node, from_property_graph
 from tiny_graph_rag.formats.graphs.rows import Rows, text_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -43,11 +43,9 @@ def read_database(url: str, query: str | None = None) -> KnowledgeGraph:
 
     Raises GraphError for what is no graph, ServiceError where the server can't be asked.
     """
-    try:
-        import neo4j
-        from neo4j.exceptions import DriverError, Neo4jError
-    except ImportError as error:
-        raise MissingExtraError(said("reading a graph database"), "neo4j", "neo4j") from error
+    neo4j = optional("neo4j", said("reading a graph database"), "neo4j")
+    from neo4j.exceptions import DriverError, Neo4jError
+
     parts = urlsplit(url)
     if parts.username or parts.password:
         raise UsageError(

@@ -13,6 +13,7 @@ from pathlib import Path
 from tiny_graph_rag.files import lines_of, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
+from tiny_graph_rag.formats.graphs.keys import are_numbers
 from tiny_graph_rag.formats.graphs.rows import SOME_UNDIRECTED, Rows
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -57,11 +58,8 @@ def read_pajek(paths: Sequence[Path]) -> KnowledgeGraph:
                 rows.problem(
                     number, "wanted the numbers of two vertices, got {line}", line=repr(line.strip()[:60])
                 )
-            weight = (
-                fields[2]
-                if len(fields) > 2 and not section.endswith("list") and _is_number(fields[2])
-                else None
-            )
+            has_weight = not section.endswith("list") and are_numbers(fields[2:3])
+            weight = fields[2] if has_weight else None
             own = fields[fields.index("l") + 1] if "l" in fields[2:-1] else type
             for target in targets:
                 rows.relation(fields[0], target, own, weight=weight, id=f"line {number}")
@@ -97,11 +95,3 @@ def _text(path: Path) -> str:
 
 def _fields(line: str) -> list[str]:
     return [quoted or plain for quoted, plain in _FIELD.findall(line)]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

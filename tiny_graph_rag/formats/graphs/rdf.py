@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
-from tiny_graph_rag.errors import GraphError, MissingExtraError
+from tiny_graph_rag.errors import GraphError, optional
 from tiny_graph_rag.files import mapped
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
@@ -162,10 +162,7 @@ def _without_lists(
 
 def _triples(path: Path) -> Iterator[tuple[str, str, str, str | None]]:
     """Subject, predicate, value and the value's language; None for the language where it is a resource."""
-    try:
-        import pyoxigraph
-    except ImportError as error:
-        raise MissingExtraError(said("reading RDF"), "pyoxigraph", "rdf") from error
+    pyoxigraph = optional("pyoxigraph", said("reading RDF"), "rdf")
     buffer = mapped(path)
     notation, form = _form(path, bytes(buffer[: 1 << 16]))
     if form == "RDF_XML" and -1 < buffer.find(b"<!DOCTYPE") < buffer.find(b"<rdf:RDF"):

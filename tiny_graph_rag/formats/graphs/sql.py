@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from tiny_graph_rag.errors import GraphError, MissingExtraError
+from tiny_graph_rag.errors import GraphError, optional
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.keys import node_roles, words_of
 from tiny_graph_rag.formats.graphs.listed import Columns, names_ends
@@ -71,10 +71,7 @@ def read_sqlite(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
 )
 def read_duckdb(paths: Sequence[Path], columns: Columns | None = None) -> KnowledgeGraph:
     path = paths[0]
-    try:
-        import duckdb
-    except ImportError as error:
-        raise MissingExtraError(said("reading DuckDB files"), "duckdb", "duckdb") from error
+    duckdb = optional("duckdb", said("reading DuckDB files"), "duckdb")
     try:
         with duckdb.connect(
             str(path), read_only=True, config={"enable_external_access": False}

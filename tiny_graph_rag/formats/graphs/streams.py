@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tiny_graph_rag.errors import GraphError, MissingExtraError
+from tiny_graph_rag.errors import GraphError, MissingExtraError, optional
 from tiny_graph_rag.files import GZIP_MAGIC, PARQUET_MAGIC
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
@@ -127,10 +127,9 @@ def _parquet_column(path: Path, name: str) -> Iterator[pyarrow.Array]:
 
 
 def _tsv_column(path: Path, names: Sequence[str], name: str, *, has_header: bool) -> Iterator[pyarrow.Array]:
-    try:
-        from pyarrow import ArrowException, csv, string
-    except ImportError as error:
-        raise MissingExtraError(said("reading a large TSV file"), "pyarrow", "parquet") from error
+    csv = optional("pyarrow.csv", said("reading a large TSV file"), "parquet")
+    from pyarrow import ArrowException, string
+
     options: dict[str, Any] = {
         "read_options": csv.ReadOptions(
             column_names=list(names), skip_rows=int(has_header), block_size=BLOCK_BYTES

@@ -20,11 +20,11 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from tiny_graph_rag.files import write_atomically
 from tiny_graph_rag.formats.graphs.graphml import SEPARATOR
 from tiny_graph_rag.formats.tables import TableWriter, guarded
 from tiny_graph_rag.formats.writing import GRAPH_WRITERS, graph_writer, parquet_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.outputs import write_atomically
 
 ROWS_AT_ONCE = 1 << 14
 NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")

@@ -7,15 +7,14 @@ entry point in the group `tiny_graph_rag.run_formats`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from tiny_graph_rag.formats.detection import Format, registering
 from tiny_graph_rag.registry import Registry
 from tiny_graph_rag.run import Passage, Relation
 
-Item = TypeVar("Item")
 LONGEST_ERROR = 300  # characters
 
 
@@ -67,16 +66,16 @@ class WrittenRun:
         new = {key: id_of.get(self.queries.get(key, key), key) for key in known}
         if len(set(new.values())) < len(new):
             return self
-        return replace(
-            self,
-            relations=rekeyed(self.relations, new),
-            passages=rekeyed(self.passages, new),
-            rankings={new[key]: ranking for key, ranking in self.rankings.items()},
-            latency_seconds={new[key]: part for key, part in self.latency_seconds.items()},
-            usage={new[key]: part for key, part in self.usage.items()},
-            queries={new[key]: part for key, part in self.queries.items()},
-            failures={new[key]: error for key, error in self.failures.items()},
-        )
+        return self.rekeyed(new)
+
+    def rekeyed(self, keys: Mapping[str, str]) -> WrittenRun:
+        """What the run has for these questions, under the new keys."""
+        changed: dict[str, Any] = {}
+        for part in fields(self):
+            table = getattr(self, part.name)
+            if isinstance(table, dict):
+                changed[part.name] = {new: table[old] for old, new in keys.items() if old in table}
+        return replace(self, **changed)
 
 
 def failure_of(error: Any) -> str | None:
@@ -86,11 +85,6 @@ def failure_of(error: Any) -> str | None:
     if isinstance(error, Mapping):  # as APIs wrap theirs
         error = next((error[name] for name in ("message", "detail", "type") if error.get(name)), error)
     return " ".join(str(error).split())[:LONGEST_ERROR] or None
-
-
-def rekeyed(lists: dict[str, Item] | None, keys: Mapping[str, str]) -> dict[str, Item] | None:
-    """Only the lists of these keys, under the new ones; None stays None."""
-    return None if lists is None else {new: lists[old] for old, new in keys.items() if old in lists}
 
 
 RunReader = Callable[[Path], WrittenRun]

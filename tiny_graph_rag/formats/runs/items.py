@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tiny_graph_rag.errors import json_kind
+from tiny_graph_rag.errors import json_kind, wrong_value
 from tiny_graph_rag.formats.runs.base import Retrieved
 from tiny_graph_rag.formats.words import (
     ENTITY_NAMES,
@@ -49,23 +49,19 @@ def entity_of(value: Any) -> Retrieved:
     )
     if not isinstance(value, dict) or not known:
         keys = [key for key in value if key != "name"] if isinstance(value, dict) else ()
-        raise ValueError(
-            said(
-                "an entity must be a name, a [name, score] pair or an object with 'name' or 'id', got "
-                "{got}{keys}",
-                got=json_kind(value),
-                keys=said(" with the keys {keys}", keys=", ".join(map(repr, keys))) if keys else "",
-            )
+        raise wrong_value(
+            "an entity must be a name, a [name, score] pair or an object with 'name' or 'id', got "
+            "{got}{keys}",
+            got=json_kind(value),
+            keys=said(" with the keys {keys}", keys=", ".join(map(repr, keys))) if keys else "",
         )
     for name in ("id", "name", "text", "type", "source"):
         if not isinstance(value.get(name), str | int | None):
             got = json_kind(value[name])
-            raise ValueError(
-                said("{name} of an entity must be a string, got {got}", name=repr(name), got=got)
-            )
+            raise wrong_value("{name} of an entity must be a string, got {got}", name=repr(name), got=got)
     score = value.get("score")
     if score is not None and not is_score(score):
-        raise ValueError(said("'score' of an entity must be a number, got {got}", got=json_kind(score)))
+        raise wrong_value("'score' of an entity must be a number, got {got}", got=json_kind(score))
     words = [str(value[name]) if value.get(name) is not None else "" for name in ("name", "id")]
     more = [str(value[name]) if value.get(name) is not None else "" for name in ("text", "type", "source")]
     return Retrieved(
@@ -101,12 +97,9 @@ def relation_of(item: Any) -> Relation:
         source, type, target = item[:3]
         score = score_of(item[3]) if len(item) == 4 else score
     elif is_list(item) or isinstance(item, str) or item is None:
-        raise ValueError(
-            said(
-                "a relation must be (source, type, target) or an object with 'source' and 'target', got "
-                "{got}",
-                got=json_kind(item),
-            )
+        raise wrong_value(
+            "a relation must be (source, type, target) or an object with 'source' and 'target', got {got}",
+            got=json_kind(item),
         )
     else:
         source, target = attribute(item, SOURCE_END), attribute(item, TARGET_END)
@@ -115,12 +108,10 @@ def relation_of(item: Any) -> Relation:
         score = score_of(attribute(item, ("score",))) if score is None else score
     found = Relation(_name_of(source), _name_of(target), _name_of(type), id, finite(score))
     if not id and not (found.source and found.target):
-        raise ValueError(
-            said(
-                "a relation must be (source, type, target) or an object with 'source' and 'target' that "
-                "are names or ids, got {got}",
-                got=json_kind(item),
-            )
+        raise wrong_value(
+            "a relation must be (source, type, target) or an object with 'source' and 'target' that "
+            "are names or ids, got {got}",
+            got=json_kind(item),
         )
     return found
 
@@ -140,8 +131,8 @@ def passage_of(item: Any) -> Passage:
         is_id = len(text) <= LONGEST_ID and not any(map(str.isspace, text))
         return Passage(text if is_id else "", text, "", score)
     if is_list(item) or isinstance(item, str | bytes | int | float) or item is None:
-        raise ValueError(
-            said("a passage must be a text, or an object with 'text' or 'id', got {got}", got=json_kind(item))
+        raise wrong_value(
+            "a passage must be a text, or an object with 'text' or 'id', got {got}", got=json_kind(item)
         )
     score = score_of(attribute(item, ("score",))) if score is None else score
     node = attribute(item, ("node",))  # LlamaIndex wraps a node and its score
@@ -158,8 +149,8 @@ def passage_of(item: Any) -> Passage:
         score,
     )
     if not found.id and not found.text:
-        raise ValueError(
-            said("a passage must be a text, or an object with 'text' or 'id', got {got}", got=json_kind(item))
+        raise wrong_value(
+            "a passage must be a text, or an object with 'text' or 'id', got {got}", got=json_kind(item)
         )
     return found
 
@@ -213,7 +204,7 @@ def score_of(value: Any) -> float | None:
 
 def finite(score: float | None) -> float | None:
     if score is not None and not math.isfinite(score):
-        raise ValueError(said("a score must be a finite number, got {score}", score=score))
+        raise wrong_value("a score must be a finite number, got {score}", score=score)
     return score
 
 
@@ -223,13 +214,11 @@ def plain_text(value: Any, what: str) -> str | None:
         return None
     text = str.__str__(value) if isinstance(value, str) else str(value)
     if len(text) > LONGEST_TEXT:
-        raise ValueError(
-            said(
-                "{what} has {n} characters; at most {longest_text} are allowed",
-                what=what,
-                n=f"{len(text):,}",
-                longest_text=f"{LONGEST_TEXT:,}",
-            )
+        raise wrong_value(
+            "{what} has {n} characters; at most {longest_text} are allowed",
+            what=what,
+            n=f"{len(text):,}",
+            longest_text=f"{LONGEST_TEXT:,}",
         )
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tiny_graph_rag.documents import json_file
+from tiny_graph_rag.documents import Record, Records, json_file, json_lines, json_records
 from tiny_graph_rag.errors import Problems, RunError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.records import Record, Records, json_lines, json_records
 from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, failure_of, run_format
 from tiny_graph_rag.formats.runs.items import entity_of, is_score, passage_of, relation_of
 from tiny_graph_rag.formats.words import (

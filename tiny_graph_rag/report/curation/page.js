@@ -7,9 +7,9 @@ const $ = (id) => document.getElementById(id);
 const POLL = 2000;
 const GRADES = [2, 1, 0];
 
-const now = { meta: null, questions: [], id: null, view: null, at: 0, last: 0, by: "", editing: null, found: [], picked: 0, relations: new Map(), searched: new Set(), askedOf: new Set() };
+const now = { meta: null, questions: [], id: null, view: null, at: 0, last: 0, by: "", editing: null, matches: [], picked: 0, relations: new Map(), searched: new Set(), askedOf: new Set() };
 let queue = [];
-let sending = false;
+let sending = false, sent = Promise.resolve(); // sent ends when the queue is empty, or nobody takes it
 
 function el(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -18,7 +18,7 @@ function el(name, attributes = {}, ...children) {
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
     else made.setAttribute(key, value === true ? "" : value);
   }
-  made.append(...children.flat().filter((each) => each !== null && each !== undefined && each !== false));
+  made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
   return made;
 }
 const name = (text) => el("bdi", {}, text);
@@ -34,7 +34,7 @@ function translate() {
     const text = texts.currentNode.data.trim();
     if (words[text]) texts.currentNode.data = texts.currentNode.data.replace(text, () => words[text]);
   }
-  for (const each of document.querySelectorAll("[aria-label]")) each.setAttribute("aria-label", t(each.getAttribute("aria-label")));
+  for (const element of document.querySelectorAll("[aria-label]")) element.setAttribute("aria-label", t(element.getAttribute("aria-label")));
 }
 
 async function ask(path, body) {
@@ -44,9 +44,9 @@ async function ask(path, body) {
     body: body === undefined ? undefined : JSON.stringify(body),
     cache: "no-store",
   });
-  const found = await reply.json();
-  if (!reply.ok) throw Object.assign(new Error(found.error ?? reply.statusText), { status: reply.status });
-  return found;
+  const answer = await reply.json();
+  if (!reply.ok) throw Object.assign(new Error(answer.error ?? reply.statusText), { status: reply.status });
+  return answer;
 }
 
 const banners = new Map();
@@ -68,9 +68,11 @@ function decide(event) {
   keep();
   flush();
 }
-async function flush() {
-  if (sending) return;
-  sending = true;
+function flush() {
+  if (!sending) { sending = true; sent = send(); }
+  return sent;
+}
+async function send() {
   while (queue.length) {
     const event = queue[0];
     try {
@@ -81,7 +83,8 @@ async function flush() {
       if (event.question === now.id) {
         now.view = { ...now.view, ...view };
         now.at = Math.max(now.at, taken.n);
-        if (!queue.some((each) => each.question === now.id)) drawQuestion();
+        markQueued();
+        if (!queue.some((event) => event.question === now.id)) drawQuestion();
       }
       noteDone(event.question, view);
       say(t("saved, decision {n}", { n: taken.n }));
@@ -97,13 +100,13 @@ async function flush() {
       keep();
       const mine = event.query ?? event.note ?? (event.tags ?? []).join(", ");
       banner("refused", error.status === 409 ? `${failed(error)}; ${t("your text: “{text}”", { text: mine })}` : failed(error));
-      if (event.question === now.id) await load(now.id);
+      if (event.question === now.id && opening === now.id) await load(now.id);
     }
   }
   sending = false;
 }
 function noteDone(id, view) {
-  const row = now.questions.find((each) => each.id === id);
+  const row = now.questions.find((question) => question.id === id);
   if (!row) return;
   row.query = view.query;
   row.tags = view.tags;
@@ -115,7 +118,7 @@ function noteDone(id, view) {
 // Which questions.
 
 const isDone = (row) => Object.hasOwn(row.done, now.by);
-function shown() {
+function listed() {
   const filter = $("filter").value, tag = $("tag").value;
   const rows = now.questions.filter((row) => (!tag || row.tags.includes(tag)) && (
     filter === "all" || (filter === "open" && !isDone(row)) || (filter === "done" && isDone(row)) ||
@@ -127,7 +130,7 @@ function drawList() {
   $("progress").max = now.questions.length;
   $("progress").value = done;
   $("progress-text").textContent = t("{done} of {n} done", { done, n: now.questions.length });
-  $("list").replaceChildren(...shown().map((row) => el("li", {}, el("button", {
+  $("list").replaceChildren(...listed().map((row) => el("li", {}, el("button", {
     type: "button", "aria-current": String(row.id === now.id), onclick: () => open(row.id),
   }, name(row.query), el("span", { class: "state" }, [
     isDone(row) ? t("done") : row.judged[now.by] ? t("{n} judged", { n: row.judged[now.by] }) : "",
@@ -142,16 +145,16 @@ function drawTags() {
   $("tag").value = known.includes(chosen) ? chosen : "";
 }
 function step(by) {
-  const rows = shown();
-  const at = rows.findIndex((row) => row.id === now.id);
+  const rows = listed();
+  const at = rows.findIndex((row) => row.id === opening);
   const next = rows[at + by];
   if (next) open(next.id); else say(by > 0 ? t("that was the last one here") : t("that was the first one here"));
 }
 
-// One question.
+// One question. Until the server has sent it, the one on the screen is the one that keys judge.
 
+let opening = null; // the id asked for last; the question on the screen again when that fails
 async function open(id) {
-  now.place = 0;
   cancel();
   banner("refused");
   banner("empty");
@@ -159,21 +162,30 @@ async function open(id) {
   focusCandidate();
 }
 async function load(id) {
-  now.id = id;
+  opening = id;
+  let view;
   try {
-    now.view = await ask(`/api/question?id=${encodeURIComponent(id)}`);
+    view = await ask(`/api/question?id=${encodeURIComponent(id)}`);
   } catch (error) {
-    banner("server", failed(error));
+    if (id === opening) { opening = now.id; banner("server", failed(error)); }
     return;
   }
+  if (id !== opening) return;
+  if (id !== now.id) now.current = 0;
+  now.id = id;
+  now.view = view;
   now.at = now.view.at;
-  for (const event of queue.filter((each) => each.question === id && each.what === "judge")) mark(event);
+  markQueued();
   drawQuestion();
   drawList();
 }
-function mark({ entity, grade }) {
-  const mine = (now.view.grades[now.by] ??= {});
-  if (grade === null) delete mine[entity]; else mine[entity] = grade;
+function mark({ by = now.by, entity, grade }) {
+  const grades = (now.view.grades[by] ??= {});
+  if (grade === null) delete grades[entity]; else grades[entity] = grade;
+}
+// A view from the server holds no decision that is still on its way there.
+function markQueued() {
+  for (const event of queue.filter((event) => event.question === now.id && event.what === "judge")) mark(event);
 }
 function drawQuestion() {
   const view = now.view;
@@ -191,68 +203,68 @@ function drawQuestion() {
 function sources(title, texts) {
   return texts.length ? [el("dt", { class: "soft" }, title), ...texts.map((text) => el("dd", {}, name(text)))] : [];
 }
-function named(place) {
-  return el("div", {}, `${t(place.in)}: `, place.before, el("mark", {}, place.words), place.after);
+function named(mention) {
+  return el("div", {}, `${t(mention.in)}: `, mention.before, el("mark", {}, mention.words), mention.after);
 }
-function candidate(each, place) {
-  const grades = now.view.grades, mine = grades[now.by]?.[each.id] ?? null;
+function candidate(entity, at) {
+  const grades = now.view.grades, mine = grades[now.by]?.[entity.id] ?? null;
   // Judged without seeing another's grades: they show once one's own question is done.
-  const others = !Object.hasOwn(now.view.done, now.by) ? [] : Object.entries(grades).filter(([by, row]) => by !== now.by && Object.hasOwn(row, each.id)).map(([by, row]) => `${by}: ${row[each.id]}`);
-  const given = now.view.given[each.name];
-  const ranks = Object.entries(each.by ?? {}).map(([by, rank]) => `${by} ${rank}`).join(", ");
+  const others = !Object.hasOwn(now.view.done, now.by) ? [] : Object.entries(grades).filter(([by, row]) => by !== now.by && Object.hasOwn(row, entity.id)).map(([by, row]) => `${by}: ${row[entity.id]}`);
+  const given = now.view.given[entity.name];
+  const ranks = Object.entries(entity.by ?? {}).map(([by, rank]) => `${by} ${rank}`).join(", ");
   return el("li", {
-    id: `candidate-${place}`, tabindex: "-1", "aria-current": String(place === now.place), onclick: () => { now.place = place; current(); },
+    id: `candidate-${at}`, tabindex: "-1", "aria-current": String(at === now.current), onclick: () => { now.current = at; current(); },
   },
-  el("div", {}, el("span", { class: "name" }, name(each.name)), " ", el("span", { class: "soft" }, each.type)),
-  el("div", { class: "grades", role: "group", "aria-label": t("grade of {name}", { name: each.name }) }, GRADES.map((grade) => el("button", {
+  el("div", {}, el("span", { class: "name" }, name(entity.name)), " ", el("span", { class: "soft" }, entity.type)),
+  el("div", { class: "grades", role: "group", "aria-label": t("grade of {name}", { name: entity.name }) }, GRADES.map((grade) => el("button", {
     type: "button", "data-grade": grade, "aria-pressed": String(mine === grade),
-    onclick: (event) => { event.stopPropagation(); now.place = place; judge(grade); },
+    onclick: (event) => { event.stopPropagation(); now.current = at; judge(grade); },
   }, String(grade)))),
-  el("div", { class: "why" }, each.description ?? ""),
+  el("div", { class: "why" }, entity.description ?? ""),
   el("div", { class: "why" },
-    each.walk?.length ? el("div", {}, walk(each.walk)) : null,
-    ...(each.named ?? []).map(named),
-    each.words?.length ? el("div", {}, `${t("words")}: `, el("b", {}, each.words.join(", "))) : null,
-    each.aliases?.length ? el("div", {}, `${t("also")}: ${each.aliases.join(", ")}`) : null,
+    entity.walk?.length ? el("div", {}, walk(entity.walk)) : null,
+    ...(entity.named ?? []).map(named),
+    entity.words?.length ? el("div", {}, `${t("words")}: `, el("b", {}, entity.words.join(", "))) : null,
+    entity.aliases?.length ? el("div", {}, `${t("also")}: ${entity.aliases.join(", ")}`) : null,
     ranks ? el("div", {}, t("ranked by {ranks}", { ranks })) : null,
     given !== undefined ? el("div", {}, t("already judged: {grade}", { grade: given })) : null,
     others.length ? el("div", { class: "others" }, t("judged by {names}", { names: others.join(", ") })) : null,
-    now.relations.has(each.id) ? said(now.relations.get(each.id)) : null));
+    now.relations.has(entity.id) ? relationList(now.relations.get(entity.id)) : null));
 }
-function said({ relations, left }) {
+function relationList({ relations, left }) {
   if (!relations.length) return el("p", { class: "soft" }, t("This entity has no relations in the graph."));
-  return el("ul", { class: "relations" }, relations.map((one) => el("li", {}, walk([one]), one.description ? el("span", { class: "soft" }, ` ${one.description}`) : null)),
+  return el("ul", { class: "relations" }, relations.map((relation) => el("li", {}, walk([relation]), relation.description ? el("span", { class: "soft" }, ` ${relation.description}`) : null)),
     left ? el("li", { class: "soft" }, t("… and {n} more", { n: left })) : null);
 }
 async function relations() {
-  const each = now.view.candidates[now.place];
-  if (!each) return;
-  if (!now.relations.delete(each.id)) {
-    try { now.relations.set(each.id, await ask(`/api/relations?id=${encodeURIComponent(each.id)}`)); } catch (error) { say(failed(error)); return; }
+  const entity = now.view.candidates[now.current];
+  if (!entity) return;
+  if (!now.relations.delete(entity.id)) {
+    try { now.relations.set(entity.id, await ask(`/api/relations?id=${encodeURIComponent(entity.id)}`)); } catch (error) { say(failed(error)); return; }
   }
   drawQuestion();
   focusCandidate();
 }
 function walk(steps) {
-  return [name(steps[0].from), ...steps.flatMap((one) => [one.forward ? ` —${one.relation}→ ` : ` ←${one.relation}— `, name(one.to)])];
+  return [name(steps[0].from), ...steps.flatMap((step) => [step.forward ? ` —${step.relation}→ ` : ` ←${step.relation}— `, name(step.to)])];
 }
 function current() {
-  for (const each of $("candidates").children) each.setAttribute("aria-current", String(each.id === `candidate-${now.place}`));
+  for (const row of $("candidates").children) row.setAttribute("aria-current", String(row.id === `candidate-${now.current}`));
 }
 function focusCandidate() {
   current();
-  const at = $(`candidate-${now.place}`);
-  if (at) { at.focus({ preventScroll: true }); at.scrollIntoView({ block: "nearest" }); }
+  const row = $(`candidate-${now.current}`);
+  if (row) { row.focus({ preventScroll: true }); row.scrollIntoView({ block: "nearest" }); }
 }
 function move(by) {
-  now.place = Math.min(Math.max(now.place + by, 0), Math.max(now.view.candidates.length - 1, 0));
+  now.current = Math.min(Math.max(now.current + by, 0), Math.max(now.view.candidates.length - 1, 0));
   focusCandidate();
 }
 function judge(grade) {
-  const each = now.view.candidates[now.place];
-  if (!each) return;
-  const before = now.view.grades[now.by]?.[each.id];
-  const event = { what: "judge", entity: each.id, grade: before === grade ? null : grade };
+  const entity = now.view.candidates[now.current];
+  if (!entity) return;
+  const before = now.view.grades[now.by]?.[entity.id];
+  const event = { what: "judge", entity: entity.id, grade: before === grade ? null : grade };
   mark(event);
   decide(event);
   drawQuestion();
@@ -260,7 +272,7 @@ function judge(grade) {
 }
 function done(noAnswer = false) {
   const grades = now.view.grades[now.by] ?? {}, mine = Object.values(grades);
-  const judgedNow = new Set(now.view.candidates.filter((each) => Object.hasOwn(grades, each.id)).map((each) => each.name));
+  const judgedNow = new Set(now.view.candidates.filter((entity) => Object.hasOwn(grades, entity.id)).map((entity) => entity.name));
   const cameRelevant = Object.entries(now.view.given).some(([name, grade]) => grade > 0 && !judgedNow.has(name));
   const relevant = mine.some((grade) => grade > 0);
   if (!noAnswer && !relevant && !cameRelevant) {
@@ -276,10 +288,10 @@ function done(noAnswer = false) {
   }
   decide({ what: "done", done: true, no_answer: noAnswer });
   now.view.done = { ...now.view.done, [now.by]: noAnswer };
-  const row = now.questions.find((each) => each.id === now.id);
-  const rows = shown(), at = rows.findIndex((each) => each.id === now.id);
+  const row = now.questions.find((row) => row.id === now.id);
+  const rows = listed(), at = rows.findIndex((row) => row.id === now.id);
   if (row) row.done = now.view.done;
-  const next = rows.slice(at + 1).find((each) => !isDone(each)) ?? rows.find((each) => !isDone(each));
+  const next = rows.slice(at + 1).find((row) => !isDone(row)) ?? rows.find((row) => !isDone(row));
   if (next) open(next.id); else { drawList(); say(t("all done here: write the gold set")); }
 }
 
@@ -309,53 +321,61 @@ function save() {
 
 // Searching all entities.
 
-let asked = 0;
+let asked = 0, answered = Promise.resolve(); // answered ends when the list belongs to what was typed last
 async function search() {
-  const typed = $("search").value, mine = ++asked;
-  if (!typed.trim()) { drawFound([]); return; }
+  const typed = $("search").value, question = now.id, mine = ++asked;
+  if (!typed.trim()) { drawMatches([]); return; }
   try {
-    const { found } = await ask(`/api/search?q=${encodeURIComponent(typed)}`);
-    now.searched.add(now.id);
-    if (mine === asked) drawFound(found);
-  } catch (error) { if (mine === asked) say(failed(error)); }
+    const { found: matches } = await ask(`/api/search?q=${encodeURIComponent(typed)}`);
+    now.searched.add(question);
+    if (mine === asked) drawMatches(matches);
+  } catch (error) { if (mine === asked) { drawMatches([]); say(failed(error)); } }
 }
-function drawFound(found) {
-  now.found = found;
+async function addPicked(grade) {
+  const typed = $("search").value, question = now.id;
+  await answered;
+  if (typed === $("search").value && question === now.id) add(now.picked, grade);
+}
+function clearSearch() {
+  $("search").value = "";
+  search();
+}
+function drawMatches(matches) {
+  now.matches = matches;
   now.picked = 0;
-  $("search").setAttribute("aria-expanded", String(found.length > 0));
-  $("found").replaceChildren(...found.map((each, place) => el("li", {
-    role: "option", id: `found-${place}`, "aria-selected": "false", onclick: () => add(place, 1),
-  }, name(each.name), " ", el("span", { class: "soft" }, [each.type, each.aliases?.join(", "), each.description].filter(Boolean).join(" · ").slice(0, 160)))));
+  $("search").setAttribute("aria-expanded", String(matches.length > 0));
+  $("found").replaceChildren(...matches.map((entity, at) => el("li", {
+    role: "option", id: `found-${at}`, "aria-selected": "false", onclick: () => add(at, 1),
+  }, name(entity.name), " ", el("span", { class: "soft" }, [entity.type, entity.aliases?.join(", "), entity.description].filter(Boolean).join(" · ").slice(0, 160)))));
   pick(0);
 }
-function pick(place) {
-  if (!now.found.length) { $("search").removeAttribute("aria-activedescendant"); return; }
-  now.picked = (place + now.found.length) % now.found.length;
-  for (const each of $("found").children) each.setAttribute("aria-selected", String(each.id === `found-${now.picked}`));
+function pick(at) {
+  if (!now.matches.length) { $("search").removeAttribute("aria-activedescendant"); return; }
+  now.picked = (at + now.matches.length) % now.matches.length;
+  for (const option of $("found").children) option.setAttribute("aria-selected", String(option.id === `found-${now.picked}`));
   $("search").setAttribute("aria-activedescendant", `found-${now.picked}`);
   $(`found-${now.picked}`).scrollIntoView({ block: "nearest" });
 }
-function add(place, grade) {
-  const each = now.found[place];
-  if (!each) return;
-  if (!now.view.candidates.some((one) => one.id === each.id)) now.view.candidates.push(each);
-  const event = { what: "judge", entity: each.id, grade };
+function add(at, grade) {
+  const entity = now.matches[at];
+  if (!entity) return;
+  if (!now.view.candidates.some((candidate) => candidate.id === entity.id)) now.view.candidates.push(entity);
+  const event = { what: "judge", entity: entity.id, grade };
   mark(event);
   decide(event);
-  $("search").value = "";
-  drawFound([]);
+  clearSearch();
   drawQuestion();
-  now.place = now.view.candidates.findIndex((one) => one.id === each.id);
+  now.current = now.view.candidates.findIndex((candidate) => candidate.id === entity.id);
   focusCandidate();
-  say(t("{name} added as {grade}", { name: each.name, grade }));
+  say(t("{name} added as {grade}", { name: entity.name, grade }));
 }
-$("search").addEventListener("input", search);
+$("search").addEventListener("input", () => { answered = search(); });
 $("search").addEventListener("keydown", (event) => {
   if (event.isComposing) return;
   if (event.key === "ArrowDown") { event.preventDefault(); pick(now.picked + 1); }
   else if (event.key === "ArrowUp") { event.preventDefault(); pick(now.picked - 1); }
-  else if (event.key === "Enter") { event.preventDefault(); add(now.picked, event.shiftKey ? 2 : 1); }
-  else if (event.key === "Escape") { event.preventDefault(); $("search").value = ""; drawFound([]); focusCandidate(); }
+  else if (event.key === "Enter") { event.preventDefault(); addPicked(event.shiftKey ? 2 : 1); }
+  else if (event.key === "Escape") { event.preventDefault(); clearSearch(); focusCandidate(); }
 });
 
 // Agreement.
@@ -364,14 +384,14 @@ async function agreement() {
   const { by_tag, differing } = await ask("/api/agreement");
   const figure = (value) => (value === null ? "–" : value.toFixed(3));
   $("kappa").replaceChildren(by_tag.length ? el("table", {},
-    el("thead", {}, el("tr", {}, [t("tag"), t("judged by both"), t("equal"), "κ", t("κ weighted")].map((each) => el("th", { scope: "col" }, each)))),
-    el("tbody", {}, by_tag.map((row) => el("tr", {}, [row.tag === "all" ? t("all") : row.tag, row.judged, row.same, figure(row.kappa), figure(row.weighted)].map((each) => el("td", {}, String(each)))))))
+    el("thead", {}, el("tr", {}, [t("tag"), t("judged by both"), t("equal"), "κ", t("κ weighted")].map((head) => el("th", { scope: "col" }, head)))),
+    el("tbody", {}, by_tag.map((row) => el("tr", {}, [row.tag === "all" ? t("all") : row.tag, row.judged, row.same, figure(row.kappa), figure(row.weighted)].map((cell) => el("td", {}, String(cell)))))))
     : el("p", {}, t("No entity has been judged by two annotators yet.")));
-  $("differing").replaceChildren(...(differing.length ? differing.map((each) => el("li", {},
-    el("span", {}, name(each.query), " ", el("b", {}, name(each.name)), " ", el("span", { class: "soft" }, Object.entries(each.grades).map(([by, grade]) => `${by}: ${grade}`).join(", "))),
-    el("span", { class: "grades", role: "group", "aria-label": t("decide the grade of {name}", { name: each.name }) }, GRADES.map((grade) => el("button", {
-      type: "button", "data-grade": grade, "aria-pressed": String(each.agreed === grade),
-      onclick: async () => { decide({ by: "agreed", question: each.question, what: "judge", entity: each.entity, grade }); await flush(); await agreement(); },
+  $("differing").replaceChildren(...(differing.length ? differing.map((judged) => el("li", {},
+    el("span", {}, name(judged.query), " ", el("b", {}, name(judged.name)), " ", el("span", { class: "soft" }, Object.entries(judged.grades).map(([by, grade]) => `${by}: ${grade}`).join(", "))),
+    el("span", { class: "grades", role: "group", "aria-label": t("decide the grade of {name}", { name: judged.name }) }, GRADES.map((grade) => el("button", {
+      type: "button", "data-grade": grade, "aria-pressed": String(judged.agreed === grade),
+      onclick: async () => { decide({ by: "agreed", question: judged.question, what: "judge", entity: judged.entity, grade }); await flush(); await agreement(); },
     }, String(grade)))))) : [el("li", {}, t("None."))]));
   if (!$("agreement").open) $("agreement").showModal();
 }
@@ -401,7 +421,7 @@ $("text").addEventListener("keydown", (event) => {
 $("editor").addEventListener("submit", (event) => { event.preventDefault(); save(); });
 const DO = { relations, edit: () => edit("query"), tags: () => edit("tags"), note: () => edit("note"), undo: () => decide({ what: "undo" }), cancel: () => { cancel(); focusCandidate(); }, done: () => done(), none: () => done(true), next: () => step(1), previous: () => step(-1) };
 for (const button of document.querySelectorAll("[data-do]")) button.addEventListener("click", () => DO[button.dataset.do]());
-$("filter").addEventListener("change", () => { drawList(); const first = shown()[0]; if (first && !shown().some((row) => row.id === now.id)) open(first.id); });
+$("filter").addEventListener("change", () => { drawList(); const first = listed()[0]; if (first && !listed().some((row) => row.id === now.id)) open(first.id); });
 $("tag").addEventListener("change", drawList);
 $("show-help").addEventListener("click", () => $("help").showModal());
 $("show-agreement").addEventListener("click", () => agreement().catch((error) => say(failed(error))));
@@ -421,11 +441,11 @@ async function poll() {
     const { last, events, draft_changed } = await ask(`/api/changes?since=${now.last}`);
     banner("server", queue.length ? banners.get("server") : "");
     banner("draft", draft_changed ? t("the draft file has changed: your judgments are kept; restart `curate` to see its new questions") : "");
-    const foreign = events.filter((each) => each.by !== now.by);
+    const foreign = events.filter((event) => event.by !== now.by);
     now.last = last;
     if (foreign.length) await refresh(foreign);
   } catch (error) {
-    banner("server", error.status === 403 ? t("the server was restarted: open its new address") : error.status ? failed(error) : t("the server doesn't respond; your decisions are kept in this window"));
+    if (!queue.length) banner("server", error.status === 403 ? t("the server was restarted: open its new address") : error.status ? failed(error) : t("the server doesn't respond; your decisions are kept in this window"));
   }
   setTimeout(poll, POLL);
 }
@@ -434,10 +454,11 @@ async function refresh(events) {
   now.questions = questions;
   drawTags();
   drawList();
-  if (events.some((each) => each.question === now.id) && !now.editing && !queue.length) {
-    const at = now.view.at;
-    now.view = await ask(`/api/question?id=${encodeURIComponent(now.id)}`);
-    now.at = Math.max(at, now.view.at);
+  if (events.some((event) => event.question === now.id) && !now.editing && !queue.length) {
+    const id = now.id, view = await ask(`/api/question?id=${encodeURIComponent(id)}`);
+    if (id !== now.id || now.editing || queue.length) return; // a newer view comes with what was done meanwhile
+    now.at = Math.max(now.at, view.at);
+    now.view = view;
     const held = document.activeElement?.closest("#candidates") !== null;
     drawQuestion();
     if (held) focusCandidate();
@@ -477,7 +498,7 @@ async function begin() {
   drawTags();
   if (!now.questions.some((row) => !isDone(row))) $("filter").value = "all";
   drawList();
-  const first = shown()[0];
+  const first = listed()[0];
   if (first) await open(first.id); else $("nothing").hidden = false;
   document.querySelector("main").removeAttribute("aria-busy");
   flush();

@@ -16,20 +16,17 @@ from tiny_graph_rag.config.sections import COMPACT
 from tiny_graph_rag.graph.bfs import NOT_REACHED
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.measures.summary import number
-from tiny_graph_rag.report.json.numbers import said_json, steps_json
-from tiny_graph_rag.report.json.spelled import Remembered, Spelled
+from tiny_graph_rag.report.json.spelled import Remembered, Spelled, said_json, steps_json
 from tiny_graph_rag.results import Reference, Step
 from tiny_graph_rag.run import NO_STEP
 from tiny_graph_rag.study.advice import recommendations
 from tiny_graph_rag.study.evaluate import Evaluation
-from tiny_graph_rag.study.explanation import Explanation
-from tiny_graph_rag.study.ties import Ties
+from tiny_graph_rag.study.explanation import Explanation, NoAnswer, Ties
 from tiny_graph_rag.study.waterfall import NO_ENTITY, NO_RANK, WITHIN_HOPS, Verdict, WaterfallStep
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.advice import Trial
     from tiny_graph_rag.study.evaluate import Perturbed
-    from tiny_graph_rag.study.no_answer import NoAnswer
 
 VERDICTS = tuple(map(str, Verdict))
 LISTED = (Verdict.RANKED_BELOW_K, Verdict.HIT)

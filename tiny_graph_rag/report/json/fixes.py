@@ -15,8 +15,8 @@ from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.measures.summary import number
 from tiny_graph_rag.report.fix_words import blocks_of
-from tiny_graph_rag.report.json.numbers import Made, head
 from tiny_graph_rag.report.json.results import dataset_json
+from tiny_graph_rag.report.json.spelled import Made, head
 
 
 def fixes_json(

@@ -27,23 +27,21 @@ from tiny_graph_rag.report.json.explained import (
     references_of,
     walks_cut,
 )
-from tiny_graph_rag.report.json.numbers import (
+from tiny_graph_rag.report.json.spelled import (
     Made,
+    Spelled,
+    cut_json,
     head,
+    linked_seeds,
+    numbers,
     opened,
     packed,
+    ranked_json,
+    rankings,
     selection_json,
     steps_json,
 )
-from tiny_graph_rag.report.json.spelled import (
-    Spelled,
-    cut_json,
-    linked_seeds,
-    numbers,
-    ranked_json,
-    rankings,
-)
-from tiny_graph_rag.results import Answer, Entity, Linking, Question
+from tiny_graph_rag.results import Entity, Linking, Question, WrittenAnswer
 from tiny_graph_rag.run import Relation
 from tiny_graph_rag.study.evaluate import Evaluation
 
@@ -253,12 +251,12 @@ def written_questions(evaluation: Evaluation, questions: range, spelled: Spelled
         )
 
 
-def _answer(evaluation: Evaluation, row: int, spelled: Spelled) -> Answer | None:
+def _answer(evaluation: Evaluation, row: int, spelled: Spelled) -> WrittenAnswer | None:
     if evaluation.answered is None:
         return None
     from tiny_graph_rag.report.json.answers import answer  # retrieval alone loads nothing of it
 
-    return Answer(**answer(evaluation.answered.answers, row, spelled))
+    return WrittenAnswer(**answer(evaluation.answered.answers, row, spelled))
 
 
 def _linking(evaluation: Evaluation, row: int) -> Linking | UnsetType:

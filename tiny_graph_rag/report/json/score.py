@@ -22,7 +22,7 @@ from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW, Judged
 from tiny_graph_rag.measures.statistics import mean_of
 from tiny_graph_rag.measures.summary import latency_document, number, summary_fields
-from tiny_graph_rag.report.json.numbers import packed, steps_json
+from tiny_graph_rag.report.json.spelled import packed, steps_json
 from tiny_graph_rag.scoring.stretches import Collected, Names, ScoreColumns, Stretch
 from tiny_graph_rag.study.waterfall import (
     NO_RANK,

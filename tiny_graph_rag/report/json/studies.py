@@ -10,12 +10,12 @@ from tiny_graph_rag.config import Config
 from tiny_graph_rag.gold.pin import Drift
 from tiny_graph_rag.gold.validate import Validation
 from tiny_graph_rag.measures.summary import mean_fields, number
-from tiny_graph_rag.report.json.numbers import Made, closed_with_rows, head, opened, said_json
 from tiny_graph_rag.report.json.results import dataset_json
+from tiny_graph_rag.report.json.spelled import Made, closed_with_rows, head, opened, said_json
 from tiny_graph_rag.study.choosing import Recommendation, rule
 from tiny_graph_rag.study.compare import Comparison, Flip, Rows
-from tiny_graph_rag.study.hops import HopTag
 from tiny_graph_rag.study.sweep import SettingSlice, Sweep, SweptSetting
+from tiny_graph_rag.study.verdicts import HopTag
 
 
 def validation_json(

@@ -9,7 +9,7 @@ function lineChart(lines, xName) {
   const px = (x) => left + ((x - xs[0]) / span) * (width - left - right);
   const py = (y) => top + (1 - y) * (height - top - bottom);
   const ends = lines.map((line, at) => ({ at, y: py(line.points.at(-1).y) })).sort((a, b) => a.y - b.y);
-  ends.forEach((end, place) => { if (place) end.y = Math.max(end.y, ends[place - 1].y + 15); });
+  ends.forEach((end, at) => { if (at) end.y = Math.max(end.y, ends[at - 1].y + 15); });
   const labelY = new Map(ends.map((end) => [end.at, Math.min(end.y, height - 6)]));
   return svg("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": `${lines.map((line) => line.name).join(", ")} by ${xName}` },
     [0, 0.25, 0.5, 0.75, 1].map((y) => [

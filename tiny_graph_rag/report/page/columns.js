@@ -18,7 +18,7 @@ function reader(column, strings) {
       };
     }
     case "o": {
-      const fields = first.map(([name, each]) => [name, reader(each, strings)]);
+      const fields = first.map(([name, field]) => [name, reader(field, strings)]);
       return (row) => {
         const made = {};
         for (const [name, read] of fields) {
@@ -42,6 +42,6 @@ function reader(column, strings) {
 
 // The column of one field of a column of objects, null where no object has it.
 function fieldColumn(column, name) {
-  const found = column[0] === "o" && column[1].find(([field]) => field === name);
-  return found ? found[1] : null;
+  const pair = column[0] === "o" && column[1].find(([field]) => field === name);
+  return pair ? pair[1] : null;
 }

@@ -22,7 +22,7 @@ async function openData() {
     const column = fieldColumn(packed.results, name);
     return column ? reader(column, strings) : () => undefined;
   };
-  const peers = (packed.peers ?? []).map((each) => peer(each, reader(each.results, strings)));
+  const peers = (packed.peers ?? []).map((system) => peer(system, reader(system.results, strings)));
   return {
     peers, head: packed.head, others: packed.others, questions: packed.questions, results: packed.results, strings,
     entity, nameOf, question, field, entityRow, extra: packed,
@@ -66,9 +66,9 @@ function decoded(base64) {
 
 // Undoes page_data.py's thinning: names that stand in `entities`, and steps that start where the last ended.
 function restored(question, nameOf) {
-  for (const each of [...question.linked, ...question.ranked]) each.name ??= nameOf(each.id);
-  for (const each of question.ranked) if (each.walk) each.walk = longWalk(each.walk);
-  for (const each of question.references) if (each.path) each.path = longWalk(each.path);
+  for (const entity of [...question.linked, ...question.ranked]) entity.name ??= nameOf(entity.id);
+  for (const entity of question.ranked) if (entity.walk) entity.walk = longWalk(entity.walk);
+  for (const reference of question.references) if (reference.path) reference.path = longWalk(reference.path);
   return question;
 }
 

@@ -16,7 +16,7 @@ function filled(element, attributes, children) {
     if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
     else element.setAttribute(key, value === true ? "" : value);
   }
-  element.append(...children.flat(9).filter((each) => each !== null && each !== undefined && each !== false));
+  element.append(...children.flat(9).filter((child) => child !== null && child !== undefined && child !== false));
   return element;
 }
 
@@ -27,8 +27,8 @@ function cut(text, most = NAME_SHOWN) {
   return signs.length > most ? signs.slice(0, most - 1).join("") + "…" : text;
 }
 function name(text, most) {
-  const shown = cut(text, most);
-  return el("bdi", shown === text ? {} : { title: cut(text, 1000) }, shown);
+  const short = cut(text, most);
+  return el("bdi", short === text ? {} : { title: cut(text, 1000) }, short);
 }
 
 // Words of the page in its reader's language: English as it stands here, others from the page's data.
@@ -65,9 +65,9 @@ function badge(verdict) {
 function seedOf(ranked, linked) {
   if (ranked.hop === null || ranked.hop < 0) return null;
   const start = ranked.walk?.length ? ranked.walk[0].from : ranked.id;
-  const seeds = linked.filter((each) => each.id === start);
+  const seeds = linked.filter((seed) => seed.id === start);
   const byText = (ranked.cost?.link ?? 0) > 0;
-  return seeds.find((each) => (each.rule === "text") === byText) ?? seeds[0] ?? null;
+  return seeds.find((seed) => (seed.rule === "text") === byText) ?? seeds[0] ?? null;
 }
 const ruleWords = (rule) => (rule === "text" ? t("by text") : t("by name: {rule}", { rule: t(rule) }));
 

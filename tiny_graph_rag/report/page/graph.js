@@ -10,7 +10,7 @@ function graphPage(data) {
   const degree = new Array(size).fill(0);
   edges.source.forEach((from, at) => { degree[from]++; degree[edges.target[at]]++; });
   const types = [...new Set(nodes.type)];
-  types.sort((a, b) => nodes.type.filter((each) => each === b).length - nodes.type.filter((each) => each === a).length);
+  types.sort((a, b) => nodes.type.filter((type) => type === b).length - nodes.type.filter((type) => type === a).length);
   const tone = (type) => `line-${Math.min(types.indexOf(type), TONES - 1)}`;
   const narrow = innerWidth < 700;  // drawn as wide as the screen is and higher than wide, so that words keep their size
   const width = narrow ? Math.max(300, innerWidth - 36) : 1180, margin = narrow ? 26 : 56;
@@ -29,9 +29,9 @@ function graphPage(data) {
   // A wider line that nobody sees, so that a finger or a mouse can find the thin one.
   const reach = ends.map(([from, to]) => svg("path", { class: "reach", d: `M${from.x} ${from.y}L${to.x} ${to.y}` }));
   const named = svg("g", { class: "names" });
-  const groups = placed.map((each) => svg("g", { class: `node ${tone(nodes.type[each.at])} ${each.labelAt.over > CROWDED ? "crowded" : ""}`, role: "button", tabindex: each.at ? "-1" : "0", "aria-pressed": "false", "aria-label": cut(`${nodes.name[each.at]}, ${nodes.type[each.at]}, ${plural(degree[each.at], "relation")}`, 200) },
-    svg("circle", { class: "entity", cx: each.x, cy: each.y, r: each.r }),
-    svg("text", { class: "label", x: each.labelAt.x, y: each.labelAt.y, "text-anchor": each.labelAt.anchor }, each.label)));
+  const groups = placed.map((node) => svg("g", { class: `node ${tone(nodes.type[node.at])} ${node.labelAt.over > CROWDED ? "crowded" : ""}`, role: "button", tabindex: node.at ? "-1" : "0", "aria-pressed": "false", "aria-label": cut(`${nodes.name[node.at]}, ${nodes.type[node.at]}, ${plural(degree[node.at], "relation")}`, 200) },
+    svg("circle", { class: "entity", cx: node.x, cy: node.y, r: node.r }),
+    svg("text", { class: "label", x: node.labelAt.x, y: node.labelAt.y, "text-anchor": node.labelAt.anchor }, node.label)));
   const picture = svg("svg", { class: "walk graph", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": t("The graph") }, svg("g", { class: "edge" }, lines, reach), named, groups);
   // The relations of an entity, written along its lines as far as they fit.
   const nameAlong = (at) => {
@@ -90,8 +90,8 @@ function graphPage(data) {
   });
   const search = el("input", { type: "search", placeholder: t("a name"), autocomplete: "off", oninput: () => {
     const wanted = search.value.trim().normalize("NFC").toLowerCase();
-    const found = wanted ? nodes.name.findIndex((each) => each.normalize("NFC").toLowerCase().includes(wanted)) : -1;
-    if (found >= 0) choose(found);
+    const match = wanted ? nodes.name.findIndex((text) => text.normalize("NFC").toLowerCase().includes(wanted)) : -1;
+    if (match >= 0) choose(match);
   } });
   return [
     el("header", { class: "masthead" }, el("div", {}, el("h1", {}, name(data.name)),
@@ -99,7 +99,7 @@ function graphPage(data) {
     data.leftOut.length ? el("p", { class: "note small" }, `${t("Not drawn:")} ${data.leftOut.join("; ")}.`) : null,
     el("section", {}, el("form", { class: "controls", onsubmit: (event) => event.preventDefault() }, el("label", { class: "grow" }, el("span", {}, t("find")), search)),
       canvas,
-      el("p", { class: "legend" }, types.slice(0, TONES).map((each, at) => el("span", { class: `type-key line-${at}` }, at === TONES - 1 && types.length > TONES ? t("other types") : cut(each, 40))))),
+      el("p", { class: "legend" }, types.slice(0, TONES).map((type, at) => el("span", { class: `type-key line-${at}` }, at === TONES - 1 && types.length > TONES ? t("other types") : cut(type, 40))))),
     about,
   ];
 }

@@ -22,24 +22,24 @@ function walkGraph(question, k) {
       if (at + 1 < to.hop) Object.assign(to, { hop: at + 1, parent: { node: from, edge: edges.get(key), step } });
     });
   };
-  for (const each of question.linked) {
-    const seed = node(each.id);
-    const byText = each.rule === "text" && (!seed.seed || seed.byText);  // one that is named too is named
+  for (const linked of question.linked) {
+    const seed = node(linked.id);
+    const byText = linked.rule === "text" && (!seed.seed || seed.byText);  // one that is named too is named
     Object.assign(seed, { seed: true, byText, hop: 0, parent: null });
   }
-  question.ranked.forEach((each, at) => {
-    Object.assign(node(each.id), { rank: at + 1, score: each.score });
-    trace(each.walk ?? [], "walk");
+  question.ranked.forEach((entity, at) => {
+    Object.assign(node(entity.id), { rank: at + 1, score: entity.score });
+    trace(entity.walk ?? [], "walk");
   });
   let misses = 0, leftOut = 0;
-  for (const each of question.references) {
-    const place = question.ranked.findIndex((row) => each.entity_ids.includes(row.id));
-    const hit = each.verdict ? each.verdict === "hit" : place >= 0 && place < k;
+  for (const reference of question.references) {
+    const at = question.ranked.findIndex((row) => reference.entity_ids.includes(row.id));
+    const hit = reference.verdict ? reference.verdict === "hit" : at >= 0 && at < k;
     if (!hit && ++misses > MISSES_DRAWN) { leftOut++; continue; }
-    const found = node(place >= 0 ? question.ranked[place].id : each.path?.at(-1)?.to ?? each.entity_ids[0] ?? `\nname ${each.name}`);
-    found.reference = each;
-    found.verdict = hit ? "hit" : "miss";
-    if (!hit && each.path) trace(each.path, "path");
+    const target = node(at >= 0 ? question.ranked[at].id : reference.path?.at(-1)?.to ?? reference.entity_ids[0] ?? `\nname ${reference.name}`);
+    target.reference = reference;
+    target.verdict = hit ? "hit" : "miss";
+    if (!hit && reference.path) trace(reference.path, "path");
   }
   return { nodes: [...nodes.values()], edges: [...edges.values()], leftOut };
 }
@@ -50,34 +50,34 @@ const ringAt = (hop) => hop ** 0.8;
 // Adds x and y to every node: what a walk reaches on rings, the rest in rows below them.
 // Returns {width, height, middle, rings, floor}: rings as {hop, rx, ry}; floor: y of the line above the rest.
 function placeWalk(nodes, width) {
-  const reached = nodes.filter((each) => each.hop < Infinity);
-  const apart = nodes.filter((each) => each.hop === Infinity);
-  const children = new Map(reached.map((each) => [each, []]));
+  const reached = nodes.filter((node) => node.hop < Infinity);
+  const apart = nodes.filter((node) => node.hop === Infinity);
+  const children = new Map(reached.map((node) => [node, []]));
   const roots = [];
-  for (const each of reached) (each.parent ? children.get(each.parent.node) : roots).push(each);
+  for (const node of reached) (node.parent ? children.get(node.parent.node) : roots).push(node);
   const narrow = width < 560;
   const inner = roots.length > 1 ? 0.6 : 0;  // several seeds stand around the middle, one stands in it
-  const hops = Math.max(0, ...reached.map((each) => each.hop));
+  const hops = Math.max(0, ...reached.map((node) => node.hop));
   const out = (hop) => (hop || inner ? ringAt(hop) + inner : 0);
-  const crowd = Math.max(0, ...Array.from({ length: hops }, (_, at) => reached.filter((each) => each.hop === at + 1).length / out(at + 1)));
+  const crowd = Math.max(0, ...Array.from({ length: hops }, (_, at) => reached.filter((node) => node.hop === at + 1).length / out(at + 1)));
   const stepX = (width / 2 - (narrow ? 44 : 104)) / (out(hops) || 1);
   const stepY = Math.min(Math.max(narrow ? 80 : 68, Math.min(stepX, crowd * 12)), (narrow ? 260 : 300) / (out(hops) || 1) + 24);
   const middle = reached.length ? out(hops) * stepY + 42 : 0;
 
   const size = new Map();
-  const weigh = (each) => {
-    size.set(each, Math.max(1, children.get(each).reduce((sum, child) => sum + weigh(child), 0)));
-    return size.get(each);
+  const weigh = (node) => {
+    size.set(node, Math.max(1, children.get(node).reduce((sum, child) => sum + weigh(child), 0)));
+    return size.get(node);
   };
   const spread = (group, from, to) => {
-    const total = group.reduce((sum, each) => sum + size.get(each), 0);
+    const total = group.reduce((sum, node) => sum + size.get(node), 0);
     let at = from;
-    for (const each of group) {
-      const share = ((to - from) * size.get(each)) / total;
-      each.angle = at + share / 2;
-      each.x = width / 2 + Math.cos(each.angle) * out(each.hop) * stepX;
-      each.y = middle + Math.sin(each.angle) * out(each.hop) * stepY;
-      spread(children.get(each).sort((a, b) => (a.rank ?? 1000) - (b.rank ?? 1000)), at, at + share);
+    for (const node of group) {
+      const share = ((to - from) * size.get(node)) / total;
+      node.angle = at + share / 2;
+      node.x = width / 2 + Math.cos(node.angle) * out(node.hop) * stepX;
+      node.y = middle + Math.sin(node.angle) * out(node.hop) * stepY;
+      spread(children.get(node).sort((a, b) => (a.rank ?? 1000) - (b.rank ?? 1000)), at, at + share);
       at += share;
     }
   };
@@ -86,10 +86,10 @@ function placeWalk(nodes, width) {
 
   const floor = middle * 2;
   const columns = Math.max(1, Math.floor((width - 32) / (narrow ? 150 : 190)));
-  apart.forEach((each, at) => {
-    each.angle = 0;
-    each.x = 30 + (at % columns) * ((width - 32) / columns);
-    each.y = floor + 48 + Math.floor(at / columns) * 34;
+  apart.forEach((node, at) => {
+    node.angle = 0;
+    node.x = 30 + (at % columns) * ((width - 32) / columns);
+    node.y = floor + 48 + Math.floor(at / columns) * 34;
   });
   const height = floor + (apart.length ? 36 + Math.ceil(apart.length / columns) * 34 : 0);
   const rings = Array.from({ length: hops }, (_, at) => ({ hop: at + 1, rx: out(at + 1) * stepX, ry: out(at + 1) * stepY }));
@@ -110,26 +110,26 @@ const covered = (box, taken) => taken.reduce((sum, other) => sum + overlap(box, 
 // labels. Adds labelAt {x, y, anchor, over}: over is the area that it covers all the same. Returns what is taken.
 function placeLabels(nodes, edges, width, height, size) {
   const around = (x, y, half, high = half) => ({ x0: x - half, x1: x + half, y0: y - high, y1: y + high });
-  const taken = nodes.map((each) => around(each.x, each.y, each.verdict ? 15 : 11));
+  const taken = nodes.map((node) => around(node.x, node.y, node.verdict ? 15 : 11));
   for (const { source, target } of edges) {
     for (let part = 0.1; part < 0.95; part += 0.05) {
       const inLabel = part > 0.25 && part < 0.75 ? 6 : 3;
       taken.push(around(source.x + (target.x - source.x) * part, source.y + (target.y - source.y) * part, inLabel));
     }
   }
-  for (const each of nodes) {
-    const long = textWidth(each.label, size);
-    const right = Math.cos(each.angle ?? 0) >= 0;
-    const gap = each.verdict ? 18 : 14;
+  for (const node of nodes) {
+    const long = textWidth(node.label, size);
+    const right = Math.cos(node.angle ?? 0) >= 0;
+    const gap = node.verdict ? 18 : 14;
     const sides = [
-      { x: each.x + gap, y: each.y + 4, anchor: "start" },
-      { x: each.x - gap, y: each.y + 4, anchor: "end" },
-      { x: each.x, y: each.y + gap + 10, anchor: "middle" },
-      { x: each.x, y: each.y - gap - 2, anchor: "middle" },
-      { x: each.x + gap - 3, y: each.y + gap, anchor: "start" },
-      { x: each.x - gap + 3, y: each.y + gap, anchor: "end" },
-      { x: each.x + gap - 3, y: each.y - gap + 6, anchor: "start" },
-      { x: each.x - gap + 3, y: each.y - gap + 6, anchor: "end" },
+      { x: node.x + gap, y: node.y + 4, anchor: "start" },
+      { x: node.x - gap, y: node.y + 4, anchor: "end" },
+      { x: node.x, y: node.y + gap + 10, anchor: "middle" },
+      { x: node.x, y: node.y - gap - 2, anchor: "middle" },
+      { x: node.x + gap - 3, y: node.y + gap, anchor: "start" },
+      { x: node.x - gap + 3, y: node.y + gap, anchor: "end" },
+      { x: node.x + gap - 3, y: node.y - gap + 6, anchor: "start" },
+      { x: node.x - gap + 3, y: node.y - gap + 6, anchor: "end" },
     ];
     if (!right) for (const at of [0, 4, 6]) [sides[at], sides[at + 1]] = [sides[at + 1], sides[at]];
     let best = null;
@@ -142,7 +142,7 @@ function placeLabels(nodes, edges, width, height, size) {
       if (!over) break;
     }
     taken.push(best.box);
-    each.labelAt = best;
+    node.labelAt = best;
   }
   return taken;
 }

@@ -5,7 +5,7 @@ const SHOWN = { q: "", search: "", verdict: "", tag: "", measure: "", score: "",
 
 function newState() {
   const state = { ...SHOWN, first: { ...SHOWN }, listeners: [] };
-  const tell = () => { for (const each of state.listeners) each(); };
+  const tell = () => { for (const listener of state.listeners) listener(); };
   state.set = (changed, look = false) => {
     Object.assign(state, changed);
     tell();
@@ -14,8 +14,8 @@ function newState() {
   };
   state.keep = () => {
     const address = new URLSearchParams(Object.keys(SHOWN).filter((key) => state[key] !== state.first[key]).map((key) => [key, state[key]]));
-    const shown = address.size ? `#${address}` : " ";
-    if (decodeURIComponent(location.hash || " ") !== decodeURIComponent(shown)) history.replaceState(null, "", shown === " " ? location.href.split("#")[0] : shown);
+    const hash = address.size ? `#${address}` : " ";
+    if (decodeURIComponent(location.hash || " ") !== decodeURIComponent(hash)) history.replaceState(null, "", hash === " " ? location.href.split("#")[0] : hash);
   };
   // What the address says; a key that it lacks is as at first. Values that the list can't take are left out there.
   state.read = () => {

@@ -30,7 +30,7 @@ function masthead(data) {
   return el("header", { class: "masthead" },
     el("div", {},
       el("h1", {}, name(data.extra.title || (head.dataset?.name ?? t("Results")))),
-      el("p", { class: "facts" }, facts.map((each) => el("span", {}, each))),
+      el("p", { class: "facts" }, facts.map((fact) => el("span", {}, fact))),
       settings(head)),
     themeButton());
 }
@@ -71,7 +71,7 @@ function summarySection(data) {
   return el("section", { "aria-labelledby": "summary" },
     el("h2", { id: "summary" }, t("Summary")),
     el("dl", { class: "stats" }, stats),
-    el("p", { class: "counts" }, countWords(summary).map((each) => el("span", {}, each))));
+    el("p", { class: "counts" }, countWords(summary).map((sentence) => el("span", {}, sentence))));
 }
 
 function intervalWords({ low, high, n, reliable, failed }) {
@@ -134,8 +134,8 @@ function methodSection(data) {
     el("h2", { id: "methods" }, t("Method by method")),
     el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": t("Method by method") },
       el("table", { class: "by-tag" },
-        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("system")), methods.head.map((each) => el("th", { scope: "col", class: "number" }, t(SPEEDS[each] ?? each))))),
-        el("tbody", {}, methods.rows.map(([system, ...cells], at) => el("tr", {}, el("th", { scope: "row" }, at ? name(system, 60) : t("this one")), cells.map((each) => el("td", { class: "number" }, each))))))),
+        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("system")), methods.head.map((head) => el("th", { scope: "col", class: "number" }, t(SPEEDS[head] ?? head))))),
+        el("tbody", {}, methods.rows.map(([system, ...cells], at) => el("tr", {}, el("th", { scope: "row" }, at ? name(system, 60) : t("this one")), cells.map((cell) => el("td", { class: "number" }, cell))))))),
     !data.extra.systems && el("p", { class: "small" }, t("These are means only; run `compare` to see which differences are significant.")));
 }
 
@@ -159,11 +159,11 @@ function lossSection(data, state) {
   };
   draw();
   if (summary.waterfall_by_tag || kinds.length) state.listeners.push(draw);
-  const advice = (summary.recommendations ?? []).map((each) =>
-    el("li", {}, el("span", {}, ticked(adviceWords(each)), timeTried(summary, each)), each.rule && el("span", { class: "small" }, t(each.rule))));
+  const advice = (summary.recommendations ?? []).map((line) =>
+    el("li", {}, el("span", {}, ticked(adviceWords(line)), timeTried(summary, line)), line.rule && el("span", { class: "small" }, t(line.rule))));
   return el("section", { "aria-labelledby": "loss" },
     el("h2", { id: "loss" }, t("Where recall is lost")),
-    body, lossNotes(summary).map((each) => el("p", { class: "small note" }, each)),
+    body, lossNotes(summary).map((note) => el("p", { class: "small note" }, note)),
     advice.length > 0 && el("div", { class: "below" }, el("h3", {}, t("Recommendations")), el("ol", { class: "advice" }, advice)),
     noAnswerTable(summary));
 }
@@ -175,9 +175,9 @@ function timeTried({ latency }, { evidence }) {
 }
 
 // In the page's language where its words are known, else as the file has it.
-function adviceWords({ text, said, values }) {
-  if (!said || !words[said]) return text;
-  return t(said, Object.fromEntries(Object.entries(values).map(([name, value]) => [name, t(value)])));
+function adviceWords({ text, said: template, values }) {
+  if (!template || !words[template]) return text;
+  return t(template, Object.fromEntries(Object.entries(values).map(([name, value]) => [name, t(value)])));
 }
 
 // `words in ticks` and flags are commands.
@@ -188,29 +188,29 @@ function ticked(text) {
 // What the waterfall does not show: walks that a limit ended, linking apart from expansion, hop tags that are not true, ties at rank k.
 function lossNotes({ linking, hop_tags: hops, ties, walks_cut: ended }) {
   const notes = [];
-  for (const [limit, each] of Object.entries(ended?.limits ?? {})) {
-    notes.push(t("The search stopped early in {n} questions, after {hops} hops: the next hop would exceed {limit} ({most}).", { n: count(each.questions), hops: Object.keys(each.hops).join(", "), limit: `running.${limit}`, most: count(each.most) }));
+  for (const [limit, part] of Object.entries(ended?.limits ?? {})) {
+    notes.push(t("The search stopped early in {n} questions, after {hops} hops: the next hop would exceed {limit} ({most}).", { n: count(part.questions), hops: Object.keys(part.hops).join(", "), limit: `running.${limit}`, most: count(part.most) }));
   }
   if (linking) notes.push(t("Linking: seed precision {precision}, recall {recall}, over the questions whose seeds the gold set names ({n}).", { precision: figure(linking.seed_precision), recall: figure(linking.seed_recall), n: count(linking.questions) }));
-  for (const [tag, each] of Object.entries(hops ?? {})) {
-    if (each.differ) notes.push(t("Tag {tag} doesn't match the graph in {n} of {all} questions.", { tag: cut(tag, 40), n: count(each.differ), all: count(each.questions) }));
+  for (const [tag, slice] of Object.entries(hops ?? {})) {
+    if (slice.differ) notes.push(t("Tag {tag} doesn't match the graph in {n} of {all} questions.", { tag: cut(tag, 40), n: count(slice.differ), all: count(slice.questions) }));
   }
   if (ties?.rate > 0) {
-    const ranges = Object.entries(ties.measures ?? {}).filter(([, each]) => figure(each.worst) !== figure(each.best)).map(([measure, each]) => `${measure} ${figure(each.worst)} – ${figure(each.best)}`).join(", ");
-    const found = { k: ties.k, share: points(ties.rate), ranges };
+    const ranges = Object.entries(ties.measures ?? {}).filter(([, span]) => figure(span.worst) !== figure(span.best)).map(([measure, span]) => `${measure} ${figure(span.worst)} – ${figure(span.best)}`).join(", ");
+    const values = { k: ties.k, share: points(ties.rate), ranges };
     notes.push(ranges
-      ? t("Ties at rank {k} in {share} % of the questions; another order of equal scores could give {ranges}.", found)
-      : t("Ties at rank {k} in {share} % of the questions; another order of equal scores would change every mean by less than .001.", found));
+      ? t("Ties at rank {k} in {share} % of the questions; another order of equal scores could give {ranges}.", values)
+      : t("Ties at rank {k} in {share} % of the questions; another order of equal scores would change every mean by less than .001.", values));
   }
   return notes;
 }
 
 // What a least score would change for questions without an answer.
-function noAnswerTable({ no_answer: found, k }) {
-  if (!(found?.thresholds.length > 1)) return null;
+function noAnswerTable({ no_answer: study, k }) {
+  if (!(study?.thresholds.length > 1)) return null;
   const recall = `recall@${k}`;
   const heads = ["--min-score", t("no-answer questions that return nothing"), recall, t("questions with a reference that return nothing")];
-  const rows = found.thresholds.map((row) => el("tr", {}, [row.min_score, count(row.left_empty), figure(row[recall]), count(row.emptied_with_reference)].map((cell) => el("td", { class: "number" }, String(cell)))));
+  const rows = study.thresholds.map((row) => el("tr", {}, [row.min_score, count(row.left_empty), figure(row[recall]), count(row.emptied_with_reference)].map((cell) => el("td", { class: "number" }, String(cell)))));
   return el("div", { class: "no-answer" },
     el("h3", {}, t("no-answer questions: what --min-score would change")),
     el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": t("no-answer questions: what --min-score would change") },
@@ -219,16 +219,16 @@ function noAnswerTable({ no_answer: found, k }) {
 
 // others: the same from other seeds, as [name, steps]. meanings: of the steps, which speak of entities.
 function waterfallTable(steps, others, tag, k, hops, meanings = STEPS) {
-  const said = (words) => words === "reachable within h hops" && Number.isInteger(hops)
+  const stepWords = (words) => words === "reachable within h hops" && Number.isInteger(hops)
     ? t("reachable within {hops}", { hops: plural(hops, "hop") })
     : t(words).replace(/(?<![a-z])k(?![a-z])/g, k ?? "k");
-  const rows = steps.map((each) =>
+  const rows = steps.map((step) =>
     el("tr", {},
-      el("th", { scope: "row" }, said(each.step), meanings[each.step] && el("span", { class: "small" }, said(meanings[each.step]))),
-      el("td", { class: "bar" }, lossBar(each)),
-      el("td", { class: "number" }, figure(each.recall)),
-      el("td", { class: `number ${each.loss > 0 ? "lost" : "none"}` }, each.loss > 0 ? `−${points(each.loss)}` : "0"),
-      others.map(([, column]) => el("td", { class: "number other" }, figure(column.find((other) => other.step === each.step)?.recall)))));
+      el("th", { scope: "row" }, stepWords(step.step), meanings[step.step] && el("span", { class: "small" }, stepWords(meanings[step.step]))),
+      el("td", { class: "bar" }, lossBar(step)),
+      el("td", { class: "number" }, figure(step.recall)),
+      el("td", { class: `number ${step.loss > 0 ? "lost" : "none"}` }, step.loss > 0 ? `−${points(step.loss)}` : "0"),
+      others.map(([, column]) => el("td", { class: "number other" }, figure(column.find((other) => other.step === step.step)?.recall)))));
   return el("table", { class: "waterfall" },
     tag ? el("caption", {}, t("only"), " ", name(tag)) : null,
     el("thead", {}, el("tr", {},

@@ -29,7 +29,7 @@ LONGEST = 5000  # characters of a cell or line; what is longer is not read but s
 _TAG = re.compile(r"(?<!\\)(\\*+)\[([a-z#/@][^\[]*?)\]")  # what rich takes for its markup, such as [bold]
 
 
-class Command(str):
+class CopiedLine(str):
     """A line to be copied: it is not wrapped."""
 
 
@@ -54,7 +54,7 @@ def screen(stream: TextIO, quiet: bool) -> Console:
     class Clean(RichConsole):
         def print(self, *shown: Any, **more: Any) -> None:
             drawn = (Drawn(part) if isinstance(part, View) else part for part in shown)
-            super().print(*drawn, soft_wrap=any(isinstance(part, Command) for part in shown), **more)
+            super().print(*drawn, soft_wrap=any(isinstance(part, CopiedLine) for part in shown), **more)
 
         def render_str(self, text: str, **more: Any) -> Text:
             return super().render_str(without_controls(text), **more)

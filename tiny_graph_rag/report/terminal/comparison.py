@@ -32,9 +32,9 @@ def comparison_lines(found: Comparison, *, by_tag: bool = False) -> Iterator[Sho
     for setting, values in found.differs.items():
         if _is_unset(setting, values):
             continue
-        named = zip(found.systems, values, strict=True)
-        said = ", ".join(f"{system.name} {'–' if value is None else value}" for system, value in named)
-        yield escape(t("different setting: {setting}: {values}", setting=setting, values=said))
+        of_systems = zip(values, found.systems, strict=True)
+        listed = ", ".join(_value_of(value, system.name) for value, system in of_systems)
+        yield escape(t("different setting: {setting}: {values}", setting=setting, values=listed))
     if not found.differs:
         yield t("different settings: none in the files")
     for note in found.notes:
@@ -51,6 +51,12 @@ def comparison_lines(found: Comparison, *, by_tag: bool = False) -> Iterator[Sho
         yield took
     for system in found.systems[1:]:
         yield from _flips_lines(found, system.name)
+
+
+def _value_of(value: object, system: str) -> str:
+    """`4 (deep)`: a setting's value, and the system that has it where the value isn't its name anyway."""
+    text = "–" if value is None else str(value)
+    return text if text == system else f"{text} ({system})"
 
 
 def _is_unset(setting: str, values: Sequence[object]) -> bool:

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tiny_graph_rag.gold.nearest import joined_names
 from tiny_graph_rag.measures.base import telling
 from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.blocks import View
 from tiny_graph_rag.report.json.results import question
-from tiny_graph_rag.report.plain import TRIED_SHOWN, cut, one_line, waterfall_steps, without_controls
-from tiny_graph_rag.report.terminal import Command, Shown, escape
+from tiny_graph_rag.report.plain import cut, one_line, waterfall_steps, without_controls
+from tiny_graph_rag.report.terminal import CopiedLine, Shown, escape
 from tiny_graph_rag.report.terminal.summary import summary_lines
-from tiny_graph_rag.report.worst import worst_rows
-from tiny_graph_rag.shown import signed, three
+from tiny_graph_rag.report.worst import reference_lines, worst_rows
+from tiny_graph_rag.shown import listed, signed, three
 from tiny_graph_rag.study.advice import NOT_RECOGNISED, recommendations
 from tiny_graph_rag.study.gold_seeds import ASKED_AGAIN
 from tiny_graph_rag.study.waterfall import RETURNED, ROOM, WITHIN_HOPS, Verdict
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
 
 WORST_SHOWN = 5  # questions; the page lists them all
-REFERENCES_SHOWN = 3  # missed ones of a question
 BAR = 18  # characters of a full bar: the whole table fits into a hundred columns
 FEW_TIES = 0.01  # below this share of questions the order of equal scores changes nothing worth a line
 
@@ -212,11 +210,11 @@ def _worst_lines(evaluation: Evaluation, width: int, command_for: Callable[[str]
         found = question(evaluation, row)
         head = f" {three(float(values[row]))}  {one_line(found['id'], 60)}  "
         yield f"{escape(head)}{escape(cut(one_line(found['query']), width - len(head)))}"
-        for line in _ends(found, evaluation.explanation.diagnosis.limits.hops):
+        for line in reference_lines(found, evaluation.explanation.diagnosis.limits.hops):
             yield f"        {escape(cut(line, width - 8))}"
         told = command_for(found["id"])
         if told:
-            yield Command(f"        [dim]{escape(told)}[/dim]")
+            yield CopiedLine(f"        [dim]{escape(told)}[/dim]")
     yield ""
 
 
@@ -226,60 +224,6 @@ def _spread_over_losses(evaluation: Evaluation, measure: Measure) -> list[int]:
     lost = np.full(len(values), int(Verdict.HIT))
     np.minimum.at(lost, found.questions, found.verdicts)
     return worst_rows(values.tolist(), lost.tolist(), int(Verdict.HIT))
-
-
-def _ends(found: dict[str, Any], hops: int | None) -> Iterator[str]:
-    """A line a reference that was missed: what stood in its way, with its figure."""
-    missed = [reference for reference in found["references"] if reference["verdict"] != "hit"]
-    for reference in missed[:REFERENCES_SHOWN]:
-        yield f"{one_line(reference['name'], 40)}: {end_words(reference, hops)}"
-    if len(missed) > REFERENCES_SHOWN:
-        yield t("… and {n} more", n=len(missed) - REFERENCES_SHOWN)
-    if not found["references"]:
-        yield t("should return nothing, but returned entities")
-    elif not missed:
-        ranks = sorted(reference["rank"] for reference in found["references"] if reference["rank"])
-        yield t("every reference was found: rank {ranks}", ranks=", ".join(map(str, ranks)))
-
-
-def end_words(reference: dict[str, Any], hops: int | None = None) -> str:
-    """What became of a reference, with the figure that tells how far off it is. hops: that were walked."""
-    verdict, rank, hop = reference["verdict"], reference.get("rank"), reference.get("hop")
-    if verdict == "beyond_hops" and hop:
-        return t("needs {n} hops", n=hop)
-    if verdict == "ranked_below_k" and rank and hop and hops is not None and hop > hops:
-        return t("at rank {n}, found without a path; needs {hops} hops", n=rank, hops=hop)
-    if verdict == "ranked_below_k" and rank:
-        return t("at rank {n}", n=rank)
-    if verdict == "no_seed":
-        tried = reference.get("tried") or ()
-        if tried:
-            more = ", …" if len(tried) > TRIED_SHOWN else ""
-            return t(
-                "no entity of the question was recognised; looked for: {words}",
-                words=", ".join(tried[:TRIED_SHOWN]) + more,
-            )
-        return t("no entity of the question was recognised")
-    if verdict == "not_in_graph":
-        near = reference.get("nearest") or ()
-        if joined := joined_names(reference["name"], near):
-            return t("several names in one; put ';' between them: {names}", names="; ".join(joined))
-        if near:
-            return t("not in the graph; nearest names: {names}", names=", ".join(near[:3]))
-    return t(END_WORDS.get(verdict, verdict.replace("_", " ")))
-
-
-END_WORDS = {
-    "hit": "hit",
-    "below_depth": "reached, but not among the --depth entities returned",
-    "not_in_run": "not returned by the retriever",
-    "filtered": "removed by a filter option",
-    "unreachable": "no path from any seed",
-    "below_min_score": "reached, but its score is below --min-score",
-    "beyond_hops": "farther than --hops",
-    "ranked_below_k": "ranked below k",
-    "not_in_graph": "not in the graph",
-}
 
 
 BROKEN_SHOWN = 3  # questions of a kind; the results file has them all
@@ -296,13 +240,11 @@ def perturbed_lines(found: Sequence[Perturbed]) -> Iterator[Shown]:
     head = (t("questions changed by"), t("measure"), t("mean"), t("drop"), t("95 % interval"), "n")
     yield View(head, tuple(rows), (0, 1), whole=(2, 3, 4, 5))
     for perturbed in found:
-        more = ", …" if len(perturbed.broken) > BROKEN_SHOWN else ""
-        listed = ", ".join(question for question, _ in perturbed.broken[:BROKEN_SHOWN]) + more
         values = {
             "kind": perturbed.kind,
             "n": f"{perturbed.altered:,}",
             "broken": f"{len(perturbed.broken):,}",
-            "ids": listed,
+            "ids": listed([question for question, _ in perturbed.broken], BROKEN_SHOWN),
         }
         yield escape(
             t("{kind}: {n} questions changed, {broken} failed because of it ({ids})", **values)

@@ -10,6 +10,7 @@ from tiny_graph_rag.errors import amount
 from tiny_graph_rag.messages import counted, shown, t
 from tiny_graph_rag.report.blocks import View
 from tiny_graph_rag.report.terminal import Shown, escape
+from tiny_graph_rag.shown import listed
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.generate import Generated
@@ -44,7 +45,7 @@ def generated_lines(found: Generated, wanted: int, graph: str) -> Iterator[Shown
             "{vocabulary}",
             "{n} relation types are left out because there are no words for them: {types}. Add words "
             "in {vocabulary}",
-            types=escape(", ".join(found.unsaid[:SHOWN]) + (" …" if len(found.unsaid) > SHOWN else "")),
+            types=escape(listed(found.unsaid, SHOWN)),
             vocabulary=f"{graph}-vocabulary.yaml",
         )
     if found.relations:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.messages import t
+from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.blocks import View
-from tiny_graph_rag.report.json.paths import rule_words, seed_of
-from tiny_graph_rag.report.plain import cost_figure
+from tiny_graph_rag.report.json.paths import rule_words
 from tiny_graph_rag.report.terminal import Shown, escape
-from tiny_graph_rag.run import COST_PARTS, NO_HOP
+from tiny_graph_rag.run import NO_HOP
 from tiny_graph_rag.shown import figure, three
 
 if TYPE_CHECKING:
@@ -73,8 +73,11 @@ def _listed(items: Any) -> str:
     return ", ".join(everything[:SHOWN]) + (" " + t("… and {n} more", n=f"{left:,}") if left > 0 else "")
 
 
-def question_lines(found: dict[str, Any], shown: int) -> Iterator[Shown]:
-    """One question as results files hold it: its seeds, then its ranking, hits against references marked."""
+def question_lines(found: dict[str, Any], names: Mapping[str, str], shown: int) -> Iterator[Shown]:
+    """One question as results files hold it: its seeds, then its ranking, hits against references marked.
+
+    names: of entities, by id. shown: ranks.
+    """
     yield f"[bold]{escape(found['query'])}[/bold]"
     if not found["linked"]:
         tried = ", ".join(found.get("tried") or ())
@@ -103,33 +106,10 @@ def question_lines(found: dict[str, Any], shown: int) -> Iterator[Shown]:
     wanted = {entity for reference in found["references"] for entity in reference["entity_ids"]}
     ranked = found["ranked"][:shown]
     hits = {row for row, item in enumerate(ranked) if item["id"] in wanted}
-    costs = any("cost" in item for item in ranked)
-    rows = []
-    for row, item in enumerate(ranked):
-        cost = (cost_figure(item["cost"]["total"]),) if "cost" in item else ("",) if costs else ()
-        seed = seed_of(item, found["linked"])
-        rows.append(
-            (
-                str(row + 1),
-                f"{'✓ ' if row in hits else ''}{item['name']}",
-                three(item["score"]),
-                *cost,
-                "–" if item["hop"] == NO_HOP else str(item["hop"]),
-                "" if seed is None else f"{seed['name']} ({rule_words(seed['rule'])})",
-                item["walk_text"],
-            )
-        )
-    heads = ("rank", "entity", "score", *(("cost",) if costs else ()), "hop", "seed", "path")
-    last = len(heads) - 1
-    if rows:
-        yield View(
-            tuple(map(t, heads)),
-            tuple(rows),
-            (1, last - 1, last),
-            spare={**({3: 2} if costs else {}), last - 1: 1},
-            styles=dict.fromkeys(hits, "green"),
-        )
-    if any(entity["hop"] == NO_HOP for entity in found["ranked"][:shown]):
+    if ranked:
+        columns = ("rank", "entity", "score", "cost", "hop", "seed", "path")
+        yield tables.ranking(ranked, found["linked"], names, columns, hits)
+    if any(entity["hop"] == NO_HOP for entity in ranked):
         yield t("hop –: no path is known; it was found without following relations")
     for reference in found["references"]:
         ranks = [n for n, row in enumerate(found["ranked"], start=1) if row["id"] in reference["entity_ids"]]
@@ -138,7 +118,6 @@ def question_lines(found: dict[str, Any], shown: int) -> Iterator[Shown]:
         yield escape(f"  {t('reference')} {reference['name']}: {became}")
 
 
-COST_WORDS = {name: "PageRank" if name == "pagerank" else name for name in COST_PARTS}
 COST_LEGEND = (
     "cost = link + path + text + neighbour + PageRank; score = 1 / (1 + cost). link: the path starts at "
     "a seed found by text; path: its relations and the question's words that they don't explain; text, "
@@ -147,18 +126,14 @@ COST_LEGEND = (
 )
 
 
-def costs_lines(ranked: Sequence[dict[str, Any]]) -> Iterator[Shown]:
+def costs_lines(found: dict[str, Any], names: Mapping[str, str], shown: int) -> Iterator[Shown]:
     """The five parts of each cost, adding up to it; then what its retriever says of them."""
-    rows = [
-        (str(rank), row["name"], *(cost_figure(row["cost"][part]) for part in ("total", *COST_WORDS)))
-        for rank, row in enumerate(ranked, start=1)
-        if "cost" in row
-    ]
-    if rows:
-        heads = ("rank", "entity", "cost", *COST_WORDS.values())
-        yield View(tuple(map(t, heads)), tuple(rows), (1,))
+    ranked = found["ranked"][:shown]
+    has_costs = any("cost" in row for row in ranked)
+    if has_costs:
+        yield tables.ranking(ranked, found["linked"], names, ("rank", "entity", *tables.COSTS))
         yield t(COST_LEGEND)
-    if not rows or any(row.get("reasons") for row in ranked):
+    if not has_costs or any(row.get("reasons") for row in ranked):
         yield from reasons_lines(ranked)
 
 

@@ -10,13 +10,13 @@ from tiny_graph_rag.messages import shown as in_words
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.blocks import View
 from tiny_graph_rag.report.terminal import Shown, escape
-from tiny_graph_rag.shown import three
+from tiny_graph_rag.shown import listed, three
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.checks import Finding
     from tiny_graph_rag.gold.pin import Drift
     from tiny_graph_rag.gold.validate import Validation
-    from tiny_graph_rag.study.hops import HopTag
+    from tiny_graph_rag.study.verdicts import HopTag
 
 SHOWN = 10  # findings of a kind; --all shows every one
 NAMES_SHOWN = 8
@@ -102,9 +102,7 @@ def _drift_lines(drift: Drift | None) -> Iterator[Shown]:
             (drift.moved, "references that now match another entity ({n}): {names}"),
         ):
             if names:
-                more = ", …" if len(names) > NAMES_SHOWN else ""
-                listed = ", ".join(names[:NAMES_SHOWN]) + more
-                yield escape("  " + t(said, n=f"{len(names):,}", names=listed))
+                yield escape("  " + t(said, n=f"{len(names):,}", names=listed(names, NAMES_SHOWN)))
     if drift.gold_changed:
         yield t("the gold set has changed since it was pinned; run `validate --pin` again")
 

@@ -1,0 +1,191 @@
+"""Finding the files that a command reads, and which they were: nothing may be written over them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+
+from tiny_graph_rag.errors import InputError, nearest
+from tiny_graph_rag.messages import said
+from tiny_graph_rag.shown import listed
+
+# The inputs of the command that this process runs, and whether the user named them: `outputs` refuses to
+# write over them. Kept here, where every reader passes, so that no command can forget to list one.
+_inputs: dict[Path, bool] = {}
+
+
+def forget_inputs() -> None:
+    """A command begins."""
+    _inputs.clear()
+
+
+def note_named(*paths: Path) -> None:
+    """Files and folders that the user named to be read."""
+    _inputs.update(dict.fromkeys(paths, True))
+
+
+def note_read(*paths: Path) -> None:
+    """Files that are read because of others; the readers of `files` say so themselves."""
+    for path in paths:
+        _inputs.setdefault(path, False)
+
+
+def noted_inputs(*, named: bool = False) -> list[Path]:
+    """What was noted since the command began. named: only what the user named."""
+    return [path for path, is_named in _inputs.items() if is_named or not named]
+
+
+def composed(name: str) -> str:
+    """A file name in Unicode composition form C: a Mac writes Hangul names taken apart."""
+    return unicodedata.normalize("NFC", name)
+
+
+def readable(text: str) -> str:
+    """The text with what is no UTF-8 in it as `?`: of a file's name, for what only holds text."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def find_input(name: str | Path, folder: Path, what: str, *, or_folder: bool = False) -> Path:
+    """The existing file that `name` means: in `folder` first, then in the current folder.
+
+    or_folder: a folder will do.
+
+    An absolute name is taken as it is. Matches whatever Unicode form (NFC, NFD) the disk holds.
+    what: one of KINDS, else as the message should call it. Raises InputError with the nearest names.
+    """
+    path = Path(name).expanduser()
+    places = [path] if path.is_absolute() else [folder / path, path]
+    for place in places:
+        found = _existing(place)
+        if found is not None:
+            with contextlib.suppress(OSError):  # what can't be looked at says so when it is read
+                refuse_device(found)
+            if found.is_dir() and not or_folder:
+                raise InputError(
+                    "{path}: the {what} must be a file, this is a folder", path=found, what=said(what)
+                )
+            note_named(found)
+            return found
+    looked = ", ".join(dict.fromkeys(str(place.parent) for place in places))
+    raise InputError(
+        "{name}: no such {what} (looked in {places}){hint}",
+        name=path.name,
+        what=said(what),
+        places=looked,
+        hint=_instead(path, places, what, or_folder=or_folder),
+    )
+
+
+# What may be offered for a name that is not there, and what makes one. Of formats the registry knows the
+# suffixes: (what one is called there, in which package they lie).
+_FORMATS = {
+    "knowledge graph": ("graph format", "tiny_graph_rag.formats.graphs"),
+    "gold set": ("gold format", "tiny_graph_rag.formats.gold"),
+    "questions": ("gold format", "tiny_graph_rag.formats.gold"),
+    "run": ("run format", "tiny_graph_rag.formats.runs"),
+}
+_ENDINGS = {"results file": (".json",), "draft": (".jsonl",), "vocabulary": (".yaml", ".yml")}
+KINDS = (*_FORMATS, *_ENDINGS)
+RESULTS_FIRST = b'"schema_version"'  # the first key of whatever this program writes of results
+MADE_BY = {
+    "knowledge graph": "; `init` writes one to begin with",
+    "gold set": "; `init` writes one to begin with",
+    "results file": "; `eval` and `score` write one",
+    "run": "; `eval --save-run FILE` writes one, and so may any other program",
+    "draft": "; `recommend` writes one",
+}
+
+
+def endings_of(what: str) -> tuple[str, ...]:
+    """The suffixes that files of a kind have, below `.gz`; empty for a kind that is not known."""
+    if what not in _FORMATS:
+        return _ENDINGS.get(what, ())
+    from tiny_graph_rag.registry import Registry  # where a name was wrong, or the shell asks
+
+    choices = Registry[object](*_FORMATS[what]).choices().values()
+    return tuple(
+        dict.fromkeys(suffix for choice in choices for suffix in choice.settings.get("suffixes", ()))
+    )
+
+
+def files_of_kind(folder: Path, what: str) -> list[str]:
+    """Names of a folder's files of a kind, as `find_input` calls it."""
+    return _of_kind(folder, endings_of(what), what)
+
+
+def _instead(path: Path, places: Sequence[Path], what: str, *, or_folder: bool) -> str:
+    """What else it may be: names like it, else files of its kind where it was looked for first, else what
+    makes one."""
+    endings = endings_of(what) or (path.suffix,)
+    is_named = _ending(path) in endings
+    if is_named:
+        endings = (_ending(path),)
+    there = [_of_kind(place.parent, endings, what) for place in places]
+    names = list(dict.fromkeys(name for names_there in there for name in names_there))
+    if or_folder:
+        beside = (path for place in places for path in _files_in(place.parent))
+        names += [composed(path.name) for path in beside if path.is_dir()]
+    spelled = {bare_name(Path(name)): name for name in reversed(names)}
+    wanted = composed(path.name)
+    hint = nearest(wanted, names) or nearest(
+        bare_name(path) if is_named else wanted, list(spelled), spelled=spelled
+    )
+    if hint:
+        return hint
+    first = next((names_there for names_there in there if names_there), None)
+    if first is None:
+        return said(MADE_BY[what]) if what in MADE_BY else ""
+    return said("; there are: {names}", names=listed(first, 8))
+
+
+def _ending(path: Path) -> str:
+    """The suffix that tells what a file is, below `.gz`."""
+    return Path(path.name.removesuffix(".gz")).suffix.lower()
+
+
+def _of_kind(folder: Path, endings: Sequence[str], what: str) -> list[str]:
+    found = (path for path in _files_in(folder) if path.is_file() and _ending(path) in endings)
+    return [composed(item.name) for item in found if what != "run" or not is_results(item)]
+
+
+def is_results(path: Path) -> bool:
+    """Whether it is a results file, which lies where runs are looked for and is none."""
+    if not path.is_file():  # a named pipe is not opened: that waits for whoever writes
+        return False
+    try:
+        with path.open("rb") as stream:
+            return RESULTS_FIRST in stream.read(64)
+    except OSError:
+        return False
+
+
+def _existing(path: Path) -> Path | None:
+    if path.exists():
+        return path
+    wanted = composed(path.name)
+    return next((item for item in _files_in(path.parent) if composed(item.name) == wanted), None)
+
+
+def _files_in(folder: Path) -> list[Path]:
+    try:
+        return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    except OSError:
+        return []
+
+
+def bare_name(path: Path) -> str:
+    """The file's name without `.gz` and its suffix, in NFC."""
+    name = composed(path.name).removesuffix(".gz")
+    return name.rsplit(".", 1)[0] if "." in name else name
+
+
+def refuse_device(path: Path) -> None:
+    """Raises InputError for a device, which may give without end (/dev/zero); /dev/null is an empty file."""
+    mode = path.stat().st_mode
+    note_read(path)
+    if (stat.S_ISCHR(mode) or stat.S_ISBLK(mode)) and os.path.realpath(path) != os.path.realpath(os.devnull):
+        raise InputError("{path}: this is a device, not a file", path=path)
