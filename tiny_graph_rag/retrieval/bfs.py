@@ -40,7 +40,7 @@ if TYPE_CHECKING:  # loaded where it is asked for
 
 WORDS, EMBEDDINGS = "words", "embeddings"  # of --relation-similarity and --text-similarity
 TIES = (1 << search_fast.TIE_BITS) - 1  # of a search key: the part that orders equal costs
-THREADED_FROM = 64  # questions; fewer are not worth a second thread
+SHARE = 64  # questions that a thread ranks at once; no more are not worth a second thread
 SCORED_UP_TO = 1_000_000  # entities; of more, paths alone rank: a question would read columns as long as all
 CANDIDATES = 500  # of each walk that texts re-rank, at most; the cheapest ones. All where types say nothing
 KNOWN_WALKS = 1 << 9  # that are kept
@@ -96,6 +96,7 @@ class _Asked:
 class BfsRetriever(Retriever):
     """Every entity within the hops of a seed, by its cost: the score is 1 / (1 + cost), in (0, 1]."""
 
+    batch = 1024
     beside_linking = True
 
     def __init__(self, task: Task) -> None:
@@ -285,17 +286,21 @@ class BfsRetriever(Retriever):
         steps = min(len(self.runs.neighbours), STEPS_A_QUESTION) * len(questions)
         fast = worth_compiling(steps, allowed=self.running.compiled)
         threads = self.threads
-        if not fast or threads == 1 or len(questions) < THREADED_FROM:
+        if not fast or threads == 1 or len(questions) <= SHARE:
             return self._run(self._ranked(questions, 0, fast))
-        share = -(-len(questions) // threads)
+        # Small shares, which whoever is free takes: one thread ranks while the other is busy in Python.
+        firsts = iter(range(0, len(questions), SHARE))
+        ranked: dict[int, list[Ranked]] = {}
 
-        def work(thread: int) -> list[Ranked]:
-            return self._ranked(questions[thread * share : (thread + 1) * share], thread, fast)
+        def work(thread: int) -> None:
+            for first in firsts:
+                ranked[first] = self._ranked(questions[first : first + SHARE], thread, fast)
 
         from concurrent.futures import ThreadPoolExecutor
 
         with ThreadPoolExecutor(threads) as pool:
-            return self._run([ranked for part in pool.map(work, range(threads)) for ranked in part])
+            list(pool.map(work, range(threads)))
+        return self._run([one for first in sorted(ranked) for one in ranked[first]])
 
     def retrieve_within(self, questions: Sequence[LinkedQuestion], hops: Sequence[int]) -> Iterator[Run]:
         """The graph and the reading of words are shared; a path's cost depends on the hops left."""
