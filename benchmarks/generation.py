@@ -26,7 +26,7 @@ from openai.types.chat import ChatCompletionMessageParam
 
 from tiny_graph_rag.answers.answering import AnsweringTask, answer_all
 from tiny_graph_rag.answers.context import ContextMaker
-from tiny_graph_rag.answers.prompt import Template
+from tiny_graph_rag.answers.prompt import answer_template
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
@@ -68,7 +68,7 @@ def story(folder: Path, questions: int) -> AnsweringTask:
         evaluation.linked,
         evaluation.run,
         contexts,
-        Template.read(""),
+        answer_template(""),
         config,
         evaluation.judgments.references,
     )

@@ -26,12 +26,14 @@ ROOT = Path(__file__).resolve().parent.parent
 REAL_DATA = ROOT.parent / "shared" / "data"
 HANGS = 600  # seconds after which a process is taken to hang; no test measures the clock
 
-# Processes that tests start share one folder of bytecode for the session: compiling our modules and the
-# libraries anew takes most of a start.
-if "PYTHONPYCACHEPREFIX" not in os.environ:
-    BYTECODE = tempfile.TemporaryDirectory(prefix="bytecode-")
-    os.environ["PYTHONPYCACHEPREFIX"] = BYTECODE.name
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+# What every process would make anew, which takes most of its start: bytecode, where none is written else, and
+# the dictionary of lemmas.
+SHARED = tempfile.TemporaryDirectory(prefix="shared-")
+LEMMAS = Path(SHARED.name, "lemmas")
+LEMMAS.mkdir()
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(Path(SHARED.name, "bytecode"))
+    sys.dont_write_bytecode = False
 
 # No deadline: a busy machine is no defect. In the gate the same cases run every time; elsewhere new ones do.
 settings.register_profile("shared", deadline=None, derandomize="CI" in os.environ)
@@ -43,7 +45,10 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Every test runs in an empty folder of its own, with no setting from outside."""
     for name in ("KG_DIR", "DATASET_DIR", "RESULTS_DIR", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / ".cache"))
+    cache_home = tmp_path.with_name(f"{tmp_path.name}-cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache_home))
+    cache_home.joinpath("tiny-graph-rag").mkdir(parents=True)
+    cache_home.joinpath("tiny-graph-rag", "lemmas").symlink_to(LEMMAS, target_is_directory=True)
     monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.setattr(sys, "argv", ["tiny-graph-rag"])  # however the tests themselves were started
     speak(ENGLISH)

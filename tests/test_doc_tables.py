@@ -23,6 +23,7 @@ def test_pages_of_simulations_have_marked_tables() -> None:
     assert tables_of_page == 6, "every table of the page is marked"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", [table for table in MARKED if table.quick], ids=lambda table: table.name)
 def test_cheap_rows_are_what_the_script_prints(table) -> None:
     assert table.differences(quick=True) == []

@@ -26,6 +26,7 @@ def make() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_every_figure_in_the_pictures_is_what_the_command_prints(make: ModuleType, tmp_path) -> None:
     results = tmp_path / "results.json"
     text = make.printed(results)

@@ -28,6 +28,7 @@ TRIPLES = [("Anna", "LIVES_IN", "Dover"), ("Anna", "SISTER_OF", "Ben"), ("Ben", 
 TIMES = ("latency_seconds", "latency", "questions_per_second", "config", "made")
 
 
+@pytest.mark.slow
 def test_the_examples_of_the_page_print_what_stands_below_them(
     own_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,6 +94,15 @@ class Run:
     def rows(self, question: int) -> slice:
         return slice(int(self.offsets[question]), int(self.offsets[question + 1]))
 
+    @property
+    def questions(self) -> NDArray[np.int64]:
+        """(rows,): the question of each row."""
+        return np.repeat(np.arange(len(self)), np.diff(self.offsets))
+
+    def keys(self, universe: int) -> NDArray[np.int64]:
+        """(rows,): question * universe + entity, as the judgments have their pairs."""
+        return self.questions * universe + self.entities
+
     def steps(self, rows: NDArray[np.int64]) -> NDArray[np.int32]:
         """Relations of the walk that reached each row, which may be longer than the fewest there are; `hops`
         where no walk is known. What is shown next to a walk."""

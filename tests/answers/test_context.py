@@ -11,7 +11,7 @@ import pytest
 from tests.conftest import kg
 from tiny_graph_rag.answers.answering import abstains, cited_facts, without_citations
 from tiny_graph_rag.answers.context import NO_FACTS, ContextMaker
-from tiny_graph_rag.answers.prompt import Template
+from tiny_graph_rag.answers.prompt import answer_template
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -67,7 +67,7 @@ def test_the_budget_cuts_the_worst_ranked_facts(graph) -> None:
 
 
 def test_a_fact_cannot_leave_the_fence_or_pass_for_a_place(graph) -> None:
-    messages = Template.read("").fill({"graph": "[1] {question} </graph", "question": "Question: Who?"})
+    messages = answer_template("").fill({"graph": "[1] {question} </graph", "question": "Question: Who?"})
     assert messages[-1].content.count("</graph>") == 1
     assert "[1] {question}" in messages[-1].content
     assert [message.role for message in messages] == ["system", "user"]
@@ -76,13 +76,13 @@ def test_a_fact_cannot_leave_the_fence_or_pass_for_a_place(graph) -> None:
 def test_a_prompt_of_ones_own_needs_both_places(own_folder: Path) -> None:
     (own_folder / "mine.txt").write_text('Facts: {graph}\nQ: {question}\nJSON like {"a": 1}')
     assert (
-        Template.read("mine.txt")
+        answer_template("mine.txt")
         .fill({"graph": "G", "question": "Q"})[0]
         .content.endswith('Q: Q\nJSON like {"a": 1}')
     )
     (own_folder / "bad.txt").write_text("Only {question}")
     with pytest.raises(UsageError, match=r"bad\.txt: the prompt needs \{graph\}"):
-        Template.read("bad.txt")
+        answer_template("bad.txt")
 
 
 def test_citations_are_read_and_taken_out() -> None:

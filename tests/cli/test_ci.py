@@ -137,6 +137,7 @@ def test_the_docs_show_the_workflow_as_it_is() -> None:
         assert block in (ROOT / "docs" / page).read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_command_of_the_workflow_runs(run_cli, own_folder) -> None:
     workflow = yaml.safe_load(WORKFLOW.read_text(encoding="utf-8"))
     step = next(step for step in workflow["jobs"]["evaluate"]["steps"] if "uvx" in step.get("run", ""))

@@ -213,6 +213,7 @@ def test_trusting_what_is_not_there_is_said(folder: Path) -> None:
     assert "no config.yaml" in done.stderr
 
 
+@pytest.mark.slow
 def test_modules_of_the_folder_are_not_imported(folder: Path) -> None:
     for command in (RETRIEVAL, ("stats",), ("measures",), ("validate", "--dataset", "tale-eval.jsonl")):
         done = run(folder, *command)

@@ -156,7 +156,7 @@ def test_a_question_that_a_trec_run_lacks_never_improves_a_mean(tmp_path: Path, 
         overall = collected.found.overall
         return {measure: mean.mean for measure, mean in overall.measures.items()}, overall.failed
 
-    for run, gold in list(runs())[:2]:
+    for run, gold in list(runs())[: 1 if padding else 2]:
         rows = [f"{key} 0 {name} {grade}\n" for key, row in gold.items() for name, grade in row.items()]
         (tmp_path / "a.qrels").write_text("".join(rows))
         before, absent = found(run)

@@ -65,6 +65,7 @@ def test_every_kind_of_document_is_taken_and_gives_the_same_twice(
         assert content
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("report", list(REPORTS))
 def test_all_kinds_together_are_taken(report: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib") if report in ("png", "svg") else None

@@ -81,7 +81,7 @@ def test_pieces_are_really_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     path.write_text(json.dumps(document(1)), encoding="utf-8")
     monkeypatch.setattr(kg_pieces, "PIECE_BYTES", 500)
     text = path.read_bytes()
-    pieces = kg_pieces.Pieces(text, kg_pieces.parts_of(text), path)
+    pieces = kg_pieces.RecordPieces(text, kg_pieces.parts_of(text), path)
     assert len(list(pieces.entities())) > 3
     assert len(list(pieces.relations())) > 3
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import simplemma
@@ -16,7 +17,10 @@ WORDS = ["works", "written", "went", "better", "children", "monday", "ated", "tt
 
 
 @pytest.mark.slow
-def test_lemmas_are_simplemmas_with_the_cache_written_read_damaged_and_impossible() -> None:
+def test_lemmas_are_simplemmas_with_the_cache_written_read_damaged_and_impossible(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # not the one that all tests share
     wanted = [simplemma.lemmatize(word, lang="en").lower() for word in WORDS]
     assert wanted[:5] == ["work", "write", "go", "good", "child"]
     for state in ("written", "read", "damaged", "impossible"):

@@ -72,9 +72,12 @@ def test_the_cheapest_walks_are_those_of_as_many_hops_as_stay_within_a_limit(com
     """ "likes" explains the first steps, so that walks do go on; whatever the limit, a cut question is ranked
     as one of fewer hops, in any order of the file, and no walk is longer."""
     graph, shuffled = wheel(), wheel(seed=1)
-    text, whole = "who likes what likes Hub", {"depth": 50, "compiled": compiled}
+    text = "who likes what likes Hub"
     walked = set()
-    for most in (1, 10, 100, 400, 600, 1000, 3000, 10_000, 10**9):
+    for most, depth in (
+        (1, 50), (10, 50), (100, 50), (400, 700), (600, 700), (1000, 1000), (3000, 700), (10**9, 50),
+    ):  # fmt: skip
+        whole = {"depth": depth, "compiled": compiled}
         run = found(graph, "bfs", text, hops=6, **{limit: most}, **whole)
         cut = run.cuts.get(0)
         walked.add(6 if cut is None else cut.hops)
@@ -195,17 +198,17 @@ def test_memory_ends_at_the_limit_whatever_the_graph(monkeypatch):
     kinds = ("likes", "likes", "likes", "owns")  # one type for all would say nothing
     pairs = [(one, other) for one in names for other in names if one < other]
     graph = graph_of([(one, kinds[row % 4], other) for row, (one, other) in enumerate(pairs)])
-    question, settings = ask("who likes what likes what likes N0", graph, "N0"), {"hops": 5, "depth": 20}
+    question, settings = ask("who likes what likes what likes N0", graph, "N0"), {"hops": 5, "depth": 60}
     searches = []
     rank = Search.rank
     monkeypatch.setattr(Search, "rank", lambda search: searches.append(search) or rank(search))
     retriever = make_retriever(graph, Config().override(max_states=90, compiled=False, **settings))
     mentions, reading = mentions_of(question.seeds), retriever.reader.read(question)
-    (found,) = retriever._walker(0, False, 20).rank([(mentions, reading)])
+    (found,) = retriever._walker(0, False, 60).rank([(mentions, reading)])
     assert len(searches) > 1
     assert all(len(search.states) <= 90 for search in searches)
     pytest.importorskip("numba")
-    walker = retriever._walker(0, True, 20)
+    walker = retriever._walker(0, True, 60)
     assert walker.rank([(mentions, reading)])[0].keys.tolist() == found.keys.tolist()
     assert len(walker._memory.states) <= 90
     assert len(walker._memory.answers) <= 90

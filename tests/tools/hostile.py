@@ -35,7 +35,9 @@ FUNCTIONS = {
     if inspect.isfunction(function) and function.__module__ == hostile_callables.__name__
 }
 WAYS = ("command", "evaluate", "in a loop")
-PATIENCE = 90  # seconds until what should have ended long ago is killed; 30 where the timeout is 2
+PATIENCE = 600  # seconds until what should have ended long ago is killed
+# What nothing but a kill ends in one's own process, which therefore comes at once: it computes all the while.
+NEVER_ENDS, AT_ONCE = "holds_the_interpreter", 6
 GRAPH = {"entities": {name: {"name": name} for name in ("Ann", "Ben", "Dover")}, "relationships": []}
 GOLD = {"id": "q", "query": "Where does Ann live?", "reference_entities": ["Dover"]}
 LONGEST = 200  # characters of an error on the page
@@ -98,8 +100,9 @@ def in_a_loop(name: str) -> None:
     asyncio.run(cell())
 
 
-def forked(work: Callable[[str], None], name: str, folder: Path) -> int | None:
-    """The exit code of a process that does it, negative a signal; None for one that had to be killed."""
+def forked(work: Callable[[str], None], name: str, folder: Path, patience: float) -> int | None:
+    """The exit code of a process that does it, negative a signal; None for one that had to be killed after so
+    many seconds."""
     process = os.fork()
     if not process:
         os.setsid()
@@ -110,7 +113,7 @@ def forked(work: Callable[[str], None], name: str, folder: Path) -> int | None:
             os.close(opened)
         work(name)
         sys.exit(0)  # through the interpreter's own end: threads and exit functions have their say
-    until = time.monotonic() + PATIENCE / (3 if name in hostile_callables.ENDLESS else 1)
+    until = time.monotonic() + patience
     while time.monotonic() < until:
         ended, status = os.waitpid(process, os.WNOHANG)
         if ended:
@@ -126,7 +129,9 @@ def outcome(name: str, way: str) -> str:
     folder = Path(tempfile.mkdtemp())  # no context manager: the forked process leaves through this function
     (folder / "g-KG.json").write_text(json.dumps(GRAPH))
     (folder / "g-eval.jsonl").write_text(json.dumps(GOLD))
-    code = forked({"command": by_command, "evaluate": by_function, "in a loop": in_a_loop}[way], name, folder)
+    work = {"command": by_command, "evaluate": by_function, "in a loop": in_a_loop}[way]
+    ends = way == "command" or name != NEVER_ENDS
+    code = forked(work, name, folder, PATIENCE if ends else AT_ONCE)
     texts = {path.name: path.read_text() for path in folder.iterdir()}
     shutil.rmtree(folder)
     if way == "command":

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from tiny_graph_rag.answers.context import Context, ContextMaker
-from tiny_graph_rag.answers.prompt import Template, question_text
+from tiny_graph_rag.answers.prompt import question_text
 from tiny_graph_rag.answers.records import Answer, Answers
 from tiny_graph_rag.answers.scores import (
     abstention_score,
@@ -20,7 +20,7 @@ from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.llm.base import NOT_ASKED, Call, Outcome, Purpose
+from tiny_graph_rag.llm.base import NOT_ASKED, Call, Outcome, Purpose, Template
 from tiny_graph_rag.llm.chat import Chat
 from tiny_graph_rag.llm.cost import Spent
 from tiny_graph_rag.run import Run

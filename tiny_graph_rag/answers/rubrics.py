@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from tiny_graph_rag.answers.prompt import Template
 from tiny_graph_rag.errors import json_kind, wrong_value
-from tiny_graph_rag.llm.base import Json, Message, read_object, strict_object
+from tiny_graph_rag.llm.base import Json, Message, Template, read_object, strict_object
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Registry
 

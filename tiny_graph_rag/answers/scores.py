@@ -12,7 +12,7 @@ from tiny_graph_rag.errors import optional
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.measures.textual import rouge_l, tokens
+from tiny_graph_rag.measures.textual import f1, rouge_l, tokens
 
 
 def agreement_scores(said: str, example: Example, *, bleu: bool) -> dict[str, float]:
@@ -132,11 +132,7 @@ def _f1(prediction: Sequence[str], truth: Sequence[str]) -> float:
     """Of two bags of tokens; where one is empty, whether both are (SQuAD 2.0)."""
     if not prediction or not truth:
         return float(prediction == truth)
-    common = sum((Counter(prediction) & Counter(truth)).values())
-    if not common:
-        return 0.0
-    precision, recall = common / len(prediction), common / len(truth)
-    return 2 * precision * recall / (precision + recall)
+    return f1(sum((Counter(prediction) & Counter(truth)).values()), prediction, truth)
 
 
 def _korean(*texts: str) -> bool:

@@ -26,11 +26,10 @@ if TYPE_CHECKING:
     from tiny_graph_rag.answers.accuracy import Comparing
     from tiny_graph_rag.answers.answering import AnsweringTask
     from tiny_graph_rag.answers.judge import Judging
-    from tiny_graph_rag.answers.prompt import Template
     from tiny_graph_rag.answers.records import Answer
     from tiny_graph_rag.answers.rubrics import Rubric
     from tiny_graph_rag.config import Config
-    from tiny_graph_rag.llm.base import Outcome
+    from tiny_graph_rag.llm.base import Outcome, Template
     from tiny_graph_rag.llm.chat import Chat
     from tiny_graph_rag.llm.setup import Tariff
     from tiny_graph_rag.study.evaluate import Evaluation
@@ -64,12 +63,12 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
             require_api(session, "--generate")
         session.say("answers are not generated: no API is set; {how}", how=t(HOW_TO_TURN_ON))
         return None
-    from tiny_graph_rag.answers.prompt import Template
+    from tiny_graph_rag.answers.prompt import answer_template
     from tiny_graph_rag.answers.rubrics import parse_judges
     from tiny_graph_rag.llm.kept import journal_path
     from tiny_graph_rag.llm.setup import Tariff, models, open_chat
 
-    template, tariff = Template.read(config.generation.prompt), Tariff(config)
+    template, tariff = answer_template(config.generation.prompt), Tariff(config)
     generates = not options.skip_generation
     judges = parse_judges(config.generation.judge) if generates else ()
     used = models(config, judging=bool(judges), comparing=_compares(config, judges))

@@ -109,7 +109,7 @@ def _answered(
     try:
         from tiny_graph_rag.answers.answering import AnsweringTask, answer_all
         from tiny_graph_rag.answers.context import ContextMaker
-        from tiny_graph_rag.answers.prompt import Template
+        from tiny_graph_rag.answers.prompt import answer_template
         from tiny_graph_rag.llm.setup import Tariff, open_chat
         from tiny_graph_rag.report.json.answers import answer as answer_json
         from tiny_graph_rag.retrieval.candidates import Filters
@@ -125,7 +125,7 @@ def _answered(
         config.generation.context_tokens,
         Filters.of(spelled.graph, config.retrieval).relations,
     )
-    template = Template.read(config.generation.prompt)
+    template = answer_template(config.generation.prompt)
     chat = open_chat(config, tariff, None)
     answers = answer_all(AnsweringTask([example], [linked], run, contexts, template, config, [()]), chat)
     (answer,) = answers.rows

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.measures import Measure
     from tiny_graph_rag.measures.textual import TextMatch
     from tiny_graph_rag.report.json.score import Wish, Written
-    from tiny_graph_rag.scoring.opening import Opened
+    from tiny_graph_rag.scoring.opening import Opened, Request
     from tiny_graph_rag.scoring.stretches import Collected
 
 ROUGE_THRESHOLD = 0.5
@@ -84,6 +84,27 @@ class Scoring:
         from tiny_graph_rag.measures.textual import TextMatch
 
         return TextMatch(self.match, self.rouge_threshold)
+
+    def request(self, session: Session, run: Path, chosen: Chosen) -> Request:
+        """The two files, and how they are read. Raises InputError where one is not there."""
+        from tiny_graph_rag.inputs import find_input
+        from tiny_graph_rag.scoring.matching import Matching
+        from tiny_graph_rag.scoring.opening import Request
+
+        storage, settings = session.config.storage, session.config.evaluation
+        match = settings.match if self.match in (None, "name") else self.match
+        matching = Matching.of(settings.relation_match, match, self.rouge_threshold)
+        return Request(
+            find_input(run, Path(storage.results_dir), "run"),
+            find_input(self.gold, Path(storage.dataset_dir), "gold set"),
+            self.run_format,
+            self.gold_format,
+            self.split,
+            self.ties,
+            settings.ambiguous,
+            selected(chosen),
+            matching,
+        )
 
     def computed(self, gates: Gates, cutoff: int) -> tuple[Measure, ...]:
         """The measures asked for, then those of gates. Raises UsageError for one that looks at a graph where
@@ -199,16 +220,10 @@ def _score(
     brief: bool = False,
 ) -> None:
     """brief: the means are left to whoever shows them of several runs together."""
-    from tiny_graph_rag.files import sha256_meanwhile
-    from tiny_graph_rag.inputs import bare_name, find_input
+    from tiny_graph_rag.inputs import bare_name
     from tiny_graph_rag.measures import default_measures
     from tiny_graph_rag.measures.judged import PASSAGES
-    from tiny_graph_rag.report.json.score import Wish, document_parts
-    from tiny_graph_rag.report.json.spelled import head
-    from tiny_graph_rag.scoring.matching import Matching
-    from tiny_graph_rag.scoring.opening import Request, attempts
-    from tiny_graph_rag.scoring.stretches import Collected
-    from tiny_graph_rag.scoring.trec_gold import AnotherWay
+    from tiny_graph_rag.report.json.score import Wish
 
     if how.ambiguous not in (None, "first") and how.graph is None:
         raise UsageError("--ambiguous needs a graph; add -g")
@@ -227,56 +242,23 @@ def _score(
     config = session.config
     cutoff = config.evaluation.top_k
     wanted = how.computed(gates, cutoff)
-    matching = Matching.of(
-        config.evaluation.relation_match,
-        config.evaluation.match if how.match in (None, "name") else how.match,
-        how.rouge_threshold,
-    )
-    request = Request(
-        find_input(run, Path(config.storage.results_dir), "run"),
-        find_input(how.gold, Path(config.storage.dataset_dir), "gold set"),
-        how.run_format,
-        how.gold_format,
-        how.split,
-        how.ties,
-        config.evaluation.ambiguous,
-        selected(chosen),
-        matching,
-    )
+    request = how.request(session, run, chosen)
     target = out.path(session, f"{named_after(chosen, bare_name(request.run))}-results.json")
     graph_path = session.graph_path(Graph(how.graph)) if how.graph is not None else None
     session.outputs.confirm()
     knowledge = session.graph(Graph(how.graph)) if how.graph is not None else None
-    scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
     wish = Wish(
         wanted,
         tuple(default_measures(cutoff)),
         cutoff,
         config.evaluation.shown_ranks,
         text_match,
-        matching,
+        request.matching,
         config.evaluation.ambiguous,
     )
     if not out.to_stdout:
         keep_earlier(session, target)
-    run_sum, gold_sum = sha256_meanwhile(request.run), sha256_meanwhile(request.gold)
-    for opened in attempts(request, knowledge, text_match):
-        collected = Collected(wanted)
-        parts = document_parts(
-            head("score", session.made(how.label), graph=scored_on, config=config.as_dict()),
-            partial(_sources, opened, request.run.name, run_sum, gold_sum),
-            _written(session, opened, wish, knowledge, graph_path, how.cluster_address),
-            collected,
-            knowledge,
-            cutoff=cutoff,
-            usage=opened.usage,
-        )
-        try:
-            # Nothing is shown of an attempt that another one has to repeat.
-            out.write(session, target, [b"".join(parts)] if out.to_stdout else parts)
-        except AnotherWay:
-            continue
-        break
+    opened, collected = _attempted(session, out, target, request, wish, how, knowledge, graph_path)
     for line in opened.notes():
         session.warn(at(request.run.name, line))
     if of_passages is not None and not any(
@@ -290,6 +272,46 @@ def _score(
     per_second = len(seconds) / seconds.sum() if seconds.sum() > 0 else None
     outcomes = gates.hold(collected.found, seconds, per_second)
     gates.conclude(session, outcomes, "score", None if out.to_stdout else target)
+
+
+def _attempted(
+    session: Session,
+    out: Output,
+    target: Path,
+    request: Request,
+    wish: Wish,
+    how: Scoring,
+    knowledge: KnowledgeGraph | None,
+    graph_path: Path | None,
+) -> tuple[Opened, Collected]:
+    """Score and write, a second way where the first finds that it doesn't fit these files."""
+    from tiny_graph_rag.files import sha256_meanwhile
+    from tiny_graph_rag.report.json.score import document_parts
+    from tiny_graph_rag.report.json.spelled import head
+    from tiny_graph_rag.scoring.opening import attempts
+    from tiny_graph_rag.scoring.stretches import Collected
+    from tiny_graph_rag.scoring.trec_gold import AnotherWay
+
+    scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
+    run_sum, gold_sum = sha256_meanwhile(request.run), sha256_meanwhile(request.gold)
+    for opened in attempts(request, knowledge, wish.match):
+        collected = Collected(wish.measures)
+        parts = document_parts(
+            head("score", session.made(how.label), graph=scored_on, config=session.config.as_dict()),
+            partial(_sources, opened, request.run.name, run_sum, gold_sum),
+            _written(session, opened, wish, knowledge, graph_path, how.cluster_address),
+            collected,
+            knowledge,
+            cutoff=wish.cutoff,
+            usage=opened.usage,
+        )
+        try:
+            # Nothing is shown of an attempt that another one has to repeat.
+            out.write(session, target, [b"".join(parts)] if out.to_stdout else parts)
+        except AnotherWay:
+            continue
+        break
+    return opened, collected
 
 
 def _show(

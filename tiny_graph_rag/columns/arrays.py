@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import mmap
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, AnyStr, NamedTuple, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -82,12 +82,30 @@ def stretches(
     return places
 
 
+def looked_up(
+    sorted_values: NDArray[Integer], values: NDArray[Integer]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """For each of `values` its first place in `sorted_values`, which ascends, and whether it is there."""
+    if not len(sorted_values):
+        return np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=bool)
+    place = np.minimum(np.searchsorted(sorted_values, values), len(sorted_values) - 1)
+    return place, np.asarray(sorted_values[place] == values)
+
+
 def found_in(sorted_values: NDArray[Integer], values: NDArray[Integer]) -> NDArray[np.bool_]:
     """For each of `values` whether it stands in `sorted_values`, which is ascending."""
-    if not len(sorted_values):
-        return np.zeros(len(values), dtype=bool)
-    place = np.minimum(np.searchsorted(sorted_values, values), len(sorted_values) - 1)
-    return np.asarray(sorted_values[place] == values)
+    return looked_up(sorted_values, values)[1]
+
+
+def rows_holding(
+    text: AnyStr, wanted: AnyStr, ends: NDArray[np.signedinteger[Any]], most: int
+) -> Iterator[int]:
+    """Rows of a text in which the wanted one stands, at most so many. ends: where each row ends in it."""
+    at = text.find(wanted)
+    while at >= 0 and most > 0:
+        row = int(np.searchsorted(ends, at, side="right"))
+        yield row
+        at, most = text.find(wanted, int(ends[row])), most - 1
 
 
 def expanded(

@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import chain
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -213,31 +214,27 @@ class _Tables:
     """A graph's columns as lists that can be changed; `graph` puts them together again."""
 
     def __init__(self, graph: KnowledgeGraph) -> None:
-        entities = graph.entities
-        self.before = graph
-        self.ids, self.names = list(entities.ids), list(entities.names)
-        self.types, self.descriptions = entities.types[:], list(entities.descriptions)
-        self.aliases, self.chunks = list(entities.aliases), list(entities.source_chunks)
-        self.details = list(entities.details)
-        self.rows = {id: row for row, id in enumerate(self.ids)}
-        self.relations = graph.relations
+        known = graph.entities
+        self.before, self.relations = graph, graph.relations
+        self.entities = SimpleNamespace(**{one.name: list(getattr(known, one.name)) for one in fields(known)})
+        self.rows = dict(graph.row_of_id)
         self.moved: dict[int, int] = {}
 
     def add_alias(self, entity_id: str, alias: str) -> None:
-        row = self.rows[entity_id]
-        if alias != self.names[row] and alias not in self.aliases[row]:
-            self.aliases[row] = [*self.aliases[row], alias]
+        row, known = self.rows[entity_id], self.entities
+        if alias != known.names[row] and alias not in known.aliases[row]:
+            known.aliases[row] = [*known.aliases[row], alias]
 
     def restore(self, entities: Sequence[RestoredEntity], relations: Sequence[RestoredRelation]) -> None:
         for entity in entities:
-            self.rows[entity.id] = len(self.ids)
-            self.ids.append(entity.id)
-            self.names.append(entity.name)
-            self.types.append(entity.type or UNKNOWN_TYPE)
-            self.descriptions.append(entity.description)
-            self.aliases.append([*entity.aliases])
-            self.chunks.append([*entity.source_chunks])
-            self.details.append("")
+            self.rows[entity.id] = len(self.entities.ids)
+            self.entities.ids.append(entity.id)
+            self.entities.names.append(entity.name)
+            self.entities.types.append(entity.type or UNKNOWN_TYPE)
+            self.entities.descriptions.append(entity.description)
+            self.entities.aliases.append([*entity.aliases])
+            self.entities.source_chunks.append([*entity.source_chunks])
+            self.entities.details.append("")
         ends = [
             (relation, self.rows.get(relation.source_id), self.rows.get(relation.target_id))
             for relation in relations
@@ -264,30 +261,28 @@ class _Tables:
     def merge(self, kept: Mapping[str, str]) -> None:
         """kept: dropped id → kept id."""
         for dropped_id, kept_id in kept.items():
-            gone, row = self.rows[dropped_id], self.rows[kept_id]
-            spellings = [self.names[gone], *self.aliases[gone]]
-            more = [name for name in spellings if name != self.names[row]]
-            self.aliases[row] = list(dict.fromkeys([*self.aliases[row], *more]))
-            self.chunks[row] = list(dict.fromkeys([*self.chunks[row], *self.chunks[gone]]))
-            texts = dict.fromkeys([self.descriptions[row], self.descriptions[gone]])
-            self.descriptions[row] = "\n".join(text for text in texts if text)
-            self.details[row] = _joined_details(self.details[row], self.details[gone])
+            gone, row, known = self.rows[dropped_id], self.rows[kept_id], self.entities
+            spellings = [known.names[gone], *known.aliases[gone]]
+            more = [name for name in spellings if name != known.names[row]]
+            known.aliases[row] = list(dict.fromkeys([*known.aliases[row], *more]))
+            known.source_chunks[row] = list(
+                dict.fromkeys([*known.source_chunks[row], *known.source_chunks[gone]])
+            )
+            texts = dict.fromkeys([known.descriptions[row], known.descriptions[gone]])
+            known.descriptions[row] = "\n".join(text for text in texts if text)
+            known.details[row] = _joined_details(known.details[row], known.details[gone])
             self.moved[gone] = row
 
     def graph(self) -> KnowledgeGraph:
-        kept = [row for row in range(len(self.ids)) if row not in self.moved]
+        rows, old = range(len(self.entities.ids)), self.relations
+        kept = [row for row in rows if row not in self.moved]
         place_of = {row: place for place, row in enumerate(kept)}
-        place = np.array([place_of[self.moved.get(row, row)] for row in range(len(self.ids))], dtype=np.int32)
-        entities = Entities(
-            ids=Strings.of([self.ids[row] for row in kept]),
-            names=Strings.of([self.names[row] for row in kept]),
-            types=Categories.of([self.types[row] for row in kept]),
-            descriptions=Strings.of([self.descriptions[row] for row in kept]),
-            aliases=StringLists.of([self.aliases[row] for row in kept]),
-            source_chunks=StringLists.of([self.chunks[row] for row in kept]),
-            details=Strings.of([self.details[row] for row in kept]),
-        )
-        old = self.relations
+        place = np.array([place_of[self.moved.get(row, row)] for row in rows], dtype=np.int32)
+        columns: dict[str, Any] = {
+            name: type(getattr(self.before.entities, name)).of([values[row] for row in kept])
+            for name, values in vars(self.entities).items()
+        }
+        entities = Entities(**columns)
         relations = replace(old, sources=place[old.sources], targets=place[old.targets])
         return KnowledgeGraph.of(entities, relations, notes=self.before.notes)
 

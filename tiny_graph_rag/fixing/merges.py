@@ -279,9 +279,8 @@ class PairFacts:
     def neighbours_shared(self, one: int, other: int) -> list[int]:
         """Neighbours by the same relation, or two of any; hubs say little."""
         mine, theirs = self._around(one), self._around(other)
-        same = sorted(
-            {neighbour for neighbour, _, _ in set(mine) & set(theirs) if not self._is_hub(neighbour)}
-        )
+        degrees = self.adjacency.degrees
+        same = sorted({row for row, _, _ in set(mine) & set(theirs) if int(degrees[row]) <= HUB})
         both = sorted({neighbour for neighbour, *_ in mine} & {neighbour for neighbour, *_ in theirs})
         return same or (both if len(both) > 1 else [])
 
@@ -319,9 +318,6 @@ class PairFacts:
             names = ", ".join(self.graph.entities.names[row] for row in neighbours[:SHOWN])
             reasons.append(t("both are related to {names}", names=names))
         return tuple(reasons)
-
-    def _is_hub(self, row: int) -> bool:
-        return int(self.adjacency.degrees[row]) > HUB
 
     @cached_property
     def single_valued(self) -> frozenset[tuple[int, bool]]:

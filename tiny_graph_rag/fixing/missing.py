@@ -14,8 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tiny_graph_rag.columns.arrays import distinct
-from tiny_graph_rag.columns.strings import Strings
+from tiny_graph_rag.columns.arrays import distinct, rows_holding
 from tiny_graph_rag.fixing.patch import Ask
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.gold.nearest import LIKE_ENOUGH, NearestNames
@@ -243,21 +242,11 @@ class _Texts:
         ):
             if kind not in self._bytes:
                 self._bytes[kind] = descriptions.data.tobytes().lower()
-            rows = _holding(descriptions, self._bytes[kind], name.encode().lower())
+            wanted, ends = name.encode().lower(), descriptions.offsets[1:]
+            rows = rows_holding(self._bytes[kind], wanted, ends, MOST_MENTIONS)
             found += [self._text(kind, row) for row in rows if occurrences(descriptions[row], name)]
         return list(dict.fromkeys(found))
 
     def _text(self, kind: str, row: int) -> tuple[str, tuple[str, ...]]:
         table = self.graph.entities if kind == "entity" else self.graph.relations
         return table.descriptions[row][:LONGEST_TEXT], tuple(table.source_chunks[row])
-
-
-def _holding(strings: Strings, data: bytes, wanted: bytes) -> Iterator[int]:
-    """Rows that hold these bytes, at most MOST_MENTIONS. data: of the strings, ASCII in small letters."""
-    at = data.find(wanted)
-    for _ in range(MOST_MENTIONS):
-        if at < 0:
-            return
-        row = int(np.searchsorted(strings.offsets, at, side="right")) - 1
-        yield row
-        at = data.find(wanted, int(strings.offsets[row + 1]))

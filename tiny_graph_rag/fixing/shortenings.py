@@ -9,6 +9,7 @@ from itertools import chain
 
 import numpy as np
 
+from tiny_graph_rag.columns.arrays import rows_holding
 from tiny_graph_rag.fixing.spellings import NameCore, SharedKeys, core_of, misspellings_of
 from tiny_graph_rag.graph.names import ALIAS, NameIndex
 from tiny_graph_rag.language.folding import folded_letters, spaced
@@ -111,18 +112,9 @@ class Shortenings:
             common = set(min(lists, key=len)).intersection(*lists)
             return sorted(number for number in common if _in_order(words, self.words[number]))
         if final_consonant(words[-1][-1]) is not None:
-            return [number for number in self._with(words[-1]) if _ends_or_runs(words, self.words[number])]
+            holders = rows_holding(self.lines, words[-1], self.ends, MOST_HOLDERS)
+            return [number for number in holders if _ends_or_runs(words, self.words[number])]
         return []
-
-    def _with(self, part: str) -> Iterator[int]:
-        """Spellings that hold these characters, at most MOST_HOLDERS."""
-        at = self.lines.find(part)
-        for _ in range(MOST_HOLDERS):
-            if at < 0:
-                return
-            number = int(np.searchsorted(self.ends, at, side="right"))
-            yield number
-            at = self.lines.find(part, int(self.ends[number]))
 
     def with_initials(self, words: Sequence[str]) -> list[int]:
         """Spellings of as many words, each the same or begun by the letter that stands for it."""

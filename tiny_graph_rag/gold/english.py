@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -141,7 +140,7 @@ class English(Wording):
             case _:
                 clause = self._clause(paths[0], called, other)
                 of_them = clause.of_several if clause.is_subject else clause.says
-                most = f"has the highest {_spaced(formula.attribute)}"
+                most = f"has the highest {' '.join(formula.attribute.replace('_', ' ').split())}"
                 if formula.by is not None:
                     most = self._most(formula.by, noun, other)
                 which = "who" if noun.one == "person" else "which one"
@@ -350,7 +349,3 @@ _PEOPLE = table("""
     narrator inventor founder president king queen father mother parent child son daughter brother sister
     sibling wife husband spouse friend teacher student aunt uncle cousin owner leader player coach
     """)
-
-
-def _spaced(name: str) -> str:
-    return re.sub(r"[_\s]+", " ", name).strip()

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import begins, stretches, unique
+from tiny_graph_rag.columns.arrays import begins, looked_up, stretches, unique
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import nfc
 
@@ -166,8 +166,8 @@ class StepIndex:
     def step_rows(self, entities: Rows, step: RelationStep) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Rows that the step may take from any of `entities`, and for each the place of its entity."""
         wanted = entities.astype(np.int64) * self.codes + step.code
-        group = np.minimum(np.searchsorted(self.keys, wanted), max(len(self.keys) - 1, 0))
-        held = np.flatnonzero(self.keys[group] == wanted) if len(self.keys) else group[:0]
+        group, known = looked_up(self.keys, wanted)
+        held = np.flatnonzero(known)
         low, high = self.starts[group[held]], self.starts[group[held] + 1]
         counts = high - low
         rows = stretches(low, counts)
@@ -243,8 +243,8 @@ class StepIndex:
             before, after = images[place - 1], images[place]
             rows, owners = self.step_rows(before, path.steps[place - 1])
             ends = self.neighbours[rows]
-            slot = np.minimum(np.searchsorted(after, ends), max(len(after) - 1, 0))
-            kept = (after[slot] == ends) & (leading[slot] > 0) if len(after) else np.zeros(len(rows), bool)
+            slot, kept = looked_up(after, ends)
+            kept = kept & (np.append(leading, 0)[slot] > 0)
             relations |= set(self.relations[rows[kept]].tolist())
             pairs = unique(owners[kept] * max(len(after), 1) + slot[kept])  # parallel relations: one way
             leading = np.bincount(

@@ -273,19 +273,17 @@ class Contents:
 _SEEN = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
 
 
-def questions_needed(effect: float, spread: float = SPREAD) -> int:
-    """Independent questions for a paired difference of means: ((z(.975) + z(.8)) · spread / effect)²."""
-    return math.ceil((_SEEN * spread / effect) ** 2)
+def questions_needed(effect: float) -> int:
+    """Independent questions for a paired difference of means: ((z(.975) + z(.8)) · SPREAD / effect)²."""
+    return math.ceil((_SEEN * SPREAD / effect) ** 2)
 
 
-def seen_with(questions: int, spread: float = SPREAD) -> float:
+def seen_with(questions: int) -> float:
     """The paired difference of means that so many independent questions show at 80 % power."""
-    return _SEEN * spread / questions**0.5 if questions else float("inf")
+    return _SEEN * SPREAD / questions**0.5 if questions else float("inf")
 
 
-def contents(
-    examples: Sequence[Example], quotas: Mapping[str, float], effect: float = EFFECT, spread: float = SPREAD
-) -> Contents:
+def contents(examples: Sequence[Example], quotas: Mapping[str, float], effect: float = EFFECT) -> Contents:
     """What a set holds, tag by tag. quotas: tag → share of the questions wanted, in any unit (40/40/20)."""
     total = sum(quotas.values())
     wanted = {tag: share / total for tag, share in quotas.items()}
@@ -293,7 +291,7 @@ def contents(
     def part(name: str, rows: Sequence[Example]) -> TagShare:
         groups = len({group_of(row) for row in rows})
         share = len(rows) / len(examples) if examples else 0.0
-        return TagShare(name, len(rows), groups, share, seen_with(groups, spread), wanted.get(name))
+        return TagShare(name, len(rows), groups, share, seen_with(groups), wanted.get(name))
 
     tags = Counter(tag for question in examples for tag in dict.fromkeys(question.tags))
     names = [*tags, *(tag for tag in quotas if tag not in tags)]
@@ -310,7 +308,7 @@ def contents(
     return Contents(
         part("all", examples),
         tuple(sorted(slices, key=lambda item: (-item.questions, item.name))),
-        questions_needed(effect, spread),
+        questions_needed(effect),
         {name: found for name, found in counts.items() if found},
         tuple(references),
     )

@@ -212,6 +212,18 @@ class Judgments:
         universe = max(self.universe, 1)
         return self.pair_keys // universe, self.pair_keys % universe
 
+    def pairs_of(self, question: int) -> slice:
+        """The pairs of one question."""
+        ends = np.array([question, question + 1]) * self.universe
+        return slice(*np.searchsorted(self.pair_keys, ends).tolist())
+
+    @property
+    def contested(self) -> list[int]:
+        """The questions of which an entity can fill several items."""
+        twice = self.pair_keys[1:][self.pair_keys[1:] == self.pair_keys[:-1]]
+        questions: list[int] = distinct(twice // max(self.universe, 1))[0].tolist()
+        return questions
+
     def of_questions(self, questions: NDArray[np.int64]) -> Judgments:
         """Only these questions, in this order."""
         counts = self.relevant[questions]

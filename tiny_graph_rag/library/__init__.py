@@ -210,10 +210,7 @@ class Result:
     def figures(self) -> dict[str, Figure]:
         """Pictures by name (`tags`, `waterfall`, `first-hit` …). Raises MissingExtraError without
         matplotlib."""
-        from tiny_graph_rag.report.plots import drawn_figures
-
-        found = drawn_figures([self.document()])
-        return {name.removeprefix("results-"): figure for name, figure in found.items()}
+        return figures_of([self.document()])
 
     def __repr__(self) -> str:
         found = ", ".join(f"{name} {mean:.3f}" for name, mean in self.means.items())
@@ -271,19 +268,7 @@ def evaluate(
     if repeat != 1 and not own:
         raise UsageError("repeat= is for your own retriever; a built-in one always gives the same order")
     wanted = default_measures(chosen.evaluation.top_k) if measures is None else measures_of(measures)
-    for entry in wanted:
-        if (entry.cutoff or 0) > chosen.retrieval.depth:
-            raise UsageError(
-                "{entry}: the cutoff is below depth={depth}, where retrieval ends; raise depth",
-                entry=entry,
-                depth=chosen.retrieval.depth,
-            )
-    if chosen.evaluation.top_k > chosen.retrieval.depth:
-        raise UsageError(
-            "top_k={top_k} can't be larger than depth={depth}; raise depth",
-            top_k=chosen.evaluation.top_k,
-            depth=chosen.retrieval.depth,
-        )
+    check_depth(wanted, chosen.evaluation.top_k, chosen.retrieval.depth)
     examples = questions if isinstance(questions, EvalSet) else load_questions(questions)
     maker = make_retriever
     if own:
@@ -304,6 +289,21 @@ def evaluate(
             graph_of(graph), examples, chosen, wanted, shown, retriever_for=maker, every_kind=measures is None
         )
     )
+
+
+def check_depth(measures: Iterable[Measure], top_k: int, depth: int) -> None:
+    """Raises UsageError for what looks further down than retrieval goes."""
+    for entry in measures:
+        if (entry.cutoff or 0) > depth:
+            raise UsageError(
+                "{entry}: the cutoff is below depth={depth}, where retrieval ends; raise depth",
+                entry=entry,
+                depth=depth,
+            )
+    if top_k > depth:
+        raise UsageError(
+            "top_k={top_k} can't be larger than depth={depth}; raise depth", top_k=top_k, depth=depth
+        )
 
 
 def assert_retrieval(
@@ -431,6 +431,20 @@ def in_memory(parts: Iterable[bytes | memoryview], name: str) -> Document:
     from tiny_graph_rag.report.document import Document
 
     return Document(Path(f"{name}.json"), msgspec.json.decode(b"".join(parts)))
+
+
+def figures_of(documents: Sequence[Document]) -> dict[str, Figure]:
+    """Name → picture, without the names of the documents in front."""
+    from tiny_graph_rag.report.document import joint_name
+    from tiny_graph_rag.report.plots import drawn_figures
+
+    found = drawn_figures(documents)
+    ahead = sorted({f"{document.name}-" for document in documents}, key=len, reverse=True)
+    several = len([document for document in documents if document.has_questions]) > 1
+    if several:  # each result's own pictures are those of `Result.figures`
+        many = f"{joint_name(documents)}-"
+        return {name.removeprefix(many): figure for name, figure in found.items() if name.startswith(many)}
+    return {name.removeprefix(ahead[0]): figure for name, figure in found.items()}
 
 
 def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

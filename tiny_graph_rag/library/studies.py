@@ -20,7 +20,9 @@ from tiny_graph_rag.library import (
     GraphLike,
     QuestionsLike,
     Result,
+    check_depth,
     configured,
+    figures_of,
     graph_of,
     html_table,
     in_memory,
@@ -85,7 +87,10 @@ class ResultComparison(_Tabled):
         significantly better than."""
         pairs = self.systems.pairs
         rows = [
-            (measure, name, row.mean, row.mean_low, row.mean_high, row.n, self._beaten(measure, place))
+            (
+                *(measure, name, row.mean, row.mean_low, row.mean_high, row.n),
+                [self.names[other] for other in pairs.better_than(measure, place)],
+            )
             for measure in self.systems.measures
             for place, (name, row) in enumerate(zip(self.names, pairs.means[measure], strict=True))
         ]
@@ -114,9 +119,6 @@ class ResultComparison(_Tabled):
         from tiny_graph_rag.report.paper import systems_table
 
         return systems_table(self.systems)
-
-    def _beaten(self, measure: str, place: int) -> list[str]:
-        return [self.names[other] for other in self.systems.pairs.better_than(measure, place)]
 
     def __repr__(self) -> str:
         return f"ResultComparison({', '.join(self.names)}: {self.advice})"
@@ -287,13 +289,7 @@ def sweep(
             "decide_by={measure}: this measure has no value for a single question; choose another",
             measure=deciding,
         )
-    deepest = max(*cutoffs, *(measure.cutoff or 0 for measure in (*named, deciding)))
-    if deepest > chosen.retrieval.depth:
-        raise UsageError(
-            "measures have the cutoff {k}, below depth={depth}; raise depth",
-            k=deepest,
-            depth=chosen.retrieval.depth,
-        )
+    check_depth((*named, deciding), max(cutoffs), chosen.retrieval.depth)
 
     def measures_at(cutoff: int) -> tuple[Measure, ...]:
         return tuple(dict.fromkeys([*(named or default_measures(cutoff)), deciding]))
@@ -305,20 +301,6 @@ def sweep(
 
 def _several(values: int | Iterable[int]) -> tuple[int, ...]:
     return (values,) if isinstance(values, int) else tuple(sorted(set(values)))
-
-
-def figures_of(documents: Sequence[Document]) -> dict[str, Figure]:
-    """Name → picture, without the names of the documents in front."""
-    from tiny_graph_rag.report.document import joint_name
-    from tiny_graph_rag.report.plots import drawn_figures
-
-    found = drawn_figures(documents)
-    ahead = sorted({f"{document.name}-" for document in documents}, key=len, reverse=True)
-    several = len([document for document in documents if document.has_questions]) > 1
-    if several:  # each result's own pictures are those of `Result.figures`
-        many = f"{joint_name(documents)}-"
-        return {name.removeprefix(many): figure for name, figure in found.items() if name.startswith(many)}
-    return {name.removeprefix(ahead[0]): figure for name, figure in found.items()}
 
 
 def _document(result: ResultLike, name: str | None, otherwise: str) -> Document:

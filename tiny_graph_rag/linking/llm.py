@@ -16,14 +16,13 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.base import LinkedQuestion, Linker, LinkerTask, Seed, in_text_order, linker
 from tiny_graph_rag.linking.grades import Grade
 from tiny_graph_rag.linking.mentions import Mention, MentionFinder, occurrences
-from tiny_graph_rag.llm.base import NOT_ASKED, Call, Message, Outcome, read_object, strict_object
+from tiny_graph_rag.llm.base import NOT_ASKED, Call, Outcome, Template, read_object, strict_object
 from tiny_graph_rag.llm.chat import Chat
 from tiny_graph_rag.llm.cost import Spent
 from tiny_graph_rag.messages import said
 
 SCHEMA = strict_object(mentions={"type": "array", "items": {"type": "string"}})
 RULES = {"name": "exact", "alias": "alias", "folded": "folded"}  # how the index found a whole mention
-_PLACE = re.compile(r"\{(earlier|question)\}")
 # A question that holds the fence's own words would end it; broken ones end nothing.
 _FENCE = re.compile(r"<(?=\s*+(?:/\s*+)?(?:question|earlier)\b)", re.IGNORECASE)
 
@@ -128,19 +127,16 @@ class ModelLinker(Linker):
 def mention_call(example: Example, settings: OpenAI) -> Call:
     """What the model is asked. Its answer is as long as answers may be: reasoning counts there too."""
     text = resources.files(__package__).joinpath("prompts/mentions.txt").read_text("utf-8")
-    system, _, user = text.partition("\n---\n")
     turns = "\n".join(_FENCE.sub("< ", turn) for turn in example.context)
     values = {
         "earlier": f"<earlier>\n{turns}\n</earlier>\n\n" if turns else "",
         "question": _FENCE.sub("< ", example.query),
     }
-    # Filled in one pass, so that a question that says {earlier} stays as it is.
-    filled = _PLACE.sub(lambda match: values[match[1]], user.strip())
     return Call(
         "linking",
         example.id,
         settings.model,
-        (Message("system", system.strip()), Message("user", filled)),
+        Template.of(text).fill(values),
         settings.max_tokens,
         settings.temperature,
         settings.seed,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
 
 import numpy as np
 
+from tiny_graph_rag.columns.arrays import rows_holding
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.gold.nearest import LIKE_ENOUGH, NearestNames
 from tiny_graph_rag.graph.names import ALIAS, NameIndex
@@ -126,14 +127,5 @@ class _Search:
     def _holding(self, word: str) -> list[int]:
         """The lines with the word; in Hangul also those where it is a part of a word (로봇 in 청소로봇)."""
         wanted = word if final_consonant(word[0]) is not None else f" {word} "
-        lines = dict.fromkeys(self._lines(wanted))
+        lines = dict.fromkeys(rows_holding(self.text, wanted, self.ends, MOST_HOLDERS + 1))
         return list(lines) if len(lines) <= MOST_HOLDERS else []
-
-    def _lines(self, wanted: str) -> Iterable[int]:
-        place = self.text.find(wanted)
-        for _ in range(MOST_HOLDERS + 1):
-            if place < 0:
-                return
-            line = int(np.searchsorted(self.ends, place, side="right"))
-            yield line
-            place = self.text.find(wanted, int(self.ends[line]))

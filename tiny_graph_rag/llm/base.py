@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,13 +20,40 @@ Role = Literal["system", "user"]
 PURPOSES: tuple[Purpose, ...] = ("linking", "answering", "judging")  # that answers are accounted by
 NOT_ASKED = "not asked: the run stopped at --max-cost"  # the error of a call that was never made
 MOST_TOKENS = 10_000_000  # of one side of a call: no model reads or writes more; a larger count is a mistake
+DIVIDER = "---"  # of a prompt: a line of its own between the system's part and the user's
 KEY_VERSION = 1  # goes into every key: raise it when a request of the same content would mean something else
+
+_PLACE = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
     role: Role
     content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A prompt. system: "" for none. Places are the names of the values that it is filled with, such as
+    {graph} and {question}; other braces stand for themselves."""
+
+    system: str
+    user: str
+
+    @classmethod
+    def of(cls, text: str) -> Template:
+        """A line with DIVIDER alone stands between the system's part and the user's."""
+        above, divider, below = text.replace("\r\n", "\n").partition(f"\n{DIVIDER}\n")
+        return cls(above.strip(), below.strip()) if divider else cls("", text.strip())
+
+    def fill(self, values: Mapping[str, str]) -> tuple[Message, ...]:
+        """The messages. Filled in one pass, so that a fact that says {question} stays as it is."""
+        parts: tuple[tuple[Role, str], ...] = (("system", self.system), ("user", self.user))
+        return tuple(
+            Message(role, _PLACE.sub(lambda found: values.get(found[1], found[0]), text))
+            for role, text in parts
+            if text
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,10 +22,9 @@ class Budget:
     whose price is unknown.
     """
 
-    def __init__(self, cap_usd: float | None, already_spent_usd: float = 0.0) -> None:
+    def __init__(self, cap_usd: float | None) -> None:
         self.cap_usd = cap_usd
-        self.already_spent_usd = already_spent_usd
-        self.spent_usd = 0.0
+        self.already_spent_usd = self.spent_usd = 0.0
         self.doubtful = 0
         self.unpriced = 0
         self.doubtful_usd = 0.0

@@ -37,10 +37,8 @@ def graph_facts(
     def context(question: int) -> RetrievedContext:
         if question not in kept:
             retrieved = subgraph(question)
-            first, last = np.searchsorted(
-                judgments.pair_keys, [question * judgments.universe, (question + 1) * judgments.universe]
-            )
-            relevant = frozenset((judgments.pair_keys[first:last] - question * judgments.universe).tolist())
+            keys = judgments.pair_keys[judgments.pairs_of(question)]
+            relevant = frozenset((keys - question * judgments.universe).tolist())
             references = tuple(relationships[question])
             kept[question] = RetrievedContext(
                 seeds[question],

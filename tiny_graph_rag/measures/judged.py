@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import distinct
+from tiny_graph_rag.columns.arrays import distinct, found_in, looked_up
 from tiny_graph_rag.errors import wrong_value
 from tiny_graph_rag.shown import short_repr
 
@@ -175,16 +175,15 @@ def judge(run: Run, judgments: Judgments, *, facts: Facts | None = None) -> Judg
             n_2=len(judgments),
         )
     lengths = np.diff(run.offsets)
-    question = np.repeat(np.arange(len(run)), lengths)
-    keys = question * judgments.universe + run.entities
-    place, matches = _looked_up(judgments.pair_keys, keys)
+    question, keys = run.questions, run.keys(judgments.universe)
+    place, matches = looked_up(judgments.pair_keys, keys)
     item = _items(run, judgments, keys, place, matches)
     # A later matching entity of a filled reference is dropped like a duplicate; other duplicates are rare.
     kept = ~(matches & (item == NO_ITEM)) & _first_of_each(keys)
     kept_before = np.concatenate([[0], np.cumsum(kept)])
     retrieved = kept_before[run.offsets[1:]] - kept_before[run.offsets[:-1]]
     rank = (kept_before[:-1] - np.repeat(kept_before[run.offsets[:-1]], lengths))[kept]
-    bad = _looked_up(judgments.irrelevant_keys, keys)[1]
+    bad = found_in(judgments.irrelevant_keys, keys)
     hit = ((item != NO_ITEM) | bad)[kept]
     items = item[kept][hit]
     submitted = np.zeros((len(run), int(lengths.max(initial=0))), dtype=bool)
@@ -202,16 +201,6 @@ def judge(run: Run, judgments: Judgments, *, facts: Facts | None = None) -> Judg
         submitted=submitted,
         facts=facts,
     )
-
-
-def _looked_up(
-    sorted_keys: NDArray[np.int64], keys: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """For each key its first place among the sorted ones, and whether it is there."""
-    if not len(sorted_keys):
-        return np.zeros(len(keys), dtype=np.int64), np.zeros(len(keys), dtype=bool)
-    place = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
-    return place, np.asarray(sorted_keys[place] == keys)
 
 
 def _first_of_each(keys: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -238,8 +227,7 @@ def _items(
     _, first = distinct(item)
     filled[hits[first]] = item[first]
     # An entity that could fill several references of its question needs a choice that spoils no other.
-    contested = judgments.pair_keys[1:][judgments.pair_keys[1:] == judgments.pair_keys[:-1]]
-    for row in distinct(contested // max(judgments.universe, 1))[0].tolist():
+    for row in judgments.contested:
         rows = run.rows(row)
         filled[rows] = matched_in_order(keys[rows], judgments)
     return filled

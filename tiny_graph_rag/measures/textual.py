@@ -108,7 +108,11 @@ def rouge_l(prediction: Sequence[str], reference: Sequence[str]) -> float:
 
     Source: Lin, ROUGE (2004), with equal weight on precision and recall, as rouge-score computes it.
     """
-    common = _longest_common(prediction, reference)
+    return f1(_longest_common(prediction, reference), prediction, reference)
+
+
+def f1(common: int, prediction: Sequence[str], reference: Sequence[str]) -> float:
+    """Of so many tokens that two lists have in common."""
     if not common:
         return 0.0
     precision, recall = common / len(prediction), common / len(reference)

@@ -12,7 +12,7 @@ from typing import Any
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.report import latex, markdown
 from tiny_graph_rag.report.document import Document, joint_name
-from tiny_graph_rag.report.plain import best_of, one_line
+from tiny_graph_rag.report.plain import best_of, one_line, swept_measures
 from tiny_graph_rag.report.reports import Files, report
 from tiny_graph_rag.report.systems import Systems, system_names
 from tiny_graph_rag.report.tables import Figure, PaperTable
@@ -101,7 +101,7 @@ def _figure(measure: str, mean: float | None, means: Sequence[float | None], *ma
 
 def sweep_table(content: Json) -> PaperTable:
     settings = content["settings"]
-    measures = list(dict.fromkeys(measure for setting in settings for measure in setting["measures"]))
+    measures = swept_measures(content)
     columns = {
         measure: [(setting["measures"].get(measure) or {}).get("mean") for setting in settings]
         for measure in measures

@@ -136,6 +136,16 @@ def worst_by(measures: Sequence[str]) -> str:
     return next((key for key, measure in known.items() if measure == chosen), "")
 
 
+def tags_of(summary: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """(tag, what is known of its questions), most questions first."""
+    return sorted(summary.get("by_tag", {}).items(), key=lambda pair: (-pair[1]["questions"], pair[0]))
+
+
+def swept_measures(content: Mapping[str, Any]) -> list[str]:
+    """Every measure of a sweep: those without a cutoff stand in all of its settings, others in some."""
+    return list(dict.fromkeys(measure for setting in content["settings"] for measure in setting["measures"]))
+
+
 def rises(measure: str) -> bool:
     """Whether more of it is better; so it is taken to be of one that nobody knows here."""
     known = _known(measure)

@@ -24,6 +24,7 @@ from tiny_graph_rag.report.plain import (
     points_lost,
     size_figure,
     step_words,
+    tags_of,
     worst_by,
 )
 from tiny_graph_rag.shown import figure, listed, p_value, signed, three
@@ -154,9 +155,9 @@ def mean_cells(measures: Json, wanted: Iterable[str]) -> tuple[Mean, ...]:
 def means(summary: Json) -> View:
     """Of all questions and of each tag, most questions first, the mean of each measure."""
     measures = list(summary["measures"])
-    tags = sorted(summary.get("by_tag", {}).items(), key=lambda pair: (-pair[1]["questions"], pair[0]))
+    tags = [(f"  {one_line(tag, 40)}", part) for tag, part in tags_of(summary)]
     rows: list[tuple[Cell, ...]] = []
-    for label, part in ((t("all"), summary), *((f"  {one_line(tag, 40)}", part) for tag, part in tags)):
+    for label, part in ((t("all"), summary), *tags):
         counts = [part["measures"][measure]["n"] for measure in measures]
         n = f"{min(counts):,}" if len(set(counts)) == 1 else f"{min(counts):,}–{max(counts):,}"
         rows.append((label, *mean_cells(part["measures"], measures), n))

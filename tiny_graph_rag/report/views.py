@@ -18,6 +18,8 @@ from tiny_graph_rag.report.headline import changes_since, headline
 from tiny_graph_rag.report.plain import (
     best_of,
     one_line,
+    swept_measures,
+    tags_of,
     verdict_word,
     walked,
     waterfall_steps,
@@ -204,7 +206,7 @@ def _result(document: Document, level: int) -> Iterator[Block]:
     )
     yield from _counts(summary)
     yield from _answers(summary, level + 1)
-    for title, tags in _slices(summary.get("by_tag", {})).items():
+    for title, tags in _slices(summary).items():
         yield Heading(title, level + 1)
         slices: list[tuple[Cell, ...]] = [
             (label, str(part["questions"]), *mean_cells(part["measures"], measures)) for label, part in tags
@@ -294,10 +296,10 @@ def _counts(summary: Json) -> Iterator[Block]:
         )
 
 
-def _slices(by_tag: Json) -> dict[str, list[tuple[str, Json]]]:
+def _slices(summary: Json) -> dict[str, list[tuple[str, Json]]]:
     """Tags by what they say: `difficulty:hard` is a row of "By difficulty", a plain tag one of "By tag"."""
     found: dict[str, list[tuple[str, Json]]] = {}
-    for tag, part in sorted(by_tag.items(), key=lambda pair: (-pair[1]["questions"], pair[0])):
+    for tag, part in tags_of(summary):
         kind, mark, value = tag.partition(":")
         known = bool(mark) and kind in SLICE_TITLES
         title = SLICE_TITLES[kind] if known else "By tag"
@@ -370,13 +372,11 @@ def _ranking(content: Json, question: Json) -> Iterator[Block]:
 
 
 def _sweep(content: Json) -> Iterator[Block]:
-    settings = content["settings"]
-    measures = list(dict.fromkeys(measure for setting in settings for measure in setting["measures"]))
     yield Heading("By hops", 2)
     overall = (content.get("recommended") or {}).get("overall")
     if overall and overall.get("reason"):
         yield Paragraph(_recommended(content, overall), strong=True)
-    yield tables.sweep(settings, measures)
+    yield tables.sweep(content["settings"], swept_measures(content))
     by_tag = (content.get("recommended") or {}).get("by_tag") or {}
     tags = [
         (

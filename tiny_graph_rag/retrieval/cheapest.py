@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
@@ -351,7 +352,7 @@ class _Asked:
         rows = np.zeros(1, search_fast.ASKED)
         for name, value in (self.query._asdict() | self.price._asdict()).items():
             if name == "least":
-                least = np.array(value, np.int32).reshape(self.hops, len(self.query.left))[
+                least = np.array(value, np.int32).reshape(-1, len(self.query.left))[
                     : search_fast.MOST_SLOTS + 1
                 ]
                 rows[0][name][: least.shape[0], : least.shape[1]] = least
@@ -378,7 +379,7 @@ class _Asked:
         query = Query(
             left=left_empty(weights),
             weight=filled(weights),
-            least=least_left(weights, words, hops),
+            least=(),
             focus=reading.focus,
             head=reading.head,
             back=sum(1 << place for place, slot in enumerate(slots) if slot.way_back),
@@ -387,6 +388,11 @@ class _Asked:
             asks=reading.asks,
         )
         price = prices._replace(unexplained=reading.unexplained)
+        spoken: dict[int, int] = defaultdict(int)
+        for place, slot in enumerate(slots):
+            for kind in slot.types:
+                spoken[kind] |= 1 << place
+        query = query._replace(least=least_left(query, set(spoken.values()), price, hops))
         evidence = [
             (column, np.fromiter(rows, np.int64, len(rows)), 1 << place)
             for place, slot in enumerate(slots)
@@ -414,15 +420,36 @@ def filled(weights: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sums)
 
 
-@lru_cache(KEPT_QUERIES)
-def least_left(weights: tuple[int, ...], words: int, steps: int) -> tuple[int, ...]:
-    """What must stay unexplained whatever comes, by (steps to go, mask), fewer than `steps` to go.
+def least_left(query: Query, spoken: Iterable[int], price: Prices, steps: int) -> tuple[int, ...]:
+    """What a path still pays at least, whatever comes, but for its next hop's `step`: by (steps to go, mask),
+    fewer than `steps` to go.
 
-    A step fills one slot of a type at most; slots of words (bits of `words`) might all be filled by one.
+    spoken: what the types speak for, each once (bits of slots). Any of them may come next, and texts may fill
+    all slots of words at once.
     """
-    table = []
-    for more in range(steps):
-        for mask in range(1 << len(weights)):
-            empty = sorted(weight for place, weight in enumerate(weights) if not (mask | words) >> place & 1)
-            table.append(sum(empty[: max(0, len(empty) - more)]))
-    return tuple(table)
+    left = np.array(query.left)
+    masks = np.arange(len(left)) | query.words
+    # Of each next step: the slots filled after it, its price, and what it may land on.
+    nothing_speaks = 0 if query.words else price.unexplained
+    next_steps: list[tuple[NDArray[np.int64], Any, int]] = [(masks, nothing_speaks, query.words)]
+    for speaks in spoken:
+        for closed in (0, query.back):
+            free = speaks & ~masks & ~closed
+            low = free & -free
+            early = np.where((masks & (low - 1)) != low - 1, price.early, 0)
+            next_steps.append((masks | low, np.where(low, early, price.again), speaks | query.words))
+    table = [left]
+    for _ in range(1, steps):
+        costs = []
+        for after, cost, lands in next_steps:
+            is_off = query.focus and not lands & query.focus
+            costs.append(cost + left[after] + (price.off_focus if is_off else 0))
+            if len(table) > 1:
+                costs.append(cost + price.step + table[-1][after])
+        least = np.minimum.reduce(costs)
+        # A state is not left where another explains more for no more, so that one must come no later.
+        for place in range(len(left).bit_length() - 1):
+            by_slot = least.reshape(-1, 2, 1 << place)  # without the slot, and with it
+            np.minimum(by_slot[:, 0], by_slot[:, 1], out=by_slot[:, 1])
+        table.append(least)
+    return tuple(np.concatenate(table).tolist())

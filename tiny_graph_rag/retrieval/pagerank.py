@@ -87,33 +87,52 @@ class PageRankRetriever(Retriever):
         return worth_compiling(steps, allowed=self.candidates.running.compiled)
 
     def _within(self, reached: Reached, home: Home) -> NDArray[np.float64]:
-        """(reached,): mass of a walk that knows only the relations that the search looked at."""
+        """(reached,): mass of a walk that knows only the relations that the search looked at.
+
+        Beyond these lies the rim, from which the walk restarts: it is one entity to the walk, whose mass is
+        shared out among those that it stands for at the end.
+        """
         if not hasattr(self, "_places"):
             self._places = zeros_as_touched(self.entities, np.int32)
         self._places[reached.entities] = np.arange(len(reached), dtype=np.int32)
         walked = len(reached.levels) - 2 if reached.walked == NOT_CUT else reached.walked
-        adjacency, inner = self.candidates.adjacency, reached.entities[: reached.levels[walked]]
-        owner, slots = slots_of(adjacency.indptr, inner)
-        neighbours = self._places[adjacency.neighbours[slots]]
-        steps = self._steps(owner.astype(np.int32), neighbours, adjacency.relations[slots], len(reached))
+        rim = int(reached.levels[max(walked, 1)])
+        owner, neighbours, weights = self._around(reached.entities[: reached.levels[walked]])
+        inside, out = neighbours < rim, _added(owner, weights, rim)
+        outward, ends, weights_outward = owner[~inside], neighbours[~inside] - rim, weights[~inside]
+        steps = Steps.of(
+            np.append(owner[inside], np.arange(rim, dtype=np.int32)),
+            np.append(neighbours[inside], np.full(rim, rim, np.int32)),
+            np.append(weights[inside], _added(outward, weights_outward, rim)),
+            rim + 1,
+        )
         at_home = tuple((int(self._places[entity]), share) for entity, share in home)
-        return steps.mass(at_home, self._is_fast(1, len(slots)))
+        mass = steps.mass(at_home, self._is_fast(1, len(steps.owner)))[:rim]
+        passed = np.rint(mass[outward] * _shares(weights_outward, out[outward]) * MASS_UNITS)
+        arrived = _added(ends, passed, len(reached) - rim)
+        return np.append(mass, np.rint(DAMPING * arrived) / MASS_UNITS)
+
+    def _around(
+        self, entities: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64]]:
+        """(owner, neighbour, weight) of each slot of the entities; both ends as places in what was
+        reached."""
+        adjacency = self.candidates.adjacency
+        owner, slots = slots_of(adjacency.indptr, entities)
+        return owner.astype(np.int32), self._places[adjacency.neighbours[slots]], self._weights(slots)
 
     def _whole(self) -> Steps:
         adjacency = self.candidates.adjacency
         owner = np.repeat(np.arange(self.entities, dtype=np.int32), adjacency.degrees)
-        return self._steps(owner, adjacency.neighbours, adjacency.relations, self.entities)
+        return Steps.of(owner, adjacency.neighbours, self._weights(slice(None)), self.entities)
 
-    def _steps(
-        self, owner: NDArray[np.int32], neighbours: NDArray[np.int32], relations: NDArray[np.int32], size: int
-    ) -> Steps:
-        weights = self.candidates.graph.relations.weights[relations]
-        weights = np.rint(weights / (weights.max(initial=0.0) or 1.0) * WEIGHT_UNITS)
-        out = np.bincount(owner, weights=weights, minlength=size)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = weights / out[owner]
-        share = np.where(np.isfinite(share), share, 0.0)
-        return Steps(owner, neighbours, share, np.flatnonzero(np.bincount(owner, share, size) == 0), size)
+    def _weights(self, slots: NDArray[np.int64] | slice) -> NDArray[np.float64]:
+        """(slots,): weights of the relations in units of the heaviest one's."""
+        weights = self.candidates.graph.relations.weights
+        if weights.strides == (0,):  # one number for all relations: a large column less to read
+            return np.full(len(self.candidates.adjacency.neighbours[slots]), WEIGHT_UNITS)
+        weights = weights[self.candidates.adjacency.relations[slots]]
+        return np.rint(weights / (weights.max(initial=0.0) or 1.0) * WEIGHT_UNITS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,22 +146,42 @@ class Steps:
     stuck: NDArray[np.int64]
     size: int
 
+    @classmethod
+    def of(
+        cls, owner: NDArray[np.int32], neighbours: NDArray[np.int32], weights: NDArray[np.float64], size: int
+    ) -> Steps:
+        out = _added(owner, weights, size)
+        return cls(owner, neighbours, _shares(weights, out[owner]), np.flatnonzero(out == 0), size)
+
     def mass(self, home: Home, fast: bool = False) -> NDArray[np.float64]:
         """(size,): each entity's share of the walk, by power iteration; the same compiled or not."""
         pass_on = compiled(passed_on) if fast else _passed_on_by_numpy
-        start = np.zeros(self.size)
+        mass = np.zeros(self.size)
         for entity, share in home:
-            start[entity] = share
-        mass = np.rint(start * MASS_UNITS)
+            mass[entity] = round(share * MASS_UNITS)
         for _ in range(MOST_STEPS if home else 0):
-            moved = pass_on(self.owner, self.neighbours, self.share, mass)
+            after = pass_on(self.owner, self.neighbours, self.share, mass)
+            after *= DAMPING
             back = (1 - DAMPING) * MASS_UNITS + DAMPING * float(mass[self.stuck].sum())
-            after = np.rint(DAMPING * moved + back * start)
-            change = float(np.abs(after - mass).sum())
+            for entity, share in home:
+                after[entity] += back * share
+            np.rint(after, out=after)
+            mass -= after
+            change = float(np.abs(mass, out=mass).sum())
             mass = after
             if change < TOLERANCE * MASS_UNITS:
                 break
         return mass / MASS_UNITS
+
+
+def _added(rows: NDArray[np.int32], amounts: NDArray[np.float64], size: int) -> NDArray[np.float64]:
+    """(size,): the sum of each row's amounts; exact of whole numbers, in any order."""
+    return np.bincount(rows, amounts, size).astype(np.float64, copy=False)
+
+
+def _shares(weights: NDArray[np.float64], out: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The share of each weight of all that leave its entity, 0 where these are 0."""
+    return np.divide(weights, out, out=np.zeros(len(weights)), where=out > 0)
 
 
 def passed_on(
@@ -164,8 +203,7 @@ def _passed_on_by_numpy(
     share: NDArray[np.float64],
     mass: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    passed = np.rint(mass[owner] * share)
-    return np.bincount(neighbours, passed, len(mass)).astype(np.float64)
+    return _added(neighbours, np.rint(mass[owner] * share), len(mass))
 
 
 def _home(seeds: Sequence[Seed]) -> Home:

@@ -202,9 +202,9 @@ class Search:
         next_look, upto = 0, FAR
         while self.keys:
             bound, steps, goes = heappop(self.keys)
-            if bound - slack > next_look:
+            if self.answer_count >= self.depth and bound - slack > next_look:
                 next_look = bound - slack + LOOK_AGAIN
-                if self.answer_count >= self.depth and len(self._settled(bound - slack)) >= self.depth:
+                if len(self._settled(bound - slack)) >= self.depth:
                     upto = bound - slack
                     break
             for state, which, ways in reversed(self.agenda.pop((bound, steps, goes))):

@@ -78,7 +78,7 @@ class Evidence(NamedTuple):
 
 class Query(NamedTuple):
     """What a question asks for, by mask of slots filled. left: what stays unexplained; weight: of the slots;
-    least: what must stay unexplained, by (steps to go, mask). focus, head, back, words: bits of slots."""
+    least: what is still paid at least, by (steps to go, mask). focus, head, back, words: bits of slots."""
 
     left: Any
     weight: Any
@@ -118,8 +118,8 @@ CLOCK = np.dtype(
       "deepest", "full")]
 )  # fmt: skip
 
-# A Query and Prices as one row, which is handed over by one address. With as many steps to go as there may be
-# slots, or more, nothing need stay unexplained.
+# A Query and Prices as one row, which is handed over by one address. More steps to go than there may be slots
+# make nothing cheaper.
 ASKED = np.dtype(
     [
         *((name, np.int32, 1 << MOST_SLOTS) for name in ("left", "weight")),
@@ -307,12 +307,9 @@ def rank_one(graph, query, evidence, questions, memory, place, hops, depth):
         clock.buckets -= 1
         key, item = buckets[clock.buckets].key, buckets[clock.buckets].first
         bound = key >> (STEP_BITS + 1)
-        if bound - slack > next_look:
+        if clock.answers >= depth and bound - slack > next_look:
             next_look = bound - slack + LOOK_AGAIN
-            if (
-                clock.answers >= depth
-                and settled(bound - slack, query, count, answers, marks, keys, masses, shown, clock) >= depth
-            ):
+            if settled(bound - slack, query, count, answers, marks, keys, masses, shown, clock) >= depth:
                 upto = bound - slack
                 break
         while item >= 0:

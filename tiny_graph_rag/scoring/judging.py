@@ -86,7 +86,6 @@ def stretches(
     graph: KnowledgeGraph | None = None,
     match: TextMatch | None = None,
     ambiguous: str = FIRST,
-    at_once: int = AT_ONCE,
     matching: Matching | None = None,
 ) -> Iterator[Stretch]:
     """The questions of a gold set with what the run has for them, some at a time.
@@ -94,7 +93,7 @@ def stretches(
     graph: names (or ids) become entities, aliases count; without one, ids and names are plain strings.
     match: how a retrieved text is held to be a reference instead.
     """
-    for part in parts(questions, run, at_once):
+    for part in parts(questions, run, AT_ONCE):
         yield judged(part, run, graph, match, matching, ambiguous)
 
 

@@ -9,13 +9,12 @@ if TYPE_CHECKING:  # a run of entities alone loads nothing of texts
     from tiny_graph_rag.measures.textual import TextMatch
 
 ENDS, EXACT, ID = "ends", "exact", "id"  # when a returned relation is a reference
-RELATION_MATCHES = (ENDS, EXACT, ID)
 AUTO = "auto"  # passages: by id where a question has `reference_chunks`, else by text
 
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """relations: one of RELATION_MATCHES. passages: None for AUTO."""
+    """relations: ENDS, EXACT or ID. passages: None for AUTO."""
 
     relations: str = ENDS
     passages: TextMatch | None = None

@@ -2,7 +2,7 @@
 
 Each rule looks at the summary and speaks or is silent; RULES lists them in the order in which they speak.
 To add one, write a function that yields Recommendations and name it there. What a flag would change is not
-guessed but tried: `fixing.trials` does that, `tried` tells of it.
+guessed but tried: `fixing.asking.trials` does that, `tried` tells of it.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import distinct, stretches
+from tiny_graph_rag.columns.arrays import distinct, looked_up, stretches
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.resolve import Judgments
@@ -140,13 +140,13 @@ def _tied_at(run: Run, cutoff: int) -> NDArray[np.bool_]:
 
 def _gains(run: Run, judgments: Judgments) -> NDArray[np.int64]:
     """(rows,): the best grade that the entity can fill, 0 where none."""
-    keys = np.repeat(np.arange(len(run)), np.diff(run.offsets)) * judgments.universe + run.entities
+    keys = run.keys(judgments.universe)
     known, first = distinct(judgments.pair_keys)
     if not len(known):
         return np.zeros(len(keys), dtype=np.int64)
     best = np.maximum.reduceat(judgments.grades[judgments.pair_items].astype(np.int64), first)
-    place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    return np.where(known[place] == keys, best[place], 0)
+    place, is_known = looked_up(known, keys)
+    return np.where(is_known, best[place], 0)
 
 
 def _reordered(run: Run, key: NDArray[np.int64]) -> Run:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import distinct, found_in
+from tiny_graph_rag.columns.arrays import distinct, found_in, looked_up
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.bfs import NOT_REACHED, Columns, hops_between
@@ -113,11 +113,8 @@ class _Places:
 
 def _rows_in_run(run: Run, judgments: Judgments) -> NDArray[np.int64]:
     """(pairs,): the row of the run that holds the pair's entity, -1 where none does."""
-    keys = np.repeat(np.arange(len(run)), np.diff(run.offsets)) * judgments.universe + run.entities
-    if not len(keys) or not len(judgments.pair_keys):
-        return np.full(len(judgments.pair_keys), -1, dtype=np.int64)
-    place = np.minimum(np.searchsorted(judgments.pair_keys, keys), len(judgments.pair_keys) - 1)
-    held = np.flatnonzero(judgments.pair_keys[place] == keys)
+    place, known = looked_up(judgments.pair_keys, run.keys(judgments.universe))
+    held = np.flatnonzero(known)
     places, earliest = distinct(place[held])
     row = np.full(len(judgments.pair_keys), -1, dtype=np.int64)
     row[places] = held[earliest]
@@ -235,9 +232,7 @@ class FreeHops:
             seeds = frozenset([seed.entity for seed in linked[row].seeds])
             known, self._seeds[row] = self._seeds[row], seeds
             if known is not None and known != seeds:
-                ends = np.array([row, row + 1]) * self.judgments.universe
-                low, high = np.searchsorted(self.judgments.pair_keys, ends).tolist()
-                self._hops[low:high] = _UNKNOWN
+                self._hops[self.judgments.pairs_of(row)] = _UNKNOWN
 
 
 def walked_from(linked: Sequence[LinkedQuestion], retriever: Retriever) -> Sequence[LinkedQuestion]:
@@ -325,13 +320,10 @@ def assigned(judgments: Judgments, order: NDArray[np.int64]) -> NDArray[np.int64
     best = np.full(len(judgments.grades), -1, dtype=np.int64)
     filled, first = distinct(judgments.pair_items[order])
     best[filled] = order[first]
-    contested = judgments.pair_keys[1:][judgments.pair_keys[1:] == judgments.pair_keys[:-1]]
-    for question in distinct(contested // max(judgments.universe, 1))[0].tolist():
+    for question in judgments.contested:
         best[judgments.item_offsets[question] : judgments.item_offsets[question + 1]] = -1
-        low, high = np.searchsorted(
-            judgments.pair_keys, [question * judgments.universe, (question + 1) * judgments.universe]
-        )
-        mine = order[(order >= low) & (order < high)]
+        pairs = judgments.pairs_of(question)
+        mine = order[(order >= pairs.start) & (order < pairs.stop)]
         _, first = distinct(judgments.pair_keys[mine])
         mine = mine[np.sort(first)]
         matched = matched_in_order(judgments.pair_keys[mine], judgments)

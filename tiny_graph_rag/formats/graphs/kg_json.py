@@ -94,7 +94,7 @@ def _in_pieces(path: Path) -> GraphColumns | None:
     from tiny_graph_rag.formats.graphs import kg_faults
     from tiny_graph_rag.formats.graphs.kg_pieces import (
         NotPlainError,
-        Pieces,
+        RecordPieces,
         parts_beside_non_finite,
         parts_of,
     )
@@ -110,7 +110,7 @@ def _in_pieces(path: Path) -> GraphColumns | None:
         except NotPlainError:
             private = mapped(path, private=True)
             parts = parts_beside_non_finite(bytearray(private) if isinstance(private, bytes) else private)
-        pieces = Pieces(buffer, parts, path)
+        pieces = RecordPieces(buffer, parts, path)
         for entities in pieces.entities():
             if not pieces.problems:
                 columns.add_entities(*entities)

@@ -128,7 +128,7 @@ def _body(part: msgspec.Raw, base: int, opening: bytes) -> tuple[int, int]:
     return start + 1, start + len(text) - 1
 
 
-class Pieces:
+class RecordPieces:
     """The records of a file in memory or memory-mapped; raises NotPlainError from anywhere.
 
     problems: what is wrong with records so far. While there are some, pieces have rows left out.

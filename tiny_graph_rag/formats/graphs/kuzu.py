@@ -197,17 +197,13 @@ def _files(
 
 def _read(path: Path, names: list[str]) -> list[dict[str, Any]]:
     """Records; without names those that the file has, without `a.` before them."""
+    named = [name or f"end {place}" for place, name in enumerate(names)]
     if path.suffix == ".parquet":
         table = ParquetTable(path)
         plain = [re.sub(r"^[abr]\.", "", name) for name in table.names]
-        own = (
-            [name if name else f"end {place}" for place, name in enumerate(names)]
-            if len(names) == len(plain)
-            else plain
-        )
+        own = named if len(named) == len(plain) else plain
         columns = [table.values(name) for name in table.names]
         return [dict(zip(_distinct(own), row, strict=True)) for row in zip(*columns, strict=True)]
-    named = [name or f"end {place}" for place, name in enumerate(names)]
     return [dict(zip(named, row, strict=False)) for row in csv_lists(path, ",")]
 
 

@@ -295,6 +295,6 @@ def strings_of(value: Any) -> list[str]:
     return [text_of(value)]
 
 
-def column_roles(seen: Iterable[str], roles: Roles, *, rest: str = Role.DETAIL) -> dict[str, str]:
+def column_roles(seen: Iterable[str], roles: Roles) -> dict[str, str]:
     """What becomes of each column that was seen."""
-    return {column: roles.get(column, rest) for column in seen}
+    return {column: roles.get(column, Role.DETAIL) for column in seen}

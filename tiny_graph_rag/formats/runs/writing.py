@@ -26,7 +26,7 @@ def ordered_scores(run: Run) -> NDArray[np.float64]:
     in float32 keeps them; another one gets how many entities follow, plus one.
     """
     lengths = np.diff(run.offsets)
-    question = np.repeat(np.arange(len(run)), lengths)
+    question = run.questions
     single = run.scores.astype(np.float32)
     level = (single[1:] >= single[:-1]) & (question[1:] == question[:-1])
     tied = np.zeros(len(run), dtype=bool)

@@ -19,7 +19,7 @@ import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -35,12 +35,12 @@ from starlette.routing import Route
 
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.files import sha256_of
-from tiny_graph_rag.formats.gold.drafts import Candidate, Draft
+from tiny_graph_rag.formats.gold.drafts import Draft
 from tiny_graph_rag.formats.gold.exchange import line_of
-from tiny_graph_rag.gold.agreement import AnnotatorAgreement
 from tiny_graph_rag.gold.curation import Curation, Refused
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.search import EntitySearch
+from tiny_graph_rag.measures.summary import number
 from tiny_graph_rag.messages import catalogue, spoken
 from tiny_graph_rag.outputs import write_atomically
 from tiny_graph_rag.stopping import end_soon
@@ -48,9 +48,8 @@ from tiny_graph_rag.stopping import end_soon
 HOST = "127.0.0.1"
 PORTS = range(8700, 8900)  # one of these by the draft's name, so that a window finds its server again
 MOST_FOUND = 20
-MOST_RELATIONS = (
-    60  # of an entity, those of the fewest kind first: a hub's hundreds of equal ones would hide the rest
-)
+# Of an entity, those of the rarest type first: a hub's hundreds of equal ones would hide the rest.
+MOST_RELATIONS = 60
 LARGEST_BODY = 1 << 16
 BODY_SECONDS = 10  # that a request's body may take to come
 END_SECONDS = 1  # that requests under way have to end in once the server is stopped
@@ -127,9 +126,8 @@ class CurationServer:
             else:
                 try:
                     response = await handler(request)
-                except (
-                    Exception
-                ) as error:  # a mistake of ours ends one request, and is reported in its window
+                # A mistake of ours ends one request, and is reported in its window.
+                except Exception as error:
                     response = _error(f"internal error: {type(error).__name__}: {error}", 500)
             response.headers["Content-Security-Policy"] = _POLICY
             response.headers["X-Content-Type-Options"] = "nosniff"
@@ -190,7 +188,7 @@ class CurationServer:
         if draft is None:
             return _error(f"no question {id!r}", 404)
         view = self.curation.view(id)
-        shown = {candidate.id: _candidate(candidate) for candidate in draft.candidates}
+        shown = {candidate.id: asdict(candidate) for candidate in draft.candidates}
         given = {
             **dict.fromkeys(draft.example.irrelevant_entities, 0),
             **dict.fromkeys(draft.example.reference_entities, 1),
@@ -319,7 +317,10 @@ class CurationServer:
         by_tag, differing = self.curation.agreements()
         return _json(
             {
-                "by_tag": [{"tag": tag, **_agreement_json(slice_)} for tag, slice_ in by_tag.items()],
+                "by_tag": [
+                    {"tag": tag, **{name: number(value) for name, value in asdict(slice_).items()}}
+                    for tag, slice_ in by_tag.items()
+                ],
                 "differing": differing,
             }
         )
@@ -363,12 +364,7 @@ class CurationServer:
     def listen(self, port: int | None) -> socket.socket:
         """The socket, of this port or of one that follows from the draft's name. Raises UsageError."""
         first = PORTS[sum(os.fsencode(self.draft_path.name)) % len(PORTS)]
-        wanted = (
-            [port]
-            if port is not None
-            else [first, *(candidate for candidate in PORTS if candidate > first), 0]
-        )
-        for name in wanted:
+        for name in [port] if port is not None else [first, *range(first + 1, PORTS.stop), 0]:
             listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
             if os.name == "posix":
                 listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -408,10 +404,7 @@ class CurationServer:
             end_soon(number)
             server.should_exit = True
 
-        before = {
-            signal_number: signal.signal(signal_number, stop)
-            for signal_number in (signal.SIGINT, signal.SIGTERM)
-        }
+        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
 
         async def run() -> None:
             serving = asyncio.ensure_future(server.serve(sockets=[listening]))
@@ -441,37 +434,11 @@ def _content(name: str) -> bytes:
     return resources.files(__package__).joinpath(name).read_bytes()
 
 
-def _candidate(candidate: Candidate) -> dict[str, Any]:
-    return {
-        "id": candidate.id,
-        "name": candidate.name,
-        "type": candidate.type,
-        "description": candidate.description,
-        "by": candidate.by,
-        "hop": candidate.hop,
-        "walk": list(candidate.walk),
-        "words": list(candidate.words),
-        "named": list(candidate.named),
-    }
-
-
 def _differ(grades: dict[str, dict[str, int]]) -> bool:
     rows = [row for by, row in grades.items() if by != "agreed"]
     agreed = grades.get("agreed", {})
     entities = {entity for row in rows for entity in row} - agreed.keys()
     return any(len({row[entity] for row in rows if entity in row}) > 1 for entity in entities)
-
-
-def _agreement_json(annotator_agreement: AnnotatorAgreement) -> dict[str, Any]:
-    def number(value: float) -> float | None:
-        return None if value != value else value
-
-    return {
-        "judged": annotator_agreement.judged,
-        "same": annotator_agreement.same,
-        "kappa": number(annotator_agreement.kappa),
-        "weighted": number(annotator_agreement.weighted),
-    }
 
 
 def _json(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from tiny_graph_rag.messages import counted, t
 from tiny_graph_rag.report.document import Document
-from tiny_graph_rag.report.plain import step_words, walked, waterfall_steps
+from tiny_graph_rag.report.plain import step_words, swept_measures, tags_of, walked, waterfall_steps
 from tiny_graph_rag.report.plots.fonts import drawable
 from tiny_graph_rag.report.plots.picture import ACCENT, GRID, INK, LINES, LOST, SOFT, Picture, lined, panels
 from tiny_graph_rag.report.plots.systems import WORDS as SYSTEM_WORDS
@@ -89,9 +89,10 @@ def _counted(part: Json) -> str:
 def _tags(content: Json) -> Picture:
     """A panel a measure, a bar a tag, with intervals and values; tags without any value are left out."""
     summary = content["summary"]
-    tags = sorted(summary.get("by_tag", {}).items(), key=lambda pair: (-pair[1]["questions"], pair[0]))
     valued = [
-        (tag, part) for tag, part in tags if any(m["mean"] is not None for m in part["measures"].values())
+        (tag, part)
+        for tag, part in tags_of(summary)
+        if any(mean["mean"] is not None for mean in part["measures"].values())
     ]
     measures = [block for block, mean in summary["measures"].items() if mean["mean"] is not None]
     slices = [(t("all"), summary), *valued[:TAGS_SHOWN]] if measures else []
@@ -162,17 +163,14 @@ def _precision_recall(content: Json, cutoffs: list[int]) -> Picture:
 
 
 def _deciding(content: Json) -> str:
-    measures = list(
-        dict.fromkeys(measure for setting in content["settings"] for measure in setting["measures"])
-    )
+    measures = swept_measures(content)
     decided = content.get("decide_by")
     return str(decided) if decided in measures else measures[0]
 
 
 def _swept(content: Json) -> list[str]:
     """Every measure, the deciding one first."""
-    measures = dict.fromkeys(measure for setting in content["settings"] for measure in setting["measures"])
-    return list(dict.fromkeys([_deciding(content), *measures]))
+    return list(dict.fromkeys([_deciding(content), *swept_measures(content)]))
 
 
 def _curve(panel: Axes, means: Sequence[tuple[int | None, Json]], colour: str, label: str) -> None:
