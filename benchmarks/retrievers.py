@@ -19,8 +19,7 @@ import numpy as np
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.gold import read_eval_set
-from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.formats.vocabulary import read_vocabulary
+from tiny_graph_rag.formats.graphs import read_graph, read_vocabulary
 from tiny_graph_rag.gold.examples import EvalSet, Selection
 from tiny_graph_rag.gold.resolve import Judgments, resolve
 from tiny_graph_rag.graph.model import KnowledgeGraph

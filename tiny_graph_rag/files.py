@@ -188,6 +188,28 @@ def _likely_encoding(raw: bytes) -> str:
     )
 
 
+def text_in(path: Path, *, others: bool = False) -> str | None:
+    """The file as text, None for Parquet and worksheets. others: text that is not UTF-8 but wholly CP949, or
+    UTF-16 with its mark, is read too; `encoding_of` tells. Raises InputError for any other."""
+    raw = read_bytes(path)
+    if raw[:4] in (PARQUET_MAGIC, ZIP_MAGIC):
+        return None
+    encoding = encoding_of(raw) if others else "utf-8"
+    return decode_utf8(raw, path) if encoding == "utf-8" else raw.decode(encoding)
+
+
+def encoding_of(raw: bytes) -> str:
+    """utf-8, or the other one in which all of it can be read; utf-8 too where there is none."""
+    for encoding in ("utf-8", *(("utf-16",) if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else ("cp949",))):
+        try:
+            text = raw.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        if encoding == "utf-8" or not any(ord(sign) < 9 for sign in text):  # bytes of no text at all
+            return encoding
+    return "utf-8"
+
+
 def sha256_of(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -318,7 +318,7 @@ def test_nothing_that_a_terminal_would_obey_reaches_one() -> None:
     """A title set (OSC), the cursor moved (CSI), C1, a direction turned: the letters stay, no more."""
     import io
 
-    from tiny_graph_rag.report.blocks import View
+    from tiny_graph_rag.report.tables import View
     from tiny_graph_rag.report.terminal import escape, screen
 
     name = "An\x1b]0;owned\x07na\x1b[2J \x9b31m Ben\u202e nib"

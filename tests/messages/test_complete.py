@@ -32,9 +32,9 @@ from tiny_graph_rag.measures.reference import KINDS
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
 from tiny_graph_rag.messages.libraries import SENTENCES
 from tiny_graph_rag.report import fix_words, tables
+from tiny_graph_rag.report.tables import END_WORDS
 from tiny_graph_rag.report.terminal import graph, sweep
 from tiny_graph_rag.report.terminal.evaluation import MEANING
-from tiny_graph_rag.report.worst import END_WORDS
 from tiny_graph_rag.retrieval import explain
 from tiny_graph_rag.scoring import stretches
 from tiny_graph_rag.study import advice, choosing, compare

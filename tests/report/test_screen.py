@@ -16,8 +16,8 @@ from rich.text import Text
 
 from tests.conftest import ROOT
 from tiny_graph_rag.measures.statistics import Mean
-from tiny_graph_rag.report.blocks import View
 from tiny_graph_rag.report.plain import cell_width
+from tiny_graph_rag.report.tables import View
 from tiny_graph_rag.report.terminal import Drawn, PlainConsole, escape, plain_lines, without_markup
 
 ROWS = (

@@ -17,7 +17,7 @@ from tiny_graph_rag.report.document import Document, read_document
 from tiny_graph_rag.report.headline import changes_since, headline
 from tiny_graph_rag.report.reports import write_reports
 from tiny_graph_rag.report.systems import Systems, curve, first_hits, hits_by_rank, system_names
-from tiny_graph_rag.report.worst import worst_questions, worst_rows
+from tiny_graph_rag.report.tables import worst_questions, worst_rows
 
 SETS = [
     ("conan-doyle-speckled-band-KG.json", "conan-doyle-speckled-band-hardset.jsonl"),

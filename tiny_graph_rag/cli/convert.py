@@ -44,9 +44,8 @@ def convert(
 ) -> None:
     """Write a graph for another program: KG JSON, GraphML, node-link JSON, triples or Parquet."""
     from tiny_graph_rag.files import sha256_of
-    from tiny_graph_rag.formats.graphs import DATABASE, graph_name
+    from tiny_graph_rag.formats.graphs import DATABASE, ENDING, graph_name, write_vocabulary
     from tiny_graph_rag.formats.graphs.writing import write_graph
-    from tiny_graph_rag.formats.vocabulary import ENDING, write_vocabulary
     from tiny_graph_rag.formats.writing import GRAPH_WRITERS, form_of
     from tiny_graph_rag.gold.examples import EvalSet
 

@@ -31,7 +31,7 @@ def measures(common: Common, output: Written = None) -> None:
         for name, its_span, definition, source in rows:
             session.say(f"{name:{widths[0]}}  {its_span:{widths[1]}}  {definition} [{source}]")
         return
-    from tiny_graph_rag.report.blocks import View
+    from tiny_graph_rag.report.tables import View
 
     heads = (t("measure"), t("range"), t("definition"), t("cited from"))
     session.show([View(heads, tuple(rows), (0, 1, 2, 3), whole=(0, 1))])

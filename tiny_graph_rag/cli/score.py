@@ -325,7 +325,7 @@ def _show(
     """What the terminal shows: means, and where recall is lost as far as a run tells."""
     from tiny_graph_rag.report.json.score import summary
     from tiny_graph_rag.report.plain import waterfall_steps
-    from tiny_graph_rag.report.terminal.summary import summary_lines
+    from tiny_graph_rag.report.terminal import summary_lines
 
     found = summary(collected, wish.cutoff, opened.usage)
     session.show(summary_lines(found, session.console.width))

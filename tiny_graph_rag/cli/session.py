@@ -181,8 +181,7 @@ class Session:
 
     def graph(self, given: Graph, examples: EvalSet | None = None) -> KnowledgeGraph:
         """The graph given by -g, else by the gold set's name, else the only one in the folder."""
-        from tiny_graph_rag.formats.graphs import read_graph, stated_columns
-        from tiny_graph_rag.formats.vocabulary import with_vocabulary
+        from tiny_graph_rag.formats.graphs import read_graph, stated_columns, with_vocabulary
 
         running = self.config.override(graph_cache=given.graph_cache).running
         path = self.graph_path(given, examples)

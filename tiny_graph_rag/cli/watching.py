@@ -16,7 +16,7 @@ from typing import Any
 
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.config import CONFIG_FILE
-from tiny_graph_rag.formats.vocabulary import ENDING
+from tiny_graph_rag.formats.graphs import ENDING
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.plain import worst_by
 from tiny_graph_rag.shown import listed, signed, three

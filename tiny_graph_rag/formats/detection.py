@@ -15,13 +15,11 @@ from typing import Any, Generic, TypeVar
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import InputError, UsageError
-from tiny_graph_rag.files import BYTE_ORDER_MARK, PARQUET_MAGIC, ZIP_MAGIC, read_start
+from tiny_graph_rag.files import BYTE_ORDER_MARK, PARQUET_MAGIC, ZIP_MAGIC, encoding_of, read_start, text_in
 from tiny_graph_rag.formats.tables import (
     delimiter_of,
-    encoding_of,
     is_trec,
     read_table,
-    text_in,
 )
 from tiny_graph_rag.registry import Registry
 
@@ -270,3 +268,8 @@ def detected(formats: Registry[F], head: Head, option: str) -> str | None:
             option=option,
         )
     return found[0] if found else None
+
+
+def looks_like_a_run(value: Any) -> bool:
+    """Whether the first JSON value of a file speaks of a run, which somebody took for a gold set."""
+    return isinstance(value, dict) and ("entities" in value or "topk" in value)

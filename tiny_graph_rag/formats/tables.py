@@ -16,13 +16,13 @@ from urllib.parse import quote, unquote
 from tiny_graph_rag.errors import InputError, optional
 from tiny_graph_rag.files import (
     PARQUET_MAGIC,
-    ZIP_MAGIC,
     check_declared,
     check_unpacked,
     decode_utf8,
     lines_of,
     read_bytes,
     read_start,
+    text_in,
 )
 from tiny_graph_rag.messages import said
 
@@ -31,28 +31,6 @@ LISTED = 20  # columns that a message names
 CELL_BYTES = 8  # of a column in memory, at least
 LONGEST_CELL = 1 << 27  # characters; csv's own 128 KiB are less than the contexts of one question
 csv.field_size_limit(LONGEST_CELL)
-
-
-def text_in(path: Path, *, others: bool = False) -> str | None:
-    """The file as text, None for Parquet and worksheets. others: text that is not UTF-8 but wholly CP949, or
-    UTF-16 with its mark, is read too; `encoding_of` tells. Raises InputError for any other."""
-    raw = read_bytes(path)
-    if raw[:4] in (PARQUET_MAGIC, ZIP_MAGIC):
-        return None
-    encoding = encoding_of(raw) if others else "utf-8"
-    return decode_utf8(raw, path) if encoding == "utf-8" else raw.decode(encoding)
-
-
-def encoding_of(raw: bytes) -> str:
-    """utf-8, or the other one in which all of it can be read; utf-8 too where there is none."""
-    for encoding in ("utf-8", *(("utf-16",) if raw[:2] in (b"\xff\xfe", b"\xfe\xff") else ("cp949",))):
-        try:
-            text = raw.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        if encoding == "utf-8" or not any(ord(sign) < 9 for sign in text):  # bytes of no text at all
-            return encoding
-    return "utf-8"
 
 
 def read_table(path: Path, *, others: bool = False) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]]]:

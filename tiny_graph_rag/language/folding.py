@@ -98,7 +98,6 @@ FIRST_IDEOGRAPH = "\u3400"  # of the unspaced scripts, what lies below is kana o
 WORD = re.compile(r"\S+")
 HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 HAS_HANGUL = re.compile("[가-힣]")
-_ENDS_WITHOUT_CASE = re.compile(f"[가-힣{UNSPACED}]$")
 _DIVIDED = re.compile(f"[가-힣{UNSPACED}]")
 
 
@@ -176,7 +175,8 @@ class Text:
         """Whether most words end in a script without case: there, Latin letters are a name."""
         if self.kept.isascii():
             return False
-        return 2 * sum(_ENDS_WITHOUT_CASE.search(word) is not None for word in self.words) > len(self.words)
+        without = sum(_DIVIDED.match(word, len(word) - 1) is not None for word in self.words)
+        return 2 * without > len(self.words)
 
 
 @dataclass(frozen=True, slots=True)

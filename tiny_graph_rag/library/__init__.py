@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.config import Config, cache_folder, find_setting
 from tiny_graph_rag.errors import UsageError, amount
-from tiny_graph_rag.formats.graphs import located, read_graph, stated_columns
-from tiny_graph_rag.formats.vocabulary import with_vocabulary
+from tiny_graph_rag.formats.graphs import located, read_graph, stated_columns, with_vocabulary
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.measures import Mean, Measure, default_measures, measures_of

@@ -36,9 +36,9 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.figure import Figure
 
-    from tiny_graph_rag.report.blocks import PaperTable
     from tiny_graph_rag.report.document import Document
     from tiny_graph_rag.report.systems import Systems
+    from tiny_graph_rag.report.tables import PaperTable
     from tiny_graph_rag.study.compare import Compared
     from tiny_graph_rag.study.sweep import Sweep
 

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
-from tiny_graph_rag.report import blocks as of
+from tiny_graph_rag.report import tables as of
 from tiny_graph_rag.report.document import Document, joint_name
 from tiny_graph_rag.report.plain import one_line
 from tiny_graph_rag.report.reports import Files, report

@@ -14,12 +14,10 @@ from typing import Any
 
 from tiny_graph_rag.answers.rubrics import QUALITIES
 from tiny_graph_rag.config import changed_settings
-from tiny_graph_rag.report.blocks import in_full
 from tiny_graph_rag.report.headline import headline
 from tiny_graph_rag.report.plain import walked
-from tiny_graph_rag.report.tables import gold_steps
+from tiny_graph_rag.report.tables import gold_steps, in_full, worst_questions
 from tiny_graph_rag.report.views import hops_of, methods
-from tiny_graph_rag.report.worst import worst_questions
 
 Json = dict[str, Any]
 

@@ -1,17 +1,21 @@
-"""Tables of a result, a comparison and a sweep that the terminal and the reports both show.
+"""What reports are made of before anybody renders them: paragraphs and tables, and those that all show.
 
-They are made of what results files hold, in the language spoken: who writes a file makes them in English
-(`messages.speaking`).
+Cells and paragraphs are words as a reader sees them, rounded but not escaped; a mean with its interval stays
+one until it is rendered, because each form writes it in its own way. The tables of a result, a comparison and
+a sweep are made of what results files hold, in the language spoken: who writes a file makes them in English
+(`messages.speaking`). Of the questions that went worst one of each kind of loss comes before a second of any.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import math
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from tiny_graph_rag.gold.nearest import joined_names
 from tiny_graph_rag.measures.statistics import Mean
 from tiny_graph_rag.messages import t
-from tiny_graph_rag.report.blocks import Cell, View, mean_of
 from tiny_graph_rag.report.json.paths import rule_words, seed_of, walk_in_words
 from tiny_graph_rag.report.plain import (
     cost_figure,
@@ -21,8 +25,106 @@ from tiny_graph_rag.report.plain import (
     size_figure,
     step_words,
     tags_of,
+    worst_by,
 )
-from tiny_graph_rag.shown import figure, p_value, signed, three
+from tiny_graph_rag.shown import figure, listed, p_value, signed, three
+from tiny_graph_rag.study.waterfall import Verdict
+
+Cell = str | Mean
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """level: 1 for the title of a report."""
+
+    text: str
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    text: str
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedList:
+    """Paragraphs with numbers before them."""
+
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A table. rows: a cell a column of `head`. words: the columns that hold words and stand to the left;
+    figures stand to the right.
+
+    The rest is for a terminal. title: above the table. spare: column → how early it is left out where there
+    is little room, the highest first; a column that is not named stays. whole: columns whose cells are not
+    wrapped. styles: row → style, such as bold. parted: rows with room below.
+    """
+
+    head: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    words: tuple[int, ...] = (0,)
+    title: str = ""
+    spare: Mapping[int, int] = field(default_factory=dict)
+    whole: tuple[int, ...] = ()
+    styles: Mapping[int, str] = field(default_factory=dict)
+    parted: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A cell of a paper's table. best: bold. marks: letters or daggers that stand above the line."""
+
+    text: str
+    best: bool = False
+    marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PaperTable:
+    """A table for a paper. rows: a name, and a figure for each column of `head` after the first."""
+
+    caption: str
+    label: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Figure, ...]], ...]
+
+
+Block = Heading | Paragraph | NumberedList | View
+
+
+def mean_of(found: Mapping[str, Any] | None) -> Mean:
+    """A mean as files hold it, null as NaN; of no questions where there is none."""
+    found = found or {"mean": None, "n": 0}
+    mean, low, high = (
+        math.nan if found.get(name) is None else found[name] for name in ("mean", "low", "high")
+    )
+    return Mean(mean, low, high, found["n"], reliable=found.get("reliable", True))
+
+
+def ends(mean: Mean) -> str:
+    """`0.680 – 0.810`, and a ? where the interval is unreliable; – where there is none."""
+    if math.isnan(mean.low):
+        return "–"
+    return f"{three(mean.low)} – {three(mean.high)}{unsure(mean)}"
+
+
+def unsure(mean: Mean) -> str:
+    """` ?` where too few questions stand behind a mean."""
+    return "" if mean.reliable or not mean.n else " ?"
+
+
+def in_full(cell: Cell) -> str:
+    """A cell as files have it: of a mean `0.750 (0.680 – 0.810)`."""
+    if isinstance(cell, str):
+        return cell
+    if math.isnan(cell.low):
+        return three(cell.mean)
+    return f"{three(cell.mean)} ({three(cell.low)} – {three(cell.high)}){unsure(cell)}"
+
 
 Json = Mapping[str, Any]
 
@@ -232,3 +334,106 @@ def ranking(
         spare={at[head]: early for head, early in (("cost", 2), ("seed", 1)) if "path" in at and head in at},
         styles=dict.fromkeys(hits, "green"),
     )
+
+
+BEST = 1.0
+REFERENCES_SHOWN = 3  # missed ones of a question
+TRIED_SHOWN = 5  # words that were looked for; the results file has them all
+VERDICTS = {verdict.name.lower(): verdict for verdict in Verdict}
+
+
+def worst_rows(
+    values: Sequence[float | None], losses: Sequence[Hashable], nothing_lost: Hashable
+) -> list[int]:
+    """Rows of the questions below 1, worst first, but one of each kind of loss before a second of any.
+
+    Of equal values the earlier one. The kind that costs most questions comes first; questions that lost
+    nothing (their references are only ranked late) come after all others.
+
+    values: of the measure that tells it, None or NaN where undefined. losses: the kind of loss of each.
+    """
+    known = [(value, row) for row, value in enumerate(values) if value is not None and value < BEST]
+    kinds: dict[Hashable, list[int]] = {}
+    for _, row in sorted(known):
+        kinds.setdefault(losses[row], []).append(row)
+    late = kinds.pop(nothing_lost, [])
+    order = sorted(kinds.values(), key=lambda rows: (-len(rows), rows[0]))
+    turns = range(max(map(len, order), default=0))
+    return [*(rows[turn] for turn in turns for rows in order if turn < len(rows)), *late]
+
+
+def worst_questions(content: Json) -> tuple[str, list[int]]:
+    """(the measure that tells it, rows of `results`) of a results document; ("", []) where none tells it."""
+    measure = worst_by(list(content["summary"]["measures"]))
+    losses = [_loss(row) for row in content["results"]]
+    return measure, worst_rows(
+        [row["metrics"].get(measure) for row in content["results"]], losses, Verdict.HIT
+    )
+
+
+def _loss(question: Json) -> Verdict:
+    """The first place where one of its references was lost; where nobody diagnosed it, whether one was."""
+    if any("verdict" not in reference for reference in question["references"]):
+        return Verdict.RANKED_BELOW_K if question.get("fn") else Verdict.HIT
+    ends = [VERDICTS.get(reference["verdict"], Verdict.HIT) for reference in question["references"]]
+    return min(ends, default=Verdict.HIT)
+
+
+def reference_lines(question: Json, hops: int | None = None) -> Iterator[str]:
+    """A line a reference that was missed: what stood in its way, with its figure; where none was, what else.
+
+    question: as results files have it. hops: that were walked.
+    """
+    missed_names = set(question.get("fn") or ())  # all that is known where nobody diagnosed the references
+    references = question["references"]
+    missed = [
+        reference
+        for reference in references
+        if reference.get("verdict", "hit" if reference["name"] not in missed_names else "missed") != "hit"
+    ]
+    for reference in missed[:REFERENCES_SHOWN]:
+        yield f"{one_line(reference['name'], 40)}: {end_words(reference, hops)}"
+    if len(missed) > REFERENCES_SHOWN:
+        yield t("… and {n} more", n=len(missed) - REFERENCES_SHOWN)
+    if not references:
+        yield t("should return nothing, but returned entities")
+    elif not missed:
+        ranks = sorted(reference["rank"] for reference in references if reference.get("rank"))
+        yield t("every reference was found: rank {ranks}", ranks=", ".join(map(str, ranks)))
+
+
+def end_words(reference: Json, hops: int | None = None) -> str:
+    """What became of a missed reference, with the figure that tells how far off it is."""
+    verdict, rank, hop = reference.get("verdict", "missed"), reference.get("rank"), reference.get("hop")
+    if verdict == "beyond_hops" and hop:
+        return t("needs {n} hops", n=hop)
+    if verdict == "ranked_below_k" and rank and hop and hops is not None and hop > hops:
+        return t("at rank {n}, found without a path; needs {hops} hops", n=rank, hops=hop)
+    if verdict == "ranked_below_k" and rank:
+        return t("at rank {n}", n=rank)
+    if verdict == "no_seed":
+        tried = reference.get("tried") or ()
+        if tried:
+            words = listed(tried, TRIED_SHOWN)
+            return t("no entity of the question was recognised; looked for: {words}", words=words)
+        return t("no entity of the question was recognised")
+    if verdict == "not_in_graph":
+        near = reference.get("nearest") or ()
+        if joined := joined_names(reference["name"], near):
+            return t("several names in one; put ';' between them: {names}", names="; ".join(joined))
+        if near:
+            return t("not in the graph; nearest names: {names}", names=", ".join(near[:3]))
+    return t(END_WORDS.get(verdict, verdict.replace("_", " ")))
+
+
+END_WORDS = {
+    "missed": "missed",
+    "below_depth": "reached, but not among the --depth entities returned",
+    "not_in_run": "not returned by the retriever",
+    "filtered": "removed by a filter option",
+    "unreachable": "no path from any seed",
+    "below_min_score": "reached, but its score is below --min-score",
+    "beyond_hops": "farther than --hops",
+    "ranked_below_k": "ranked below k",
+    "not_in_graph": "not in the graph",
+}

@@ -12,7 +12,6 @@ from tiny_graph_rag.config.settings import changed_settings
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.messages import ENGLISH, speaking, t
 from tiny_graph_rag.report import tables
-from tiny_graph_rag.report.blocks import Block, Cell, Heading, NumberedList, Paragraph, View, ends, mean_of
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.fix_words import KIND_WORDS, blocks_of, setting_words, summary_line
 from tiny_graph_rag.report.headline import changes_since, headline
@@ -26,8 +25,19 @@ from tiny_graph_rag.report.plain import (
     waterfall_steps,
 )
 from tiny_graph_rag.report.systems import Systems
-from tiny_graph_rag.report.tables import mean_cells
-from tiny_graph_rag.report.worst import reference_lines, worst_questions
+from tiny_graph_rag.report.tables import (
+    Block,
+    Cell,
+    Heading,
+    NumberedList,
+    Paragraph,
+    View,
+    ends,
+    mean_cells,
+    mean_of,
+    reference_lines,
+    worst_questions,
+)
 from tiny_graph_rag.shown import figure, p_value, signed, three
 from tiny_graph_rag.study.gates import SPEEDS
 from tiny_graph_rag.study.results_file import speeds

@@ -13,8 +13,8 @@ from typing import Any
 
 from tiny_graph_rag.documents import json_file
 from tiny_graph_rag.errors import DatasetError, Problems, UsageError, json_kind
-from tiny_graph_rag.files import read_bytes, sha256_of
-from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.files import encoding_of, read_bytes, sha256_of, text_in
+from tiny_graph_rag.formats.detection import Head, looks_like_a_run
 from tiny_graph_rag.formats.detection import detected as recognised
 from tiny_graph_rag.formats.gold.base import (
     GOLD_FORMATS,
@@ -22,10 +22,8 @@ from tiny_graph_rag.formats.gold.base import (
     Sound,
     gold_format,
     graded,
-    looks_like_a_run,
 )
 from tiny_graph_rag.formats.gold.questions import check_ids
-from tiny_graph_rag.formats.tables import encoding_of, text_in
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import Said, counted, said

@@ -66,8 +66,3 @@ GOLD_FORMATS: Registry[GoldFormat] = Registry(
     "gold format", "tiny_graph_rag.formats.gold", first=("json_forms",)
 )
 gold_format = registering(GOLD_FORMATS, GoldFormat)
-
-
-def looks_like_a_run(value: Any) -> bool:
-    """Whether the first JSON value of a file speaks of a run, which somebody took for a gold set."""
-    return isinstance(value, dict) and ("entities" in value or "topk" in value)

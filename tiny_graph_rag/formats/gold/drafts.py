@@ -16,11 +16,10 @@ from typing import Any
 import msgspec
 
 from tiny_graph_rag.errors import DatasetError
-from tiny_graph_rag.files import lines_of, sha256_of
+from tiny_graph_rag.files import lines_of, sha256_of, text_in
 from tiny_graph_rag.formats.detection import Head, is_general
 from tiny_graph_rag.formats.gold import GOLD_FORMATS, read_sound
 from tiny_graph_rag.formats.gold.exchange import row_of
-from tiny_graph_rag.formats.tables import text_in
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.inputs import bare_name

@@ -15,14 +15,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.files import lines_of
+from tiny_graph_rag.files import lines_of, text_in
 from tiny_graph_rag.formats.gold import detected
 from tiny_graph_rag.formats.gold.json_forms import question_of as example_of_rag
-from tiny_graph_rag.formats.gold.keys import ours, placed_in
 from tiny_graph_rag.formats.gold.layout import JsonStyle
 from tiny_graph_rag.formats.gold.questions import example_of
+from tiny_graph_rag.formats.gold.records import ours, placed_in
 from tiny_graph_rag.formats.gold.sheet import sheet_as_it_was, sheet_parts
-from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded, text_in
+from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded
 from tiny_graph_rag.formats.writing import GOLD_WRITERS, form_of, gold_writer, parquet_of
 from tiny_graph_rag.gold.examples import GRADED, HIGHEST, EvalSet, Example
 

@@ -9,14 +9,12 @@ from typing import Any
 
 from tiny_graph_rag.documents import json_file
 from tiny_graph_rag.errors import DatasetError, Problems, json_kind
-from tiny_graph_rag.files import lines_of
-from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.gold.base import Sound, gold_format, graded, looks_like_a_run
-from tiny_graph_rag.formats.gold.keys import folded
+from tiny_graph_rag.files import lines_of, text_in
+from tiny_graph_rag.formats.detection import Head, looks_like_a_run
+from tiny_graph_rag.formats.gold.base import Sound, gold_format, graded
 from tiny_graph_rag.formats.gold.questions import NOT_STRINGS, check_ids, is_string_list, sound_questions
-from tiny_graph_rag.formats.gold.records import records, rows_of
+from tiny_graph_rag.formats.gold.records import folded, records, rows_of
 from tiny_graph_rag.formats.gold.sheet import is_sheet
-from tiny_graph_rag.formats.tables import text_in
 from tiny_graph_rag.formats.words import FIELDS
 from tiny_graph_rag.gold.examples import Example, Source
 from tiny_graph_rag.messages import said

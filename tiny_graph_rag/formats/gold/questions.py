@@ -11,8 +11,7 @@ from typing import Any
 from tiny_graph_rag.documents import NotJsonError, Records, parse_json
 from tiny_graph_rag.errors import DatasetError, Problems, at, json_kind
 from tiny_graph_rag.formats.gold.base import Sound
-from tiny_graph_rag.formats.gold.keys import folded, holds_names, is_ours, ours
-from tiny_graph_rag.formats.gold.records import records
+from tiny_graph_rag.formats.gold.records import folded, holds_names, is_ours, ours, records
 from tiny_graph_rag.formats.words import NAMES_OR_ANSWER, QUERY_KEYS
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship, Source
 from tiny_graph_rag.messages import said

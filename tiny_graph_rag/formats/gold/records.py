@@ -1,22 +1,312 @@
-"""The questions of a file as records: rows of a table or objects of JSON, however the file wraps them.
+"""The questions of a file as records, and what gold sets call their fields.
 
 One reader for every layout: an object a line; one list; an object that holds a list (`{"examples": […]}`); an
 object of columns (`{"questions": […], "ground_truths": […]}`, or pandas' `{"question": {"0": …}}`); an object
 of questions by id; LlamaIndex's `{"queries", "corpus", "relevant_docs"}`; CSV, TSV, Parquet, a worksheet.
+
+The keys are the one vocabulary of all of them. `ours` turns a record of any maker into one with our own field
+names; what has no field of ours keeps its key.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.documents import Record, Records, json_records
+from tiny_graph_rag.documents import NotJsonError, Record, Records, json_records, parse_json
 from tiny_graph_rag.errors import DatasetError, Problems, json_kind
-from tiny_graph_rag.formats.gold.keys import COLUMNS_OF_QUESTIONS, folded
-from tiny_graph_rag.formats.tables import read_table, text_in
-from tiny_graph_rag.formats.words import QUERY_KEYS, QUESTION_LISTS
+from tiny_graph_rag.files import text_in
+from tiny_graph_rag.formats.tables import read_table
+from tiny_graph_rag.formats.words import (
+    FIELDS,
+    NAMES_OR_ANSWER,
+    QUERY_KEYS,
+    QUESTION_LISTS,
+    RESPONSE_KEYS,
+    TEXT_KEYS,
+    TYPE_KEYS,
+)
 from tiny_graph_rag.messages import said
+
+COLUMNS_OF_QUESTIONS = {  # of an object of columns: its key → the field of each row
+    **{key: key for key in QUERY_KEYS if key not in ("text", "msg", "messages")},
+    **{"questions": "question", "queries": "query", "inputs": "input", "prompts": "prompt"},
+    **{
+        "answers": "answer",
+        "ground_truths": "ground_truth",
+        "references": "references",
+        "contexts": "contexts",
+    },
+}
+LONGEST_TYPE = 60  # characters; what is longer is no category
+_SEPARATORS = re.compile(r"[\s\-]+")
+_SENTENCE = re.compile(r"[.!?。…]['\"”’)]*$|(?:다|요|음|함)$")
+LONGEST_NAME = 60  # characters of one name, where a column holds names or answers
+
+
+@lru_cache(maxsize=4096)
+def folded(name: str) -> str:
+    """`Question Type` → `question_type`: keys are compared so."""
+    return _SEPARATORS.sub("_", name.strip().casefold())
+
+
+def holds_names(values: Iterable[Any]) -> bool:
+    """Whether the values of an ambiguous field are names of entities rather than answers in sentences: lists,
+    or texts of which fewer than a third are long or end as sentences do."""
+    told = [value for value in values if value not in (None, "", [])]
+    sentences = 0
+    for value in told:
+        parts = re.split(r"[;|\n]", value) if isinstance(value, str) else value
+        if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+            sentences += 1
+            continue
+        texts = [part.strip() for part in parts]
+        sentences += any(
+            len(text) > LONGEST_NAME or (" " in text and _SENTENCE.search(text)) for text in texts
+        )
+    return 3 * sentences < max(len(told), 1)
+
+
+def is_ours(row: Mapping[str, Any]) -> bool:
+    return "reference_entities" in row or row.get("draft") is True
+
+
+def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: bool = False) -> dict[str, Any]:
+    """The record under our own names. names: keys of NAMES_OR_ANSWER that hold names of entities.
+
+    A field that stands under our own name in a record of ours is left as it is, right or wrong: what is wrong
+    with it is reported later. table: cells are text, with several values between `;`, `|` or line breaks.
+    """
+    if not table and "reference_entities" in row and _says_ours(tuple(row)):
+        return dict(row)
+    placed = placed_in(row, names, table=table)
+    found = {field: value for field, (_, value) in placed.items()}
+    taken = {key for key, _ in placed.values()}
+    if isinstance(found.get("query"), list):
+        turns = found["query"]
+        found |= {"query": turns[-1], "context": turns[:-1]}
+    if table or not is_ours(row):
+        metadata = row.get("metadata")
+        typed = {**(metadata if isinstance(metadata, dict) else {}), **row}
+        types = _types(typed, taken)
+        tags = [*types, *(tag for tag in found.get("tags") or () if tag not in types)]
+        taken |= {name for name in row if f"{folded(name)}:{row[name]}" in types}
+        found |= {"tags": tags} if tags else {}
+    return {**found, **{name: value for name, value in row.items() if name not in taken}}
+
+
+@lru_cache(maxsize=256)
+def _says_ours(keys: tuple[str, ...]) -> bool:
+    """Whether a record of ours has no field under another maker's name. A file has few sets of keys."""
+    folds = {folded(key): key for key in keys}
+    spelled = _spellings(folds, frozenset(), own=True)
+    places = {
+        field: next((key for key in wanted if key in folds), field) for field, wanted in spelled.items()
+    }
+    return all(field == key == folds.get(key, key) for field, key in places.items())
+
+
+def placed_in(
+    row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: bool = False
+) -> dict[str, tuple[str, Any]]:
+    """Field of ours → the key under which the record has it, and its value as ours."""
+    own = is_ours(row) and not table
+    keys: dict[str, str] = {}
+    for name in row:
+        keys.setdefault(folded(name), name)
+    found: dict[str, tuple[str, Any]] = {}
+    taken: set[str] = set()
+    for field, wanted in _spellings(keys, names, own=own).items():
+        for key in wanted:
+            if key not in keys or keys[key] in taken:
+                continue
+            value = row[keys[key]]
+            if not (own and key == field):
+                value = _CONVERTED[field](value, row)
+            if value is None and not (own and key == field):
+                continue
+            found[field] = keys[key], value
+            taken.add(keys[key])
+            break
+    return found
+
+
+def _spellings(keys: Mapping[str, str], names: frozenset[str], *, own: bool) -> dict[str, tuple[str, ...]]:
+    """Field → the keys under which it may stand in this record, by what else the record holds."""
+    spelled = dict(FIELDS)
+    is_named = any(key in keys for key in spelled["reference_entities"])
+    as_names = () if is_named else tuple(key for key in NAMES_OR_ANSWER if keys.get(key) in names)
+    spelled["reference_entities"] += as_names
+    spelled["ground_truth"] += tuple(key for key in NAMES_OR_ANSWER if key not in as_names)
+    answered = any(key in keys for key in (*spelled["ground_truth"], "reference_contexts", "evidence"))
+    if not own and not is_named and not as_names and (answered or "query" not in keys):
+        spelled["context"] = ("앞_대화",)  # next to an answer, `context` is what it stands in
+    if any(key in keys for key in RESPONSE_KEYS) or (
+        "answer" in keys and any(key in keys for key in ("ground_truth", "ground_truths", "reference"))
+    ):  # a run's own answers and what it retrieved are in the gold file
+        retrieved = ("contexts", "context")
+        spelled["reference_texts"] = tuple(k for k in spelled["reference_texts"] if k not in retrieved)
+    return spelled
+
+
+def _types(row: Mapping[str, Any], taken: set[str]) -> list[str]:
+    """`category: x` → the tag `category:x`."""
+    return list(
+        dict.fromkeys(
+            f"{folded(name)}:{value}"
+            for name, value in row.items()
+            if folded(name) in TYPE_KEYS
+            and name not in taken
+            and isinstance(value, str | int)
+            and not isinstance(value, bool)
+            and 0 < len(str(value).strip()) <= LONGEST_TYPE
+        )
+    )
+
+
+def parts_of_cell(cell: str, signs: str = ";|\n") -> list[str]:
+    """Several values of one cell: a list as JSON or Python write it, else what stands between `signs`."""
+    values = _literal(cell)
+    if isinstance(values, list) and all(isinstance(value, str | int | float) for value in values):
+        return [str(value) for value in values]
+    sign = next((sign for sign in reversed(signs) if sign in cell), None)  # the rarest of them counts
+    return [part for text in (cell.split(sign) if sign else [cell]) if (part := text.strip())]
+
+
+def _literal(cell: str) -> Any:
+    """The list that a cell spells, None where it spells none. Literals alone: nothing is run."""
+    if cell[:1] != "[" or cell[-1:] != "]":
+        return None
+    try:
+        return parse_json(cell)
+    except NotJsonError:
+        pass
+    try:
+        return ast.literal_eval(cell)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return None
+
+
+def _id(value: Any, row: Mapping[str, Any]) -> Any:
+    return value if isinstance(value, str | int) and not isinstance(value, bool) and value != "" else None
+
+
+def _query(value: Any, row: Mapping[str, Any]) -> Any:
+    """A question, or the turns of a conversation, of which the last asks."""
+    if isinstance(value, list) and value:
+        turns = [turn.get("content") if isinstance(turn, dict) else turn for turn in value]
+        return turns if all(isinstance(turn, str) for turn in turns) else None
+    return value if isinstance(value, str) else None
+
+
+def _several(value: Any, row: Mapping[str, Any]) -> list[str] | None:
+    """Names or texts of any shape: one, a list, objects with a name, or {id: name}."""
+    if isinstance(value, str):
+        literal = _literal(value.strip())
+        value = literal if isinstance(literal, list) else [value.strip()] if value.strip() else []
+    if isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, int | float):
+        return [str(value)]
+    values = list(value.values()) if isinstance(value, dict) else value
+    made = [_text(one) for one in values]
+    return None if any(text is None for text in made) else [text for text in made if text]
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, dict):
+        value = next((value[key] for key in TEXT_KEYS if isinstance(value.get(key), str)), None)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return str(value)
+    return value.strip() if isinstance(value, str) else None
+
+
+def _names(value: Any, row: Mapping[str, Any]) -> list[str] | None:
+    return parts_of_cell(value.strip()) if isinstance(value, str) else _several(value, row)
+
+
+def _tags(value: Any, row: Mapping[str, Any]) -> list[str] | None:
+    return parts_of_cell(value.strip(), ",;|\n") if isinstance(value, str) else _several(value, row)
+
+
+def _answer(value: Any, row: Mapping[str, Any]) -> Any:
+    """Of a text itself, so that an answer of several lines stays one; `|` parts those of a table."""
+    if isinstance(value, str):
+        plain = value.strip()
+        texts = _several(value, row) if _literal(plain) is not None else [plain]
+        if "|" in plain and "\n" not in plain and "[" not in plain:
+            texts = [part.strip() for part in plain.split("|")]
+        return [text for text in texts or () if text]
+    return _several(value, row)
+
+
+def _turns(value: Any, row: Mapping[str, Any]) -> Any:
+    return parts_of_cell(value.strip(), "\n") if isinstance(value, str) else value
+
+
+def _texts(value: Any, row: Mapping[str, Any]) -> list[str] | None:
+    """Passages; of many with marks those marked as supporting (HotpotQA, MuSiQue, HippoRAG)."""
+    if not isinstance(value, list) or not value or isinstance(value[0], str):
+        return _several(value, row) if not isinstance(value, dict) else None
+    facts = row.get("supporting_facts")
+    if all(isinstance(one, list) and len(one) == 2 and isinstance(one[1], list) for one in value):
+        titles = (
+            {one[0] for one in facts if isinstance(one, list) and one} if isinstance(facts, list) else None
+        )
+        return [
+            " ".join(map(str, sentences)).strip()
+            for title, sentences in value
+            if titles is None or title in titles
+        ]
+    if not all(isinstance(one, dict) for one in value):
+        return None
+    marked = [one for one in value if one.get("is_supporting") is True]
+    places = row.get("gold_docs")
+    if not marked and isinstance(places, list):
+        marked = [one for place, one in enumerate(value) if one.get("idx", place) in places]
+    return _several(marked or value, row)
+
+
+def _chunks(value: Any, row: Mapping[str, Any]) -> list[str] | None:
+    """Ids of passages: one, several, {id: grade}, or [title, sentence] pairs."""
+    if isinstance(value, dict):
+        return [str(id) for id, grade in value.items() if grade != 0]
+    if isinstance(value, list):
+        firsts = [one[0] if isinstance(one, list) and one else one for one in value]
+        if any(isinstance(one, dict | list) for one in firsts):
+            return None
+        return list(dict.fromkeys(map(str, firsts)))
+    return _names(value, row)
+
+
+def _relations(value: Any, row: Mapping[str, Any]) -> list[Any] | None:
+    """Triples as they are: [source, type, target], an object, or an id."""
+    sound = isinstance(value, list) and value and all(isinstance(one, list | dict | str) for one in value)
+    return value if sound and not all(isinstance(one, str) for one in value) else None
+
+
+def _as_is(value: Any, row: Mapping[str, Any]) -> Any:
+    return None if value in (None, "") else value
+
+
+_CONVERTED: dict[str, Callable[[Any, Mapping[str, Any]], Any]] = {
+    "id": _id,
+    "query": _query,
+    **dict.fromkeys(("reference_entities", "highly_relevant_entities", "irrelevant_entities"), _names),
+    "seed_entities": _names,
+    "ground_truth": _answer,
+    "tags": _tags,
+    "context": _turns,
+    "expected_types": _names,
+    "reference_texts": _texts,
+    "reference_chunks": _chunks,
+    "reference_relations": _relations,
+    "group": _as_is,
+}
 
 
 def records(path: Path, problems: Problems) -> Records:

@@ -16,7 +16,7 @@ from typing import Any
 
 from tiny_graph_rag.files import BYTE_ORDER_MARK, PARQUET_MAGIC, ZIP_MAGIC, read_bytes
 from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.gold.keys import folded
+from tiny_graph_rag.formats.gold.records import folded
 from tiny_graph_rag.formats.tables import TableWriter, guarded
 from tiny_graph_rag.formats.words import DOCUMENT_NAMES, FIELDS, QUERY_KEYS
 

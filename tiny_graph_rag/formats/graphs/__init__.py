@@ -1,10 +1,17 @@
-"""Graph files: one module a format, recognised by content; what `-g` names may be a folder, too."""
+"""Graph files: one module a format, recognised by content; what `-g` names may be a folder, too.
+
+The vocabulary of a graph's owner (relation or entity type → words that people use for it) stands next to
+`NAME-KG.json` as `NAME-vocabulary.yaml`:
+
+    written_by: [wrote, screenplay, 극본]
+    PERSON: [somebody, 사람]
+"""
 
 from __future__ import annotations
 
 import gc
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
@@ -13,14 +20,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.columns.stored import FileStamp, stamp_of
-from tiny_graph_rag.errors import GraphError, UsageError
+from tiny_graph_rag.documents import read_yaml
+from tiny_graph_rag.errors import GraphError, Problems, UsageError, json_kind, nearest
 from tiny_graph_rag.files import combined_sha256, sha256_meanwhile, sha256_of
 from tiny_graph_rag.formats.detection import Head, particular_first
 from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS, GraphFormat
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.inputs import note_read
+from tiny_graph_rag.inputs import find_input, note_read
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import Said, said
+from tiny_graph_rag.outputs import write_atomically
 
 if TYPE_CHECKING:
     from tiny_graph_rag.formats.graphs.listed import Columns
@@ -307,3 +316,66 @@ def _stamp(path: Path) -> FileStamp | None:
         return stamp_of(path)
     except OSError:
         return None
+
+
+ENDING = "-vocabulary.yaml"
+LISTED = 8  # known types in a message where none is near
+
+
+def with_vocabulary(graph: KnowledgeGraph, path: Path, chosen: str = "auto") -> KnowledgeGraph:
+    """The graph with its owner's words. path: the graph's file.
+
+    chosen: "auto" for NAME-vocabulary.yaml next to it, where there is one, "none", or a file, looked for
+    next to the graph first. Raises GraphError as `read_vocabulary`, InputError for a file that is missing.
+    """
+    if chosen == "none":
+        return graph
+    beside = path.with_name(f"{graph.name}{ENDING}")
+    file = beside if chosen == "auto" else find_input(chosen, path.parent, "vocabulary")
+    if chosen == "auto" and not beside.is_file():
+        return graph
+    return replace(graph, vocabulary=read_vocabulary(file, graph))
+
+
+def write_vocabulary(path: Path, words: Mapping[str, Sequence[str]]) -> None:
+    """As `read_vocabulary` reads it, whole or not at all."""
+    import yaml
+
+    listed = {type: list(said) for type, said in words.items() if said}
+    text = yaml.safe_dump(listed, allow_unicode=True, sort_keys=False, default_flow_style=None, width=110)
+    write_atomically(path, [text.encode()])
+
+
+def read_vocabulary(path: Path, graph: KnowledgeGraph) -> dict[str, tuple[str, ...]]:
+    """Type → words, in the file's order.
+
+    Raises GraphError with every problem: no mapping, words that are not texts, a type that the graph lacks.
+    """
+    document = read_yaml(path, GraphError)
+    if document is None:
+        return {}
+    if not isinstance(document, dict):
+        raise GraphError.at(
+            path, "wanted lines such as 'written_by: [wrote]', got {got}", got=json_kind(document)
+        )
+    known = [*graph.relations.types.names, *graph.entities.types.names]
+    problems = Problems(GraphError)
+    for key, words in document.items():
+        if key not in known:
+            more = ", …" if len(known) > LISTED else ""
+            hint = nearest(str(key), known) or said(
+                "; it has: {names}{more}", names=", ".join(known[:LISTED]), more=more
+            )
+            problems.add(
+                path, "the graph has no relation or entity type {name}{hint}", name=repr(key), hint=hint
+            )
+        wrong = [word for word in _listed(words) if not isinstance(word, str | int) or not str(word).strip()]
+        if isinstance(words, Mapping) or wrong or not _listed(words):
+            got = json_kind(wrong[0] if wrong else words)
+            problems.add(path, "{name} must be a list of words, got {got}", name=repr(key), got=got)
+    problems.check()
+    return {str(key): tuple(map(str, _listed(words))) for key, words in document.items()}
+
+
+def _listed(words: object) -> list[object]:
+    return words if isinstance(words, list) else [words]

@@ -9,11 +9,9 @@ from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.messages import shown as in_words
 from tiny_graph_rag.messages import t
-from tiny_graph_rag.report.blocks import Cell, View
 from tiny_graph_rag.report.plain import cell_width
-from tiny_graph_rag.report.tables import compared, compared_head, speeds
-from tiny_graph_rag.report.terminal import Shown, escape
-from tiny_graph_rag.report.terminal.summary import unreliable
+from tiny_graph_rag.report.tables import Cell, View, compared, compared_head, speeds
+from tiny_graph_rag.report.terminal import Shown, escape, unreliable
 from tiny_graph_rag.shown import p_value, three
 from tiny_graph_rag.study.compare import SURE
 

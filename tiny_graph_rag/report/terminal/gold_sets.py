@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.messages import counted, shown, t
-from tiny_graph_rag.report.blocks import View
+from tiny_graph_rag.report.tables import View
 from tiny_graph_rag.report.terminal import Shown, escape
 from tiny_graph_rag.shown import listed
 

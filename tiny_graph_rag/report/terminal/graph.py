@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report import tables
-from tiny_graph_rag.report.blocks import View
 from tiny_graph_rag.report.json.paths import rule_words
+from tiny_graph_rag.report.tables import View
 from tiny_graph_rag.report.terminal import Shown, escape
 from tiny_graph_rag.run import NO_HOP
 from tiny_graph_rag.shown import figure, three

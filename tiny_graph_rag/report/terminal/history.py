@@ -7,12 +7,10 @@ from typing import Any
 
 from tiny_graph_rag.config import spelled_setting
 from tiny_graph_rag.messages import t
-from tiny_graph_rag.report.blocks import Cell, View, mean_of
 from tiny_graph_rag.report.history import Past, differing
 from tiny_graph_rag.report.plain import one_line
-from tiny_graph_rag.report.tables import mean_cells
-from tiny_graph_rag.report.terminal import Shown
-from tiny_graph_rag.report.terminal.summary import unreliable
+from tiny_graph_rag.report.tables import Cell, View, mean_cells, mean_of
+from tiny_graph_rag.report.terminal import Shown, unreliable
 from tiny_graph_rag.report.terminal.sweep import sparkline
 from tiny_graph_rag.shown import three
 
