@@ -14,8 +14,8 @@ import pytest
 from typer.testing import Result
 
 from tests.conftest import HANGS, ROOT
-from tiny_graph_rag.columns import compiled
-from tiny_graph_rag.graph import cache
+from tiny_graph_rag.columns import arrays
+from tiny_graph_rag.formats import graphs
 
 ENTITIES = 300
 RETRIEVERS = ("bfs", "pagerank", "hybrid:bfs+bm25")
@@ -23,7 +23,7 @@ RETRIEVERS = ("bfs", "pagerank", "hybrid:bfs+bm25")
 TIMES = ("latency_seconds", "latency", "questions_per_second", "made")
 # The program with a cache of the smallest graph too.
 CACHING = (
-    "import sys, tiny_graph_rag.graph.cache as cache; cache.CACHED_FROM_BYTES = 0\n"
+    "import sys, tiny_graph_rag.formats.graphs as graphs; graphs.CACHED_FROM_BYTES = 0\n"
     "from tiny_graph_rag.__main__ import main; sys.argv[0] = 'main.py'; main()"
 )
 
@@ -95,9 +95,9 @@ def damaged(cache: Path) -> Iterator[str]:
 def test_threads_and_compiling_change_no_byte(
     folder: Path, retriever: str, run_cli: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiled, "WORTH_STEPS", 0)
-    monkeypatch.setattr(cache, "CACHED_FROM_BYTES", 0)
-    assert compiled.worth_compiling(0)
+    monkeypatch.setattr(arrays, "WORTH_STEPS", 0)
+    monkeypatch.setattr(graphs, "CACHED_FROM_BYTES", 0)
+    assert arrays.worth_compiling(0)
 
     def results(*way: str) -> bytes:
         done = run_cli(*command(folder, retriever, 30, *way))

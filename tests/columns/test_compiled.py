@@ -8,7 +8,7 @@ import pytest
 SCRIPT = """
 import sys
 import numpy as np
-from tiny_graph_rag.columns.compiled import compiled
+from tiny_graph_rag.columns.arrays import compiled
 from tiny_graph_rag.graph.bfs import add_neighbours
 
 reached = np.array([[1], [0]], dtype=np.uint64)

@@ -150,7 +150,7 @@ def test_threads_and_compiling_change_nothing(
     settings = config(name, hops=3)
     plain = replace(settings, running=replace(settings.running, compiled=False, threads=1))
     wanted = in_words(graph, retrieved(graph, tmp_path, plain))
-    monkeypatch.setattr("tiny_graph_rag.columns.compiled.WORTH_STEPS", 0)
+    monkeypatch.setattr("tiny_graph_rag.columns.arrays.WORTH_STEPS", 0)
     for threads in (1, 2):
         fast = replace(settings, running=replace(settings.running, threads=threads))
         assert in_words(graph, retrieved(graph, tmp_path, fast)) == wanted

@@ -21,6 +21,7 @@ from tiny_graph_rag import files
 from tiny_graph_rag.columns import stored as arrays_module
 from tiny_graph_rag.columns.stored import BadArraysError, read_arrays, write_arrays
 from tiny_graph_rag.files import sha256_of
+from tiny_graph_rag.formats import graphs
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS, GraphReader
 from tiny_graph_rag.graph import cache as cache_module
@@ -30,7 +31,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 
 @pytest.fixture(autouse=True)
 def cache_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache_module, "CACHED_FROM_BYTES", 0)
+    monkeypatch.setattr(graphs, "CACHED_FROM_BYTES", 0)
 
 
 @pytest.fixture
@@ -209,9 +210,10 @@ def test_a_cache_that_cannot_be_written_is_done_without(source: Path, tmp_path: 
 
 def test_two_processes_at_once_both_get_the_graph(source: Path, tmp_path: Path) -> None:
     code = (
-        "from pathlib import Path; import sys, tiny_graph_rag.graph.cache as c;"
-        "from tiny_graph_rag.formats.graphs import read_graph; c.CACHED_FROM_BYTES = 0;"
-        "print([read_graph(Path(sys.argv[1]), Path(sys.argv[2])).entities.names[2] for _ in range(30)])"
+        "from pathlib import Path; import sys, tiny_graph_rag.formats.graphs as graphs;"
+        "graphs.CACHED_FROM_BYTES = 0;"
+        "read = lambda: graphs.read_graph(Path(sys.argv[1]), Path(sys.argv[2]));"
+        "print([read().entities.names[2] for _ in range(30)])"
     )
     both = [
         subprocess.Popen(
@@ -259,9 +261,9 @@ def test_a_large_graph_is_kept_when_the_process_ends(
 ) -> None:
     code = (
         "from pathlib import Path; import sys, tiny_graph_rag.graph.cache as c;"
-        "from tiny_graph_rag.formats.graphs import read_graph;"
-        "c.CACHED_FROM_BYTES = c.WRITTEN_MEANWHILE_FROM_BYTES = 0;"
-        "read_graph(Path(sys.argv[1]), Path(sys.argv[2])); sys.exit(3)"
+        "import tiny_graph_rag.formats.graphs as graphs;"
+        "graphs.CACHED_FROM_BYTES = c.WRITTEN_MEANWHILE_FROM_BYTES = 0;"
+        "graphs.read_graph(Path(sys.argv[1]), Path(sys.argv[2])); sys.exit(3)"
     )
     assert subprocess.run([sys.executable, "-c", code, source, tmp_path / "c"], check=False).returncode == 3
     read = loads(monkeypatch)
@@ -272,10 +274,10 @@ def test_a_large_graph_is_kept_when_the_process_ends(
 @pytest.mark.skipif(sys.platform == "win32", reason="limits are Unix's")
 def test_a_full_disk_leaves_the_graph_and_no_half_file(source: Path, tmp_path: Path) -> None:
     code = (
-        "from pathlib import Path; import resource, signal, sys, tiny_graph_rag.graph.cache as c;"
-        "from tiny_graph_rag.formats.graphs import read_graph; c.CACHED_FROM_BYTES = 0;"
+        "from pathlib import Path; import resource, signal, sys, tiny_graph_rag.formats.graphs as graphs;"
+        "graphs.CACHED_FROM_BYTES = 0;"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (600, 600));"  # enough for the notes
-        "graph = read_graph(Path(sys.argv[1]), Path(sys.argv[2]));"
+        "graph = graphs.read_graph(Path(sys.argv[1]), Path(sys.argv[2]));"
         "graph.derived('x', lambda: {'numbers': graph.relations.sources.repeat(1000)});"
         "print(graph.entities.names[2])"
     )

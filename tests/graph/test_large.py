@@ -53,7 +53,7 @@ def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything goes through the disk, in pieces of a few rows."""
     monkeypatch.setattr(large, "LARGE_FROM_ROWS", 1)
     monkeypatch.setattr(STREAMED, 1)
-    monkeypatch.setattr("tiny_graph_rag.graph.cache.CACHED_FROM_BYTES", 1)
+    monkeypatch.setattr("tiny_graph_rag.formats.graphs.CACHED_FROM_BYTES", 1)
     monkeypatch.setattr(large, "ROWS_AT_ONCE", 23)
     monkeypatch.setattr(large, "FIRST_SLOTS", 4)
     monkeypatch.setattr(large, "SLOTS_AT_ONCE", 50)
@@ -105,8 +105,8 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from tiny_graph_rag.graph import large
-import tiny_graph_rag.formats.graphs as graphs, tiny_graph_rag.graph.cache as cache
-large.LARGE_FROM_ROWS = graphs.STREAMED_FROM_BYTES = cache.CACHED_FROM_BYTES = 1
+import tiny_graph_rag.formats.graphs as graphs
+large.LARGE_FROM_ROWS = graphs.STREAMED_FROM_BYTES = graphs.CACHED_FROM_BYTES = 1
 
 def say(text):
     print(text, flush=True)

@@ -13,8 +13,8 @@ from tests.conftest import kg, write_kg
 from tests.linking.test_names import graph_of
 from tiny_graph_rag.columns import arrays as arrays_module
 from tiny_graph_rag.columns.arrays import key_of
+from tiny_graph_rag.formats import graphs
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.graph import cache as cache_module
 from tiny_graph_rag.graph import names as names_module
 from tiny_graph_rag.graph.names import BEGINNING, NAME, PLAIN, NameIndex
 from tiny_graph_rag.language.folding import fold, nfc
@@ -52,7 +52,7 @@ def test_variants_are_for_linking_and_resolve_nothing(tmp_path: Path) -> None:
 def test_the_index_of_a_cached_graph_is_the_built_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cache_module, "CACHED_FROM_BYTES", 0)
+    monkeypatch.setattr(graphs, "CACHED_FROM_BYTES", 0)
     path = write_kg(
         tmp_path / "x-KG.json", ["Sons & Daughters", ("점순", ["그녀", "Her"]), "Ann Lee", "Ann Ray"]
     )

@@ -14,7 +14,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval import cheapest, search
 from tiny_graph_rag.retrieval.bfs import BfsRetriever, mentions_of, prices
-from tiny_graph_rag.retrieval.cheapest import CheapestWalks, Ranked
+from tiny_graph_rag.retrieval.cheapest import CheapestWalks, RankedWalks
 from tiny_graph_rag.retrieval.search_fast import TIE_BITS
 
 
@@ -42,7 +42,7 @@ def made_from(case: Any) -> tuple[KnowledgeGraph, BfsRetriever, LinkedQuestion]:
     return graph, retriever(graph, **flags), ask(text, graph, *seeds)
 
 
-def columns(ranked: Ranked) -> list[Any]:
+def columns(ranked: RankedWalks) -> list[Any]:
     arrays = ranked.entities, ranked.keys, ranked.hops, ranked.walks
     return [*(array.tolist() for array in arrays), ranked.cut]
 

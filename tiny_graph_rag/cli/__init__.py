@@ -12,8 +12,7 @@ from typing import Annotated
 
 import typer
 
-from tiny_graph_rag.cli.help import Commands
-from tiny_graph_rag.cli.usage import outlive_readers
+from tiny_graph_rag.cli.usage import Commands, outlive_readers
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.version import __version__
 

@@ -38,21 +38,9 @@ if TYPE_CHECKING:
 def prepare(session: Session, options: Generating, examples: EvalSet, results: Path) -> Answering | None:
     """Everything that asking a model needs, checked before any work; None where none is asked.
 
-    Raises UsageError for options that contradict each other, for --generate and --linker llm without a key,
-    for a cap without a price.
+    Raises UsageError for --generate and --linker llm without a key, for a cap without a price.
     """
     links = asks_model(session.config)
-    if options.max_cost is not None and math.isnan(options.max_cost):
-        raise UsageError("--max-cost must be an amount of USD, got nan")
-    if options.skip_generation:
-        for name in ("generate", "dry_run"):
-            if getattr(options, name):
-                raise UsageError(
-                    "--skip-generation and --{name} can't be used together; leave one out",
-                    name=name.replace("_", "-"),
-                )
-        if not links:
-            return None
     config = session.config
     if links and not options.dry_run:
         require_api(session, f"--linker {config.retrieval.linker}")
@@ -96,8 +84,6 @@ def priced(session: Session, options: Generating) -> Session:
     One that is missing is the model's known one. Raises UsageError where none is known: half a price is none.
     """
     given = {"input": options.price_per_1k_input, "output": options.price_per_1k_output}
-    if all(value is None for value in given.values()):
-        return session
     settings = session.config.openai
     prices: dict[str, float] = {}
     for name, part in given.items():

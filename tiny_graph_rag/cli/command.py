@@ -20,8 +20,8 @@ from typing import Annotated, Any, NoReturn, get_args, get_origin, get_type_hint
 import typer
 from typer.models import OptionInfo
 
-from tiny_graph_rag.cli.help import GroupedCommand
 from tiny_graph_rag.cli.options import Settings
+from tiny_graph_rag.cli.usage import ParsedCommand
 from tiny_graph_rag.errors import TinyGraphRagError, UnknownNameError, UsageError, at
 from tiny_graph_rag.messages import said, shown, t
 
@@ -100,7 +100,7 @@ def command(
         del run.__wrapped__
         run.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
         run.__annotations__ = {name: part.annotation for name, part in parameters.items()}
-        app.command(name, cls=GroupedCommand, rich_help_panel=panel)(run)
+        app.command(name, cls=ParsedCommand, rich_help_panel=panel)(run)
         return function
 
     return register

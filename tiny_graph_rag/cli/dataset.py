@@ -10,11 +10,12 @@ import typer
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gold_files import GoldOutput, read_any
-from tiny_graph_rag.cli.help import GOLD, OPTIONS, Commands
+from tiny_graph_rag.cli.help import GOLD, OPTIONS
 from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, argument, from_config, option, to_file
 from tiny_graph_rag.cli.output import STDOUT
 from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.cli.usage import Commands
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount
 from tiny_graph_rag.messages import counted, said, t
 from tiny_graph_rag.shown import listed

@@ -124,7 +124,8 @@ def evaluate_command(
         **scoring,
         **answers,
     )
-    session = priced(session, generating)
+    if generating.has_prices:
+        session = priced(session, generating)
     config = session.config
     check_retrieval(config)
     if repeat > 1 and not is_own(config.retrieval.retriever):
@@ -138,7 +139,9 @@ def evaluate_command(
     target = out.path(session, f"{examples.file_name}-results.json")
     if watch:
         _run_again(session, target, examples, graph)
-    answering = prepare(session, generating, examples, target)
+    generating.check()
+    asks = asks_model(config) or not generating.skip_generation
+    answering = prepare(session, generating, examples, target) if asks else None
     session.graph_path(graph, examples)
     session.outputs.confirm()
 

@@ -7,16 +7,12 @@ What an option chooses by name is listed with it, as its registry has it (none o
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-from typer.core import TyperCommand, TyperGroup
-
-from tiny_graph_rag.cli.usage import ParserError, asked_language, current, refuse_repeats, say_misuse
 from tiny_graph_rag.errors import RegistrationError
-from tiny_graph_rag.messages import shown, speak, t
+from tiny_graph_rag.messages import shown, t
 from tiny_graph_rag.registry import Registry
 from tiny_graph_rag.report.plain import cell_width
 
@@ -49,68 +45,42 @@ EXPLAINED = ("--retriever", "--linker")  # by the command `settings`
 A_FILE = ("history", "--report")  # of this command it names a file
 
 
-class GroupedCommand(TyperCommand):
-    """A command whose help is in groups, and whose options are given once."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        args = current(ctx.info_name, args)
-        refuse_repeats(self, ctx, args)
-        return super().parse_args(ctx, args)
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Usage, what the command does, then its options."""
-        _write_usage(self, ctx, formatter)
-        groups: dict[str, Rows] = {}
-        for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
-            if record is None:
-                continue
-            option = parameter.opts[0]
-            text = option_help(parameter)
-            names = (
-                "" if (ctx.info_name, option) == A_FILE else ", ".join(name for name, _ in choices(option))
-            )
-            if option in EXPLAINED:
-                names = t("{names}; `settings {setting}` explains", names=names, setting=option[2:])
-            text = f"{text} ({names})" if names else text
-            groups.setdefault(group_of(parameter), []).append((record[0].replace(" range>", ">"), text))
-        for group in _ordered(list(groups), GROUPS):
-            _write_rows(formatter, t(group), groups[group])
-        if any(getattr(parameter, "hidden", False) for parameter in self.get_params(ctx)):
-            formatter.write(
-                "\n" + t("docs/commands.md lists rare options too, `settings` every setting.") + "\n"
-            )
+def write_command_help(command: Any, ctx: Any, formatter: Any) -> None:
+    """Usage, what the command does, then its options."""
+    _write_usage(command, ctx, formatter)
+    groups: dict[str, Rows] = {}
+    for parameter in command.get_params(ctx):
+        record = parameter.get_help_record(ctx)
+        if record is None:
+            continue
+        option = parameter.opts[0]
+        text = option_help(parameter)
+        names = "" if (ctx.info_name, option) == A_FILE else ", ".join(name for name, _ in choices(option))
+        if option in EXPLAINED:
+            names = t("{names}; `settings {setting}` explains", names=names, setting=option[2:])
+        text = f"{text} ({names})" if names else text
+        groups.setdefault(group_of(parameter), []).append((record[0].replace(" range>", ">"), text))
+    for group in _ordered(list(groups), GROUPS):
+        _write_rows(formatter, t(group), groups[group])
+    if any(getattr(parameter, "hidden", False) for parameter in command.get_params(ctx)):
+        formatter.write("\n" + t("docs/commands.md lists rare options too, `settings` every setting.") + "\n")
 
 
-class Commands(TyperGroup):
-    """The program's own help, its commands by what they are for; and what is wrong with a command line."""
-
-    def main(self, *arguments: Any, **more: Any) -> Any:
-        speak(asked_language(more.get("args") or (arguments[0] if arguments else None) or sys.argv[1:]))
-        if not more.get("standalone_mode", True):
-            return super().main(*arguments, **more)
-        try:
-            ended = super().main(*arguments, **{**more, "standalone_mode": False})
-        except ParserError as error:
-            say_misuse(error)
-            sys.exit(error.exit_code)
-        sys.exit(ended if isinstance(ended, int) else 0)
-
-    def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Usage, what the program is for, its options and its commands."""
-        _write_usage(self, ctx, formatter)
-        groups: dict[str, Rows] = {}
-        for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
-            if record is not None:
-                groups.setdefault(OPTIONS, []).append((record[0], option_help(parameter)))
-        for name in self.list_commands(ctx):
-            command = self.get_command(ctx, name)
-            if command is not None and not command.hidden:
-                group = getattr(command, "rich_help_panel", None) or LOOK
-                groups.setdefault(group, []).append((name, first_sentence(command)))
-        for group in _ordered(list(groups), (OPTIONS, *COMMAND_GROUPS)):
-            _write_rows(formatter, t(group), groups[group])
+def write_program_help(program: Any, ctx: Any, formatter: Any) -> None:
+    """Usage, what the program is for, its options and its commands."""
+    _write_usage(program, ctx, formatter)
+    groups: dict[str, Rows] = {}
+    for parameter in program.get_params(ctx):
+        record = parameter.get_help_record(ctx)
+        if record is not None:
+            groups.setdefault(OPTIONS, []).append((record[0], option_help(parameter)))
+    for name in program.list_commands(ctx):
+        command = program.get_command(ctx, name)
+        if command is not None and not command.hidden:
+            group = getattr(command, "rich_help_panel", None) or LOOK
+            groups.setdefault(group, []).append((name, first_sentence(command)))
+    for group in _ordered(list(groups), (OPTIONS, *COMMAND_GROUPS)):
+        _write_rows(formatter, t(group), groups[group])
 
 
 def group_of(parameter: Any) -> str:

@@ -5,6 +5,7 @@ A command names the groups it takes, so every option has one name, one help text
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -223,6 +224,21 @@ class Generating:
     ] = None
     resume: Annotated[bool, option("Continue an interrupted run from its journal.")] = False
     retry_failed: Annotated[bool, option("Continue from the journal and repeat failed calls.")] = False
+
+    @property
+    def has_prices(self) -> bool:
+        return self.price_per_1k_input is not None or self.price_per_1k_output is not None
+
+    def check(self) -> None:
+        """Raises UsageError for options that contradict each other, and for a cap that is no number."""
+        if self.max_cost is not None and math.isnan(self.max_cost):
+            raise UsageError("--max-cost must be an amount of USD, got nan")
+        for name in ("generate", "dry_run"):
+            if self.skip_generation and getattr(self, name):
+                raise UsageError(
+                    "--skip-generation and --{name} can't be used together; leave one out",
+                    name=name.replace("_", "-"),
+                )
 
 
 Measured = Annotated[

@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
+from tiny_graph_rag.cli.help import write_command_help, write_program_help
 from tiny_graph_rag.config import language
 from tiny_graph_rag.errors import nearest
-from tiny_graph_rag.messages import LANGUAGES, Said, said, shown, t
+from tiny_graph_rag.messages import LANGUAGES, Said, said, shown, speak, t
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -43,6 +45,36 @@ _KINDS = {
     "integer": "a whole number",
     "boolean": "true or false",
 }
+
+
+class ParsedCommand(TyperCommand):
+    """A command whose options are given once, and may be given by their former names; its help in groups."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        args = current(ctx.info_name, args)
+        refuse_repeats(self, ctx, args)
+        return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        write_command_help(self, ctx, formatter)
+
+
+class Commands(TyperGroup):
+    """The program's commands: what is wrong with a command line is said in the language it asks for."""
+
+    def main(self, *arguments: Any, **more: Any) -> Any:
+        speak(asked_language(more.get("args") or (arguments[0] if arguments else None) or sys.argv[1:]))
+        if not more.get("standalone_mode", True):
+            return super().main(*arguments, **more)
+        try:
+            ended = super().main(*arguments, **{**more, "standalone_mode": False})
+        except ParserError as error:
+            say_misuse(error)
+            sys.exit(error.exit_code)
+        sys.exit(ended if isinstance(ended, int) else 0)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        write_program_help(self, ctx, formatter)
 
 
 def say_misuse(error: Any) -> None:

@@ -6,15 +6,23 @@ those here are the same on plain integer arrays without it.
 `KeyTable` and `Directory` find rows by hash: of texts asked one at a time, of 64-bit hashes asked thousands
 at a time. `Sums` adds up over the rows of a long column of which a question touches few: what it costs grows
 with these.
+
+A longer loop is written as a plain function of arrays and numbers: `compiled(kernel)` where
+`worth_compiling(steps)` says so, and the function itself elsewhere. Both must give equal results: integers,
+or floats that are added in one order.
 """
 
 from __future__ import annotations
 
 import mmap
+import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, AnyStr, NamedTuple, TypeVar
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, AnyStr, NamedTuple, ParamSpec, TypeVar
 from zlib import crc32
 
 import numpy as np
@@ -22,8 +30,12 @@ from numpy.typing import NDArray
 
 PRIVATE = hasattr(mmap, "MAP_PRIVATE")  # not on Windows
 TOUCHED_FROM_BYTES = 1 << 27  # below, huge pages are the quicker ones
+# Importing numba takes about a second, in which plain Python does this many innermost steps.
+WORTH_STEPS = 3_000_000
 
 Integer = TypeVar("Integer", bound=np.integer[Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def zeros_as_touched(length: int, kind: type[np.generic]) -> NDArray[Any]:
@@ -254,3 +266,62 @@ def beyond(values: NDArray[np.int64], weights: NDArray[np.int64], most: int) -> 
     mine = mine[order]
     together = np.cumsum(weights[inside][order])
     return int(mine[int(np.searchsorted(together, left, side="right"))])
+
+
+@cache
+def can_compile() -> bool:
+    """Whether numba is installed (the extra `fast`). Looks without importing it."""
+    return find_spec("numba") is not None
+
+
+def worth_compiling(steps: int, *, allowed: bool = True) -> bool:
+    """Whether to use the compiled kernel for about `steps` innermost iterations in all.
+
+    allowed: the setting `running.compiled`. Once numba is in, it is always worth it.
+    """
+    return allowed and can_compile() and ("numba" in sys.modules or steps >= WORTH_STEPS)
+
+
+@cache
+def compiled(kernel: Callable[P, R], called: tuple[Callable[..., object], ...] = ()) -> Callable[P, R]:
+    """The kernel as machine code that lets other threads run; kept on disk next to its module by numba.
+
+    called: plain functions of its module that it calls, which are compiled with it. Such a kernel may make no
+    arrays: the caller holds those that it is given, and no function of it counts who else does, which would
+    take a quarter of the time of many short ones. Nothing in it may divide by zero.
+    """
+    import numba
+
+    _look_for_blas_later()
+    options: dict[str, Any] = {}
+    if called:
+        from numba.core.options import DefaultOptions
+        from numba.extending import register_jitable
+
+        options["error_model"] = "numpy"
+        if hasattr(DefaultOptions, "_nrt"):  # numba's name for that counting, which no release documents
+            options["_nrt"] = False
+        for name in called:
+            register_jitable(**options)(name)
+    made: Callable[P, R] = numba.njit(nogil=True, cache=True, **options)(kernel)
+    return made
+
+
+@cache
+def _look_for_blas_later() -> None:
+    """Before its first kernel numba loads scipy.linalg, where scipy is there, to know whether matrices can be
+    multiplied: that takes longer than the kernels. Whoever multiplies some finds it then."""
+    linalg = import_module("numba.np.linalg")
+    look = getattr(linalg, "ensure_blas", None)
+    if look is None or "numba.np.arraymath" in sys.modules:
+        return
+
+    def is_there() -> None:
+        if find_spec("scipy") is None:
+            raise ImportError
+
+    linalg.ensure_blas = is_there  # type: ignore[attr-defined]
+    try:
+        import_module("numba.np.arraymath")
+    finally:
+        linalg.ensure_blas = look  # type: ignore[attr-defined]

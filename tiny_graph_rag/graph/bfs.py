@@ -19,8 +19,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tiny_graph_rag.columns.arrays import distinct, expanded, found_in, unique, zeros_as_touched
-from tiny_graph_rag.columns.compiled import compiled, worth_compiling
+from tiny_graph_rag.columns.arrays import (
+    compiled,
+    distinct,
+    expanded,
+    found_in,
+    unique,
+    worth_compiling,
+    zeros_as_touched,
+)
 from tiny_graph_rag.graph.tables import Adjacency
 
 NOT_REACHED = -1

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from tiny_graph_rag.graph.large import Triples
 
 WRITTEN_FROM_ROWS = 50_000_000  # of a derived column; fewer are quicker in memory
-CACHED_FROM_BYTES = 4_000_000  # below this, loading takes less time than looking for a cache
 WRITTEN_MEANWHILE_FROM_BYTES = 1 << 26  # from here on, writing takes long enough to go on next to it
 PACKAGE = Path(__file__).resolve().parent.parent
 CODE_BEHIND_COLUMNS = ("columns", "formats/graphs", "graph", "language")
@@ -76,8 +75,6 @@ class GraphCache:
         meanwhile.
         """
         size = sum(path.stat().st_size for path in paths)
-        if size < CACHED_FROM_BYTES:
-            return load()
         sha256 = combined_sha256([known_sha256(path, self.folder / "sources") for path in paths])
         home = self.folder / "graphs" / f"{sha256[:32]}-{_code_digest()[:16]}"
         derived = StoredDerived(home=home)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.compiled import can_compile, compiled
+from tiny_graph_rag.columns.arrays import can_compile, compiled
 from tiny_graph_rag.columns.stored import ColumnWriter, OnDisk, read_note, repeated, write_arrays, write_note
 from tiny_graph_rag.columns.strings import Strings, StringsBuilder
 from tiny_graph_rag.errors import GraphError, MissingExtraError

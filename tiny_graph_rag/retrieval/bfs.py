@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import begins, found_in
-from tiny_graph_rag.columns.compiled import worth_compiling
+from tiny_graph_rag.columns.arrays import begins, found_in, worth_compiling
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.text_index import TextIndex

@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import zeros_as_touched
-from tiny_graph_rag.columns.compiled import can_compile, compiled
+from tiny_graph_rag.columns.arrays import can_compile, compiled, zeros_as_touched
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval import search_fast
 from tiny_graph_rag.retrieval.candidates import Filters, Runs
@@ -58,7 +57,7 @@ Asking = tuple[Sequence[WeighedMention], Reading]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ranked:
+class RankedWalks:
     """One question's ranking. keys: cost in thousandths, then the tie part; hops: of the walk shown; walks:
     (rows, hops) relations from a seed, filled up with NO_STEP. cut: where a limit ended the walks; it is then
     the ranking of so many hops."""
@@ -110,18 +109,18 @@ class CheapestWalks:
         )
         # Read one by one, whole numbers of a memoryview are quicker than numpy's.
         self._graph_read, self._evidence_read = _readable(self._graph), _readable(self._evidence)
-        self._queries: dict[tuple[Reading, int], _Asked] = {}
+        self._queries: dict[tuple[Reading, int], SearchQuery] = {}
         marks, clock = _rows(len(graph), search_fast.MARK), _rows(1, search_fast.CLOCK)
         none = np.zeros(0, np.int64)
         self._memory = Memory(none, none, none, none, none, marks, none, none, none, clock)
 
-    def rank(self, questions: Sequence[Asking]) -> list[Ranked]:
+    def rank(self, questions: Sequence[Asking]) -> list[RankedWalks]:
         """Of each question the entities within the hops of its mentions' seeds, best first, at most
         `depth`."""
         if not self.fast:
             search = self._begun if self.may_compile else self._interpreted
             return [self._within_limits(question, search) for question in questions]
-        ranked: list[Ranked] = []
+        ranked: list[RankedWalks] = []
         while len(ranked) < len(questions):
             batch = questions[len(ranked) : len(ranked) + max(1, MOST_ROWS // self.depth)]
             asked = [(self._asked(reading, self.hops), _packed(mentions)) for mentions, reading in batch]
@@ -162,7 +161,7 @@ class CheapestWalks:
     def _most_states_of(self, mentions: Mentions) -> int:
         return max(self.most_states, 4 * len(mentions.seeds) + self.depth)
 
-    def _begun(self, asked: _Asked, mentions: Mentions, hops: int, cut: Cut | None) -> Ranked:
+    def _begun(self, asked: SearchQuery, mentions: Mentions, hops: int, cut: Cut | None) -> RankedWalks:
         """Interpreted, and from the beginning by machine code where a hub makes that long."""
         patience = min(PATIENCE, self.most_steps)
         try:
@@ -173,15 +172,15 @@ class CheapestWalks:
         return self._compiled_alone(asked, mentions, hops, cut)
 
     def _interpreted(
-        self, asked: _Asked, mentions: Mentions, hops: int, cut: Cut | None, looked: int = 0
-    ) -> Ranked:
+        self, asked: SearchQuery, mentions: Mentions, hops: int, cut: Cut | None, looked: int = 0
+    ) -> RankedWalks:
         """looked: relations to look at, at most; 0: as the limit has it."""
         search = self._search(asked, mentions, hops, looked)
         rows = search.rank()
         seed = [NO_STEP] * self.hops
         walked = [[] if row.shown is None else row.shown.relations for row in rows]
         walks = [[*walk, *seed[len(walk) :]] for walk in walked]
-        return Ranked(
+        return RankedWalks(
             np.array([row.entity for row in rows], dtype=np.int32),
             np.array([row.key for row in rows], dtype=np.int64),
             np.array([row.steps for row in rows], dtype=np.int32),
@@ -189,21 +188,23 @@ class CheapestWalks:
             cut,
         )
 
-    def _trails(self, asked: _Asked, mentions: Mentions, hops: int, _: Cut | None) -> dict[int, Trail]:
+    def _trails(self, asked: SearchQuery, mentions: Mentions, hops: int, _: Cut | None) -> dict[int, Trail]:
         search = self._search(asked, mentions, hops)
         return {row.entity: search.trail(row) for row in search.rank()}
 
-    def _search(self, asked: _Asked, mentions: Mentions, hops: int, looked: int = 0) -> Search:
+    def _search(self, asked: SearchQuery, mentions: Mentions, hops: int, looked: int = 0) -> Search:
         return Search(
             self._graph_read, asked.query, asked.price, self._evidence_read, mentions, hops, self.depth,
             looked or self.most_steps, self._most_states_of(mentions),
         )  # fmt: skip
 
-    def _compiled_alone(self, asked: _Asked, mentions: Mentions, hops: int, cut: Cut | None) -> Ranked:
+    def _compiled_alone(
+        self, asked: SearchQuery, mentions: Mentions, hops: int, cut: Cut | None
+    ) -> RankedWalks:
         (ranked,) = self._compiled([(asked, mentions)], hops)
         return replace(ranked, cut=cut)
 
-    def _compiled(self, batch: Sequence[tuple[_Asked, Mentions]], hops: int) -> Iterator[Ranked]:
+    def _compiled(self, batch: Sequence[tuple[SearchQuery, Mentions]], hops: int) -> Iterator[RankedWalks]:
         """Of one question after the other. Raises TooMuchError at one that goes beyond a limit."""
         questions = _batch(batch, [self._most_states_of(mentions) for _, mentions in batch])
         most = int(questions.most_states.max())
@@ -221,20 +222,20 @@ class CheapestWalks:
             done = rank(self._graph, self._evidence, questions, memory, rows, done, hops, self.depth)
             ends = rows.offsets[first : done + 1].tolist()
             for low, high in pairwise(ends):
-                yield Ranked(*(column[low:high] for column in rows[1:]))
+                yield RankedWalks(*(column[low:high] for column in rows[1:]))
             if done < len(batch):
                 full = clock["full"]
                 if full != search_fast.NO_ROOM:
                     raise TooMuchError(looked=full == search_fast.TOO_LONG, deepest=int(clock["deepest"]))
                 self._room(4 * len(memory.buckets), most)
 
-    def _asked(self, reading: Reading, hops: int) -> _Asked:
+    def _asked(self, reading: Reading, hops: int) -> SearchQuery:
         """The reading as the search takes it, kept while questions repeat it."""
         asked = self._queries.get((reading, hops))
         if asked is None:
             if len(self._queries) >= KEPT_QUERIES:
                 self._queries.clear()
-            asked = _Asked.of(reading, self.prices, hops, exclude_seeds=self.exclude_seeds)
+            asked = SearchQuery.of(reading, self.prices, hops, exclude_seeds=self.exclude_seeds)
             self._queries[reading, hops] = asked
         return asked
 
@@ -306,7 +307,7 @@ def _packed(mentions: Sequence[WeighedMention]) -> Mentions:
     return Mentions(pointers, seeds, masses)
 
 
-def _batch(batch: Sequence[tuple[_Asked, Mentions]], most_states: Sequence[int]) -> Questions:
+def _batch(batch: Sequence[tuple[SearchQuery, Mentions]], most_states: Sequence[int]) -> Questions:
     """Questions as the compiled search takes them; each reading once."""
     readings = list(dict.fromkeys(asked for asked, _ in batch))
     place = {asked: row for row, asked in enumerate(readings)}
@@ -337,7 +338,7 @@ def compiled_search() -> Callable[..., int]:
 
 
 @dataclass(eq=False)
-class _Asked:
+class SearchQuery:
     """A reading as the search takes it. evidence: (column of Evidence, rows, bit of the slot that they
     fill)."""
 
@@ -372,7 +373,7 @@ class _Asked:
         return np.concatenate([np.zeros((0, 3), np.int64), *parts])
 
     @classmethod
-    def of(cls, reading: Reading, prices: Prices, hops: int, *, exclude_seeds: bool) -> _Asked:
+    def of(cls, reading: Reading, prices: Prices, hops: int, *, exclude_seeds: bool) -> SearchQuery:
         slots = reading.slots
         weights = tuple(slot.weight for slot in slots)
         words = sum(1 << place for place, slot in enumerate(slots) if not slot.types)

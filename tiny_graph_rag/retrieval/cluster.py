@@ -24,7 +24,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
-from tiny_graph_rag.columns.compiled import can_compile, worth_compiling
+from tiny_graph_rag.columns.arrays import can_compile, worth_compiling
 from tiny_graph_rag.columns.stored import known_sha256
 from tiny_graph_rag.config import NO_CACHE, Config, cache_folder
 from tiny_graph_rag.errors import InputError, MissingExtraError, ServiceError, UsageError

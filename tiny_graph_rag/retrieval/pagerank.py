@@ -17,8 +17,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import Sums, expanded, found_in, zeros_as_touched
-from tiny_graph_rag.columns.compiled import compiled, worth_compiling
+from tiny_graph_rag.columns.arrays import (
+    Sums,
+    compiled,
+    expanded,
+    found_in,
+    worth_compiling,
+    zeros_as_touched,
+)
 from tiny_graph_rag.graph.bfs import NEIGHBOURS_A_STEP, NOT_CUT, Reached, slots_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex

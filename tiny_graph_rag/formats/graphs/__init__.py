@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.formats.graphs.listed import Columns
     from tiny_graph_rag.graph.large import Triples
 
+CACHED_FROM_BYTES = 4_000_000  # below this, loading takes less time than looking for a cache
 STREAMED = ("triples", "triples in Parquet")
 STREAMED_FROM_BYTES = 10_000_000  # smaller files hold too few triples
 DATABASE = re.compile(r"[a-z][a-z0-9+]+:/", re.I)  # an address, of which a path may have taken a slash
@@ -79,6 +80,8 @@ def read_graph(
 
     name = graph_name(path)
     if cache is None or columns is not None:  # the cache knows files alone
+        return replace(load(), name=name)
+    if sum(path.stat().st_size for path in paths) < CACHED_FROM_BYTES:
         return replace(load(), name=name)
     from tiny_graph_rag.graph.cache import GraphCache
 
