@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import write_kg
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.gold.nearest import NearestNames, joined_names
+from tiny_graph_rag.graph.nearest import NearestNames, joined_names
 
 
 def nearest(tmp_path, names, wanted):

@@ -10,7 +10,7 @@ from tests.conftest import write_kg
 from tests.linking.test_names import graph_of
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.linking.nearest import nearest_names
+from tiny_graph_rag.graph.nearest import nearest_names
 
 ENTITIES = [
     "청소로봇 H1",

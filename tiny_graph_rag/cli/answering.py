@@ -40,8 +40,8 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
 
     Raises UsageError for --generate and --linker llm without a key, for a cap without a price.
     """
-    links = asks_model(session.config)
     config = session.config
+    links = asks_model(config)
     if links and not options.dry_run:
         require_api(session, f"--linker {config.retrieval.linker}")
     if not (config.api_key or config.openai.base_url or options.dry_run):

@@ -45,10 +45,9 @@ def validate_command(
     all_: Annotated[bool, option("Show all findings, not ten of each kind.")] = False,
 ) -> None:
     """Check a gold set against its graph: missing or ambiguous names, duplicates, the recall ceiling."""
-    from tiny_graph_rag.fixing.renaming import strict_renames
+    from tiny_graph_rag.fixing.renaming import proposed_lines, strict_renames
     from tiny_graph_rag.formats.gold import read_sound
     from tiny_graph_rag.formats.gold.exchange import as_lines
-    from tiny_graph_rag.gold.nearest import proposed_lines
     from tiny_graph_rag.gold.patterns import with_patterns
     from tiny_graph_rag.gold.pin import read_drift
     from tiny_graph_rag.gold.validate import validate

@@ -17,10 +17,10 @@ import numpy as np
 from tiny_graph_rag.columns.arrays import distinct, rows_holding
 from tiny_graph_rag.fixing.patch import Ask
 from tiny_graph_rag.gold.examples import EvalSet, Example
-from tiny_graph_rag.gold.nearest import LIKE_ENOUGH, NearestNames
 from tiny_graph_rag.graph.bfs import NOT_REACHED, Columns, hops_between
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.graph.nearest import LIKE_ENOUGH, NearestNames
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.linking.mentions import MentionFinder, occurrences
 from tiny_graph_rag.linking.names import NameLinker

@@ -9,10 +9,10 @@ from difflib import SequenceMatcher
 from typing import Literal
 
 from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.gold.nearest import Near, joined_names
 from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.graph.nearest import Near, joined_names
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.shown import listed

@@ -10,10 +10,10 @@ from tiny_graph_rag.gold import checks
 from tiny_graph_rag.gold.checks import Finding, Severity
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.fields import check_fields
-from tiny_graph_rag.gold.nearest import Near, NearestNames
 from tiny_graph_rag.gold.resolve import Judgments, resolve
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.graph.nearest import Near, NearestNames
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import Any
 
-from tiny_graph_rag.gold.nearest import joined_names
+from tiny_graph_rag.graph.nearest import joined_names
 from tiny_graph_rag.measures.statistics import Mean
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.json.paths import rule_words, seed_of, walk_in_words

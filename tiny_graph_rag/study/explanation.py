@@ -53,7 +53,7 @@ from tiny_graph_rag.study.waterfall import (
 )
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.gold.nearest import Near
+    from tiny_graph_rag.graph.nearest import Near
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,7 +368,7 @@ def _nearest(graph: KnowledgeGraph, judgments: Judgments) -> dict[str, tuple[Nea
     missing = judgments.references.unresolved
     if not missing:
         return {}
-    from tiny_graph_rag.gold.nearest import NearestNames
+    from tiny_graph_rag.graph.nearest import NearestNames
 
     return NearestNames.of(graph.entities).of_all(missing[:NEAREST_SOUGHT])
 

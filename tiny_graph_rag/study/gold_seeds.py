@@ -187,7 +187,7 @@ def unlinked_questions(
 
 def _nearest(graph: KnowledgeGraph, examples: Sequence[Example]) -> tuple[LikelyName, ...]:
     """Of the first questions with a name that is like some of their words."""
-    from tiny_graph_rag.linking.nearest import nearest_names
+    from tiny_graph_rag.graph.nearest import nearest_names
 
     names, found = NameIndex.of(graph), list[LikelyName]()
     for example in examples[: 4 * SHOWN]:

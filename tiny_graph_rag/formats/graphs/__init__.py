@@ -106,7 +106,7 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
     if _is_several(path):
         return GRAPH_FORMATS["tables"], _parts(path)
     for format in _formats():  # the first alone is loaded where it is its file
-        paths = format.beside(path)
+        paths = _beside(format, path)
         if format.recognises(Head(paths)):
             missing = [path.name for path in paths if not path.is_file()]
             if missing:
@@ -247,11 +247,45 @@ def _graphs_in(folder: Path) -> list[tuple[GraphFormat, tuple[Path, ...]]]:
         for format in _formats():
             any_name = any(isinstance(pattern, str) and pattern.startswith("*.") for pattern in format.within)
             if wanted == (2 if format.tables is not None else int(any_name)):
-                for paths in format.files(folder):
+                for paths in _files_of(format, folder):
                     found.setdefault(paths, format)
         if found:
             break
     return [(format, paths) for paths, format in found.items()]
+
+
+def _files_of(format: GraphFormat, folder: Path) -> list[tuple[Path, ...]]:
+    """What of a format lies in a folder: one item a graph."""
+    if format.tables is not None:
+        return format.tables(folder)
+    folders = (*(format.elsewhere(folder) if format.elsewhere is not None else ()), *format.folders)
+    for pattern in folders:
+        for inner in sorted(folder.glob(pattern), reverse=True) if pattern else [folder]:
+            if found := _matching(format, inner):  # of dated folders the last
+                return found
+    return []
+
+
+def _matching(format: GraphFormat, folder: Path) -> list[tuple[Path, ...]]:
+    """The same of this very folder, by the names that the format's patterns hold."""
+    for pair in format.within:
+        if isinstance(pair, tuple) and all((folder / name).is_file() for name in pair):
+            return [tuple(folder / name for name in pair)]
+    globbed = [sorted(folder.glob(pattern)) for pattern in format.within if isinstance(pattern, str)]
+    if format.together:
+        return [tuple(path for paths in globbed for path in paths)] if all(globbed) and globbed else []
+    first = next((paths for paths in globbed if paths), [])
+    return [(path,) for path in first if path.is_file()]
+
+
+def _beside(format: GraphFormat, path: Path) -> tuple[Path, ...]:
+    """A file and those that belong to it: `entities.parquet` and its `relationships.parquet`."""
+    if format.tables is not None:
+        return next(iter(format.tables(path)), (path,))
+    for pattern in format.within:
+        if isinstance(pattern, tuple) and path.name in pattern:
+            return tuple(path.with_name(name) for name in pattern)
+    return (path,)
 
 
 def _lies_beside(path: Path) -> Said | None:

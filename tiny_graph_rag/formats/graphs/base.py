@@ -8,20 +8,18 @@ write it in a module of this folder, or in another package with an entry point i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, decoded_json
-from tiny_graph_rag.errors import GraphError, Problems
+from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import BYTE_ORDER_MARK, check_utf8, mapped
 from tiny_graph_rag.formats.detection import Format, registering
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.registry import Registry
 
-PARTS = {"entities": "an object from id to entity", "relationships": "a list"}  # of KG JSON
 GraphReader = Callable[..., KnowledgeGraph]  # of the files' paths
 
 
@@ -52,41 +50,6 @@ class GraphFormat(Format[GraphReader]):
         first = self.within[0]
         return first if isinstance(first, str) else " and ".join(first)
 
-    def files(self, folder: Path) -> list[tuple[Path, ...]]:
-        """What of this format lies in a folder: one item a graph."""
-        if self.tables is not None:
-            return self.tables(folder)
-        folders = (*(self.elsewhere(folder) if self.elsewhere is not None else ()), *self.folders)
-        for pattern in folders:
-            for inner in sorted(folder.glob(pattern), reverse=True) if pattern else [folder]:
-                if found := self._in(inner):  # of dated folders the last
-                    return found
-        return []
-
-    def beside(self, path: Path) -> tuple[Path, ...]:
-        """A file and those that belong to it: `entities.parquet` and its `relationships.parquet`."""
-        if self.tables is not None:
-            return next(iter(self.tables(path)), (path,))
-        for pattern in self.within:
-            if isinstance(pattern, tuple) and path.name in pattern:
-                return tuple(path.with_name(name) for name in pattern)
-        return (path,)
-
-    def _in(self, folder: Path) -> list[tuple[Path, ...]]:
-        pairs = [pattern for pattern in self.within if isinstance(pattern, tuple)]
-        for pair in pairs:
-            if all((folder / name).is_file() for name in pair):
-                return [tuple(folder / name for name in pair)]
-        globbed = [sorted(folder.glob(pattern)) for pattern in self.within if isinstance(pattern, str)]
-        if self.together:
-            return (
-                [tuple(path for paths_of_pattern in globbed for path in paths_of_pattern)]
-                if all(globbed) and globbed
-                else []
-            )
-        first = next((paths_of_pattern for paths_of_pattern in globbed if paths_of_pattern), [])
-        return [(path,) for path in first if path.is_file()]
-
 
 # Of a file that several formats would take, the first of these counts.
 GRAPH_FORMATS: Registry[GraphFormat] = Registry(
@@ -110,25 +73,3 @@ def json_of(path: Path) -> Any:
         raise
     except NotJsonError as error:
         raise GraphError(error.at(path)) from error
-
-
-def check_parts(path: Path, keys: Sequence[str], others: Mapping[str, Said]) -> None:
-    """Raises GraphError where one of KG JSON's two parts is not among an object's keys, or holds what it must
-    not. others: a part → what it holds instead of an object or a list."""
-    from tiny_graph_rag.graph.building import SHAPE
-
-    missing = [key for key in PARTS if key not in keys]
-    if missing:
-        raise GraphError.at(
-            path,
-            "{wanted}; missing: {names} (it has {keys})",
-            wanted=SHAPE,
-            names=" and ".join(map(repr, missing)),
-            keys=", ".join(map(repr, keys[:5])) or "no keys",
-        )
-    problems = Problems(GraphError)
-    for key, got in others.items():
-        problems.add(
-            path, "{part} must be {wanted}, got {got}", part=repr(key), wanted=said(PARTS[key]), got=got
-        )
-    problems.check()
