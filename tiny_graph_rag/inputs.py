@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tiny_graph_rag.errors import InputError, nearest
-from tiny_graph_rag.messages import said
-from tiny_graph_rag.shown import listed
+from tiny_graph_rag.messages import listed, said
 
 # The inputs of the command that this process runs, and whether the user named them: `outputs` refuses to
 # write over them. Kept here, where every reader passes, so that no command can forget to list one.

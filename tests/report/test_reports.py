@@ -13,12 +13,12 @@ from tests.conftest import write_gold, write_kg
 from tests.report.make_results import results
 from tiny_graph_rag.errors import InputError, UsageError
 from tiny_graph_rag.formats.tables import guarded
+from tiny_graph_rag.messages import three
 from tiny_graph_rag.report.document import Document, read_document
 from tiny_graph_rag.report.plain import markdown_text, one_line
 from tiny_graph_rag.report.reports import REPORTS, check_reports, write_reports
 from tiny_graph_rag.report.tables import View
 from tiny_graph_rag.report.views import blocks
-from tiny_graph_rag.shown import three
 
 GOLDEN = Path(__file__).with_name("golden")
 

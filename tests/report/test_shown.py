@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from tiny_graph_rag.shown import figure
+from tiny_graph_rag.messages import figure
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,7 @@ from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.options import Common, Folders, Graph, option, to_file
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, UsageError, amount
-from tiny_graph_rag.messages import counted, said, t
-from tiny_graph_rag.shown import listed
+from tiny_graph_rag.messages import counted, listed, said, t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.curation import Curation

@@ -17,8 +17,7 @@ from tiny_graph_rag.cli.output import STDOUT
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.cli.usage import Commands
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount
-from tiny_graph_rag.messages import counted, said, t
-from tiny_graph_rag.shown import listed
+from tiny_graph_rag.messages import counted, listed, said, t
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import EvalSet

@@ -32,10 +32,9 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import EQUAL
-from tiny_graph_rag.messages import t
+from tiny_graph_rag.messages import t, three
 from tiny_graph_rag.report.fix_words import KIND_WORDS, entry_words
 from tiny_graph_rag.report.plain import one_line
-from tiny_graph_rag.shown import three
 from tiny_graph_rag.study.choosing import Rows
 
 SHOWN_QUESTIONS = 6  # of an entry, before and after

@@ -16,9 +16,8 @@ from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, amount
 from tiny_graph_rag.inputs import bare_name
-from tiny_graph_rag.messages import counted, t
+from tiny_graph_rag.messages import counted, listed, t
 from tiny_graph_rag.retrieval import check_retrieval
-from tiny_graph_rag.shown import listed
 
 if TYPE_CHECKING:
     from tiny_graph_rag.formats.gold.drafts import Draft

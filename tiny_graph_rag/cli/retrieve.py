@@ -24,9 +24,8 @@ from tiny_graph_rag.cli.options import (
 from tiny_graph_rag.cli.output import Output, warn_unlisted
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import ServiceError, amount
-from tiny_graph_rag.messages import counted, verbatim
+from tiny_graph_rag.messages import counted, listed, verbatim
 from tiny_graph_rag.retrieval import check_retrieval
-from tiny_graph_rag.shown import listed
 
 
 @command(app, "retrieve", MEASURE)

@@ -17,9 +17,8 @@ from typing import Any
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.config import CONFIG_FILE
 from tiny_graph_rag.formats.graphs import ENDING
-from tiny_graph_rag.messages import t
+from tiny_graph_rag.messages import listed, signed, t, three
 from tiny_graph_rag.report.plain import worst_by
-from tiny_graph_rag.shown import listed, signed, three
 
 LOOK_EVERY = 0.3  # seconds between two looks at the files
 SETTLED = 0.2  # seconds without a change after which an editor is done writing

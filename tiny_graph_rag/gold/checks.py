@@ -14,8 +14,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.nearest import Near, joined_names
 from tiny_graph_rag.language.folding import fold, nfc
-from tiny_graph_rag.messages import t
-from tiny_graph_rag.shown import listed
+from tiny_graph_rag.messages import listed, t
 
 ALIKE = 0.9  # likeness of two questions' words from which they are near-duplicates
 LISTED = 5  # questions named in a finding about many

@@ -1,4 +1,5 @@
-"""What a reader is shown, in the reader's language: what the terminal says, and the pages.
+"""What a reader is shown, in the reader's language: what the terminal says, and the pages; numbers as people
+read them (the one place that rounds), and lists by their first names.
 
 English stands in the code and is the key; `LANGUAGE.toml` next to this module holds each text in another
 language, with the same names in braces. Files keep English: what a program reads does not change with a
@@ -10,14 +11,16 @@ locale. To add a language, write its file; a test tells which texts it lacks.
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 
 ENGLISH = "en"
 ENDING = ".toml"
+UNDEFINED = "–"
 
 
 def _languages() -> tuple[str, ...]:
@@ -110,6 +113,42 @@ def _shown_value(value: object) -> object:
 def counted(number: int, one: str, many: str, /, **values: object) -> str:
     """`one` or `many`, as English wants it; both may hold {n}, the number with its thousands marked."""
     return t(one if number == 1 else many, n=f"{number:,}", **values)
+
+
+def listed(names: Sequence[str], most: int) -> str:
+    """`a, b, …`: the first `most` names, and an ellipsis where there are more."""
+    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+
+
+def three(value: float | None) -> str:
+    """Three digits with a true minus sign, – where undefined (None or NaN)."""
+    if value is None or math.isnan(value):
+        return UNDEFINED
+    return f"{round(value, 3) + 0.0:.3f}".replace("-", "−")  # no negative zero
+
+
+def signed(value: float | None) -> str:
+    """A difference: three digits with + or a true minus sign before them, – where undefined."""
+    return (
+        UNDEFINED if value is None or math.isnan(value) else f"{round(value, 3) + 0.0:+.3f}".replace("-", "−")
+    )
+
+
+def figure(value: float | None, digits: int = 3) -> str:
+    """A time, rate or factor in so many significant digits (0.00412, 4.12), all of a whole number (4,120),
+    – where undefined."""
+    if value is None or not math.isfinite(value):
+        return UNDEFINED
+    places = max(0, digits - 1 - math.floor(math.log10(abs(value)))) if value else 0
+    text = f"{value:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if places else text
+
+
+def p_value(value: float | None) -> str:
+    """`<.001` or three digits, – where undefined."""
+    if value is None or math.isnan(value):
+        return UNDEFINED
+    return "<.001" if value < 0.001 else f"{value:.3f}"
 
 
 @lru_cache

@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tiny_graph_rag.messages import counted, t
-from tiny_graph_rag.shown import figure, signed, three
+from tiny_graph_rag.messages import counted, figure, signed, t, three
 
 Json = Mapping[str, Any]
 

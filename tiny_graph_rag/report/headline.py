@@ -7,11 +7,10 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_graph_rag.errors import UsageError, amount
-from tiny_graph_rag.messages import Said, said
+from tiny_graph_rag.messages import Said, p_value, said, three
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.history import earlier_results, past_of
 from tiny_graph_rag.report.plain import rises, worst_by
-from tiny_graph_rag.shown import p_value, three
 from tiny_graph_rag.study.compare import compare, incomparable
 from tiny_graph_rag.study.results_file import read_system, system_of
 

@@ -9,12 +9,12 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 
+from tiny_graph_rag.messages import three
 from tiny_graph_rag.report import tables as of
 from tiny_graph_rag.report.document import Document, joint_name
 from tiny_graph_rag.report.plain import one_line
 from tiny_graph_rag.report.reports import Files, report
 from tiny_graph_rag.report.views import LONGEST, blocks
-from tiny_graph_rag.shown import three
 
 SECTIONS = ("section", "subsection", "subsubsection")
 PREAMBLE = r"% In the preamble: \usepackage{booktabs,adjustbox}"

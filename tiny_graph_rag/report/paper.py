@@ -10,13 +10,13 @@ from string import ascii_lowercase
 from typing import Any
 
 from tiny_graph_rag.errors import amount
+from tiny_graph_rag.messages import three
 from tiny_graph_rag.report import latex, markdown
 from tiny_graph_rag.report.document import Document, joint_name
 from tiny_graph_rag.report.plain import best_of, one_line, swept_measures
 from tiny_graph_rag.report.reports import Files, report
 from tiny_graph_rag.report.systems import Systems, system_names
 from tiny_graph_rag.report.tables import Figure, PaperTable
-from tiny_graph_rag.shown import three
 from tiny_graph_rag.study.compare import SURE
 
 Json = dict[str, Any]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.messages import counted, t
-from tiny_graph_rag.shown import three as three
+from tiny_graph_rag.messages import three as three
 
 if TYPE_CHECKING:
     from tiny_graph_rag.measures.base import Measure

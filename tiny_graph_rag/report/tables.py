@@ -15,7 +15,7 @@ from typing import Any
 
 from tiny_graph_rag.graph.nearest import joined_names
 from tiny_graph_rag.measures.statistics import Mean
-from tiny_graph_rag.messages import t
+from tiny_graph_rag.messages import figure, listed, p_value, signed, t, three
 from tiny_graph_rag.report.json.paths import rule_words, seed_of, walk_in_words
 from tiny_graph_rag.report.plain import (
     cost_figure,
@@ -27,7 +27,6 @@ from tiny_graph_rag.report.plain import (
     tags_of,
     worst_by,
 )
-from tiny_graph_rag.shown import figure, listed, p_value, signed, three
 from tiny_graph_rag.study.waterfall import Verdict
 
 Cell = str | Mean

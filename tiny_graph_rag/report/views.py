@@ -10,7 +10,7 @@ from typing import Any
 
 from tiny_graph_rag.config.settings import changed_settings
 from tiny_graph_rag.errors import amount
-from tiny_graph_rag.messages import ENGLISH, speaking, t
+from tiny_graph_rag.messages import ENGLISH, figure, p_value, signed, speaking, t, three
 from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.fix_words import KIND_WORDS, blocks_of, setting_words, summary_line
@@ -38,7 +38,6 @@ from tiny_graph_rag.report.tables import (
     reference_lines,
     worst_questions,
 )
-from tiny_graph_rag.shown import figure, p_value, signed, three
 from tiny_graph_rag.study.gates import SPEEDS
 from tiny_graph_rag.study.results_file import speeds
 

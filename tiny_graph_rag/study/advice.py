@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from tiny_graph_rag.config.sections import MOST_HOPS
-from tiny_graph_rag.messages import Said, said, shown, t
-from tiny_graph_rag.shown import figure
+from tiny_graph_rag.messages import Said, figure, said, shown, t
 from tiny_graph_rag.study.explanation import Explanation
 from tiny_graph_rag.study.waterfall import RETURNED, WITHIN_HOPS
 

@@ -24,8 +24,8 @@ from tiny_graph_rag.measures.paired import (
 )
 from tiny_graph_rag.measures.statistics import Groups, mean_of
 from tiny_graph_rag.measures.summary import numbered, rows_by_tag
-from tiny_graph_rag.messages import Said, said
-from tiny_graph_rag.shown import p_value, short_repr, signed
+from tiny_graph_rag.messages import Said, p_value, said, signed
+from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.results_file import System
 
 HIT = "hit"

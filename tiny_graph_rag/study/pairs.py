@@ -13,8 +13,7 @@ import numpy as np
 
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.measures.summary import numbered
-from tiny_graph_rag.messages import Said, said
-from tiny_graph_rag.shown import p_value, signed, three
+from tiny_graph_rag.messages import Said, p_value, said, signed, three
 from tiny_graph_rag.study.compare import Compared, compared_rows, corrected, sign
 from tiny_graph_rag.study.results_file import System
 

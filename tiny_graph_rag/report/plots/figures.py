@@ -7,7 +7,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from tiny_graph_rag.messages import counted, t
+from tiny_graph_rag.messages import counted, signed, t, three
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.plain import step_words, swept_measures, tags_of, walked, waterfall_steps
 from tiny_graph_rag.report.plots.fonts import drawable
@@ -16,7 +16,6 @@ from tiny_graph_rag.report.plots.systems import WORDS as SYSTEM_WORDS
 from tiny_graph_rag.report.plots.systems import first_hit_figure, system_figures
 from tiny_graph_rag.report.systems import Systems, system_names
 from tiny_graph_rag.report.views import hops_of
-from tiny_graph_rag.shown import signed, three
 
 Json = dict[str, Any]
 

@@ -10,13 +10,12 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from tiny_graph_rag.messages import t
+from tiny_graph_rag.messages import t, three
 from tiny_graph_rag.report.document import Document, joint_name
 from tiny_graph_rag.report.plain import best_of, rises
 from tiny_graph_rag.report.plots.fonts import drawable
 from tiny_graph_rag.report.plots.picture import ACCENT, GRID, INK, LINES, LOST, SOFT, Picture, lined, panels
 from tiny_graph_rag.report.systems import Systems, curve, first_hit_names, first_hits
-from tiny_graph_rag.shown import three
 
 Json = dict[str, Any]
 

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 from tiny_graph_rag.measures.base import Measure
 from tiny_graph_rag.measures.statistics import RELIABLE_FROM
-from tiny_graph_rag.messages import counted, t
+from tiny_graph_rag.messages import UNDEFINED, counted, t, three
 from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.plain import cell_width, one_line, without_controls
 from tiny_graph_rag.report.tables import Cell, View, mean_of
-from tiny_graph_rag.shown import UNDEFINED, three
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

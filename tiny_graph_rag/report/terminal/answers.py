@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from tiny_graph_rag.answers.forecast import Forecast
 from tiny_graph_rag.answers.records import LEAST_KAPPA, Answers
 from tiny_graph_rag.llm.cost import total
-from tiny_graph_rag.messages import t
+from tiny_graph_rag.messages import t, three
 from tiny_graph_rag.report.json.answers import answer_slice
 from tiny_graph_rag.report.tables import View, answer_scores
 from tiny_graph_rag.report.terminal import Shown, escape
-from tiny_graph_rag.shown import three
 from tiny_graph_rag.study.answer_scores import Answered, AnswerSlice
 
 

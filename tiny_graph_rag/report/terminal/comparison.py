@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import amount
+from tiny_graph_rag.messages import p_value, t, three
 from tiny_graph_rag.messages import shown as in_words
-from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.plain import cell_width
 from tiny_graph_rag.report.tables import Cell, View, compared, compared_head, speeds
 from tiny_graph_rag.report.terminal import Shown, escape, unreliable
-from tiny_graph_rag.shown import p_value, three
 from tiny_graph_rag.study.compare import SURE
 
 if TYPE_CHECKING:

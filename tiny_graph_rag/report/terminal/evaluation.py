@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tiny_graph_rag.measures.base import telling
-from tiny_graph_rag.messages import counted, t
+from tiny_graph_rag.messages import counted, listed, signed, t, three
 from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.json.results import question
 from tiny_graph_rag.report.plain import cut, one_line, waterfall_steps, without_controls
 from tiny_graph_rag.report.tables import View, reference_lines, worst_rows
 from tiny_graph_rag.report.terminal import CopiedLine, Shown, escape, summary_lines
-from tiny_graph_rag.shown import listed, signed, three
 from tiny_graph_rag.study.advice import NOT_RECOGNISED, recommendations
 from tiny_graph_rag.study.gold_seeds import ASKED_AGAIN
 from tiny_graph_rag.study.waterfall import RETURNED, ROOM, WITHIN_HOPS, Verdict

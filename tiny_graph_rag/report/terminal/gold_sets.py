@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.errors import amount
-from tiny_graph_rag.messages import counted, shown, t
+from tiny_graph_rag.messages import counted, listed, shown, t
 from tiny_graph_rag.report.tables import View
 from tiny_graph_rag.report.terminal import Shown, escape
-from tiny_graph_rag.shown import listed
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.generate import Generated

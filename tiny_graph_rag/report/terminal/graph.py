@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tiny_graph_rag.messages import t
+from tiny_graph_rag.messages import figure, t, three
 from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.json.paths import rule_words
 from tiny_graph_rag.report.tables import View
 from tiny_graph_rag.report.terminal import Shown, escape
 from tiny_graph_rag.run import NO_HOP
-from tiny_graph_rag.shown import figure, three
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.statistics import GraphStatistics

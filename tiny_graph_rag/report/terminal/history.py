@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tiny_graph_rag.config import spelled_setting
-from tiny_graph_rag.messages import t
+from tiny_graph_rag.messages import t, three
 from tiny_graph_rag.report.history import Past, differing
 from tiny_graph_rag.report.plain import one_line
 from tiny_graph_rag.report.tables import Cell, View, mean_cells, mean_of
 from tiny_graph_rag.report.terminal import Shown, unreliable
 from tiny_graph_rag.report.terminal.sweep import sparkline
-from tiny_graph_rag.shown import three
 
 NAME_WIDTH = 40
 

@@ -6,12 +6,11 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.messages import shown, t
+from tiny_graph_rag.messages import shown, t, three
 from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.json.studies import setting_json
 from tiny_graph_rag.report.tables import Cell, View
 from tiny_graph_rag.report.terminal import Shown, escape, markup
-from tiny_graph_rag.shown import three
 from tiny_graph_rag.study.choosing import rule
 
 if TYPE_CHECKING:

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.errors import amount
+from tiny_graph_rag.messages import listed, t, three
 from tiny_graph_rag.messages import shown as in_words
-from tiny_graph_rag.messages import t
 from tiny_graph_rag.report.tables import View
 from tiny_graph_rag.report.terminal import Shown, escape
-from tiny_graph_rag.shown import listed, three
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.checks import Finding
