@@ -10,7 +10,7 @@ import pytest
 from tests.conftest import ROOT
 from tiny_graph_rag.cli.reference import reference
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.config.file import config_yaml
+from tiny_graph_rag.config.sources import config_yaml
 from tiny_graph_rag.measures.reference import reference as measures_reference
 
 READMES = ("README.md", "README.ko.md")

@@ -12,7 +12,7 @@ from tiny_graph_rag.cli.help import BEGIN
 from tiny_graph_rag.cli.options import Common, Folders, option
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.config import CONFIG_FILE
-from tiny_graph_rag.config.file import config_yaml
+from tiny_graph_rag.config.sources import config_yaml
 from tiny_graph_rag.messages import ENGLISH, spoken, t
 from tiny_graph_rag.outputs import write_atomically
 

@@ -99,7 +99,7 @@ def mcp_command(
 def _own_folders(config: Config, given: Folders) -> list[Path]:
     """The folders of graphs, gold sets and results, where there are any. Raises UsageError for one that the
     folder's config.yaml sets outside of that folder: whoever sent it would choose what is read here."""
-    from tiny_graph_rag.config.file import with_file
+    from tiny_graph_rag.config.sources import with_file
 
     storage = config.storage
     of_file = with_file(Config(), config.file).storage if config.file is not None else Config().storage
@@ -145,7 +145,7 @@ def harmless(config: Config) -> Config:
 @contextmanager
 def _settings_file(config: Config) -> Iterator[Path]:
     """A settings file of `harmless`, for the commands that tools run; gone when the server ends."""
-    from tiny_graph_rag.config.file import config_yaml
+    from tiny_graph_rag.config.sources import config_yaml
 
     with tempfile.TemporaryDirectory(prefix="tiny-graph-rag-") as folder:
         path = Path(folder, "config.yaml")

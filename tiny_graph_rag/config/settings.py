@@ -35,7 +35,7 @@ class Config:
     """All settings. file: where they were read from, None for the built-in defaults. api_key: of the
     environment only, so that it can't end up in a file that is shared. unused: sections of the
     file that upstream tiny-graph-RAG needs and this program does not. untrusted: sensitive settings that an
-    untrusted file made (config/file.py); whoever sends something or runs code asks `require_trust` first."""
+    untrusted file made (config/sources.py); who sends something or runs code asks `require_trust` first."""
 
     storage: Storage = field(default_factory=Storage)
     retrieval: Retrieval = field(default_factory=Retrieval)
@@ -277,3 +277,9 @@ def changed_settings(recorded: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
         for name, value in values.items()
         if name in default.get(section, {}) and value != default[section][name]
     }
+
+
+def spelled_setting(name: str, value: object) -> str:
+    """`fuzzy 0.85`, `exclude-seeds`: a setting as its flag says it."""
+    shown = "" if value is True else "off" if value is False else "none" if value is None else str(value)
+    return f"{name.replace('_', '-')} {shown}".strip()

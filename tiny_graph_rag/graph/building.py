@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.columns.strings import CategoriesBuilder, StringListsBuilder, Strings, StringsBuilder
-from tiny_graph_rag.errors import GraphError, at, json_kind
+from tiny_graph_rag.errors import GraphError, Problems, at, json_kind
 from tiny_graph_rag.graph.tables import (
     DANGLING,
     DEFAULT_WEIGHT,
@@ -334,6 +334,7 @@ def _details(rows: Sequence[Entity | Relation], extras: Extras) -> list[str]:
 Extras = dict[int, dict[str, Any]]  # number of a record → its unknown keys
 
 SHAPE = 'wanted {"entities": {id: {"name": …}}, "relationships": [{…}]}'
+PARTS = {"entities": "an object from id to entity", "relationships": "a list"}  # of KG JSON
 
 
 @dataclass(slots=True)
@@ -427,3 +428,23 @@ def _is(wanted: str, value: object) -> bool:
     if wanted == "an object":
         return isinstance(value, dict)
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def check_parts(path: Path, keys: Sequence[str], others: Mapping[str, Said]) -> None:
+    """Raises GraphError where one of KG JSON's two parts is not among an object's keys, or holds what it must
+    not. others: a part → what it holds instead of an object or a list."""
+    missing = [key for key in PARTS if key not in keys]
+    if missing:
+        raise GraphError.at(
+            path,
+            "{wanted}; missing: {names} (it has {keys})",
+            wanted=SHAPE,
+            names=" and ".join(map(repr, missing)),
+            keys=", ".join(map(repr, keys[:5])) or "no keys",
+        )
+    problems = Problems(GraphError)
+    for key, got in others.items():
+        problems.add(
+            path, "{part} must be {wanted}, got {got}", part=repr(key), wanted=said(PARTS[key]), got=got
+        )
+    problems.check()

@@ -13,7 +13,6 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import Any
 
-from tiny_graph_rag.graph.nearest import joined_names
 from tiny_graph_rag.measures.statistics import Mean
 from tiny_graph_rag.messages import figure, listed, p_value, signed, t, three
 from tiny_graph_rag.report.json.paths import rule_words, seed_of, walk_in_words
@@ -417,6 +416,8 @@ def end_words(reference: Json, hops: int | None = None) -> str:
             return t("no entity of the question was recognised; looked for: {words}", words=words)
         return t("no entity of the question was recognised")
     if verdict == "not_in_graph":
+        from tiny_graph_rag.graph.nearest import joined_names
+
         near = reference.get("nearest") or ()
         if joined := joined_names(reference["name"], near):
             return t("several names in one; put ';' between them: {names}", names="; ".join(joined))

@@ -12,9 +12,8 @@ import msgspec
 
 from tiny_graph_rag.errors import GraphError, InputError, json_kind
 from tiny_graph_rag.files import BYTE_ORDER_MARK, COPIED_BYTES, check_utf8
-from tiny_graph_rag.formats.graphs.kg_json import check_parts
 from tiny_graph_rag.formats.graphs.kg_pieces import NotPlainError, forget
-from tiny_graph_rag.graph.building import SHAPE
+from tiny_graph_rag.graph.building import SHAPE, check_parts
 from tiny_graph_rag.messages import Said, said
 
 OPENINGS = {"entities": b"{", "relationships": b"["}

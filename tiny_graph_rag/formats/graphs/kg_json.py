@@ -11,7 +11,7 @@ from __future__ import annotations
 import gc
 import mmap
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,13 +22,11 @@ from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format, json_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import KG_JSON
-from tiny_graph_rag.messages import Said, said
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.building import GraphColumns
 
 LOOKED_AT_BYTES = 1 << 28  # of a file that is not ours: looking takes five times its size
-PARTS = {"entities": "an object from id to entity", "relationships": "a list"}
 IN_PIECES_FROM_BYTES = 1 << 19  # below, loading the decoder takes longer than it saves
 
 # The modules that decode are imported where they are used: a graph from the cache needs none of them.
@@ -133,7 +131,16 @@ def _in_pieces(path: Path) -> GraphColumns | None:
 
 
 def _with_care(path: Path) -> GraphColumns:
-    from tiny_graph_rag.graph.building import SHAPE, TWICE, Entity, Extras, GraphColumns, Relation, made
+    from tiny_graph_rag.graph.building import (
+        SHAPE,
+        TWICE,
+        Entity,
+        Extras,
+        GraphColumns,
+        Relation,
+        check_parts,
+        made,
+    )
 
     text = decode_utf8(read_bytes(path), path)
     if not text.strip():
@@ -167,25 +174,3 @@ def _with_care(path: Path) -> GraphColumns:
     columns.add_entities(list(entities), [row for row in entity_rows if row is not None], extras)
     columns.add_relations([row for row in relation_rows if row is not None], relation_extras)
     return columns
-
-
-def check_parts(path: Path, keys: Sequence[str], others: Mapping[str, Said]) -> None:
-    """Raises GraphError where one of KG JSON's two parts is not among an object's keys, or holds what it must
-    not. others: a part → what it holds instead of an object or a list."""
-    from tiny_graph_rag.graph.building import SHAPE
-
-    missing = [key for key in PARTS if key not in keys]
-    if missing:
-        raise GraphError.at(
-            path,
-            "{wanted}; missing: {names} (it has {keys})",
-            wanted=SHAPE,
-            names=" and ".join(map(repr, missing)),
-            keys=", ".join(map(repr, keys[:5])) or "no keys",
-        )
-    problems = Problems(GraphError)
-    for key, got in others.items():
-        problems.add(
-            path, "{part} must be {wanted}, got {got}", part=repr(key), wanted=said(PARTS[key]), got=got
-        )
-    problems.check()

@@ -1,4 +1,6 @@
-"""config.yaml: read with every problem named, written with every comment, and trusted by who uses it.
+"""Where settings come from: config.yaml, then the environment, of which this is the only reader.
+
+config.yaml is read with every problem named, written with every comment, and trusted by who uses it.
 
 A folder from somebody else brings its own config.yaml. Two of its settings could harm whoever runs a command
 there: `openai.base_url` says where questions, graph texts and the key go, `retrieval.retriever` may name
@@ -14,22 +16,81 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tiny_graph_rag.config.sections import check_bounds
 from tiny_graph_rag.config.settings import Config, all_settings, section_comment, section_names
 from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import ConfigError, json_kind, nearest
 from tiny_graph_rag.files import read_bytes
-from tiny_graph_rag.messages import Said, said, t
+from tiny_graph_rag.messages import Said, of_locale, said, t
 from tiny_graph_rag.outputs import write_atomically
+from tiny_graph_rag.secret import Secret, safe_url
 
-if TYPE_CHECKING:
-    from tiny_graph_rag.config.settings import Config
-
+CONFIG_FILE = "config.yaml"
+DOTENV = ".env"
+FOLDER_NAME = "tiny-graph-rag"
+NO_CACHE = Path(os.devnull, FOLDER_NAME)  # holds nothing and takes nothing
+SENSITIVE = {"base_url": "openai", "retriever": "retrieval"}  # setting → its section
 # What upstream tiny-graph-RAG's config.yaml has next to `openai` and `storage`: how it makes graphs of texts.
 UPSTREAM = ("chunking",)
 UPSTREAM_KEYS = {"storage": ("hardset_dir",)}  # and of sections that are ours too
+
+
+def language(environment: Mapping[str, str] | None = None) -> str:
+    """The language that the user's locale asks for, English where the program doesn't speak it."""
+    return of_locale(os.environ if environment is None else environment)
+
+
+def load_config(
+    file: Path | None = None, environment: Mapping[str, str] | None = None, *, trust: bool = False
+) -> Config:
+    """Read config.yaml (`file`, else the one in the current folder, else none), then the environment.
+
+    trust: let the file name code and the address that questions and key go to, now and in later runs. Raises
+    ConfigError with every problem of the file.
+    """
+    environment = with_dotenv(os.environ) if environment is None else environment
+    if file is None and Path(CONFIG_FILE).is_file():
+        file = Path(CONFIG_FILE)
+    if file is None and trust:
+        raise ConfigError("--trust-config: there is no {file} in this folder", file=CONFIG_FILE)
+    config = Config()
+    untrusted: tuple[str, ...] = ()
+    if file is not None:
+        config = with_file(config, file)
+        untrusted = untrusted_settings(config, file, environment, trust=trust)
+    from_environment = {
+        setting.full_name: setting.parse(environment[setting.environment], setting.environment)
+        for setting in all_settings()
+        if setting.environment and environment.get(setting.environment)
+    }
+    config = replace(config, untrusted=untrusted).replaced(from_environment)
+    config = config.trusting(from_environment)
+    key = Secret(environment.get("OPENAI_API_KEY", "").strip())
+    return replace(config, file=file, api_key=key)
+
+
+def with_dotenv(environment: Mapping[str, str], folder: Path | None = None) -> Mapping[str, str]:
+    """The environment over what `.env` in the current folder sets, where python-dotenv is installed.
+
+    An address in `.env` is taken only with a key in `.env`: a file that came with somebody's folder must not
+    send the user's own key elsewhere.
+    """
+    file = (folder or Path()) / DOTENV
+    if not file.is_file():
+        return environment
+    try:
+        from dotenv import dotenv_values
+    except ImportError:
+        return environment
+    try:
+        values = {name: value for name, value in dotenv_values(file, interpolate=False).items() if value}
+    except (OSError, UnicodeDecodeError):
+        return environment
+    if environment.get("OPENAI_API_KEY") and not environment.get("OPENAI_BASE_URL"):
+        values.pop("OPENAI_BASE_URL", None)
+    return {**values, **environment}
 
 
 def with_file(config: Config, file: Path) -> Config:
@@ -150,10 +211,6 @@ def config_yaml(config: Config | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-SENSITIVE = {"base_url": "openai", "retriever": "retrieval"}  # setting → its section
-FOLDER_NAME = "tiny-graph-rag"
-
-
 def untrusted_settings(
     config: Config, file: Path, environment: Mapping[str, str], *, trust: bool
 ) -> tuple[str, ...]:
@@ -183,8 +240,6 @@ def require_trust(config: Config, name: str) -> None:
     section = SENSITIVE[name]
     value = str(getattr(getattr(config, section), name))
     if name == "base_url":
-        from tiny_graph_rag.secret import safe_url
-
         raise ConfigError(
             "{file}: openai.base_url is {address}, and this file isn't trusted: questions and graph "
             "texts would go there. Look at the file, then run again with --trust-config, or set "
@@ -254,3 +309,25 @@ def is_own_folder(folder: Path) -> bool:
     except OSError:
         return False
     return True
+
+
+def step_summary_file(environment: Mapping[str, str] | None = None) -> Path | None:
+    """Where a CI system wants a summary of the job in Markdown; None elsewhere. The name is GitHub's."""
+    path = (os.environ if environment is None else environment).get("GITHUB_STEP_SUMMARY", "")
+    return Path(path) if path else None
+
+
+def tokenizer_folder(environment: Mapping[str, str] | None = None) -> str:
+    """Where tiktoken keeps its encodings, "" for its own default. The environment's names are tiktoken's."""
+    environment = os.environ if environment is None else environment
+    return environment.get("TIKTOKEN_CACHE_DIR") or environment.get("DATA_GYM_CACHE_DIR") or ""
+
+
+def cache_folder(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
+    """Where caches lie. It may not exist.
+
+    NO_CACHE where it is another user's: what lies there could be made to mislead.
+    """
+    environment = os.environ if environment is None else environment
+    folder = user_folder(environment, platform, "XDG_CACHE_HOME", "~/Library/Caches", "~/.cache")
+    return folder if is_own_folder(folder) else NO_CACHE
