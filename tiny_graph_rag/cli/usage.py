@@ -60,7 +60,7 @@ class ParsedCommand(TyperCommand):
 
 
 class Commands(TyperGroup):
-    """The program's commands: what is wrong with a command line is said in the language it asks for."""
+    """The program's commands; they report what is wrong with a command line in the language it asks for."""
 
     def main(self, *arguments: Any, **more: Any) -> Any:
         speak(asked_language(more.get("args") or (arguments[0] if arguments else None) or sys.argv[1:]))
