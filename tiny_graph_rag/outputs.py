@@ -20,6 +20,7 @@ from tiny_graph_rag.messages import said
 
 # What no graph, gold set or run consists of: it may be replaced in a folder that is read.
 SHOWN_ONLY = (".html", ".md", ".tex", ".png", ".svg")
+KEPT_IN = "history"  # folder in a folder of results: what `eval` and `score` replaced
 LEFTOVER_SECONDS = 3600  # longer than any write takes
 
 

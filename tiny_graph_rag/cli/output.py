@@ -18,7 +18,7 @@ from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.inputs import bare_name, is_results
 from tiny_graph_rag.messages import t
-from tiny_graph_rag.outputs import output_path
+from tiny_graph_rag.outputs import KEPT_IN, output_path
 
 if TYPE_CHECKING:
     from tiny_graph_rag.report.document import Document
@@ -172,8 +172,6 @@ def keep_earlier(session: Session, path: Path) -> None:
     results = os.path.realpath(session.config.storage.results_dir)
     if not is_results(path) or not os.path.realpath(path).startswith(results + os.sep):
         return
-    from tiny_graph_rag.report.history import KEPT_IN
-
     folder, name = path.parent / KEPT_IN, bare_name(path)
     is_first = not folder.exists()
     folder.mkdir(exist_ok=True)

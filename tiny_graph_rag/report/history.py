@@ -16,11 +16,11 @@ from tiny_graph_rag.errors import InputError
 from tiny_graph_rag.gold.examples import Selection
 from tiny_graph_rag.inputs import is_results
 from tiny_graph_rag.language.folding import nfc
+from tiny_graph_rag.outputs import KEPT_IN
 from tiny_graph_rag.report.plain import walked
 from tiny_graph_rag.results import Dataset, File, Made, Results, Slice, Summary, part
 from tiny_graph_rag.study.results_file import MEASURED, OtherFileError, read_results
 
-KEPT_IN = "history"  # folder in a folder of results: what `eval` and `score` replaced
 _KEPT_AT = re.compile(r"-\d{8}T\d{6}\.\d{6}Z$")
 
 
