@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import write_kg
+from tests.conftest import ROOT, write_kg
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import Example
@@ -16,6 +16,8 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import make_linker
 from tiny_graph_rag.retrieval import make_retriever
+
+SYNONYMS = ROOT / "tiny_graph_rag/language/synonyms.txt"
 
 # Descriptions hold words of the requests: list, show, 알려.
 BOOKS = {
@@ -88,3 +90,30 @@ def test_accents_and_articles_may_be_missing(tmp_path: Path, question: str) -> N
     found = [("Zoë", "found", "Lamp"), ("The Nautilus", "found", "Lamp")]
     graph = read_graph(write_kg(tmp_path / "a-KG.json", ["Zoë", "The Nautilus", "Lamp"], found))
     assert ranked(graph, question)[0][0] == "Lamp"
+
+
+@pytest.mark.parametrize(
+    ("question", "relation"),
+    [
+        ("Who employs Anna?", "WORKS_FOR"),
+        ("Where is Anna employed?", "works at"),
+        ("Which college did Anna attend?", "EDUCATED_AT"),
+        ("Who supervises Anna?", "MANAGED_BY"),
+        ("Anna의 남편은 누구야?", "MARRIED_TO"),
+    ],
+)
+def test_a_word_that_the_graph_lacks_means_the_relation_of_its_group(
+    tmp_path: Path, question: str, relation: str
+) -> None:
+    names = ["Anna", "Ben", "Clara", "Dora"]
+    relations = [("Anna", "MET", "Ben"), ("Anna", relation, "Clara"), ("Anna", "SAW", "Dora")]
+    graph = read_graph(write_kg(tmp_path / "a-KG.json", names, relations))
+    assert ranked(graph, question)[0][0] == "Clara"
+
+
+def test_every_group_of_synonyms_is_in_both_languages() -> None:
+    """One that is not was broken over two lines."""
+    lines = SYNONYMS.read_text(encoding="utf-8").splitlines()
+    for group in (line.split() for line in lines if not line.startswith("#")):
+        assert {word.isascii() for word in group} == {True, False}, group
+        assert len(set(group)) == len(group), group
