@@ -51,7 +51,7 @@ class Prices(NamedTuple):
 
 
 class RunColumns(NamedTuple):
-    """The graph as both searches read it: typed_adjacency.Runs, and flags of entities. uniform: the units of
+    """The graph as both searches read it: candidates.Runs, and flags of entities. uniform: the units of
     all relations, where they are the same, else 0."""
 
     run_ptr: Any
