@@ -42,6 +42,11 @@ def test_empty_lines_and_line_ends_of_windows_are_no_questions(tmp_path: Path) -
         ),
         ('{"query": 5, "reference_entities": []}', "'query' must be a question in words, got the number 5"),
         ('{"query": " ", "reference_entities": []}', "'query' must be a question in words"),
+        ('{"query": [], "reference_entities": []}', "'query' must be a question in words, got a list"),
+        (
+            '{"query": [], "reference_entities": [], "gold_answer": "Mill"}',
+            "'query' must be a question in words, got a list",
+        ),
         ('{"query": "Who?", "reference_entities": [1]}', "got a list with other things in it"),
         ('{"query": "Who?", "reference_entities": [""]}', "holds an empty string"),
         (

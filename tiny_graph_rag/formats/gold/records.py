@@ -86,8 +86,8 @@ def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: boo
     placed = placed_in(row, names, table=table)
     found = {field: value for field, (_, value) in placed.items()}
     taken = {key for key, _ in placed.values()}
-    if isinstance(found.get("query"), list):
-        turns = found["query"]
+    turns = found.get("query")
+    if isinstance(turns, list) and turns:
         found |= {"query": turns[-1], "context": turns[:-1]}
     if table or not is_ours(row):
         metadata = row.get("metadata")
