@@ -143,6 +143,22 @@ COSTS = {
     "PageRank": "pagerank",
 }
 LONGEST_PATH = 600  # characters
+BEST = 1.0
+REFERENCES_SHOWN = 3  # missed ones of a question
+TRIED_SHOWN = 5  # words that were looked for; the results file has them all
+VERDICTS = {verdict.name.lower(): verdict for verdict in Verdict}
+# What became of a missed reference, where no figure tells how far off it is.
+END_WORDS = {
+    "missed": "missed",
+    "below_depth": "reached, but not among the --depth entities returned",
+    "not_in_run": "not returned by the retriever",
+    "filtered": "removed by a filter option",
+    "unreachable": "no path from any seed",
+    "below_min_score": "reached, but its score is below --min-score",
+    "beyond_hops": "farther than --hops",
+    "ranked_below_k": "ranked below k",
+    "not_in_graph": "not in the graph",
+}
 
 
 def mean_cells(measures: Json, wanted: Iterable[str]) -> tuple[Mean, ...]:
@@ -334,12 +350,6 @@ def ranking(
     )
 
 
-BEST = 1.0
-REFERENCES_SHOWN = 3  # missed ones of a question
-TRIED_SHOWN = 5  # words that were looked for; the results file has them all
-VERDICTS = {verdict.name.lower(): verdict for verdict in Verdict}
-
-
 def worst_rows(
     values: Sequence[float | None], losses: Sequence[Hashable], nothing_lost: Hashable
 ) -> list[int]:
@@ -424,16 +434,3 @@ def end_words(reference: Json, hops: int | None = None) -> str:
         if near:
             return t("not in the graph; nearest names: {names}", names=", ".join(near[:3]))
     return t(END_WORDS.get(verdict, verdict.replace("_", " ")))
-
-
-END_WORDS = {
-    "missed": "missed",
-    "below_depth": "reached, but not among the --depth entities returned",
-    "not_in_run": "not returned by the retriever",
-    "filtered": "removed by a filter option",
-    "unreachable": "no path from any seed",
-    "below_min_score": "reached, but its score is below --min-score",
-    "beyond_hops": "farther than --hops",
-    "ranked_below_k": "ranked below k",
-    "not_in_graph": "not in the graph",
-}
