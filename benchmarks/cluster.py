@@ -1,4 +1,4 @@
-"""`eval`, `sweep`, `score` and `generate` on a Dask cluster on loopback, beside one process: whole commands.
+"""`eval` and `sweep` on a Dask cluster on loopback, beside one process: whole commands.
 
     uv run --extra cluster python benchmarks/cluster.py GRAPH GOLDSET [--workers 1 2 4] [--kills 10]
 
@@ -132,7 +132,7 @@ def show(what: str, found: Done, more: str = "") -> None:
 def on_workers(count: int, command: tuple[str, ...], target: Path, alone: Path) -> None:
     with workers(count) as (address, client):
         before = sum(map(processor_seconds, pids(client)))
-        found = done(*command, "--cluster", address, "-o", str(target))
+        found = done(*command, "--set", f"running.cluster={address}", "-o", str(target))
         alive = pids(client)
         busy = sum(map(processor_seconds, alive)) - before
         peak, own = map(max, zip(*map(memory, alive), strict=True))
@@ -165,7 +165,7 @@ def killing(kills: int, command: tuple[str, ...], target: Path, alone: Path) -> 
                         except (FileNotFoundError, ProcessLookupError):
                             continue
 
-            found = done(*command, "--cluster", address, "-o", str(target), during=kill)
+            found = done(*command, "--set", f"running.cluster={address}", "-o", str(target), during=kill)
         equal = target.exists() and untimed(target) == untimed(alone)
         show(f"2 workers, {len(killed) - before} killed", found, f"; equal: {equal}")
         target.unlink(missing_ok=True)
@@ -181,10 +181,10 @@ def killed_driver(command: tuple[str, ...], target: Path, seconds: float) -> Non
                 process.send_signal(signal.SIGKILL)
 
             target.unlink(missing_ok=True)
-            found = done(*command, "--cluster", address, "-o", str(target), during=kill)
+            found = done(*command, "--set", f"running.cluster={address}", "-o", str(target), during=kill)
             left = [path.name for path in target.parent.iterdir() if path.name.startswith(target.name)]
             show(f"driver killed after {seconds * share:.1f} s", found, f"; left behind: {left}")
-        found = done(*command, "--cluster", address, "-o", str(target))
+        found = done(*command, "--set", f"running.cluster={address}", "-o", str(target))
         show("the next on the same workers", found)
 
 
@@ -205,8 +205,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
         run, alone, target = out / "run.jsonl", out / "alone.json", out / "cluster.json"
-        evaluate = ("eval", *files, "--hops", given.hops, "--skip-generation", "--latency-sample", "0")
-        first = done(*evaluate, "--threads", "1", "-o", str(alone), "--save-run", str(run))
+        evaluate = (
+            "eval",
+            *files,
+            "--hops",
+            given.hops,
+            "--skip-generation",
+            "--set",
+            "evaluation.latency_sample=0",
+        )
+        first = done(*evaluate, "-o", str(alone), "--save-run", str(run))
         show("eval, one process, one thread", first)
         if "eval" in chosen:
             for count in given.workers:

@@ -42,7 +42,15 @@ def main() -> None:
         folder = Path(scratch)
         base = (
             *("main.py", "eval", "--dataset", given.dataset.resolve(), "-g", given.graph.resolve()),
-            *("--hops", given.hops, "--retriever", given.retriever, "--skip-generation", "--depth", "100"),
+            *(
+                "--hops",
+                given.hops,
+                "--retriever",
+                given.retriever,
+                "--skip-generation",
+                "--set",
+                "retrieval.depth=100",
+            ),
         )
         home = {
             "XDG_CACHE_HOME": str(folder / "cache"),
@@ -69,7 +77,7 @@ def main() -> None:
             sides: dict[str, Callable[[], Cost]] = {
                 "pytrec_eval": lambda: cost(script, *files, folder / "peer.json", environment=home),
                 "eval": run,
-                "eval, compact": lambda: run("--results", "compact"),
+                "eval, compact": lambda: run("--set", "running.results=compact"),
             }
             turns = [{name: side() for name, side in sides.items()} for _ in range(given.repeat)]
             for name in sides:
@@ -90,10 +98,12 @@ def main() -> None:
         slow = folder / "slow.yaml"
         slow.write_text("running:\n  compiled: false\n", encoding="utf-8")
         ways = {
-            "two threads": ("--threads", "2"),
-            "one thread": ("--threads", "1"),
+            "as it is": (),
             "not compiled": ("--config", str(slow)),
-            "no graph cache": ("--no-graph-cache",),
+            "no graph cache": (
+                "--set",
+                "running.graph_cache=false",
+            ),
         }
         digests = {}
         for way, flags in ways.items():

@@ -31,7 +31,7 @@ from tiny_graph_rag.retrieval import make_retriever
 def once(graph_path: Path, dataset: Path, hops: int) -> dict[str, float]:
     """The figures of this process."""
     graph, examples = read_graph(graph_path, cache_folder()), read_eval_set(dataset).examples
-    config = Config().override(hops=hops, threads=1)
+    config = Config().override(hops=hops)
     linker = make_linker(graph, NameIndex.of(graph), config)
     times = [time.process_time()]
     retriever = make_retriever(graph, config)

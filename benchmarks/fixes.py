@@ -21,10 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.fixing.asking import GoldQuestions
-from tiny_graph_rag.fixing.fixes import Fixes, find_fixes
-from tiny_graph_rag.fixing.proof import LEARNED_FROM, proof, question_groups
-from tiny_graph_rag.fixing.settings import choose, try_settings
+from tiny_graph_rag.fixing.fixes import find_fixes
+from tiny_graph_rag.fixing.proof import LEARNED_FROM, Fixes, proof
 from tiny_graph_rag.fixing.vocabulary import gains_of_words
 from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
@@ -32,6 +30,8 @@ from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.question_words import tokens, types_say_something, without_seeds
 from tiny_graph_rag.measures import Measure
+from tiny_graph_rag.study.gold_questions import GoldQuestions
+from tiny_graph_rag.study.settings import question_groups
 
 ROOT = Path(__file__).resolve().parent.parent
 HARDSETS = ("conan-doyle-speckled-band", "김유정-동백꽃")
@@ -116,28 +116,6 @@ def report(name: str, graph: KnowledgeGraph, examples: EvalSet, kinds: Sequence[
     print(f"|  |  |  | | {fixes.spent:.0f} evaluations, {seconds:.1f} CPU s |", flush=True)
 
 
-def described(name: str) -> None:
-    """Settings chosen on every other question of a described graph, against the best of all on the rest."""
-    graph = read_graph(ROOT / "benchmarks" / f"{name}-KG.json", None, lambda text: None)
-    examples = read_eval_set(ROOT / "benchmarks" / f"{name}-eval.jsonl")
-    questions = GoldQuestions.of(graph, examples, Config(), MEASURE)
-    groups = question_groups(questions.examples.examples, questions.judgments)
-    tried = [one for one in try_settings(questions) if not one.needs]
-    table = np.stack([one.gains for one in tried])
-    short = []
-    for seed in range(20):
-        half = np.random.default_rng(seed).permutation(int(groups.max()) + 1)[groups] % 2 == 0
-        chosen = choose(table, np.flatnonzero(half))
-        rest = table[:, ~half].mean(axis=1)
-        short.append(float(rest.max() - rest[chosen]))
-    best = tried[choose(table, questions.rows)]
-    print(
-        f"| {name} | {len(questions)} | {best.label or 'as it is'} | {np.mean(short):.3f} | "
-        f"{np.median(short):.3f} | {max(short):.3f} |",
-        flush=True,
-    )
-
-
 def random_control(name: str, graph: KnowledgeGraph, examples: EvalSet) -> None:
     """Words of the questions for types drawn at random, as often as CONTROLS, by the same acceptance:
     what is accepted of them, and what it gains, a refused kind gaining nothing."""
@@ -174,17 +152,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--described", action="store_true")
     parser.add_argument("--random", action="store_true")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--sizes", type=int, nargs="+", default=(25, 50, 100, 200))
     options = parser.parse_args()
-    if options.described:
-        print("| graph | questions | chosen on all | short of the best: mean | median | most |")
-        print("|---|---:|---|---:|---:|---:|")
-        for name in DESCRIBED:
-            described(name)
-        return
     if options.random:
         print("| set | random words | accepted | accepted gain |")
         print("|---|---|---:|---:|")

@@ -15,6 +15,7 @@ often a question that scores less raises the low end, and by how much at most.
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
@@ -56,6 +57,7 @@ def cells() -> Iterator[Cell]:
     yield Cell("nDCG mostly .92, 3 % misses", _choice((0.92, 1.0, 0.0), (0.8, 0.17, 0.03)), true=0.906)
     yield Cell("nDCG of many values, 2 % misses", _graded(0.02))
     yield Cell("rare hits: 3 % score 1, 17 % .08", _choice((0.0, 0.08, 1.0), (0.8, 0.17, 0.03)), true=0.0436)
+    yield Cell("precision@5, 3 % have five references", _of_five, true=0.95 * (0.03 + 0.97 * 0.2))
     yield Cell("nDCG@5, 90 % at rank 1", _choice(SINGLE_REFERENCE, (0.9, 0.04, 0.02, 0.01, 0.01, 0.02)))
     yield Cell("nDCG@5, 95 % at rank 1", _choice(SINGLE_REFERENCE, (0.95, 0.03, 0.01, 0.005, 0.0, 0.005)))
     yield Cell("nDCG@5, 60 % at rank 1", _choice(SINGLE_REFERENCE, (0.6, 0.12, 0.08, 0.04, 0.02, 0.14)))
@@ -112,6 +114,12 @@ def _graded(missed: float) -> Draw:
     return draw
 
 
+def _of_five(random: np.random.Generator, samples: int, n: int) -> tuple[Table, None]:
+    """precision@5 of questions with one reference, and rare ones with five; 95 % are found."""
+    hits = random.binomial(np.where(random.random((samples, n)) < 0.03, 5, 1), 0.95)
+    return np.asarray(hits / 5), None
+
+
 def _gains_and_losses(gain: float, often: float, lose: float) -> Draw:
     def draw(random: np.random.Generator, samples: int, n: int) -> tuple[Table, None]:
         at = random.random((samples, n))
@@ -122,6 +130,11 @@ def _gains_and_losses(gain: float, often: float, lose: float) -> Draw:
 
 def _normal(mean: float, deviation: float) -> Draw:
     return lambda random, samples, n: (np.clip(random.normal(mean, deviation, (samples, n)), -1, 1), None)
+
+
+def _lognormal(random: np.random.Generator, samples: int, n: int) -> tuple[Table, None]:
+    """Mean 0; most lose a little and few gain much."""
+    return 0.1 * (random.lognormal(0.0, 1.0, (samples, n)) - math.exp(0.5)), None
 
 
 def _hits(random: np.random.Generator, of: NDArray[np.int64], often: float) -> Table:
@@ -227,12 +240,14 @@ def samples_to_test() -> Iterator[tuple[str, Draw]]:
         yield name, _gains_and_losses(gain, often, lose)
     yield "equal: normal, deviation .2", _normal(0.0, 0.2)
     yield "equal: 20 % lose, 20 % win", _moved(0.2, 0.2, LOSSES)
+    yield "equal: lognormal tail", _lognormal
     yield "better: normal, +.05, deviation .2", _normal(0.05, 0.2)
     yield "better: normal, +.1, deviation .2", _normal(0.1, 0.2)
     yield "better: normal, +.03, deviation .08", _normal(0.03, 0.08)
     yield "better: 30 % win, 15 % lose", _moved(0.15, 0.3, LOSSES)
     yield "better: 20 % win, 5 % lose", _moved(0.05, 0.2, LOSSES)
     yield "better: 10 % win", _moved(0.0, 0.1, LOSSES)
+    yield "better: 30 % gain .1, none loses", _gains_and_losses(0.1, 0.3, 0.0)
 
 
 def called_different(draw: Draw, n: int, samples: int) -> tuple[float, float]:

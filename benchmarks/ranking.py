@@ -3,7 +3,7 @@
     uv run --group benchmarks python benchmarks/ranking.py ../shared/data/metaqa/metaqa-KG.json \\
         ../shared/data/metaqa/metaqa-3hop-eval.jsonl [--hops 3] [--runs 5] [--sample 200]
 
-Compared on the same questions: `bfs` on two threads, on one, and without numba (a sample); and what a naive
+Compared on the same questions: `bfs` with numba, and without it (a sample); and what a naive
 walk costs with networkx (a sample): everything within the hops, nearest first, then by name. Linking is not
 counted. Prints the median of the runs; what is compiled is in memory before the first of them.
 """
@@ -77,17 +77,16 @@ def main() -> None:
         f"{len(linked):,} questions, {len(graph):,} entities, {given.hops} hops, median of {given.runs} runs"
     )
 
-    def bfs(threads: int, compiled: bool = True) -> Ranks:
-        config = Config().override(hops=given.hops, threads=threads)
+    def bfs(compiled: bool = True) -> Ranks:
+        config = Config().override(hops=given.hops)
         config = replace(config, running=replace(config.running, compiled=compiled))
         return make_retriever(graph, config, examples, judgments).retrieve
 
     every_nth = linked[:: max(1, len(linked) // given.sample)]
     ways: list[tuple[str, Ranks, Sequence[LinkedQuestion]]] = [
-        ("bfs without numba", bfs(1, compiled=False), every_nth),
+        ("bfs without numba", bfs(compiled=False), every_nth),
         ("networkx, hop then name", by_networkx(graph, given.hops, Config().retrieval.depth), every_nth),
-        ("bfs, two threads", bfs(2), linked),
-        ("bfs, one thread", bfs(1), linked),
+        ("bfs", bfs(), linked),
     ]
     for title, rank, questions in ways:
         rank(linked[:1000] if questions is linked else questions[:2])

@@ -1,6 +1,6 @@
 """What a question costs on graphs of 5,000 and of 50,000 relation types in free words.
 
-    uv run python benchmarks/relation_types.py [--types 5000 50000] [--questions 1000]
+    uv run python benchmarks/relation_types.py [--set retrieval.types=5000 50000] [--questions 1000]
 
 Both graphs have the same number of entities and relations. A type's name is three words whose ranks follow
 Zipf's law (exponent 1.4), so that words repeat as they do in texts and ten times the types have some five

@@ -15,7 +15,7 @@ from statistics import median
 
 from processes import ROOT, cost
 
-LIBRARIES = "import numpy, yaml, typer, rich"
+LIBRARIES = "import numpy, typer, rich, msgspec, yaml"
 SETS = {"동백꽃": "김유정-동백꽃", "The Speckled Band": "conan-doyle-speckled-band"}
 
 

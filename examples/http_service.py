@@ -1,7 +1,7 @@
 """A retriever behind HTTP, judged: any service that takes a question and returns names.
 
     RAG_URL=http://localhost:8000/retrieve tiny-graph-rag eval --dataset my-questions.jsonl -g my-KG.json \\
-        --retriever http_service.py:retrieve --concurrency 16 --timeout 20
+        --retriever http_service.py:retrieve --set openai.concurrency=16 --set openai.timeout=20
 """
 
 import json

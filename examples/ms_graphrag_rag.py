@@ -3,7 +3,7 @@ then those that only the context's relations name.
 
     pip install graphrag
     GRAPHRAG_ROOT=my-project tiny-graph-rag eval --dataset my-questions.jsonl -g my-project \\
-        --retriever ms_graphrag_rag.py:retrieve --concurrency 2
+        --retriever ms_graphrag_rag.py:retrieve --set openai.concurrency=2
 """
 
 import os

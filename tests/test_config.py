@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
+import typer
 
 from tests.conftest import ROOT
-from tiny_graph_rag.cli.help import default_of
-from tiny_graph_rag.cli.reference import commands, reference
+from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.reference import commands
 from tiny_graph_rag.config import Config, all_settings, cache_folder, find_setting, load_config
-from tiny_graph_rag.config.settings import Setting
+from tiny_graph_rag.config.settings import FLAGS, Setting
 from tiny_graph_rag.errors import ConfigError, TinyGraphRagError, UsageError
 
 
@@ -33,7 +35,7 @@ def test_how_the_work_is_done_is_not_recorded_in_results() -> None:
 def test_a_full_name_means_its_own_section() -> None:
     config = Config().replaced({"openai.seed": 3, "evaluation.seed": 4})
     assert (config.openai.seed, config.evaluation.seed) == (3, 4)
-    assert Config().replaced({"seed": 5}).evaluation.seed == 5  # as `--seed` says it
+    assert Config().replaced({"seed": 5}).evaluation.seed == 5  # as `evaluation.seed` says it
     assert find_setting("exclude-seeds") is find_setting("retrieval.exclude_seeds")
     assert [find_setting(setting.full_name) for setting in all_settings()] == list(all_settings())
 
@@ -95,13 +97,13 @@ def test_every_command_takes_any_setting_by_its_full_name(
     call: tuple[str, ...], own_folder: Path, run_cli
 ) -> None:
     command_files(own_folder)
-    done = run_cli(*call, "--set", "running.threads=1", "--set", "running.graph_cache=false")
+    done = run_cli(*call, "--set", "running.graph_cache=false")
     assert done.exit_code in (0, 1), done.output  # 1: `validate` found something
     for wrong, words in (
         ("retrieval.nope=1", "unknown setting 'retrieval.nope'"),
-        ("running.threads", "write a setting and its value"),
-        ("running.threads=x", "--set running.threads must be a whole number, got 'x'"),
-        ("running.threads=-1", "--set running.threads must be 0 or more, got -1"),
+        ("evaluation.seed", "write a setting and its value"),
+        ("evaluation.seed=x", "--set evaluation.seed must be a whole number, got 'x'"),
+        ("evaluation.seed=-1", "--set evaluation.seed must be 0 or more, got -1"),
     ):
         refused = run_cli(*call, "--set", wrong)
         assert refused.exit_code == 2, refused.output
@@ -138,7 +140,6 @@ def test_a_setting_for_one_run_reaches_the_results(own_folder: Path, run_cli) ->
         (("evaluation.seed=1,2",), "--set evaluation.seed can't change what is retrieved"),
         (("seed=1,2",), "--set evaluation.seed can't change"),
         (("openai.seed=1,2",), "--set openai.seed can't change"),
-        (("running.threads=1,2",), "--set running.threads can't change"),
         (("retrieval.vocabulary=auto,none",), "--set retrieval.vocabulary can't change"),
         (("nonsense.min_weight=0,0.5",), "unknown setting 'nonsense.min_weight'"),
         (("retrieval.hops=1,2",), "--hops"),
@@ -191,15 +192,35 @@ def test_the_environment_the_file_and_help_say_the_same_of_every_setting() -> No
     for setting in all_settings():
         assert f"  {setting.name}: " in documents
         assert f"# {setting.comment}\n" in documents
-        assert f"| `{setting.full_name}` |" in reference()
         assert setting.environment in setting.comment  # whoever reads of it reads how to set it
-    names = {setting.name for setting in all_settings()}
-    for command, parameters in commands():
-        for parameter in parameters:
-            if parameter.name in names and getattr(parameter, "hidden", False):
-                setting = find_setting(parameter.name)
-                assert default_of(parameter) in ("", str(setting.default)), (command, parameter.name)
-                assert parameter.help == setting.comment, (command, parameter.name)
+
+
+EVAL = """dataset dataset-dir graph kg-dir results-dir output config top-k hops retriever linker exclude-seeds
+measures skip-generation generate model dry-run max-cost judge resume report save-run fail-under tags ids
+limit label patch set quiet lang"""  # what other people's scripts use
+
+
+def test_options_are_few_none_is_hidden_and_those_of_eval_stay(run_cli) -> None:
+    program = typer.main.get_command(app)
+    slots = [(name, option) for name, options in commands() for option in options]
+    slots += [("", option) for option in program.params]
+    options = [(name, option) for name, option in slots if option.param_type_name == "option"]
+    assert len(options) <= 250
+    assert [option.name for _, option in options if getattr(option, "hidden", False)] == []
+    flags = {flag for name, option in options if name in ("", "eval") for flag in option.opts}
+    assert {f"--{name}" for name in EVAL.split()} | {"-g", "-o"} <= flags
+    named = set(re.findall(r"(?m)^ +(?:-\w, )?(--[a-z-]+)", help_ := run_cli("eval", "--help").stdout))
+    named |= set(re.findall(r"--[a-z-]+", help_[help_.index("On every command") :]))
+    assert len(named) <= 34
+    assert {f"--{name}" for name in EVAL.split()} <= named
+    assert {f"--{name.replace('_', '-')}" for name in FLAGS} <= flags
+
+
+def test_common_options_stand_before_or_after_the_command(run_cli, own_folder) -> None:
+    before, after = run_cli("--lang", "ko", "measures"), run_cli("measures", "--lang=ko")
+    assert before.stdout == after.stdout != run_cli("measures").stdout
+    assert run_cli("query", "--", "--quiet").exit_code == 2  # a question, and no graph is here
+    assert run_cli("measures", "--set").stderr.startswith("error: --set needs a value")
 
 
 def test_an_unusable_environment_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,7 @@
-"""docs/extending.md: every example runs, in its room and as another package's entry point; one file each."""
+"""docs/extending.md: every example runs as another package's entry point; one file each."""
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 import shutil
@@ -22,17 +21,12 @@ Run = Callable[..., Result]
 TEXT = (ROOT / "docs/extending.md").read_text(encoding="utf-8")
 SHOWN = {Path(file): code for file, code in re.findall(r"```python\n# (\S+\.py)\n(.*?)```", TEXT, re.S)}
 FILES = {file: code for file, code in SHOWN.items() if file.parts[0] == "tiny_graph_rag"}
-TAKEN = [file for file in FILES if (ROOT / file).exists()]  # no example any more, with a test of its own
 STEMS = {file.stem for file in FILES}
 REGISTRIES = {registry.decorator: registry for registry in EVERY.values()}
 DECORATED = {
     file: [(REGISTRIES[kind], name) for kind, name in re.findall(r'^@(\w+)\(\s*"([^"]+)"', code, re.M)]
     for file, code in FILES.items()
 }
-
-
-def room_of(file: Path) -> str:
-    return ".".join(file.parent.parts)
 
 
 @pytest.fixture(autouse=True)
@@ -42,49 +36,31 @@ def forgotten() -> Iterator[None]:
     yield
     examples = [name for name in set(sys.modules) - before if name.rpartition(".")[2] in STEMS]
     for registry in REGISTRIES.values():
-        for name, (_, place) in list(registry._things.items()):
-            if place.partition(":")[0] in examples:
-                del registry._things[name]
-        registry._built_in = registry._plugged_in = None
+        for name, entry in list(registry._entries.items()):
+            if entry.place.partition(":")[0] in examples:
+                del registry._entries[name]
+        vars(registry).pop("_plugged_in", None)
     for name in examples:
         del sys.modules[name]
 
 
-@pytest.fixture(params=["in its room", "by entry point"])
-def installed(
-    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
-    """Every example where it may lie; nothing else is written."""
-    if TAKEN:
-        pytest.skip(f"in the package now: {', '.join(map(str, TAKEN))}")
-    points, added = [], []
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every example in another package."""
+    folder = tmp_path / "site" / "my_package"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").write_text("", encoding="utf-8")
     for file, code in FILES.items():
-        if request.param == "in its room":
-            folder = tmp_path / "rooms" / room_of(file)
-            package = importlib.import_module(room_of(file))
-            if str(folder) not in package.__path__:
-                package.__path__.append(str(folder))
-                added.append((package.__path__, str(folder)))
-        else:
-            folder = tmp_path / "site" / "my_package"
-            points += [
-                EntryPoint(name, f"my_package.{file.stem}", registry.group)
-                for registry, name in DECORATED[file]
-            ]
-        folder.mkdir(parents=True, exist_ok=True)
         (folder / file.name).write_text(code, encoding="utf-8")
-    if points:
-        (tmp_path / "site/my_package/__init__.py").write_text("", encoding="utf-8")
-        monkeypatch.syspath_prepend(str(tmp_path / "site"))
-        monkeypatch.setattr(
-            "importlib.metadata.entry_points", lambda **wanted: EntryPoints(points).select(**wanted)
-        )
-    importlib.invalidate_caches()
+    points = EntryPoints(
+        EntryPoint(name, f"my_package.{file.stem}", registry.group)
+        for file, found in DECORATED.items()
+        for registry, name in found
+    )
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **wanted: points.select(**wanted))
     for registry in REGISTRIES.values():
-        registry._built_in = registry._plugged_in = None
-    yield
-    for path, entry in added:
-        path.remove(entry)
+        vars(registry).pop("_plugged_in", None)
 
 
 @pytest.fixture
@@ -114,14 +90,19 @@ def test_the_docs_have_an_example_of_every_kind() -> None:
 @pytest.mark.slow
 def test_every_example_and_its_test_keep_the_contracts_and_the_house_style(tmp_path: Path) -> None:
     """In a copy of the repository, where somebody who adds one would put it."""
-    if TAKEN:
-        pytest.skip(f"in the package now: {', '.join(map(str, TAKEN))}")
     ignored = shutil.ignore_patterns("__pycache__", "real", "*.pyc")
     for name in ("tiny_graph_rag", "tests", "data", "examples"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     for file, code in SHOWN.items():
         (tmp_path / file).write_text(code, encoding="utf-8")
+    points = tmp_path / "examples-1.dist-info" / "entry_points.txt"
+    points.parent.mkdir()
+    for file, found in DECORATED.items():
+        for registry, name in found:
+            place = ".".join(file.with_suffix("").parts)
+            with points.open("a") as stream:
+                stream.write(f"[{registry.group}]\n{name} = {place}\n")
     shown = [str(file) for file in SHOWN]
     tests = [line for line in shown if line.startswith("tests")]
     names = " or ".join(sorted(STEMS))
@@ -135,18 +116,6 @@ def test_every_example_and_its_test_keep_the_contracts_and_the_house_style(tmp_p
             [sys.executable, "-m", *command], cwd=tmp_path, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.usefixtures("installed")
-def test_every_example_is_listed_with_its_line_before_it_is_imported() -> None:
-    every = [(file, registry, name) for file, found in DECORATED.items() for registry, name in found]
-    listed = [registry.choices()[name] for _, registry, name in every]
-    assert not {choice.module for choice in listed} & sys.modules.keys()
-    for (file, registry, name), mine in zip(every, listed, strict=True):
-        assert mine.module.endswith(f".{file.stem}")
-        if registry.kind != "measure":
-            assert 10 <= len(mine.line) <= 58
-        assert registry[name] is not None
 
 
 @pytest.mark.usefixtures("installed", "town")

@@ -38,16 +38,6 @@ def test_a_file_that_is_no_journal_is_refused_and_stays(opened: Opened, tmp_path
 
 
 @every_kind
-def test_a_link_is_refused_and_what_it_names_stays(opened: Opened, tmp_path: Path) -> None:
-    named, path = tmp_path / "named.jsonl", tmp_path / "a.jsonl"
-    named.write_bytes(b"")
-    path.symlink_to(named)
-    with pytest.raises(TinyGraphRagError, match="it is a link"):
-        opened(path)
-    assert named.read_bytes() == b""
-
-
-@every_kind
 def test_a_pipe_is_refused_at_once(opened: Opened, tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     os.mkfifo(path)

@@ -1,6 +1,6 @@
-"""Without what only Linux, or only POSIX, has: /proc, fcntl, os.pread, os.geteuid, mkfifo, wakeup pipes.
+"""Without what only Linux has: /proc, os.pread, os.geteuid, mkfifo, wakeup pipes.
 
-A stand-in for macOS and Windows: each command runs as a process in which these are gone from the start.
+A stand-in for macOS: each command runs as a process in which these are gone from the start.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tests.conftest import ROOT, write_gold, write_kg
 
 ABSENT = """
 import builtins, os, sys
-sys.modules["fcntl"] = sys.modules["resource"] = sys.modules["pwd"] = sys.modules["grp"] = None
+sys.modules["resource"] = sys.modules["pwd"] = sys.modules["grp"] = None
 for name in ("pread", "geteuid", "getuid", "mkfifo", "fchmod", "sched_getaffinity", "posix_fadvise"):
     if hasattr(os, name):
         delattr(os, name)

@@ -1,11 +1,13 @@
-"""Registration by name: found without importing, from this package and others, each name once."""
+"""Registration by name: listed without importing, from this package and others, every name once."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from collections.abc import Callable
+from importlib import import_module
 from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any
 
 import pytest
 
@@ -28,183 +30,94 @@ EVERY = {
         *(GRAPH_WRITERS, GOLD_WRITERS, RUN_WRITERS),
     )
 }
-BASE = """
-from tiny_graph_rag.registry import Registry
-
-DISHES = Registry("dish", "ROOM", first=("soups",))
-
-
-def dish(name, line="", **more):
-    def register(made):
-        DISHES.add(name, made, made)
-        return made
-
-    return register
-"""
-SOUPS = """
-from ROOM.base import dish
-
-
-@dish(
-    "pho",
-    "noodles, "
-    "in broth",
-    warm=True,
-    price=len("four"),
-)
-def pho():
-    return "pho"
-"""
-CAKES = """
-from ROOM.base import dish
-
-raise_if_imported()
-
-
-@dish("tart", 'of "plums"')
-def tart(): ...
-"""
+Kitchen = tuple[Registry[Any], Callable[..., None]]
 
 
 @pytest.fixture
-def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
-    """A package on the path, of a name that no other test uses."""
+def kitchen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Kitchen:
+    """A registry of a package that can't be imported twice under one name."""
     name = f"kitchen_{abs(hash(request.node.name))}"
-    folder = tmp_path / name
-    folder.mkdir()
-    for file, source in {"__init__": "", "base": BASE, "cakes": CAKES, "soups": SOUPS}.items():
-        (folder / f"{file}.py").write_text(source.replace("ROOM", name), encoding="utf-8")
+    (tmp_path / name).mkdir()
     monkeypatch.syspath_prepend(str(tmp_path))
-    return folder
+    dishes: Registry[Any] = Registry("dish", name, {"pho": "soups:pho", "tart": "cakes:tart"})
+    (tmp_path / f"{name}_menu.py").write_text("")
+    menu = import_module(f"{name}_menu")
+    menu.dish = lambda name, line: dishes.register(name, line, lambda made: made)  # type: ignore[attr-defined]
+    start = f"from {name}_menu import dish\n\n\n"
+    (tmp_path / name / "soups.py").write_text(f"{start}@dish('pho', 'noodles')\ndef pho(): ...\n")
+    (tmp_path / name / "cakes.py").write_text("raise RuntimeError('listing must not import')\n")
 
+    def plug_in(name: str, place: str, source: str = "") -> None:
+        points = EntryPoints([EntryPoint(name, place, dishes.group)])
+        monkeypatch.setattr("importlib.metadata.entry_points", lambda **wanted: points.select(**wanted))
+        (tmp_path / f"{place.partition(':')[0]}.py").write_text(start + source)
 
-def dishes(room: Path) -> Registry[object]:
-    from importlib import import_module
-
-    found: Registry[object] = import_module(f"{room.name}.base").DISHES
-    return found
-
-
-def plugged_in(monkeypatch: pytest.MonkeyPatch, *points: EntryPoint) -> None:
-    monkeypatch.setattr(
-        "importlib.metadata.entry_points", lambda **wanted: EntryPoints(points).select(**wanted)
-    )
+    return dishes, plug_in
 
 
 @pytest.mark.parametrize("kind", EVERY)
-def test_everything_is_known_before_it_is_imported_and_is_there_when_asked_for(kind: str) -> None:
+def test_everything_in_the_table_is_there_when_asked_for(kind: str) -> None:
     registry = EVERY[kind]
-    assert list(registry.built_in)
-    for name, choice in registry.built_in.items():
-        assert registry[name] is not None
-        assert choice.module in sys.modules
-        assert Path(choice.place.rpartition(":")[0]).is_file()
+    for name, place in registry.table.items():
+        assert registry.entry(name).thing is not None
+        assert registry.entry(name).place == place
 
 
 @pytest.mark.parametrize("kind", [name for name in EVERY if name != "measure"])
 def test_every_choice_says_in_one_line_what_it_is(kind: str) -> None:
     longest = 95 if kind == "graph format" else 58
-    for choice in EVERY[kind].built_in.values():
-        assert 10 <= len(choice.line) <= longest, f"{choice.place}: wanted 10 to {longest} characters"
+    for name in EVERY[kind].table:
+        assert 10 <= len(EVERY[kind].entry(name).line) <= longest, (
+            f"{name}: wanted 10 to {longest} characters"
+        )
 
 
-def test_listing_the_choices_imports_none_of_them() -> None:
-    code = (
-        "import sys\n"
-        "from tiny_graph_rag.retrieval.base import RETRIEVERS\n"
-        "from tiny_graph_rag.linking.base import LINKERS\n"
-        "names = [*RETRIEVERS, *LINKERS]\n"
-        "assert len(names) > 10\n"
-        "homes = {each.choices()[name].module for each in (RETRIEVERS, LINKERS) for name in each}\n"
-        "print(sorted(homes & set(sys.modules)))\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+@pytest.mark.parametrize("kind", EVERY)
+def test_every_decorated_thing_of_a_room_is_in_its_table(kind: str) -> None:
+    registry = EVERY[kind]
+    room = import_module(next(iter(registry.table.values())).partition(":")[0].rpartition(".")[0])
+    for module in iter_modules(room.__path__, f"{room.__name__}."):
+        import_module(module.name)
+    mine = {name for name, entry in registry._entries.items() if entry.place.startswith(room.__name__)}
+    assert mine == set(registry.table)
 
 
-def test_names_lines_and_literal_settings_are_read_without_importing(room: Path) -> None:
-    found = dishes(room).built_in
-    assert list(found) == ["pho", "tart"]  # `first` before the alphabet
-    assert found["pho"].line == "noodles, in broth"
-    assert found["pho"].settings == {"warm": True}  # the price is no literal
-    assert found["tart"].line == 'of "plums"'
-    assert found["pho"].place == f"{room / 'soups.py'}:5"
-    assert f"{room.name}.cakes" not in sys.modules
+def test_listing_the_choices_imports_none_of_them(kitchen: Kitchen) -> None:
+    dishes, plug_in = kitchen
+    plug_in("ramen", "no_such_module_at_all:ramen")
+    assert list(dishes) == ["pho", "tart", "ramen"]
+    assert dishes.entry("pho").line == "noodles"
+    with pytest.raises(UsageError, match=r"^unknown dish 'phoo'; did you mean 'pho'\? Choices: pho, tart"):
+        dishes["phoo"]
+    with pytest.raises(RuntimeError, match="listing"):
+        dishes["tart"]
 
 
-def test_one_name_in_two_files_is_refused_with_both_places(room: Path) -> None:
-    (room / "stews.py").write_text('@dish("pho", "again")\ndef pho(): ...\n')
-    wanted = rf"dish 'pho' is registered twice: .*{room.name}/soups.py:5 and .*{room.name}/stews.py:1"
-    with pytest.raises(RegistrationError, match=wanted):
-        dishes(room)["tart"]
+def test_another_package_plugs_in(kitchen: Kitchen) -> None:
+    dishes, plug_in = kitchen
+    plug_in("ramen", "my_ramen:ramen", "@dish('ramen', 'also noodles')\ndef ramen(): ...\n")
+    assert dishes["ramen"].__name__ == "ramen"
+    assert dishes.entry("ramen") == (dishes["ramen"], "also noodles", "my_ramen:ramen")
 
 
-def test_a_name_that_is_no_plain_string_is_refused_with_its_place(room: Path) -> None:
-    (room / "stews.py").write_text('NAME = "stew"\n\n\n@dish(NAME, "hot")\ndef stew(): ...\n')
-    with pytest.raises(RegistrationError, match=r"stews.py:4: @dish wants a name and the line"):
-        dishes(room).built_in  # noqa: B018
-
-
-def test_an_unknown_name_is_answered_with_the_nearest_and_all(room: Path) -> None:
-    with pytest.raises(UsageError, match=r"^unknown dish 'phoo'; did you mean 'pho'\? Choices: pho, tart$"):
-        dishes(room)["phoo"]
-
-
-def test_another_package_plugs_in_and_is_explained_before_it_is_imported(
-    room: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("name", "source", "wrong"),
+    [
+        ("pho", "", r"'pho' is registered twice: .*soups:pho and my_{n}:x; rename one"),
+        ("ramen", "", r"^my_{n}:x: no @dish\(\"ramen\", …\) could be imported"),
+        ("ramen", "import no_such_module", r"^my_{n}:x: .* ModuleNotFoundError"),
+        (
+            "ramen",
+            "@dish('pho', 'mine')\ndef x(): ...",
+            r"'pho' is registered twice: .*soups:pho and my_{n}:x",
+        ),
+    ],
+)
+def test_a_plug_in_that_can_not_be_used_is_refused_with_its_place(
+    kitchen: Kitchen, name: str, source: str, wrong: str, request: pytest.FixtureRequest
 ) -> None:
-    other = room.parent / f"{room.name}_plug"
-    other.mkdir()
-    (other / "__init__.py").write_text("raise RuntimeError('listing must not import')\n")
-    source = f"from {room.name}.base import dish\n\n\n@dish('ramen', 'also noodles')\ndef ramen(): ...\n"
-    (other / "more.py").write_text(source)
-    plugged_in(monkeypatch, EntryPoint("ramen", f"{other.name}.more:ramen", "tiny_graph_rag.dishs"))
-    assert dishes(room).choice("ramen").line == "also noodles"
-    assert f"{other.name}.more" not in sys.modules
-    (other / "__init__.py").write_text("")
-    assert dishes(room)["ramen"].__name__ == "ramen"  # type: ignore[attr-defined]
-
-
-def test_a_plug_in_with_the_name_of_a_built_in_is_refused_with_both_places(
-    room: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    plugged_in(monkeypatch, EntryPoint("pho", "json:dumps", "tiny_graph_rag.dishs"))
-    wanted = r"dish 'pho' is registered twice: .*soups.py:5 and entry point pho = json:dumps; rename one"
-    with pytest.raises(RegistrationError, match=wanted):
-        list(dishes(room))
-
-
-def test_a_decorated_thing_from_outside_can_not_take_a_built_in_name(room: Path) -> None:
-    def pho() -> None: ...
-
-    with pytest.raises(
-        RegistrationError, match=r"'pho' is registered twice: .*soups.py:5 and tests.test_reg"
-    ):
-        dishes(room).add("pho", pho, pho)
-
-
-def test_a_plug_in_that_registers_nothing_is_refused(room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plugged_in(monkeypatch, EntryPoint("ramen", "json:dumps", "tiny_graph_rag.dishs"))
-    with pytest.raises(
-        RegistrationError, match=r'json registers no dish \'ramen\'; decorate it: @dish\("ramen"'
-    ):
-        dishes(room)["ramen"]
-
-
-def test_a_plug_in_that_can_not_be_imported_says_so(room: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    plugged_in(monkeypatch, EntryPoint("ramen", "no_such_module_at_all:ramen", "tiny_graph_rag.dishs"))
-    wanted = r"^entry point ramen = no_such.*: can't be imported: ModuleNotFoundError: No module"
-    with pytest.raises(RegistrationError, match=wanted):
-        dishes(room)["ramen"]
-
-
-def test_a_room_in_a_zip_file_is_read_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import zipfile
-
-    with zipfile.ZipFile(tmp_path / "kitchen.zip", "w") as archive:
-        for file, source in {"__init__": "", "base": BASE, "soups": SOUPS}.items():
-            archive.writestr(f"zipped_kitchen/{file}.py", source.replace("ROOM", "zipped_kitchen"))
-    monkeypatch.syspath_prepend(str(tmp_path / "kitchen.zip"))
-    found = dishes(Path("zipped_kitchen"))
-    assert list(found) == ["pho"]
-    assert found["pho"]() == "pho"  # type: ignore[operator]
+    dishes, plug_in = kitchen
+    number = str(abs(hash(request.node.name)))
+    plug_in(name, f"my_{number}:x", source)
+    with pytest.raises(RegistrationError, match=wrong.replace("{n}", number)):
+        dishes["ramen"]

@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import sys
 
-INTERRUPTED = 130  # 128 + SIGINT, as shells count
+INTERRUPTED, TERMINATED = 130, 143  # 128 + the signal's number, as shells count
+STOPPED = "interrupted; nothing was overwritten"
 
 
 def _leave_folder_out() -> None:
@@ -24,14 +25,14 @@ def _leave_folder_out() -> None:
 def main() -> None:
     """Run a command; Ctrl-C at any time is one line and exit code 130. Ends the process.
 
-    SIGTERM ends it as an error would, so that no temporary file stays. Both within two seconds.
+    SIGTERM ends it as an error would, so that no temporary file stays.
     """
     try:
         try:
             _leave_folder_out()
-            from tiny_graph_rag.stopping import listen
+            import signal
 
-            listen()
+            signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(TERMINATED))
             from tiny_graph_rag.cli import run
 
             run()
@@ -47,17 +48,20 @@ def main() -> None:
 
 
 def _finish(code: object) -> None:
+    import contextlib
     import gc
     import signal
 
     gc.freeze()  # the process goes, and what it holds with it: to search that for waste takes some 30 ms
-
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done or given up: the interpreter may end in peace
-    from tiny_graph_rag.stopping import WORDS, leave
-
     if code == INTERRUPTED:
-        print(WORDS, file=sys.stderr)
-    leave(code)
+        print(STOPPED, file=sys.stderr)
+    if isinstance(code, int) and code in (INTERRUPTED, TERMINATED):
+        # The interpreter's own end would wait for threads that nobody can stop.
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
 
 
 if __name__ == "__main__":

@@ -51,17 +51,6 @@ class UsageError(TinyGraphRagError):
     pass
 
 
-class UnknownNameError(UsageError):
-    """A name that none of the choices has. name: as it was given."""
-
-    def __init__(self, message: Said, name: str) -> None:
-        super().__init__(message)
-        self.name = name
-
-    def __reduce__(self) -> tuple[type, tuple[str, str]]:
-        return type(self), (self.args[0], self.name)
-
-
 class ConfigError(TinyGraphRagError):
     pass
 
@@ -202,7 +191,7 @@ def unknown(
         hint=hint,
         choices=", ".join(known),
     )
-    return UnknownNameError(message, name)
+    return UsageError(message)
 
 
 def amount(number: int, one: str, many: str = "") -> Said:

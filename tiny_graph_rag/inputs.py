@@ -54,7 +54,7 @@ def find_input(name: str | Path, folder: Path, what: str, *, or_folder: bool = F
     or_folder: a folder will do.
 
     An absolute name is taken as it is. Matches whatever Unicode form (NFC, NFD) the disk holds.
-    what: one of KINDS, else as the message should call it. Raises InputError with the nearest names.
+    what: one of ENDINGS, else as the message should call it. Raises InputError with the nearest names.
     """
     path = Path(name).expanduser()
     places = [path] if path.is_absolute() else [folder / path, path]
@@ -79,16 +79,21 @@ def find_input(name: str | Path, folder: Path, what: str, *, or_folder: bool = F
     )
 
 
-# What may be offered for a name that is not there, and what makes one. Of formats the registry knows the
-# suffixes: (what one is called there, in which package they lie).
-_FORMATS = {
-    "knowledge graph": ("graph format", "tiny_graph_rag.formats.graphs"),
-    "gold set": ("gold format", "tiny_graph_rag.formats.gold"),
-    "questions": ("gold format", "tiny_graph_rag.formats.gold"),
-    "run": ("run format", "tiny_graph_rag.formats.runs"),
+# The suffixes of what may be offered for a name that is not there; of formats, those that they register.
+ENDINGS = {
+    "knowledge graph": (
+        *(".json", ".graphml", ".xml", ".gexf", ".gml", ".net", ".paj", ".html", ".htm", ".xlsx", ".parquet"),
+        *(".tsv", ".csv", ".txt", ".nt", ".ttl", ".turtle", ".nq", ".trig", ".rdf", ".owl", ".jsonld"),
+        *(".sqlite", ".sqlite3", ".db", ".duckdb", ".cypher", ".cql", ".cyp"),
+        *(".pkl", ".pklz", ".pickle", ".gpickle"),
+    ),
+    "gold set": (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet", ".qrels", ".trec", ".txt"),
+    "run": (".trec", ".run", ".txt", ".csv", ".tsv", ".parquet", ".jsonl", ".json"),
+    "results file": (".json",),
+    "draft": (".jsonl",),
+    "vocabulary": (".yaml", ".yml"),
 }
-_ENDINGS = {"results file": (".json",), "draft": (".jsonl",), "vocabulary": (".yaml", ".yml")}
-KINDS = (*_FORMATS, *_ENDINGS)
+ENDINGS["questions"] = ENDINGS["gold set"]
 RESULTS_FIRST = b'"schema_version"'  # the first key of whatever this program writes of results
 MADE_BY = {
     "knowledge graph": "; `init` writes one to begin with",
@@ -99,27 +104,15 @@ MADE_BY = {
 }
 
 
-def endings_of(what: str) -> tuple[str, ...]:
-    """The suffixes that files of a kind have, below `.gz`; empty for a kind that is not known."""
-    if what not in _FORMATS:
-        return _ENDINGS.get(what, ())
-    from tiny_graph_rag.registry import Registry  # where a name was wrong, or the shell asks
-
-    choices = Registry[object](*_FORMATS[what]).choices().values()
-    return tuple(
-        dict.fromkeys(suffix for choice in choices for suffix in choice.settings.get("suffixes", ()))
-    )
-
-
 def files_of_kind(folder: Path, what: str) -> list[str]:
     """Names of a folder's files of a kind, as `find_input` calls it."""
-    return _of_kind(folder, endings_of(what), what)
+    return _of_kind(folder, ENDINGS[what], what)
 
 
 def _instead(path: Path, places: Sequence[Path], what: str, *, or_folder: bool) -> str:
     """What else it may be: names like it, else files of its kind where it was looked for first, else what
     makes one."""
-    endings = endings_of(what) or (path.suffix,)
+    endings = ENDINGS.get(what, (path.suffix,))
     is_named = _ending(path) in endings
     if is_named:
         endings = (_ending(path),)

@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import get_ident
 
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.inputs import bare_name, composed, is_results, noted_inputs
+from tiny_graph_rag.inputs import composed, is_results, noted_inputs
 from tiny_graph_rag.messages import said
 
 # What no graph, gold set or run consists of: it may be replaced in a folder that is read.
@@ -25,22 +25,21 @@ LEFTOVER_SECONDS = 3600  # longer than any write takes
 
 
 class Outputs:
-    """The files that one command writes."""
+    """The files that one command writes: none that it reads, none within a folder that it reads, no two to
+    one file."""
 
     def __init__(self) -> None:
         self._claimed: dict[Path, bool] = {}
-        self._beside: list[tuple[Path, tuple[str, ...]]] = []
         self._written: set[Path] = set()
 
     def claim(self, path: Path, *, is_own: bool = False, replaces: bool = True) -> Path:
-        """`path`, if this command may write it.
+        """`path`, if this command may write it; anything may go to a device, any number of times.
 
-        is_own: the program keeps the file for itself (a sidecar, a journal), so it may have read it; it is
-        still no file that the user named. replaces: whether a file of that name may be replaced at all.
-        Raises UsageError for what can't be written, what is read, and what another output goes to.
+        is_own: the program keeps the file for itself (a sidecar, a journal), so it may have read it.
+        replaces: whether a file of that name may be replaced at all. Raises UsageError.
         """
         check_writable(path)
-        if is_device(path):  # it takes anything, any number of times
+        if is_device(path):
             return path
         self._check(path, is_own)
         if any(_is_same(path, other) for other in self._claimed):
@@ -50,33 +49,11 @@ class Outputs:
         self._claimed[path] = is_own
         return path
 
-    def claim_beside(self, path: Path, suffixes: tuple[str, ...]) -> None:
-        """Reports of these suffixes next to `path`: their names begin as its own and are not known yet.
-
-        Each is claimed when it is made. Raises UsageError where an input could be one of them.
-        """
-        self._beside.append((path, suffixes))
-        self._check_beside()
-
     def confirm(self) -> None:
         """Look at every claimed file again. Raises UsageError for one that was opened for reading since."""
         for path, is_own in self._claimed.items():
             if path not in self._written:  # a report reads what was just written
                 self._check(path, is_own)
-        self._check_beside()
-
-    def _check_beside(self) -> None:
-        for path, suffixes in self._beside:
-            for read in noted_inputs():
-                is_named_so = composed(read.name).startswith(bare_name(path))
-                if is_named_so and read.suffix[1:].lower() in suffixes and _is_same(read.parent, path.parent):
-                    raise UsageError(
-                        "{path}: this command reads that file, and --report {suffix} next to {name} "
-                        "could destroy it; choose another name with -o",
-                        path=read,
-                        suffix=read.suffix[1:],
-                        name=path.name,
-                    )
 
     def write(self, path: Path, parts: Iterable[bytes | memoryview]) -> None:
         """Write a claimed file, whole or not at all."""
@@ -85,12 +62,16 @@ class Outputs:
         self._written.add(path)
 
     def _check(self, path: Path, is_own: bool) -> None:
-        if any(_is_same(path, other) for other in noted_inputs(named=is_own)):
-            raise UsageError(
-                "{path}: this command reads that file and would destroy it; choose another name", path=path
-            )
-        for folder in noted_inputs(named=True):
-            if folder.is_dir() and _is_part(path, folder):
+        named, parents = noted_inputs(named=True), {path.parent, Path(os.path.realpath(path)).parent}
+        is_part = path.is_file() and path.suffix.lower() not in SHOWN_ONLY and not is_results(path)
+        for other in named if is_own else noted_inputs():
+            if _is_same(path, other):
+                raise UsageError(
+                    "{path}: this command reads that file and would destroy it; choose another name",
+                    path=path,
+                )
+        for folder in named if is_part else ():
+            if folder.is_dir() and any(_is_same(parent, folder) for parent in parents):
                 raise UsageError(
                     "{path}: this command reads the folder {folder} and would replace a file in it; "
                     "choose another name",
@@ -100,21 +81,10 @@ class Outputs:
 
 
 def _is_same(one: Path, other: Path) -> bool:
-    """Whether both are one file: by name, links and `..` seen through, or by inode (a hard link, a name in
-    other case where the file system takes no notice of it)."""
+    """Whether both are one file: links and `..` seen through, by inode (a hard link) or composed name."""
     if composed(os.path.realpath(one)) == composed(os.path.realpath(other)):
         return True
-    try:
-        return one.samefile(other)
-    except OSError:  # one of them does not exist yet
-        return False
-
-
-def _is_part(path: Path, folder: Path) -> bool:
-    """Whether an existing file may belong to the graph or the sets that `folder` holds."""
-    if not path.is_file() or path.suffix.lower() in SHOWN_ONLY or is_results(path):
-        return False
-    return any(_is_same(one.parent, folder) for one in (path, Path(os.path.realpath(path))))
+    return one.exists() and other.exists() and one.samefile(other)
 
 
 def output_path(name: str | Path, folder: Path) -> Path:

@@ -126,21 +126,51 @@ class NotRecognised(Struct):
     nearest: list[NearestName]
 
 
-class WithoutReference(Struct):
-    """Questions without a reference, and what --min-score would change; thresholds: `min_score`,
-    `left_empty`, `emptied_with_reference`, and the recall of the others under its measure's name."""
-
-    questions: Some
-    returned: Count
-    thresholds: list[dict[str, float | None]]
-
-
 class Recommended(Struct):
     rule: str
     text: str
     said: str | UnsetType = UNSET
     values: Json | UnsetType = UNSET
     evidence: Json | UnsetType = UNSET
+
+
+class TriedSetting(Struct, kw_only=True):
+    """One setting, tried on all questions of a gold set.
+
+    settings: what it changes in today's, by name; {} for today's own. label: the same as options. mean: of
+    the deciding measure; change: against today's, with how many questions got better, stayed, got worse. p:
+    two-sided, that nothing differs, corrected for all settings tried; certain: whether that is unlikely.
+    against: the loss (a verdict) that it was tried for. needs: the extra without which it couldn't be tried.
+    """
+
+    settings: Json
+    label: str
+    mean: float | None = None
+    change: float | None = None
+    better: Count = 0
+    same: Count = 0
+    worse: Count = 0
+    p: float | None = None
+    certain: bool = False
+    against: str = ""
+    needs: str = ""
+
+
+class Decision(Struct, kw_only=True):
+    """Which of the settings tried to take. recommended, best: their places in `tried`; no setting is
+    recommended for too few groups of questions. expected: the gain over today's that other questions can be
+    expected to show, less than what these show. certain: whether the recommended setting is certain to beat
+    today's. reason: the sentence that says so."""
+
+    measure: str
+    questions: Count
+    groups: Count
+    tried: list[TriedSetting]
+    recommended: int | None
+    best: int | None
+    expected: float | None
+    certain: bool
+    reason: str
 
 
 class Latency(Struct):
@@ -154,8 +184,10 @@ class Latency(Struct):
 
 class Summary(Slice, kw_only=True):
     """oracle_recall: reachable within h hops, the share of references that any ranking within the hops could
-    return; null where the hops bound nothing. waterfall_names: from the seeds that the questions name;
-    waterfall_gold_seeds: from the gold set's own. total_token_usage: of the first files, by kind."""
+    return; null where the hops bound nothing. causes: the verdicts, but references that only texts brought
+    near, and that were ranked low, count where the names of the question lose them. waterfall_names: from the
+    seeds that the questions name; waterfall_gold_seeds: from the gold set's own. total_token_usage: of the
+    first files, by kind."""
 
     k: Some
     by_tag: dict[str, Slice]
@@ -167,6 +199,7 @@ class Summary(Slice, kw_only=True):
     estimated_cost_usd: float | None
     token_usage: Tokens | UnsetType = UNSET
     verdicts: dict[str, Count] | UnsetType = UNSET
+    causes: dict[str, Count] | UnsetType = UNSET
     waterfall: list[WaterfallStep] | UnsetType = UNSET
     waterfall_by_tag: dict[str, list[WaterfallStep]] | UnsetType = UNSET
     oracle_recall: Share | UnsetType | None = UNSET
@@ -174,16 +207,14 @@ class Summary(Slice, kw_only=True):
     waterfall_gold_seeds: list[WaterfallStep] | UnsetType | None = UNSET
     linking: Json | UnsetType | None = UNSET
     not_recognised: NotRecognised | UnsetType = UNSET
-    no_answer: WithoutReference | UnsetType = UNSET
     hop_tags: Json | UnsetType | None = UNSET
     ties: Json | UnsetType | None = UNSET
     recommendations: list[Recommended] | UnsetType = UNSET
+    decision: Json | UnsetType = UNSET
     latency: Latency | UnsetType | None = UNSET
     questions_per_second: float | UnsetType | None = UNSET
     walks_cut: Json | UnsetType = UNSET
     own_retriever: Json | UnsetType = UNSET
-    kinds: Json | UnsetType = UNSET
-    perturbations: list[Json] | UnsetType = UNSET
 
 
 class Step(Struct, gc=False, rename={"source": "from", "target": "to"}):
@@ -352,7 +383,6 @@ class Setting(Struct, kw_only=True):
     oracle_recall: Share | UnsetType | None = UNSET
     oracle_all: Share | UnsetType | None = UNSET
     subgraph: Json | UnsetType | None = UNSET
-    seconds: float | UnsetType | None = UNSET
     walks_cut: Json | UnsetType = UNSET
 
 
@@ -377,7 +407,6 @@ class ComparedRow(Struct, kw_only=True):
     high: float | UnsetType | None = UNSET
     reliable: bool | UnsetType = UNSET
     p_randomisation: float | UnsetType | None = UNSET
-    p_ttest: float | UnsetType | None = UNSET
     p_holm: float | UnsetType | None = UNSET
     wins: Count | UnsetType | None = UNSET
     ties: Count | UnsetType | None = UNSET

@@ -48,7 +48,7 @@ class Passage(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Cut:
     """A question whose walks ended early. hops: walked in full; limit: the setting that another hop would
-    have gone beyond (`max_steps`, `max_states`); most: what it allows."""
+    have gone beyond (`max_steps`); most: what it allows."""
 
     hops: int
     limit: str

@@ -57,7 +57,7 @@ def ask(own_folder: Path, run_cli, monkeypatch):
 
     def run(server: ChatServer, *flags: str, exit_code: int = 0):
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        own = {"--judge": "factuality", "--accuracy-model": "small"}
+        own = {"--judge": "factuality", "--set": "generation.accuracy_model=small"}
         words = [part for pair in own.items() if pair[0] not in flags for part in pair]
         done = run_cli("eval", "--dataset", "story-eval.jsonl", *words, *flags)
         assert done.exit_code == exit_code, done.output
@@ -112,7 +112,7 @@ def test_an_embedding_that_could_not_be_had_counts_as_unlike_and_is_retried(ask)
         assert found["results"][0]["answer"]["scores"]["factuality"] == pytest.approx(2 / 3)
         assert "too long" in found["results"][0]["answer"]["verdicts"]["accuracy"]["error"]
         server.script = script
-        _, found = ask(server, "--retry-failed")
+        _, found = ask(server, "--resume")
     assert found["results"][0]["answer"]["scores"]["accuracy"] == pytest.approx(0.65)
 
 
@@ -129,7 +129,7 @@ def test_embeddings_are_in_the_dry_run_and_need_a_price_under_a_cap(ask) -> None
     with ChatServer(script) as server:
         done, _ = ask(server, "--dry-run")
         assert "judging by embeddings: 3 calls" in done.stdout
-        done, _ = ask(server, "--max-cost", "1", "--accuracy-model", "unheard-of", exit_code=2)
+        done, _ = ask(server, "--max-cost", "1", "--set", "generation.accuracy_model=unheard-of", exit_code=2)
         assert "--max-cost needs a price, and the price of 'unheard-of' is unknown" in done.stderr
         assert server.requests == []
 

@@ -84,7 +84,7 @@ def test_a_reply_in_a_code_fence_is_read() -> None:
 
 def test_every_rubric_holds_its_places_and_shows_its_form() -> None:
     filled = dict.fromkeys(("question", "truth", "answer", "graph", "entities"), "{answer}")
-    for rubric in dict(JUDGES.items()).values():
+    for rubric in map(JUDGES.__getitem__, JUDGES):
         system, user = rubric.messages(filled)
         assert "Reply with JSON" in system.content
         assert all(name in system.content for name in rubric.schema["properties"])

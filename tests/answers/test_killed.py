@@ -62,7 +62,14 @@ def test_a_run_killed_at_any_moment_pays_no_answer_twice_and_ends_the_same(own_f
         environment = {**os.environ, "OPENAI_BASE_URL": address, "OPENAI_MODEL": "test-model"}
         command = [
             *(sys.executable, "-m", "tiny_graph_rag", "eval", "--dataset", "story-eval.jsonl", "--quiet"),
-            *("--no-answer-cache", "--latency-sample", "0", "--concurrency", str(CONCURRENCY)),
+            *(
+                "--set",
+                "running.answer_cache=false",
+                "--set",
+                "evaluation.latency_sample=0",
+                "--set",
+                f"openai.concurrency={CONCURRENCY}",
+            ),
         ]
 
         def start(results: str, *more: str) -> subprocess.Popen[bytes]:

@@ -88,7 +88,7 @@ def test_tokens_and_cost_are_told_by_question_by_tag_and_in_total(ask) -> None:
 
 def test_the_prompt_holds_the_facts_and_the_question(ask) -> None:
     with ChatServer(polite) as server:
-        ask(server, "--concurrency", "1", "--context-tokens", "30")
+        ask(server, "--set", "openai.concurrency=1", "--set", "generation.context_tokens=30")
     assert server.most_at_once == 1
     assert "Question: Who knows Person0?" in server.requests[0].prompt
     assert "[1] Person1" in server.requests[0].prompt  # who knows Person0, not Person0 itself
@@ -98,7 +98,7 @@ def test_relations_that_the_filters_take_out_are_not_sent(ask) -> None:
     with ChatServer(polite) as server:
         ask(server)
         assert "—KNOWS→" in server.requests[0].prompt
-        ask(server, "--not-relations", "KNOWS")
+        ask(server, "--set", "retrieval.not_relations=KNOWS")
     assert "—KNOWS→" not in server.requests[-1].prompt
 
 
@@ -117,12 +117,15 @@ def test_without_key_and_address_answers_are_explained_and_nothing_fails(story: 
         (["--generate"], "--generate needs an API: set OPENAI_API_KEY"),
         (["--generate", "--skip-generation"], "can't be used together"),
         (["--dry-run", "--skip-generation"], "can't be used together"),
-        (["--dry-run", "--prompt", "missing.txt"], "missing.txt: can't be read"),
+        (["--dry-run", "--set", "generation.prompt=missing.txt"], "missing.txt: can't be read"),
         (
             ["--dry-run", "--max-cost", "1", "--model", "unheard-of"],
             "--max-cost needs a price, and the price of 'unheard-of' is unknown",
         ),
-        (["--dry-run", "--fail-on-error", "2"], "--fail-on-error must be from 0 to 1"),
+        (
+            ["--dry-run", "--set", "generation.fail_on_error=2"],
+            "generation.fail_on_error must be from 0 to 1",
+        ),
     ],
 )
 def test_what_cannot_be_is_refused_before_any_work(story: Path, run_cli, flags, expected) -> None:
@@ -155,9 +158,9 @@ def test_the_second_run_is_answered_from_the_cache_and_costs_the_same_on_paper(a
         _, first = ask(server)
         done, second = ask(server)
         assert len(server.requests) == 12
-        ask(server, "--no-answer-cache")
+        ask(server, "--set", "running.answer_cache=false")
         assert len(server.requests) == 24
-    assert "0 calls made, 12 known from journal or cache, $0.0000 paid" in done.stdout
+    assert "0 requests sent, 12 replies known from journal or cache, $0.0000 paid" in done.stdout
     assert [result["answer"] for result in first["results"]] == [
         result["answer"] for result in second["results"]
     ]
@@ -166,7 +169,7 @@ def test_the_second_run_is_answered_from_the_cache_and_costs_the_same_on_paper(a
 
 def test_resume_where_there_is_nothing_to_resume_starts_afresh(ask) -> None:
     with ChatServer(polite) as server:
-        ask(server, "--resume", "--no-answer-cache")
+        ask(server, "--resume", "--set", "running.answer_cache=false")
     assert len(server.requests) == 12
 
 
@@ -179,9 +182,7 @@ def test_failed_questions_are_listed_and_retried_alone(ask) -> None:
         assert "warning: no answer to q3: the model returned an empty answer" in done.stderr
         assert found["summary"]["failed"] == found["summary"]["by_tag"]["odd"]["failed"] == 1
         assert found["results"][3]["answer"]["error"] == "the model returned an empty answer"
-        ask(server, "--fail-on-error", "0.05", "--resume", exit_code=3)
-        assert len(server.requests) == 12
-        _, found = ask(server, "--retry-failed")
+        _, found = ask(server, "--resume")
     assert len(server.requests) == 13
     assert found["summary"]["failed"] == 0
 
@@ -198,7 +199,9 @@ def test_a_failing_gate_hides_no_failed_question(ask) -> None:
         assert "gate mrr>=1.01" in done.stderr
         assert done.stderr.index("no answer to q3") < done.stderr.index("gate mrr")
         assert found["summary"]["failed"] == 1
-        done, _ = ask(server, "--fail-under", "mrr>=1.01", "--fail-on-error", "0.05", exit_code=3)
+        done, _ = ask(
+            server, "--fail-under", "mrr>=1.01", "--set", "generation.fail_on_error=0.05", exit_code=3
+        )
     assert "gate mrr>=1.01" in done.stderr
     assert "1 of 12 questions have no answer" in done.stderr
 
@@ -216,7 +219,7 @@ def test_a_run_that_ends_before_its_first_call_leaves_the_journal_to_resume(ask,
     journal = story / "data/results/story-eval-results.journal.jsonl"
     (story / "broken-KG.json").write_text("{")
     with ChatServer(polite) as server:
-        ask(server, "--no-answer-cache")
+        ask(server, "--set", "running.answer_cache=false")
         before = journal.read_bytes()
         words = ["eval", "--dataset", "story-eval.jsonl", "-g", "broken-KG.json"]
         process = subprocess.run(
@@ -224,21 +227,32 @@ def test_a_run_that_ends_before_its_first_call_leaves_the_journal_to_resume(ask,
         )
         assert process.returncode == 2
         assert journal.read_bytes() == before
-        ask(server, "--no-answer-cache", "--resume")
+        ask(server, "--set", "running.answer_cache=false", "--resume")
     assert len(server.requests) == 12
 
 
 def test_the_cap_stops_in_order_and_a_higher_one_goes_on(ask) -> None:
     with ChatServer(polite) as server:
-        done, found = ask(server, "--max-cost", "0.025", "--no-answer-cache", exit_code=1)
+        done, found = ask(server, "--max-cost", "0.025", "--set", "running.answer_cache=false", exit_code=1)
         assert server.answered * 0.002 <= 0.025
         assert "before --max-cost 0.025" in done.stderr
         assert found["summary"]["answers"]["complete"] is False
         answered = server.answered
         assert found["summary"]["failed"] == 12 - answered
-        _, found = ask(server, "--max-cost", "1", "--resume", "--no-answer-cache")
+        _, found = ask(server, "--max-cost", "1", "--resume", "--set", "running.answer_cache=false")
     assert server.answered == 12
     assert found["summary"]["answers"]["complete"] is True
+
+
+def test_a_cap_reached_while_the_service_fails_ends_with_3_and_the_reason(ask) -> None:
+    def script(request: Request) -> Action:
+        return error(503, "busy") if request.number % 5 == 4 else polite(request)
+
+    with ChatServer(script) as server:
+        done, found = ask(server, "--max-cost", "0.02", "--set", "running.answer_cache=false", exit_code=3)
+    assert "before --max-cost 0.02" in done.stderr
+    assert "the server failed (503): busy" in done.stderr
+    assert found["summary"]["failed"] > 0
 
 
 @pytest.mark.slow
@@ -331,7 +345,7 @@ def test_what_a_dry_run_says_at_most_is_never_passed_where_every_verdict_is_unre
             prompt += len(encoding.encode(json.dumps(request.body["response_format"])))
         longest = request.body.get("max_completion_tokens") or request.body["max_tokens"]
         billed.append((prompt, longest))
-        text = "well " * longest if "response_format" in request.body else "Person1 " * longest
+        text = "well " * longest
         usage = {"prompt_tokens": prompt, "completion_tokens": longest, "total_tokens": prompt + longest}
         return answer(text, usage=usage)
 
@@ -349,7 +363,7 @@ def test_what_a_dry_run_says_at_most_is_never_passed_where_every_verdict_is_unre
     assert len(billed) == answers + sum(calls) == answers + 2 * 2 * 12
     assert spent <= most <= 2 * spent
     assert found["summary"]["estimated_cost_usd"] == pytest.approx(spent)
-    assert f"this run: {len(billed)} calls made" in done.stdout + done.stderr
+    assert f"this run: {len(billed)} requests sent" in done.stdout + done.stderr
     assert f"${spent:.4f}" in done.stdout + done.stderr
 
 

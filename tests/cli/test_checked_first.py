@@ -19,17 +19,14 @@ RETRIEVING = [
     ("--retriever nope.py:answer", "no such file"),
     ("--retriever bfs:3", "takes no argument after a colon"),
     ("--linker nope", "unknown linker 'nope'"),
-    ("--direction up", "--direction must be both, out or in, got 'up'"),
-    ("--relation-similarity nope", "--relation-similarity must be words or embeddings, got 'nope'"),
-    ("--vocabulary nope.yaml", "nope.yaml"),
+    ("--set retrieval.direction=up", "retrieval.direction must be both, out or in, got 'up'"),
+    ("--set retrieval.vocabulary=nope.yaml", "nope.yaml"),
 ]
 CASES = [
     *(("eval --dataset t-eval.jsonl --skip-generation", *option) for option in RETRIEVING),
     *(("query Who?", *option) for option in RETRIEVING),
-    ("eval --dataset t-eval.jsonl", "--results nope", "--results must be full or compact"),
-    ("eval --dataset t-eval.jsonl", "--perturb nope", "'nope'"),
+    ("eval --dataset t-eval.jsonl", "--set running.results=nope", "running.results must be full or compact"),
     ("eval --dataset t-eval.jsonl", "--save-run r.xyz", "r.xyz: which form?"),
-    ("eval --dataset t-eval.jsonl", "--format trec", "needs --save-run"),
     ("eval --dataset t-eval.jsonl", "--measures nope@5", "unknown measure 'nope@5'"),
     ("eval --dataset t-eval.jsonl", "--report nope", "unknown report 'nope'"),
     ("eval --dataset t-eval.jsonl", "-o ./page.html", "the file is JSON; name it page.json"),
@@ -43,8 +40,7 @@ CASES = [
     ("score --run r.trec --gold q.txt", "--gold-format nope", "unknown gold format 'nope'"),
     ("score --run r.trec --gold q.txt", "--limit 0", "--limit must be 1 or more"),
     ("score --run r.trec --gold q.txt", "--ties nope", "unknown --ties 'nope'"),
-    ("score --run r.trec --gold q.txt", "--rouge-threshold 0.7", "goes with --match"),
-    ("generate", "--lang xx", "unknown language 'xx'"),
+    ("generate", "--lang xx", "unknown --lang 'xx'"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""The same results, byte for byte, however they were computed: threads, compiled or not, any cache."""
+"""The same results, byte for byte, however they were computed: compiled or not, any cache."""
 
 from __future__ import annotations
 
@@ -48,7 +48,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def command(folder: Path, retriever: str, questions: int, *more: str) -> list[str]:
     return [
         *("eval", "--dataset", str(folder / "some-eval.jsonl"), "-g", str(folder / "some-KG.json")),
-        *("--hops", "3", "--retriever", retriever, "--limit", str(questions), "--latency-sample", "0"),
+        *(
+            "--hops",
+            "3",
+            "--retriever",
+            retriever,
+            "--limit",
+            str(questions),
+            "--set",
+            "evaluation.latency_sample=0",
+        ),
         *("-o", str(folder / "results.json"), *more),
     ]
 
@@ -92,7 +101,7 @@ def damaged(cache: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("retriever", RETRIEVERS)
-def test_threads_and_compiling_change_no_byte(
+def test_compiling_changes_no_byte(
     folder: Path, retriever: str, run_cli: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(arrays, "WORTH_STEPS", 0)
@@ -104,9 +113,15 @@ def test_threads_and_compiling_change_no_byte(
         assert done.exit_code == 0, done.stderr
         return written(folder)
 
-    wanted = results("--threads", "2")
+    wanted = results()
     assert b'"ranked": [{' in wanted
-    for way in (("--threads", "1"), ("--config", str(folder / "interpreted.yaml")), ("--no-graph-cache",)):
+    for way in (
+        ("--config", str(folder / "interpreted.yaml")),
+        (
+            "--set",
+            "running.graph_cache=false",
+        ),
+    ):
         assert results(*way) == wanted, way
 
 

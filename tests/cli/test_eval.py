@@ -34,7 +34,7 @@ def test_the_graph_follows_from_the_name_and_results_lie_where_it_says(files: Pa
     write_kg(files / "data/kg/other-KG.json", ["X"])
     done = run_cli("eval", "--dataset", "story-eval.jsonl", "--skip-generation")
     assert done.exit_code == 0, done.output
-    assert "story: 4 entities, 2 relations" in done.stdout
+    assert "story-eval · 2 questions · bfs, 2 hops" in done.stdout
     assert "results: data/results/story-eval-results.json" in done.stdout
     found = results(files / "data/results/story-eval-results.json")
     # q1: Anna at rank 1, Ghost is nowhere: P@5 = 1/5, R@5 = 1/2, MRR = 1; the second has no gold.
@@ -95,7 +95,7 @@ def test_a_relative_path_is_looked_for_in_its_folder_first_then_here(files: Path
     write_gold(files / "here.jsonl", QUESTION)
     assert run_cli("eval", "--dataset", "here.jsonl").exit_code == 0
     write_gold(files / "data/eval/here.jsonl", QUESTION, QUESTION | {"id": "q2"})
-    assert "here: 2 questions" in run_cli("eval", "--dataset", "here.jsonl").stdout
+    assert "here · 2 questions" in run_cli("eval", "--dataset", "here.jsonl").stdout
 
 
 def test_output_names_that_start_with_a_dot_are_taken_as_they_stand(files: Path, run_cli) -> None:
@@ -110,7 +110,7 @@ def test_quiet_prints_nothing_and_a_dash_prints_json_alone(files: Path, run_cli)
     assert (quiet.stdout, quiet.stderr) == ("", "")
     dashed = run_cli("eval", "--dataset", "story-eval.jsonl", "-o", "-")
     assert json.loads(dashed.stdout)["results"][0]["id"] == "q1"
-    assert "4 entities" in dashed.stderr
+    assert "story-eval · 2 questions" in dashed.stderr
 
 
 def test_selections_are_recorded_in_the_results(files: Path, run_cli) -> None:
@@ -128,12 +128,18 @@ def test_selections_are_recorded_in_the_results(files: Path, run_cli) -> None:
         (["--dataset", "."], "must be a file, this is a folder"),
         (["--dataset", "story-eval.jsonl", "--top-k", "0"], "--top-k must be 1 or more, got 0"),
         (["--dataset", "story-eval.jsonl", "--hops", "-1"], "--hops must be from 0 to 1000, got -1"),
-        (["--dataset", "story-eval.jsonl", "--depth", "3"], "--top-k 5 can't be larger than --depth 3"),
+        (
+            ["--dataset", "story-eval.jsonl", "--set", "retrieval.depth=3"],
+            "top_k 5 can't be larger than retrieval.depth=3",
+        ),
         (["--dataset", "story-eval.jsonl", "--hops", "9" * 20], "--hops must be from 0 to 1000"),
-        (["--dataset", "story-eval.jsonl", "--depth", "9" * 20], "--depth must be from 1 to 2147483647"),
+        (
+            ["--dataset", "story-eval.jsonl", "--set", "retrieval.depth=" + "9" * 20],
+            "retrieval.depth must be from 1 to 2147483647",
+        ),
         (
             ["--dataset", "story-eval.jsonl", "--measures", "ndcg@101"],
-            "ndcg@101: the cutoff is below --depth 100",
+            "ndcg@101: the cutoff is below retrieval.depth=100",
         ),
         (
             ["--dataset", "story-eval.jsonl", "--fail-under", "recall@101>=0"],
@@ -161,8 +167,9 @@ def test_wrong_input_is_one_line_exit_2_and_nothing_written(
 
 
 def test_a_depth_beyond_the_graph_returns_what_there_is(files: Path, run_cli) -> None:
-    common = ("eval", "--dataset", "story-eval.jsonl", "-o", "-", "--depth")
-    deep, enough = (json.loads(run_cli(*common, depth).stdout) for depth in ("2147483647", "100"))
+    common = ("eval", "--dataset", "story-eval.jsonl", "-o", "-", "--set")
+    depths = ("retrieval.depth=2147483647", "retrieval.depth=100")
+    deep, enough = (json.loads(run_cli(*common, depth).stdout) for depth in depths)
     assert [result["ranked"] for result in deep["results"]] == [
         result["ranked"] for result in enough["results"]
     ]
@@ -230,8 +237,8 @@ def test_gates_fail_with_exit_1_and_a_line_each(run_cli, tmp_path) -> None:
     assert done.stderr.count("FAILED") == 2
     assert "gate hit@3>=0.9: mean 0.5000, FAILED" in done.stderr  # computed though not asked for
     assert 'tests="3" failures="2"' in (tmp_path / "gates.xml").read_text()
-    assert run_cli(*run, "--fail-under", "recall@5>=0.5", "--gate-on", "interval").exit_code == 1
-    assert run_cli(*run, "--fail-under", "recall@5>=0.5", "--gate-on", "luck").exit_code == 2
+    assert run_cli(*run, "--fail-under", "recall@5>=0.5", "--set", "running.gate_on=interval").exit_code == 1
+    assert run_cli(*run, "--fail-under", "recall@5>=0.5", "--set", "running.gate_on=luck").exit_code == 2
 
 
 def test_an_undefined_measure_fails_its_gate(run_cli, tmp_path) -> None:
@@ -249,7 +256,7 @@ def test_the_speed_of_a_run_can_be_a_gate(files, run_cli) -> None:
     assert done.exit_code == 1
     assert "gate latency.p95<0: seconds per question" in done.stderr
     # Nothing timed is no speed, and no gate passes on it.
-    done = run_cli(*options, "--latency-sample", "0", "--fail-under", "latency.p95<100")
+    done = run_cli(*options, "--set", "evaluation.latency_sample=0", "--fail-under", "latency.p95<100")
     assert "undefined, FAILED" in done.stderr
 
 
@@ -276,7 +283,7 @@ def test_groups_are_offered_where_questions_look_like_variants(files, run_cli) -
             ),
         )
         options = ("--dataset", "wordings-eval.jsonl", "-g", "story-KG.json", "--skip-generation")
-        done = run_cli("eval", *options, "-o", "./out.json")
+        done = run_cli("eval", *options, "-o", "./out.json", "--details")
         assert done.exit_code == 0, done.stderr
         return done.stdout + done.stderr, json.loads(Path("out.json").read_text("utf-8"))
 

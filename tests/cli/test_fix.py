@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from typer.testing import CliRunner
 
-from tests.conftest import ROOT, write_gold, write_kg
+from tests.conftest import write_gold, write_kg
 from tests.fixing.made import write_world
-from tiny_graph_rag.cli import app
 
 
 @pytest.fixture
@@ -55,7 +53,7 @@ def test_a_patch_is_applied_in_memory_and_named_in_the_results(proven: Path, run
     past = run_cli("history", ".")
     assert sorted(re.findall(r"patch (none|fixes\.yaml)", past.stdout)) == ["fixes.yaml", "none"]
     compared = run_cli("compare", "./before.json", "./after.json")
-    assert "different setting: patch: – (before), fixes.yaml (after)" in compared.stdout
+    assert "Settings that differ: patch – / fixes.yaml" in compared.stdout
     shown = run_cli("query", *GIVEN, "--id", "q0", "--patch", "fixes.yaml", "--skip-generation")
     assert shown.exit_code == 0, shown.stderr
     swept = run_cli("sweep", *GIVEN, "--patch", "fixes.yaml", "--hops", "1,2", "-o", "./sweep.json")
@@ -115,31 +113,6 @@ def town(tmp_path: Path) -> Path:
 TOWN = ("-g", "town-KG.json", "--dataset", "town-eval.jsonl")
 
 
-def decided(*keys: str) -> tuple[str, list[str]]:
-    """What `curate --patch` prints, and the statuses in the file."""
-    typed = "".join(f"{key}\n" for key in keys)
-    done = CliRunner().invoke(app, ["curate", *TOWN, "--patch", "p.yaml"], input=typed)
-    assert done.exit_code == 0, done.output
-    found = yaml.safe_load(Path("p.yaml").read_text(encoding="utf-8"))
-    return done.stdout, [entry["status"] for entry in found["aliases"]]
-
-
-def test_keys_decide_and_each_question_stands_before_and_after(town: Path) -> None:
-    out, statuses = decided("y", "n")
-    assert "q1  Where is Zephyr?  0.000 → " in out
-    assert statuses == ["confirmed", "rejected", "rejected"]
-    assert "1 confirmed, 2 rejected, 0 left" in out
-    assert decided()[0].startswith("nothing is left to decide")
-
-
-def test_every_decision_is_saved_at_once_and_can_be_taken_back(town: Path) -> None:
-    assert decided("y", "q")[1] == ["confirmed", "draft", "rejected"]
-    (town / "p.yaml").write_text(PATCH, encoding="utf-8")
-    assert decided("y", "b", "n", "s")[1] == ["rejected", "draft", "rejected"]
-    (town / "p.yaml").write_text(PATCH, encoding="utf-8")
-    assert decided("x", "?", "y")[1] == ["confirmed", "draft", "rejected"]  # other keys do nothing
-
-
 def test_only_what_was_confirmed_changes_a_question(town: Path, run_cli) -> None:
     def ndcg(*more: str) -> float:
         done = run_cli("eval", *TOWN, "--linker", "names", "-o", "./r.json", *more)
@@ -148,7 +121,8 @@ def test_only_what_was_confirmed_changes_a_question(town: Path, run_cli) -> None
 
     today = ndcg()
     assert ndcg("--patch", "p.yaml") == today
-    decided("y", "q")
+    confirmed = PATCH.replace("Zephyr", "Zephyr, status: confirmed", 1)
+    (town / "p.yaml").write_text(confirmed, encoding="utf-8")
     assert ndcg("--patch", "p.yaml") > today
 
 
@@ -234,18 +208,4 @@ def test_too_few_questions_prove_nothing_and_harm_nothing(
     write_gold(own_folder / "t-eval.jsonl", *questions)
     done = run_cli("fix", "--dataset", "./t-eval.jsonl", "-g", "./t-KG.json", "-o", "./fixes.yaml")
     assert done.exit_code == 0, done.stderr
-    assert "settings: 22 settings · +0.000" in done.stdout
-
-
-def test_right_aliases_that_cost_places_are_measured_without_seeds_as_well() -> None:
-    """On a folder whose relations have one type, questions by short names lose places once their entity is
-    recognised: it is ranked first itself."""
-    folder = ROOT / "benchmarks" / "home-appliances"
-    gold = ROOT / "benchmarks" / "home-appliances-eval.jsonl"
-    call = ["fix", "-g", str(folder), "--dataset", str(gold), "--kinds", "aliases", "-o", "-"]
-    patch = yaml.safe_load(CliRunner().invoke(app, call).stdout)
-    (batch,) = patch["batches"]
-    assert batch["lost"] > batch["won"]
-    assert batch["without_seeds"] > 0 > batch["gain"]
-    left_out = yaml.safe_load(CliRunner().invoke(app, [*call, "--exclude-seeds"]).stdout)
-    assert "without_seeds" not in left_out["batches"][0]  # they are left out already
+    assert "too few groups of questions to compare settings (1 of" in " ".join(done.stdout.split())

@@ -120,11 +120,6 @@ def keys_seen(server: ChatServer) -> list[str]:
         ("openai: {base_url: 'http://192.0.2.7/v1'}", EVAL, "isn't trusted"),
         (f"openai: {{base_url: '{ELSEWHERE}'}}", (*RETRIEVAL, "--linker", "llm"), "isn't trusted"),
         (f"openai: {{base_url: '{ELSEWHERE}'}}", (*RETRIEVAL, "--retriever", "dense"), "isn't trusted"),
-        (
-            f"openai: {{base_url: '{ELSEWHERE}'}}\nretrieval: {{text_similarity: embeddings}}",
-            RETRIEVAL,
-            "isn't trusted",
-        ),
         (f"openai: {{base_url: '{ELSEWHERE}'}}", ("query", "Who is Anna?"), "isn't trusted"),
         (
             f"openai: {{base_url: '{ELSEWHERE}'}}",
@@ -238,14 +233,14 @@ def test_no_tool_of_the_mcp_server_connects_runs_code_or_reads_outside(folder: P
     settings(
         folder,
         f"openai: {{base_url: '{ELSEWHERE}'}}\n"
-        f"retrieval: {{retriever: 'theirs.py:ask', linker: llm, text_similarity: embeddings, "
+        f"retrieval: {{retriever: 'theirs.py:ask', linker: llm, "
         f"vocabulary: {words}}}\n"
         f"generation: {{prompt: {words}}}\n",
     )
     both = {"graph": "tale-KG.json", "dataset": "tale-eval.jsonl"}
     calls = {
         "files": {}, "stats": {"graph": "tale-KG.json"}, "eval": both, "sweep": both, "validate": both,
-        "query": {"graph": "tale-KG.json", "question": "Who is Anna?"}, "explain": {**both, "id": "q1"},
+        "query": {**both, "id": "q1"},
         "generate": {"graph": "tale-KG.json", "name": "new", "n": 1, "shapes": "single", "hops": "1"},
     }  # fmt: skip
 

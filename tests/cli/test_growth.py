@@ -23,9 +23,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not hasattr(os, "wait4"), rea
 
 NOISE_SECONDS, NOISE_BYTES = 1.5, 48 << 20
 DOUBLE = 2.4
-EVAL = ("eval", "--dataset", "./a-eval.jsonl", "-g", "./a-KG.json", "--skip-generation", "--no-graph-cache",
-        "--latency-sample", "0", "--quiet", "-o", "./out.json")  # fmt: skip
-STATS = ("stats", "-g", "./a.csv", "--no-graph-cache")
+EVAL = ("eval", "--dataset", "./a-eval.jsonl", "-g", "./a-KG.json", "--skip-generation",
+        "--set", "running.graph_cache=false", "--set", "evaluation.latency_sample=0", "--quiet",
+        "-o", "./out.json")  # fmt: skip
+STATS = ("stats", "-g", "./a.csv", "--set", "running.graph_cache=false")
 SCORE = ("score", "--gold", "./gold.csv", "--run", "./run.csv", "-o", "./out.json")
 
 

@@ -18,9 +18,10 @@ GRAPH, GOLD = f"caf{BAD}-KG.json", f"caf{BAD}-eval.jsonl"
 BOTH = ("--dataset", f"./{GOLD}", "-g", f"./{GRAPH}")
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("eval", *BOTH, "--skip-generation", "-o", f"./r{BAD}.json", "--report", "html,md,csv,tex", "--save-run",
-     f"./run{BAD}.jsonl", "--label", f"x{BAD}", "--save-reasons"),
+     f"./run{BAD}.jsonl", "--label", f"x{BAD}", "--set", "evaluation.save_reasons=true"),
     ("eval", *BOTH, "--skip-generation", "-o", "-"),
-    ("eval", *BOTH, "--skip-generation", "--vocabulary", f"./words{BAD}.yaml", "-o", "./r.json"),
+    ("eval", *BOTH, "--skip-generation", "--set", f"retrieval.vocabulary=./words{BAD}.yaml",
+     "-o", "./r.json"),
     ("eval", "--dataset", GOLD, "--kg-dir", ".", "--dataset-dir", ".", "--results-dir", f"./out{BAD}",
      "--skip-generation"),
     ("sweep", *BOTH, "--hops", "1", "-o", f"./s{BAD}.json"),

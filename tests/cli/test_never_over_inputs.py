@@ -31,7 +31,7 @@ RETRIEVER = "def retrieve(question):\n    return ['Dover']\n"
 WRITES = {"--output", "--save-run", "--junit", "--fix-suggestions"}
 WRITES_IN = {("history", "--report")}
 # Options that speak of writing and take no name of a file.
-NO_FILE = {"--report", "--format", "--names", "--refresh", "--export", "--relation-match"}
+NO_FILE = {"--report", "--format", "--names", "--refresh", "--export"}
 
 # The command's arguments, and those among them (or beside) that name what it reads.
 Call = tuple[str, list[str]]
@@ -39,11 +39,9 @@ CALLS: dict[str, Call | None] = {
     "init": None,  # writes where nothing is
     "settings": None,
     "mcp": None,  # each tool runs a command of its own
-    "dataset diff": None,
-    "dataset stats": None,
     "eval": (
-        "eval --dataset story-eval.jsonl -g story-KG.json --skip-generation --vocabulary words.yaml "
-        "--fail-under mrr>=0",
+        "eval --dataset story-eval.jsonl -g story-KG.json --skip-generation --fail-under mrr>=0 "
+        "--set retrieval.vocabulary=words.yaml",
         ["story-eval.jsonl", "story-KG.json", "words.yaml", "config.yaml", "prompt.txt"],
     ),
     "score": (
@@ -70,7 +68,7 @@ CALLS: dict[str, Call | None] = {
     "query": ("query Anna? -g story-KG.json --skip-generation", ["story-KG.json", "config.yaml"]),
     "report": ("report one.json --report md", ["one.json"]),
     "stats": ("stats -g story-KG.json", ["story-KG.json", "config.yaml"]),
-    "convert": ("convert -g story-KG.json --to kg-json", ["story-KG.json", "config.yaml"]),
+    "convert": ("convert -g story-KG.json --format kg-json", ["story-KG.json", "config.yaml"]),
     "visualize": ("visualize -g story-KG.json", ["story-KG.json", "config.yaml"]),
     "measures": ("measures", ["config.yaml"]),
     "validate": (
@@ -157,7 +155,7 @@ def folder(own_folder: Path, run_cli: Callable[..., Any], monkeypatch: pytest.Mo
     for name in ("one", "two"):
         done = run_cli("eval", "--dataset", "story-eval.jsonl", "--skip-generation", "-o", f"./{name}.json")
         assert done.exit_code == 0, done.output
-    assert run_cli("validate", "--dataset", "story-eval.jsonl", "--stamp").exit_code == 0
+    assert run_cli("validate", "--dataset", "story-eval.jsonl", "--pin").exit_code == 0
     return own_folder
 
 
@@ -252,7 +250,7 @@ def test_convert_leaves_the_folder_that_it_reads_as_it_is(folder: Path, run_cli:
     """A Parquet pair from its own folder, whose further columns the form could not hold."""
     pq = pytest.importorskip("pyarrow.parquet")
     pa = pytest.importorskip("pyarrow")
-    assert run_cli("convert", "story-KG.json", "graph", "--to", "parquet").exit_code == 0
+    assert run_cli("convert", "story-KG.json", "graph", "--format", "parquet").exit_code == 0
     path = folder / "graph/entities.parquet"
     table = pq.read_table(path)
     pq.write_table(table.append_column("human_readable_id", pa.array(range(len(table)))), path)
@@ -266,9 +264,9 @@ def test_convert_leaves_the_folder_that_it_reads_as_it_is(folder: Path, run_cli:
         "graph/relationships.parquet",
     ):
         (folder / "inner").mkdir(exist_ok=True)
-        done = run_cli("convert", "graph", target, "--to", "parquet")
+        done = run_cli("convert", "graph", target, "--format", "parquet")
         assert (done.exit_code, contents(folder)) == (2, before), done.output
-    assert run_cli("convert", "graph", "copy", "--to", "parquet").exit_code == 0
+    assert run_cli("convert", "graph", "copy", "--format", "parquet").exit_code == 0
 
 
 def test_a_derived_name_replaces_no_gold_set_that_somebody_made(
@@ -297,7 +295,7 @@ def test_what_the_program_made_itself_is_made_again(folder: Path, run_cli: Calla
         "history . -o past.json --report past.html",
         "compare one.json two.json --report md",
         "dataset version story-eval.jsonl --note first",
-        "validate --dataset story-eval.jsonl --stamp -o checked.json",
+        "validate --dataset story-eval.jsonl --pin -o checked.json",
     ):
         for _ in range(2):
             done = run_cli(*call.split())
@@ -348,6 +346,6 @@ def test_a_journal_is_no_place_for_another_output(folder: Path, run_cli: Callabl
     from tiny_graph_rag.retrieval.own_replies import JOURNAL_ENDING
 
     if done.exit_code == 0:  # the journal is called otherwise
-        done = run_cli(*call.split(), "--save-run", f"./r{JOURNAL_ENDING}", "--save-run-format", "jsonl")
+        done = run_cli(*call.split(), "--save-run", f"./r{JOURNAL_ENDING}")
     assert done.exit_code == 2, done.output
     assert "two outputs would be written to this file" in done.stderr

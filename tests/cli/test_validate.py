@@ -20,7 +20,7 @@ def validated(run_cli, tmp_path):
     def run(questions, *options, entities=ENTITIES):
         write_kg(tmp_path / KG, entities, RELATIONS)
         write_gold(tmp_path / GOLD, *questions)
-        return run_cli("validate", "--dataset", "tale-eval.jsonl", *options)
+        return run_cli("validate", "--dataset", "tale-eval.jsonl", "--details", *options)
 
     return run
 
@@ -74,13 +74,13 @@ def test_a_name_that_two_entities_have_is_reported(run_cli, tmp_path) -> None:
     graph = {"entities": {"a": {"name": "Kim"}, "b": {"name": "Kim"}}, "relationships": []}
     (tmp_path / "x-KG.json").write_text(json.dumps(graph))
     write_gold(tmp_path / "x-eval.jsonl", question(references=["Kim"]))
-    done = run_cli("validate", "--dataset", "x-eval.jsonl", "-g", "x-KG.json")
+    done = run_cli("validate", "--dataset", "x-eval.jsonl", "-g", "x-KG.json", "--details")
     assert "'Kim': ambiguous name, 2 entities have it: a, b" in done.stdout
 
 
 def test_hop_tags_are_measured(validated) -> None:
     rows = [question(references=["Rex"], tags=["2-hop"]), question("Anna?", ["Bert"], tags=["2-hop"])]
-    assert "tag 2-hop: 2 questions: 1 match the graph, 1 don't" in validated(rows).stdout
+    assert "tag 2-hop: 1 of 2 questions match the graph, 1 don't" in validated(rows).stdout
 
 
 def test_broken_lines_are_errors_and_the_others_are_checked(validated, tmp_path, run_cli) -> None:
@@ -128,14 +128,14 @@ def test_a_damaged_pin_is_named(validated, tmp_path) -> None:
 
 def test_suggested_fixes_rename_what_is_missing_and_nothing_else(validated, tmp_path) -> None:
     # Another letter may be another name; an article is none.
-    rows = [question(references=["The Bert", "Rex"], note="kept"), question("Who?", ["Berta"])]
+    rows = [question(references=["Berts", "Rex"], note="kept"), question("Who?", ["Berta"])]
     done = validated(rows, "--fix-suggestions", "fixed.jsonl")
     assert done.exit_code == 1
     first, second = (tmp_path / "fixed.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(first) == {
         **rows[0],
         "reference_entities": ["Bert", "Rex"],
-        "suggested_renames": {"The Bert": {"to": "Bert", "likeness": 0.727}},
+        "suggested_renames": {"Berts": {"to": "Bert", "likeness": 0.889}},
     }
     assert second == json.dumps(rows[1])
 

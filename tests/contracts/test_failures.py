@@ -31,7 +31,7 @@ from tiny_graph_rag.measures import Judged, Measure, means, weights
 from tiny_graph_rag.measures.base import measure as registration
 from tiny_graph_rag.retrieval.base import Task
 from tiny_graph_rag.retrieval.own import Asking, OwnRetriever
-from tiny_graph_rag.retrieval.own_calls import Calls, callable_of
+from tiny_graph_rag.retrieval.own_calls import InThread
 from tiny_graph_rag.retrieval.own_replies import reply_of
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.scoring.frames import judged_dicts
@@ -42,7 +42,9 @@ from tiny_graph_rag.study.evaluate import evaluate
 
 QUESTIONS = 12
 EVERY = [measure for measure in ALL if not measure.kind.times]  # a time is of what was answered alone
-IDS_ONLY = [name for name in EVERY if not name.kind.needs]
+IDS_ONLY = [measure for measure in EVERY if not measure.kind.needs]
+# The contest's rule divides by what was submitted: what is absent counts for nothing there.
+OF_ABSENT = [measure for measure in IDS_ONLY if measure.kind.name != "contest_map"]
 
 Means = Mapping[Measure, float]
 
@@ -131,9 +133,9 @@ def test_a_question_that_a_run_lacks_never_improves_a_mean(
     judged_by: Callable[..., Judged], tmp_path: Path
 ) -> None:
     for run, gold in runs():
-        before = means_of(judged_by(run, gold, tmp_path), IDS_ONLY)
+        before = means_of(judged_by(run, gold, tmp_path), OF_ABSENT)
         for question in run:
-            after = means_of(judged_by(without(run, question), gold, tmp_path), IDS_ONLY)
+            after = means_of(judged_by(without(run, question), gold, tmp_path), OF_ABSENT)
             assert_no_better(before, after, f"{question} absent")
 
 
@@ -148,10 +150,10 @@ def test_a_question_that_a_trec_run_lacks_never_improves_a_mean(tmp_path: Path, 
             f"{key} Q0 {name} 1 {score} tag\n" for key, row in run.items() for name, score in row.items()
         ]
         (tmp_path / "a.run").write_text("".join(lines) + filler)
-        collected = Collected(IDS_ONLY)
+        collected = Collected(OF_ABSENT)
         for opened in attempts(Request(tmp_path / "a.run", tmp_path / "a.qrels"), None, None):
             for stretch in opened.stretches:
-                collected.parts.append(ScoreColumns.of(stretch, IDS_ONLY))
+                collected.parts.append(ScoreColumns.of(stretch, OF_ABSENT))
             break
         overall = collected.found.overall
         return {measure: mean.mean for measure, mean in overall.measures.items()}, overall.failed
@@ -210,7 +212,7 @@ def test_a_retriever_that_raises_never_improves_a_mean(failing: str) -> None:
     def found(function: Callable[[str], list[str]]) -> tuple[Means, int, int]:
         def made(knowledge, config, examples=None, judgments=None) -> OwnRetriever:
             task = Task(knowledge, config, "f", examples, judgments)
-            return OwnRetriever(task, Asking(), lambda: Calls(callable_of(function, "f")))
+            return OwnRetriever(task, Asking(), InThread(function))
 
         overall = evaluate(
             people(), load_questions(GOLD), Config(), EVERY, retriever_for=made

@@ -13,7 +13,7 @@ import pytest
 from tests.formats.test_convert import SOURCES, content
 from tests.measures.test_judged import run_of
 from tiny_graph_rag.errors import InputError
-from tiny_graph_rag.formats.detection import Head, is_general
+from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.gold import GOLD_FORMATS, read_gold
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS
@@ -36,8 +36,8 @@ def test_an_example_is_known_by_its_content_and_surely_by_one_format_at_most(
 ) -> None:
     path = tmp_path / "file-without-a-telling-name"
     path.write_text(registry[name].example, encoding="utf-8")
-    taking = [key for key, format in registry.items() if format.recognises(Head.of(path))]
-    assert ([key for key in taking if not is_general(registry, key)] or taking) == [name]
+    taking = [key for key in registry if registry[key].recognises(Head.of(path))]
+    assert ([key for key in taking if not registry[key].general] or taking) == [name]
     found = read(path)
     assert found.format == name
     assert (found.questions if registry is GOLD_FORMATS else found.rankings) != {}
@@ -116,17 +116,12 @@ def graph_files() -> list[Path]:
     )
 
 
-GENERAL = [name for name in GRAPH_FORMATS if GRAPH_FORMATS.choice(name).settings.get("general")]
+PARTICULAR = [format for format in map(GRAPH_FORMATS.__getitem__, GRAPH_FORMATS) if not format.general]
 
 
 @pytest.mark.parametrize("path", graph_files(), ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_of_formats_of_programs_one_alone_takes_a_file_for_its_own(path: Path) -> None:
-    taking = [
-        name
-        for name, format in GRAPH_FORMATS.items()
-        if name not in GENERAL and format.recognises(Head.of(path))
-    ]
-    assert len(taking) == 1
+    assert sum(format.recognises(Head.of(path)) for format in PARTICULAR) == 1
 
 
 @pytest.mark.parametrize("path", graph_files(), ids=lambda path: f"{path.parent.name}/{path.name}")

@@ -17,7 +17,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LINKERS, Linker, make_linker
 
-ALONE = [name for name, linker in LINKERS.items() if not linker.asks_model]
+ALONE = [name for name in LINKERS if not LINKERS[name].asks_model]
 EXAMPLES = [
     Example("Q1", "Whom does Ann know in Springfield?", (), seed_entities=("Ann", "Springfield")),
     Example("Q2", "점순이는 누구와 다투었나?", (), seed_entities=("점순",)),

@@ -27,8 +27,9 @@ from tiny_graph_rag.measures.facts import Facts, RelationReference, RetrievedCon
 from tiny_graph_rag.measures.graph_facts import graph_facts
 
 NAMES = [f"n{number:02d}" for number in range(12)]
-EVERY = [Measure(name, None if kind.cutoff == "none" else 3) for name, kind in KINDS.items()]
-STOPS = ("stopped_early", "stopped_late")  # of two kinds of failing, each knows one
+EVERY = [Measure(name, None if KINDS[name].cutoff == "none" else 3) for name in KINDS]
+# Grades 2, 1, 1, where three can't reach 1: 1 − .8³, and ¾ + ¼ · ¼ / 2 + ¼ · ¾ · ¼ / 3.
+BEST_OF_THREE = {"rbp@3": 0.488, "err@3": 0.796875}
 DEFINED_WITHOUT_GOLD = {"contest_map", "no_answer_accuracy", "source_diversity", "type_coverage"}
 
 
@@ -118,11 +119,7 @@ def test_undefined_is_nan_and_never_zero(graph, measure: Measure) -> None:
 
 @pytest.mark.parametrize(
     "measure",
-    [
-        name
-        for name in EVERY
-        if math.isfinite(name.kind.best) and not name.kind.scores_no_gold and name.name not in STOPS
-    ],
+    [name for name in EVERY if math.isfinite(name.kind.best) and not name.kind.scores_no_gold],
     ids=str,
 )
 def test_the_best_list_reaches_the_best_value_and_the_worst_the_worst(graph, measure: Measure) -> None:
@@ -130,23 +127,10 @@ def test_the_best_list_reaches_the_best_value_and_the_worst_the_worst(graph, mea
     first, last = (judged_of(graph, [ranking], [gold], [bad]) for ranking in ([1, 2, 3], [9, 10, 11]))
     if measure.name == "type_coverage":  # n09 to n11 are of both types
         last = judged_of(graph, [[]], [gold], [bad])
-    reached = measure.ceiling(first)
-    best = measure.kind.best if reached is None else float(reached[0])
+    best = BEST_OF_THREE.get(str(measure), measure.kind.best)
     (worst,) = {measure.kind.high, measure.kind.low} - {measure.kind.best}
     found = tuple(float(measure.compute(judged)[0]) for judged in (first, last))
     assert found == pytest.approx((best, worst), abs=1e-12)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("measure", EVERY, ids=str)
-def test_no_list_is_better_than_the_ceiling(graph, measure: Measure) -> None:
-    for seed in range(20):
-        judged = judged_of(graph, *material(graph, random.Random(seed)))
-        ceiling = measure.ceiling(judged)
-        if ceiling is not None:
-            found = measure.compute(judged)
-            known = ~np.isnan(found)
-            assert (found[known] <= ceiling[known] + 1e-12).all()
 
 
 @pytest.mark.parametrize("measure", EVERY, ids=str)
@@ -156,8 +140,6 @@ def test_an_empty_list_is_the_worst_of_lists(graph, measure: Measure) -> None:
         assert math.isnan(value), (
             "nobody timed it, or nothing returned, nothing to take a share of; and the question has gold"
         )
-    elif measure.name == "stopped_early":
-        assert value == 1
     else:
         assert value == 0
 
@@ -214,7 +196,7 @@ def test_a_cutoff_is_taken_where_the_kind_says_so(graph, name: str) -> None:
             Measure.parse(f"{name}@{wrong}")
 
 
-PARAMETERS = [(name, parameter) for name, kind in KINDS.items() for parameter in kind.parameters]
+PARAMETERS = [(name, parameter) for name in KINDS for parameter in KINDS[name].parameters]
 
 
 @pytest.mark.parametrize(("name", "parameter"), PARAMETERS)
@@ -251,9 +233,6 @@ def test_context_measures_by_hand(graph) -> None:
             "relation_recall": 2 / 3,
             "relation_precision": 1.0,  # 0→1 and 1→2 are all that has both ends inside
             "path_completeness": 2 / 3,
-            "depth_accuracy": 2 / 3,  # 0→1→2 leads two steps, the references three
-            "stopped_early": 1.0,
-            "stopped_late": 0.0,
         }
     )
     broken = judged_of(graph, [[0, 1, 3, 4]], [{1: 1, 2: 1, 3: 1}])

@@ -25,7 +25,7 @@ from tiny_graph_rag.run import NO_HOP, NO_STEP, Run
 
 ARGUMENTS = {"hybrid": ["hybrid:bfs+bm25", "hybrid:bm25+bfs-plain+pagerank"]}
 NEED_A_SERVICE_OR_FILE = {"dense", "run"}
-ALONE = [name for name in RETRIEVERS.built_in if name not in NEED_A_SERVICE_OR_FILE]
+ALONE = [name for name in RETRIEVERS if name not in NEED_A_SERVICE_OR_FILE]
 EVERY = [item for name in ALONE for item in ARGUMENTS.get(name, [name])]
 KINDS = ("WRITTEN_BY", "KNOWS", "LIVES_IN")
 QUESTIONS = [(f"Who wrote what knows 이름 {number}?", number) for number in range(0, 40, 5)]
@@ -143,17 +143,15 @@ def test_the_order_of_a_file_changes_nothing(name: str, graph: KnowledgeGraph, t
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_threads_and_compiling_change_nothing(
+def test_compiling_changes_nothing(
     name: str, graph: KnowledgeGraph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("numba")
     settings = config(name, hops=3)
-    plain = replace(settings, running=replace(settings.running, compiled=False, threads=1))
+    plain = replace(settings, running=replace(settings.running, compiled=False))
     wanted = in_words(graph, retrieved(graph, tmp_path, plain))
     monkeypatch.setattr("tiny_graph_rag.columns.arrays.WORTH_STEPS", 0)
-    for threads in (1, 2):
-        fast = replace(settings, running=replace(settings.running, threads=threads))
-        assert in_words(graph, retrieved(graph, tmp_path, fast)) == wanted
+    assert in_words(graph, retrieved(graph, tmp_path, settings)) == wanted
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -24,7 +24,6 @@ ELSEWHERE = {
     "docs/extending.md": "tests/test_extending.py",
     "docs/guides/fixing.md": "tests/cli/test_fixing_guide.py",
     "docs/python.md": "tests/test_python.py",
-    "docs/tuning-hops.md": "tests/data/test_tuning_page.py",
     **{
         str(guide.relative_to(ROOT)): "tests/data/test_guides.py"
         for guide in (ROOT / "docs/guides").glob("*.md")
@@ -54,7 +53,7 @@ LEFT_OUT = {
     r"^export NEO4J": "the password of that database",
     r"^curl ": "there is no SPARQL endpoint here; the file that it writes is made below",
     r"^dask ": "tests/retrieval/test_cluster.py starts a scheduler and workers on free ports",
-    r"--cluster tcp://HOST": "tests/retrieval/test_cluster.py runs the command against its own cluster",
+    r"running.cluster=tcp://HOST": "tests/retrieval/test_cluster.py runs the command against its own cluster",
     r'-g "\$GRAPH"': "tests/cli/test_ci.py runs the workflow's command with its variables",
     r"-g new-KG.json": "two versions of the reader's own graph; tests/cli/test_fix.py has some",
 }
@@ -145,8 +144,7 @@ def test_the_commands_of_a_page_run(path: Path, own_folder: Path, monkeypatch: p
     clone = own_folder / "clone"
     clone.mkdir()
     monkeypatch.chdir(clone)
-    if "first-hour" not in path.name:  # there `init` makes the data
-        prepared(clone)
+    prepared(clone)
     with ChatServer(lambda request: answer("[no answer]")) as server:
         if "generation-and-cost" in path.name:
             monkeypatch.setenv("OPENAI_BASE_URL", server.url)

@@ -54,19 +54,14 @@ def test_sizes(sample) -> None:
     assert all(graph.relations.descriptions)
     assert graph.notes.lines() == []
     assert len(ordinary) >= 30
-    assert len(hard) >= 40
+    assert len(hard) >= 180
 
 
 def test_enough_questions_of_each_kind(sample) -> None:
     _, _, hard = sample
     least = {
-        "multi-hop": 14,
-        "alias-noise": 8,
-        "coreference": 8,
-        "no-answer": 4,
-        "2-hop": 1,
-        "3-hop": 1,
-        "4-hop": 1,
+        "multi-hop": 105,
+        **dict.fromkeys(("2-hop", "3-hop", "4-hop", "alias-noise", "coreference", "no-answer"), 35),
     }
     assert {tag: len(tagged(hard, tag)) >= count for tag, count in least.items()} == dict.fromkeys(
         least, True
@@ -90,7 +85,7 @@ def test_references_are_mostly_not_named_in_hard_questions(sample) -> None:
         for question in hard
         if any(fold(name) not in fold(question.query) for name in question.reference_entities)
     ]
-    assert len(hidden) >= 30
+    assert len(hidden) >= 0.9 * len([question for question in hard if question.reference_entities])
 
 
 def test_hop_tags_equal_the_measured_distance(sample) -> None:

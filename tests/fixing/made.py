@@ -8,8 +8,9 @@ from pathlib import Path
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
-# Relation type → the word that people use for it; none is in the type's name or a common synonym of it.
-WORDS = {"PARENT": "forebear", "EMPLOYER": "paymaster", "RELIGION": "creed", "RESIDENCE": "den"}
+# Relation type → the word that people use for it; none is in the type's name or in language/synonyms.txt.
+# Without them the four neighbours of a person come by name: nDCG (1 + .631 + .5 + .431) / 4 = .640 of 1.
+WORDS = {"PARENT": "forebear", "EMPLOYER": "paymaster", "RELIGION": "persuasion", "RESIDENCE": "den"}
 
 
 def world(people: int = 60) -> tuple[KnowledgeGraph, EvalSet]:

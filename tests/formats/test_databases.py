@@ -1,16 +1,12 @@
-"""Graphs in databases: Bolt over a socket with the real driver, SQLite, DuckDB, Kùzu and Ladybug by their own
-libraries."""
+"""Graphs in databases: Bolt over a socket with the real driver, SQLite and DuckDB by their own libraries."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import Result
@@ -19,7 +15,7 @@ from tests.formats.test_json_lists import told
 from tests.tools.bolt_server import BEGIN, RUN, Answer, BoltServer, node, relationship
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.formats.graphs.listed import Columns
+from tiny_graph_rag.formats.graphs.given import Columns
 from tiny_graph_rag.formats.graphs.neo4j_database import NODES, RELATIONSHIPS
 
 GIRL = node(10, ["Person", "__Entity__"], {"name": "점순", "embedding": [0.5, 0.25], "born": 1920})
@@ -67,7 +63,7 @@ def test_a_query_takes_a_part_and_what_it_returns_is_batched(run_cli: Callable[.
     rows = [[f"a{number}", "KNOWS", f"b{number}"] for number in range(2500)]
     part = "MATCH (a)-[r]->(b) RETURN a.name, type(r), b.name"
     with BoltServer({part: Answer(["a", "r", "b"], rows)}) as server:
-        done = run_cli("stats", "-g", f"bolt://127.0.0.1:{server.port}", "--query", part)
+        done = run_cli("stats", "-g", f"bolt://127.0.0.1:{server.port}", "--set", f"running.query={part}")
         assert "2,500" in done.output, done.output
         pulls = [fields[0]["n"] for tag, fields in server.received if tag == 0x3F]
         assert pulls == [1000, 1000, 1000]
@@ -79,7 +75,7 @@ def test_no_query_writes_and_no_password_is_told(
 ) -> None:
     with BoltServer(EVERYTHING) as server:
         url = f"bolt://127.0.0.1:{server.port}"
-        done = run_cli("stats", "-g", url, "--query", "MATCH (n) SET n.x = 1 RETURN n")
+        done = run_cli("stats", "-g", url, "--set", "running.query=MATCH (n) SET n.x = 1 RETURN n")
         assert (done.exit_code, "read access mode" in done.output) == (3, True)
         monkeypatch.setenv("NEO4J_PASSWORD", "wrong-one")
         done = run_cli("stats", "-g", url)
@@ -149,55 +145,13 @@ def test_duckdb(own_folder: Path) -> None:
     )
 
 
-MAKE = """
-import sys, {package} as library
-connection = library.Connection(library.Database(sys.argv[1]))
-for line in '''CREATE NODE TABLE Person(name STRING, age INT64, PRIMARY KEY(name))
-CREATE NODE TABLE City(id INT64, name STRING, PRIMARY KEY(id))
-CREATE REL TABLE Knows(FROM Person TO Person, since INT64)
-CREATE REL TABLE LivesIn(FROM Person TO City)
-CREATE (:Person {{name: 'Ann', age: 3}})-[:Knows {{since: 1999}}]->(:Person {{name: 'Ben', age: 4}})
-MATCH (a:Person {{name: 'Ann'}}) CREATE (a)-[:LivesIn]->(:City {{id: 1, name: 'Ann'}})'''.split("\\n"):
-    connection.execute(line)
-for form in sys.argv[2:]:
-    connection.execute(f"EXPORT DATABASE '{{form}}' (format='{{form}}')")
-connection.close()
-"""
-READ = """
-import json, sys
-from tests.formats.test_json_lists import told
-from tiny_graph_rag import load_graph
-print(json.dumps([[sorted(map(list, told(graph))), sorted(zip(graph.entities.ids, graph.entities.types))]
-                  for graph in map(load_graph, sys.argv[1:])]))
-"""
-
-
-def in_a_process_of_its_own(code: str, *arguments: str) -> Any:
-    """Both libraries in one process break each other."""
-    from tests.conftest import ROOT
-
-    command = [sys.executable, "-c", code, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=_environment(ROOT))
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout) if done.stdout else None
-
-
-def _environment(root: Path) -> dict[str, str]:
-    import os
-
-    return {**os.environ, "PYTHONPATH": str(root)}
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("package", "forms"), [("kuzu", ("parquet", "csv")), ("ladybug", ("parquet",))])
-def test_kuzu_and_ladybug_and_what_they_export(
-    own_folder: Path, package: str, forms: tuple[str, ...]
-) -> None:
-    import importlib.util
-
-    if importlib.util.find_spec(package) is None:
-        pytest.skip(f"{package} is not installed")
-    in_a_process_of_its_own(MAKE.format(package=package), f"town.{package}", *forms)
-    ids = [["City:1", "City"], ["Person:Ann", "Person"], ["Person:Ben", "Person"]]
-    wanted = [[["Ann", "Knows", "Ben"], ["Ann", "LivesIn", "Ann"]], ids]
-    assert in_a_process_of_its_own(READ, f"town.{package}", *forms) == [wanted] * (1 + len(forms))
+def test_a_view_without_end_is_stopped(own_folder: Path) -> None:
+    path = own_folder / "town.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(
+            "CREATE VIEW links AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x FROM n) "
+            "SELECT x AS source, x AS target FROM n WHERE x > 5;"
+        )
+    with pytest.raises(GraphError, match=r"town\.db: can't be read as SQLite"):
+        read_graph(path)

@@ -130,7 +130,7 @@ class Bomb:
 @pytest.mark.parametrize("protocol", [0, 2, 5])
 def test_pickles_are_never_opened(own_folder: Path, run_cli, name: str, protocol: int) -> None:
     (own_folder / name).write_bytes(pickle.dumps({"graph": Bomb()}, protocol))
-    done = run_cli("stats", "-g", f"./{name}", "--no-graph-cache")
+    done = run_cli("stats", "-g", f"./{name}", "--set", "running.graph_cache=false")
     assert done.exit_code == 2
     assert name in done.stderr
     assert not (own_folder / "unpickled").exists()
@@ -161,18 +161,30 @@ def test_a_document_type_is_refused_before_anything_is_expanded(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("root", ["graphml", "gexf"])
-def test_an_enormous_attribute_is_refused(own_folder: Path, root: str) -> None:
-    text = GRAPHML.format("x" * (LONGEST_VALUE + 1)).replace("graphml", root)
-    (own_folder / f"x.{root}").write_text(text, encoding="utf-8")
+def test_an_enormous_attribute_is_refused(own_folder: Path) -> None:
+    (own_folder / "x.graphml").write_text(GRAPHML.format("x" * (LONGEST_VALUE + 1)), encoding="utf-8")
     with pytest.raises(GraphError, match="a value of more than"):
-        read_graph(own_folder / f"x.{root}")
+        read_graph(own_folder / "x.graphml")
 
 
 @pytest.mark.parametrize("encoding", ["UTF-Z", "cp949", "idna"])
-@pytest.mark.parametrize("root", ["graphml", "gexf"])
-def test_an_encoding_that_xml_readers_lack_is_told(own_folder: Path, encoding: str, root: str) -> None:
-    text = f'<?xml version="1.0" encoding="{encoding}"?>' + GRAPHML.format("a").replace("graphml", root)
-    (own_folder / f"x.{root}").write_text(text, encoding="utf-8")
+def test_an_encoding_that_xml_readers_lack_is_told(own_folder: Path, encoding: str) -> None:
+    text = f'<?xml version="1.0" encoding="{encoding}"?>' + GRAPHML.format("a")
+    (own_folder / "x.graphml").write_text(text, encoding="utf-8")
     with pytest.raises(GraphError, match="save it as UTF-8"):
-        read_graph(own_folder / f"x.{root}")
+        read_graph(own_folder / "x.graphml")
+
+
+def test_gml_as_networkx_writes_it(own_folder: Path) -> None:
+    own = networkx.MultiDiGraph()
+    own.add_node("점순", kind="PERSON")
+    own.add_edge("점순", "닭", label="owns", weight=2.5)
+    own.add_edge("점순", "닭", label="feeds")
+    networkx.write_gml(own, own_folder / "yard.gml")
+    graph = read_graph(own_folder / "yard.gml")
+    assert (graph.origin.writer, graph.origin.is_undirected) == ("GML", False)
+    assert triples(graph) == [("점순", "owns", "닭", 2.5), ("점순", "feeds", "닭", 1.0)]
+    plain = 'graph\n[\n node\n [\n id 1\n label "A"\n ]\n'
+    (own_folder / "x.gml").write_text(plain, encoding="utf-8")
+    with pytest.raises(GraphError, match=r"x\.gml: networkx can't read it as GML: .*Save it as GraphML"):
+        read_graph(own_folder / "x.gml")

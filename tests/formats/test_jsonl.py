@@ -8,7 +8,7 @@ import pytest
 
 from tests.conftest import write_gold
 from tiny_graph_rag.errors import DatasetError, InputError, UsageError
-from tiny_graph_rag.formats.gold import read_eval_set
+from tiny_graph_rag.formats.gold import read_eval_set, read_gold
 from tiny_graph_rag.gold.examples import Selection
 
 
@@ -77,9 +77,19 @@ def test_a_broken_line_says_where_and_what(tmp_path: Path, line: str, expected: 
     assert expected in str(caught.value)
 
 
-def test_duplicate_ids_are_refused_with_both_lines(tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match=r"a-eval.jsonl:3: id 'x' is used already in line 1"):
-        read_eval_set(write_gold(tmp_path / "a-eval.jsonl", q(id="x"), q(), q(id="x")))
+def test_an_id_that_is_used_twice_is_made_different_and_said(tmp_path: Path) -> None:
+    gold = read_eval_set(write_gold(tmp_path / "a-eval.jsonl", q(id="x"), q(), q(id="x")))
+    assert [example.id for example in gold] == ["x", "line-2", "x-2"]
+    assert "ids used twice: 1, such as x; the later question is called x-2" in str(gold.notes[0])
+
+
+def test_a_question_that_every_record_lacks_is_said_once_with_the_nearest_field(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("qestion,references\nWho?,Ann\nWhom?,Bob\n")
+    with pytest.raises(InputError) as caught:
+        read_gold(path, "sheet")
+    assert str(caught.value).count("'query' is missing in all 2 records; they have: qestion, references") == 1
+    assert "'qestion'" in str(caught.value)
 
 
 @pytest.mark.parametrize("encoding", ["cp949", "utf-16"])

@@ -79,9 +79,10 @@ def test_flaws_are_loaded_as_far_as_sound_and_counted(tmp_path: Path) -> None:
         ("{", ":1:2: not JSON"),
         ('{"entities": {},\n "relationships" []}', ":2:18: not JSON"),
         ("[1]", 'wanted {"entities"'),
+        ("1e99", 'wanted {"entities"'),
         (
             '{"points": [], "curves": []}',
-            "missing: 'entities' and 'relationships' (it has 'points', 'curves')",
+            "its lists are 'points', 'curves'",
         ),
         (
             '{"entities": [], "relationships": []}',

@@ -9,12 +9,13 @@ import pytest
 
 from tiny_graph_rag.errors import DatasetError, GraphError, InputError, RunError, UsageError
 from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.gold import read_gold
+from tiny_graph_rag.formats.gold import GOLD_FORMATS, read_gold
 from tiny_graph_rag.formats.gold.exchange import lost
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.formats.runs import read_run
+from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS
+from tiny_graph_rag.formats.runs import RUN_FORMATS, read_run
 from tiny_graph_rag.formats.writing import GOLD_WRITERS, GRAPH_WRITERS, RUN_WRITERS, form_of
-from tiny_graph_rag.inputs import endings_of, files_of_kind
+from tiny_graph_rag.inputs import ENDINGS, files_of_kind
 
 LONG = "x" * 200_000  # longer than the head that is looked at, and than csv's own limit on a field
 
@@ -66,12 +67,16 @@ def test_a_run_is_known_by_the_same_ids_as_a_gold_set(tmp_path: Path) -> None:
 
 
 def test_what_the_shell_offers_is_what_the_formats_read(tmp_path: Path) -> None:
-    for name in ("a.net", "b.nt.gz", "c.kgtk", "d.md", "e.qrels", "f.run"):
+    for name in ("a.net", "b.nt.gz", "c.gml", "d.md", "e.qrels", "f.run"):
         (tmp_path / name).write_text("")
-    assert files_of_kind(tmp_path, "knowledge graph") == ["a.net", "b.nt.gz", "c.kgtk"]
+    assert files_of_kind(tmp_path, "knowledge graph") == ["a.net", "b.nt.gz", "c.gml"]
     assert files_of_kind(tmp_path, "gold set") == ["e.qrels"]
     assert files_of_kind(tmp_path, "run") == ["f.run"]
-    assert endings_of("patch file") == ()
+    formats = {"knowledge graph": GRAPH_FORMATS, "gold set": GOLD_FORMATS, "run": RUN_FORMATS}
+    for what, registry in formats.items():
+        suffixes = {suffix for name in registry.table for suffix in registry[name].suffixes}
+        others = {".jsonl", ".ndjson"} if what == "knowledge graph" else set()  # those are mostly gold sets
+        assert suffixes - others == set(ENDINGS[what])
 
 
 @pytest.mark.parametrize(

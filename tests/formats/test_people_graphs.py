@@ -259,34 +259,11 @@ def test_pajek(own_folder: Path) -> None:
     ]
     assert graph.relations.weights.tolist() == [2.5, 1.0, 1.0]
     assert "1 undirected relations among directed ones" in "".join(graph.notes.lines())
-    (own_folder / "town.net").write_text("*vertices 2\r\n*edgeslist\r\n1 2\r\n", encoding="utf-8")
-    graph = read_graph(own_folder / "town.net")
-    assert (told(graph), graph.origin.is_undirected) == ([("1", "RELATED_TO", "2")], True)
-
-
-KGTK = """\
-id\tnode1\tlabel\tnode2
-e1\tQ1\tlabel\t'점순'@ko
-e2\tQ1\tlabel\t'Jeomsun'@en
-e3\tQ1\tP31\tQ5
-e4\tQ1\tP69\tQ2
-e5\tQ1\tP569\t^1920-01-01T00:00:00Z/11
-e6\tQ5\tlabel\t'human'@en
-e7\tQ2\tdescription\t'a "school"'@en
-e8\tP69\tlabel\t'educated at'@en
-"""
-
-
-def test_kgtk_names_are_edges_and_values_no_entities(own_folder: Path) -> None:
-    (own_folder / "k.tsv").write_text(KGTK, encoding="utf-8")
-    graph = read_graph(own_folder / "k.tsv")
-    assert (graph.origin.writer, told(graph)) == (
-        "KGTK",
-        [("Jeomsun", "P31", "human"), ("Jeomsun", "educated at", "Q2")],
+    (own_folder / "town.net").write_text(
+        "*vertices 2\r\n1 a\r\n2 b\r\n*edgeslist\r\n1 2\r\n", encoding="utf-8"
     )
-    assert (graph.entities.types[0], graph.entities.aliases[0]) == ("human", ["점순"])
-    assert json.loads(graph.entities.details[0]) == {"P569": ["^1920-01-01T00:00:00Z/11"]}
-    assert graph.entities.descriptions[list(graph.entities.ids).index("Q2")] == 'a "school"'
+    with pytest.raises(GraphError, match=r"town\.net: \*Arcslist and \*Edgeslist are not read"):
+        read_graph(own_folder / "town.net")
 
 
 RDF_LIST = """\

@@ -34,6 +34,15 @@ SHAPES = {
     ),
     "contexts": lines({"id": "q1", "contexts": ["Dover", "Ann"]}, {"id": "q2", "contexts": []}),
     "by text": lines({"question": Q1, "contexts": ["Dover", "Ann"]}, {"question": Q2, "contexts": []}),
+    "a cell a question": f"question,retrieved_entities\n{Q1},Dover; Ann\n{Q2},\n",
+    "a row a rank": f"question,rank,entity\n{Q1},2,Ann\n{Q1},1,Dover\n{Q2},,\n",
+    "results in a question": lines({"query": Q1, "results": ["Dover", "Ann"]}, {"query": Q2, "results": []}),
+    "retrieved nodes": lines(
+        {"question": Q1, "retrieved_nodes": ["Dover", "Ann"]}, {"question": Q2, "retrieved_nodes": []}
+    ),
+    "input and output": json.dumps(
+        [{"input": Q1, "output": ["Dover", "Ann"]}, {"input": Q2, "output": []}], indent=1
+    ),
     "list": json.dumps(
         [{"id": "q1", "retrieved": ["Dover", "Ann"]}, {"id": "q2", "retrieved": []}], indent=1
     ),
@@ -68,7 +77,7 @@ def test_each_shape_is_the_same_run(shape: str, tmp_path: Path, run_cli: Callabl
         encoding="utf-8",
     )
     found = read_run(run).keyed_by({"q1": Q1, "q2": Q2})
-    assert {key: [place.name for place in places] for key, places in found.rankings.items()} == {
+    assert {key: [place.key for place in places] for key, places in found.rankings.items()} == {
         "q1": ["Dover", "Ann"],
         "q2": [],
     }

@@ -5,13 +5,9 @@ Written from the description in docs/generated-sets.md; walks every simple choic
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from typing import Any
 
 import networkx as nx
-
-WORD = re.compile(r"[^\W_]+")
 
 
 def relation_graph(document: dict[str, Any]) -> nx.MultiDiGraph:
@@ -19,31 +15,12 @@ def relation_graph(document: dict[str, Any]) -> nx.MultiDiGraph:
     graph: nx.MultiDiGraph = nx.MultiDiGraph()
     entities = document["entities"]
     for entity, row in entities.items():
-        graph.add_node(entity, name=row["name"], numbers=numbers(row))
+        graph.add_node(entity, name=row["name"])
     for row in document["relationships"]:
         source, target = row["source_entity_id"], row["target_entity_id"]
         if source != target and source in graph and target in graph:
-            graph.add_edge(
-                source,
-                target,
-                type=row.get("relationship_type", "RELATED_TO"),
-                words=words(row.get("description") or ""),
-            )
+            graph.add_edge(source, target, type=row.get("relationship_type", "RELATED_TO"))
     return graph
-
-
-def numbers(row: dict[str, Any]) -> dict[str, float]:
-    held = {**row, **(row.get("attributes") or {})}
-    return {
-        key: value
-        for key, value in held.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    }
-
-
-def words(text: str) -> set[str]:
-    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
-    return set(WORD.findall(folded))
 
 
 def one_step(graph: nx.MultiDiGraph, entity: str, step: dict[str, str]) -> set[str]:
@@ -54,7 +31,7 @@ def one_step(graph: nx.MultiDiGraph, entity: str, step: dict[str, str]) -> set[s
     if step["direction"] in ("in", "both"):
         edges += [(source, data) for source, _, data in graph.in_edges(entity, data=True)]
     for other, data in edges:
-        if data["type"] == step["type"] and ("word" not in step or step["word"] in data["words"]):
+        if data["type"] == step["type"]:
             found.add(other)
     return found
 
@@ -79,15 +56,6 @@ def answers(graph: nx.MultiDiGraph, asks: dict[str, Any]) -> set[str]:
     for image in images[1:]:
         found = {"and": found & image, "or": found | image, "not": found - image}[asks["operation"]]
     found = found - seeds
-    if asks["operation"] == "most":
-        value = {
-            item: len(one_step(graph, item, asks["by"]))
-            if "by" in asks
-            else graph.nodes[item]["numbers"].get(asks["attribute"], float("-inf"))
-            for item in found
-        }
-        best = [item for item in found if value[item] == max(value.values())]
-        found = set(best) if len(best) == 1 else set()
     return found
 
 
@@ -97,9 +65,3 @@ def hops(graph: nx.MultiDiGraph, asks: dict[str, Any], found: set[str]) -> int:
     seeds = {path["seed"] for path in asks["paths"]}
     reach = nx.multi_source_dijkstra_path_length(either, seeds, cutoff=6, weight=lambda *_: 1)
     return max((reach[item] for item in found), default=0)
-
-
-def redundancy(graph: nx.MultiDiGraph, asks: dict[str, Any], found: set[str]) -> int:
-    """Ways that lead to answers; what `not` takes away is no way."""
-    paths = asks["paths"][:1] if asks["operation"] == "not" else asks["paths"]
-    return sum(way[-1] in found for path in paths for way in walks(graph, path))

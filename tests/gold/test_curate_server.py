@@ -180,26 +180,6 @@ def _resident(process: int) -> int:
     return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * 4096
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("how", ["deleted", "renamed", "replaced"])
-def test_a_decision_that_nobody_would_find_is_not_acknowledged(server: Server, how: str) -> None:
-    event = {**SOUND["judge"], "by": "anna", "question": "q1"}
-    assert server.send(event)[0] == 200
-    away = server.folder / "away.jsonl"
-    server.journal.rename(away)
-    if how == "replaced":
-        server.journal.write_bytes(away.read_bytes())
-    if how == "deleted":
-        away.unlink()
-    status, reply = server.send({**event, "entity": "Bert"})
-    assert status == 507
-    assert "moved, replaced or deleted" in reply["error"]
-    if how != "deleted":  # put back as it says, it goes on, with nothing of it taken
-        away.rename(server.journal)
-        assert server.send({**event, "entity": "Bert", "grade": 2})[0] == 200
-        assert [one["grade"] for one in read_journal(server.journal)] == [1, 2]
-
-
 def test_a_pipe_in_place_of_the_draft_keeps_nobody_waiting(server: Server) -> None:
     draft = server.folder / "tale-draft.jsonl"
     draft.unlink()

@@ -17,6 +17,7 @@ from tiny_graph_rag.gold.generate import Generated, Wanted, apportioned, generat
 from tiny_graph_rag.gold.shapes import SHAPES
 from tiny_graph_rag.gold.variants import VARIANTS
 from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.library import load_graph
 
 SAMPLES = ("conan-doyle-speckled-band", "김유정-동백꽃")
@@ -62,7 +63,6 @@ def check_by_brute_force(path: Path, found: Generated) -> None:
         answers = brute_force.answers(graph, asks)
         assert sorted(question.reference_entities) == sorted(name_of[one] for one in answers), question.id
         assert question.unknown["hops"] == brute_force.hops(graph, asks, answers), question.id
-        assert question.unknown["redundancy"] == brute_force.redundancy(graph, asks, answers), question.id
         assert (not answers) == (question.unknown["shape"] == "no-answer")
         for relation in question.reference_relationships:
             held = [one for one, name in name_of.items() if name == relation.source]
@@ -124,7 +124,8 @@ def test_every_shape_and_variant_is_there_and_shares_a_group_with_its_question()
     found = made(ROOT / f"data/kg/{SAMPLES[0]}-KG.json", Wanted(200))
     assert set(found.found) == {*SHAPES, *VARIANTS}
     assert len(found.questions) == 200
-    assert all(found.found[shape] >= asked - 2 for shape, asked in found.asked.items())
+    # Few pairs of entities share exactly one thing; other shapes make up for what is lacking.
+    assert all(found.found[shape] >= asked for shape, asked in found.asked.items() if shape != "intersection")
     plain = {question.id: question for question in found.questions if not question.unknown["variant"]}
     for question in found.questions:
         base = plain[question.group]
@@ -141,7 +142,7 @@ def test_no_question_names_its_answer_and_each_names_its_seeds() -> None:
             text = " ".join([*question.context, question.query])
             assert not any(f" {answer} " in f" {text} " for answer in question.reference_entities)
             if question.unknown["variant"] != "alias-noise":
-                assert all(seed in text for seed in question.seed_entities or ())
+                assert all(fold(seed) in fold(text) for seed in question.seed_entities or ())
 
 
 def test_what_the_graph_lacks_is_counted_and_not_made_up(tmp_path: Path) -> None:
@@ -152,18 +153,10 @@ def test_what_the_graph_lacks_is_counted_and_not_made_up(tmp_path: Path) -> None
     assert found.asked == {"single": 10, "chain": 10}
     # B1 and C1 have one neighbour each, so only A1 can be asked about; a chain would begin at B1 or C1.
     assert [question.query for question in found.questions] in (
-        ["What does A1 own?", "What does A1 know?"],
-        ["What does A1 know?", "What does A1 own?"],
+        ["What does A1 own?", "Who does A1 know?"],
+        ["Who does A1 know?", "What does A1 own?"],
     )
     assert found.found == {"single": 2}
-
-
-def test_a_count_wants_all_that_are_counted_and_says_how_many() -> None:
-    found = made(ROOT / f"data/kg/{SAMPLES[0]}-KG.json", Wanted(10, {"count": 1}, fixed=True))
-    assert len(found.questions) == 10
-    for question in found.questions:
-        assert question.ground_truth == (str(len(question.reference_entities)),)
-        assert len(question.reference_entities) > 1
 
 
 def test_hops_keep_to_what_was_asked() -> None:
@@ -252,11 +245,12 @@ def test_a_language_without_words_for_any_relation_is_refused_and_a_vocabulary_b
 
 
 def test_no_name_in_a_question_satisfies_it(tmp_path: Path) -> None:
-    """Whom Ann or Bob knows: Bob is one of them, and gold leaves out what the question names."""
+    """Whom both Ann and Bob know: Ann knows Bob, and gold leaves out what the question names."""
     people = ["Ann", "Bob", "Cleo", "Dora", "Emil", "Fay", "Gus"]
-    knows = [("Ann", "Bob"), ("Ann", "Cleo"), ("Bob", "Dora"), ("Emil", "Fay"), ("Emil", "Gus")]
+    knows = [("Ann", "Bob"), ("Ann", "Cleo"), ("Ann", "Dora"), ("Bob", "Dora"), ("Bob", "Gus")]
+    knows += [("Emil", "Dora"), ("Emil", "Fay")]
     write_kg(tmp_path / "p-KG.json", people, [(one, "KNOWS", other) for one, other in knows])
-    found = made(tmp_path / "p-KG.json", Wanted(20, {"union": 1}))
+    found = made(tmp_path / "p-KG.json", Wanted(20, {"intersection": 1}))
     seeds = [set(question.seed_entities or ()) for question in found.questions]
     assert seeds, "Ann or Emil, Bob or Emil are left"
     assert {"Ann", "Bob"} not in seeds
@@ -266,6 +260,7 @@ def test_no_name_in_a_question_satisfies_it(tmp_path: Path) -> None:
 def test_relation_types_share_the_questions_evenly() -> None:
     found = made(ROOT / f"data/kg/{SAMPLES[1]}-KG.json", Wanted(200))
     assert found.most_over_fair <= 2
-    assert len(found.relations) == 35  # every relation type of the graph
+    assert len(found.relations) == 34  # every relation type of the graph but IS_A, which nobody asks about
+    assert found.unsaid == ("IS_A",)
     wanted = Counter(name for question in found.questions for name in question.reference_entities)
     assert max(wanted.values()) <= 0.15 * len(found.questions)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import write_kg
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import EvalSet, Example
@@ -31,6 +33,30 @@ def test_exact_name_goes_before_alias_before_folded(tmp_path: Path) -> None:
         ((0, 1, 2), "folded"),
         ((), None),
     ]
+
+
+@pytest.mark.parametrize(
+    ("entities", "reference", "entity"),
+    [
+        (("Basal Cell Carcinoma (BCC)", "Rose"), "BCC", 0),
+        (
+            ("Basal Cell Carcinoma", "BCC"),
+            "Basal Cell Carcinoma (BCC)",
+            None,
+        ),  # two entities: fix merges them
+        (("Basal Cell Carcinoma", "Rose"), "Basal Cell Carcinoma (BCC)", 0),
+        (("Nautilus", "Rose"), "The Nautilus", 0),
+        (("Smith & Wesson", "Rose"), "Smith and Wesson", 0),
+        (("Québec", "Rose"), "Quebec", 0),
+        (("Programmed Death 1 (PD-1)", "Pupillary Distance 1 (PD-1)"), "PD-1", None),
+        (("Type 1 (T1)", "Type 2"), "Type 3", None),
+    ],
+)
+def test_another_form_of_one_name_matches_and_says_so(
+    tmp_path: Path, entities: tuple[str, ...], reference: str, entity: int | None
+) -> None:
+    (found,) = refer(names_of(tmp_path, *entities), reference)
+    assert (found.entities, found.resolved_by) == (((entity,), "form") if entity is not None else ((), None))
 
 
 def test_unicode_form_case_space_and_punctuation_fold(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_a_rewriting_that_loses_a_name_or_names_the_answer_leaves_the_template(
         told = f"{question} Is it {', '.join(answers[question]) or 'nobody'}?"
         return answer(json.dumps({"question": told if answers[question] else "Who?"}), request)
 
-    found, calls = generated(run_cli, monkeypatch, path, script, "--concurrency", 1)
+    found, calls = generated(run_cli, monkeypatch, path, script, "--set", f"openai.concurrency={1}")
     assert found.exit_code == 0, found.stderr
     assert calls == 24  # each was asked for once more
     assert "0 questions rewritten, 12 kept their template" in found.stdout

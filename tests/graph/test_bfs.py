@@ -93,12 +93,9 @@ def test_a_first_step_of_its_own_is_taken_from_the_seeds_only() -> None:
     assert BreadthFirst(only_one_two).reach([0], 3).entities.tolist() == [0]
 
 
-@pytest.fixture(scope="module", params=["numpy", "compiled", "both ends", "both ends at once"])
+@pytest.fixture(scope="module", params=["a bit each", "both ends", "both ends at once"])
 def way(request: pytest.FixtureRequest) -> Iterator[None]:
-    if request.param == "compiled":
-        pytest.importorskip("numba")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bfs, "worth_compiling", lambda *_, **__: request.param == "compiled")
         if request.param.startswith("both"):
             patch.setattr(bfs, "BOTH_ENDS_FROM", -1)
         if request.param == "both ends at once":

@@ -1,9 +1,8 @@
-"""A graph built are loaded once into on disk is the graph that the readers build in memory."""
+"""A graph that DuckDB loads is the graph that the readers build in memory."""
 
 from __future__ import annotations
 
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -17,10 +16,11 @@ from pyarrow import parquet
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph import large
+from tiny_graph_rag.graph.tables import entity_ranges
 from tiny_graph_rag.retrieval import candidates
-from tiny_graph_rag.retrieval.candidates import Filters, Runs
+from tiny_graph_rag.retrieval.candidates import Filters, Slots
 
-pytest.importorskip("numba")
+pytest.importorskip("duckdb")
 STREAMED = "tiny_graph_rag.formats.graphs.STREAMED_FROM_BYTES"
 ARRAYS = ("sources", "targets", "weights")
 
@@ -54,11 +54,7 @@ def all_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(large, "LARGE_FROM_ROWS", 1)
     monkeypatch.setattr(STREAMED, 1)
     monkeypatch.setattr("tiny_graph_rag.formats.graphs.CACHED_FROM_BYTES", 1)
-    monkeypatch.setattr(large, "ROWS_AT_ONCE", 23)
-    monkeypatch.setattr(large, "FIRST_SLOTS", 4)
-    monkeypatch.setattr(large, "SLOTS_AT_ONCE", 50)
     monkeypatch.setattr(candidates, "SLOTS_AT_ONCE", 50)
-    monkeypatch.setattr("tiny_graph_rag.graph.cache.WRITTEN_FROM_ROWS", 1)
 
 
 def same(one, other) -> None:
@@ -70,8 +66,8 @@ def same(one, other) -> None:
     for name in ("indptr", "neighbours", "relations", "forward"):
         assert getattr(one.adjacency, name).tolist() == getattr(other.adjacency, name).tolist()
     assert one.name_rank.tolist() == other.name_rank.tolist()
-    mine, theirs = (Runs.of(item, Filters()) for item in (one, other))
-    for name in ("run_ptr", "run_start", "kind", "neighbours", "relations", "strength", "units"):
+    mine, theirs = (Slots.of(item, Filters()) for item in (one, other))
+    for name in ("indptr", "kind", "neighbours", "relations", "strength", "units"):
         assert getattr(mine, name).tolist() == getattr(theirs, name).tolist()
         assert getattr(mine, name).dtype == getattr(theirs, name).dtype
 
@@ -85,7 +81,7 @@ def test_a_graph_from_disk_is_the_graph_from_memory(write, tmp_path, all_large, 
     assert streamed.origin.writer == "triples, out of core"
     same(streamed, read_graph(path))
     monkeypatch.undo()
-    same(streamed, read_graph(path))  # the columns of Runs, too, when they are sorted all at once
+    same(streamed, read_graph(path))  # the columns of Slots, too, when they are sorted all at once
 
 
 def test_what_is_left_out_is_counted(tmp_path, all_large):
@@ -99,6 +95,22 @@ def test_what_is_left_out_is_counted(tmp_path, all_large):
     assert list(graph.relations.types) == ["r", "r", "RELATED_TO"]
     assert graph.relations.ids[0] == "relation 1"
     assert list(graph.relations.ids) == ["relation 1", "relation 2", "relation 3"]
+
+
+@pytest.mark.slow
+def test_a_load_that_was_killed_begins_again_and_leaves_nothing(tmp_path):
+    path, cache = tsv(tmp_path / "x.tsv", rows()), tmp_path / "cache"
+
+    def load(until: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", KILLED, str(path), str(cache), until]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    for stage in ("entities and", "the order", "neighbours"):
+        assert load(stage).returncode == -signal.SIGKILL
+        assert not list(cache.glob("graphs/*/graph"))
+    done = load("nothing")
+    assert not list(cache.glob("graphs/*/.*"))
+    assert load("nothing").stdout.strip() == done.stdout.splitlines()[-1]  # from the cache, without a word
 
 
 KILLED = """
@@ -117,59 +129,22 @@ print(len(graphs.read_graph(Path(sys.argv[1]), Path(sys.argv[2]), say).relations
 """
 
 
-@pytest.mark.slow
-def test_a_load_that_was_killed_goes_on_behind_its_last_stage(tmp_path):
-    path, cache = tsv(tmp_path / "x.tsv", rows()), tmp_path / "cache"
-
-    def load(until: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-c", KILLED, str(path), str(cache), until]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
-
-    for stage in ("entities and", "the order", "neighbours", "writing"):
-        assert load(stage).returncode == -signal.SIGKILL
-        assert not list(cache.glob("graphs/*/graph.arrays"))
-    done = load("nothing")
-    assert done.stdout.count("already done") == 3
-    assert not list(cache.glob("graphs/*/building"))
-    assert load("nothing").stdout.strip() == done.stdout.splitlines()[-1]  # from the cache, without a word
-
-
-def test_a_stage_whose_columns_were_cut_is_done_again(tmp_path, all_large):
-    path, cache = tsv(tmp_path / "x.tsv", rows()), tmp_path / "cache"
-    stop = RuntimeError("stop")
-
-    def until_the_end(text: str) -> None:
-        if text.startswith("writing"):
-            raise stop
-
-    with pytest.raises(RuntimeError):
-        read_graph(path, cache, until_the_end)
-    column = next(cache.glob("graphs/*/building/neighbours"))
-    column.write_bytes(column.read_bytes()[:-4])
-    said: list[str] = []
-    same(read_graph(path, cache, said.append), read_graph(path))
-    assert sum("already done" in line for line in said) == 2
-
-
-def test_more_rows_than_32_bits_count_are_refused(tmp_path, all_large, monkeypatch):
-    path = tsv(tmp_path / "x.tsv", rows())
-    monkeypatch.setattr(large, "MOST_ROWS", 300)
-    with pytest.raises(GraphError, match="at most 300 are possible"):
+@pytest.mark.parametrize(("most", "problem"), [(300, "relations; at most 300"), (65, "entities; at most 65")])
+def test_more_rows_than_32_bits_count_are_refused(tmp_path, all_large, monkeypatch, most, problem):
+    path = tsv(tmp_path / "x.tsv", rows() if most == 300 else [(f"a{n}", "r", "b") for n in range(65)])
+    monkeypatch.setattr(large, "MOST_ROWS", most)
+    with pytest.raises(GraphError, match=problem):
         read_graph(path, tmp_path / "cache")
-    names = large.NameTable()
-    monkeypatch.setattr(large, "MOST_ROWS", 2)
-    with pytest.raises(GraphError, match="more than 2 entities"):
-        names.rows(pyarrow.array(["a", "b", "c"]), "")
 
 
-def test_a_disk_without_room_is_refused_before_the_work(tmp_path, all_large, monkeypatch):
-    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(100, 100, 0))
-    with pytest.raises(GraphError, match="GB of disk space"):
-        read_graph(tsv(tmp_path / "x.tsv", rows()), tmp_path / "cache")
+def test_a_line_with_another_number_of_fields_is_named(tmp_path, all_large):
+    path = tsv(tmp_path / "x.tsv", [*rows(), ("a", "b", "c\td")])
+    with pytest.raises(GraphError, match="wanted 3 fields in each line"):
+        read_graph(path, tmp_path / "cache")
 
 
 def test_ranges_hold_every_entity_once_and_a_hub_alone():
     indptr = np.array([0, 2, 4, 104, 104, 105])
-    assert list(large.entity_ranges(indptr, 4)) == [(0, 2), (2, 3), (3, 5)]
-    assert list(large.entity_ranges(indptr, 1000)) == [(0, 5)]
-    assert list(large.entity_ranges(np.zeros(4, np.int64), 4)) == [(0, 3)]
+    assert list(entity_ranges(indptr, 4)) == [(0, 2), (2, 3), (3, 5)]
+    assert list(entity_ranges(indptr, 1000)) == [(0, 5)]
+    assert list(entity_ranges(np.zeros(4, np.int64), 4)) == [(0, 3)]

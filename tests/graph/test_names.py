@@ -63,7 +63,7 @@ def test_the_index_of_a_cached_graph_is_the_built_one(
     for name in built.columns:
         one, two, three = (index.columns[name] for index in (built, written, read))
         assert list(one) == list(two) == list(three)
-    assert len(list(tmp_path.glob("c/graphs/*/names.arrays"))) == 1
+    assert len(list(tmp_path.glob("c/graphs/*/names"))) == 1
 
 
 def test_function_words_come_from_title_case_names() -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tiny_graph_rag.language.words import is_korean, likeness, strays
-from tiny_graph_rag.linking.question_words import Alike
+from tiny_graph_rag.language.words import is_korean, likeness
+from tiny_graph_rag.linking.question_words import SimilarWords
 
 # Inflected, irregular (bought, taught), compounds of them, Korean with endings, another script.
 TEXT = """
@@ -16,19 +16,18 @@ ASKED = [*LIST, "penned", "wrote", "rethought", "teach", "감독은", "사람이
 
 
 def test_the_index_finds_what_comparing_with_every_word_finds() -> None:
-    alike = Alike(LIST)
+    similar = SimilarWords(LIST)
     for word in ASKED:
         of_its_script = [item for item in LIST if is_korean(item) == is_korean(word)]
         wanted = sorted(
             (candidate, grade) for candidate in of_its_script if (grade := likeness(word, candidate))
         )
-        assert list(alike.like(word)) == wanted, word
+        assert list(similar.to(word)) == wanted, word
 
 
 def test_irregular_forms_are_found_inside_compounds() -> None:
-    assert "taught" in strays()
-    assert "mistaught" in dict(Alike(["mistaught", "city"]).like("teaches"))
+    assert "mistaught" in dict(SimilarWords(["mistaught", "city"]).to("teaches"))
 
 
 def test_an_empty_list_is_like_nothing() -> None:
-    assert list(Alike([]).like("word")) == []
+    assert list(SimilarWords([]).to("word")) == []

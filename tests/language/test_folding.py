@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tiny_graph_rag.language.folding import LONGEST_RUN, Pieces, Text, fold, nfc, nfd
+from tiny_graph_rag.language.folding import LONGEST_RUN, Text, fold, nfc, nfd
 from tiny_graph_rag.language.function_words import ParticleFit, particles
 
 
@@ -29,15 +29,12 @@ def test_a_text_keeps_the_characters_that_folding_keeps_and_knows_where_they_sta
 
 @settings(max_examples=200, deadline=None)
 @given(st.text("aé 가山の.", max_size=12))
-def test_pieces_are_the_whole_text_cut_where_names_may_begin_or_end(whole: str) -> None:
+def test_a_text_is_cut_where_names_may_begin_or_end(whole: str) -> None:
     text = Text.of(whole)
-    pieces = Pieces.of(text)
-    assert b"".join(pieces.parts).decode() == text.kept
-    starts = [0, *pieces.ends[:-1]] if pieces.ends else []
-    assert set(text.starts) <= {start for start, may in zip(starts, pieces.may_start, strict=True) if may}
-    assert set(text.ends) <= {
-        end for end, inside in zip(pieces.ends, pieces.inside, strict=True) if not inside
-    }
+    cuts = text.cuts()
+    assert "".join(text.kept[cut.start : cut.end] for cut in cuts) == text.kept
+    assert set(text.starts) <= {cut.start for cut in cuts if cut.opens}
+    assert set(text.ends) <= {cut.end for cut in cuts if not cut.inside}
 
 
 def test_a_decomposed_syllable_is_one_character_with_its_whole_place() -> None:

@@ -1,4 +1,4 @@
-"""`--linker gold` and `none`; `--fuzzy`."""
+"""`--linker gold` and `none`; `retrieval.fuzzy`."""
 
 from __future__ import annotations
 

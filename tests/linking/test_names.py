@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import time
@@ -17,6 +18,7 @@ from hypothesis import strategies as st
 from tests.conftest import real, write_kg
 from tests.linking import reference
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
+from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import Example
@@ -25,6 +27,7 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.tables import Entities, Relations
 from tiny_graph_rag.language.folding import without_accents
 from tiny_graph_rag.language.function_words import table
+from tiny_graph_rag.linking import make_linker
 from tiny_graph_rag.linking.mentions import occurrences
 from tiny_graph_rag.linking.names import NameLinker
 
@@ -302,3 +305,25 @@ def test_korean_questions_link_to_exactly_what_they_name(story: str) -> None:
         for example, found in zip(examples, linker.link(examples), strict=True):
             names = {graph.entities.names[seed.entity] for seed in found.seeds}
             assert names == set(example.reference_entities), example.query
+
+
+@pytest.mark.parametrize(
+    ("question", "named"),
+    [
+        ("What is the usual treatment of it?", []),
+        ("What is Treatment?", ["Treatment"]),  # written as a name
+        ("What is the usual cream of it?", ["Cream"]),  # of which few texts speak
+    ],
+)
+def test_a_lower_case_word_that_many_texts_hold_is_no_name(
+    tmp_path: Path, question: str, named: list[str]
+) -> None:
+    entities = {name: {"name": name} for name in ("Treatment", "Cream")}
+    for number in range(6):
+        entities[f"x{number}"] = {"name": f"Disease {number}", "description": "Its treatment takes long."}
+    path = tmp_path / "medical-KG.json"
+    path.write_text(json.dumps({"entities": entities, "relationships": []}), encoding="utf-8")
+    graph = read_graph(path)
+    config = Config().override(linker="names+text")
+    (linked,) = make_linker(graph, NameIndex.of(graph), config).link([Example("q", question, ())])
+    assert [graph.entities.names[seed.entity] for seed in linked.named] == named

@@ -18,7 +18,7 @@ from tiny_graph_rag.llm.chat import CUT_OFF, EMPTY, Chat
 from tiny_graph_rag.llm.client import Client, Patience
 from tiny_graph_rag.llm.cost import Price, TokenCounter
 from tiny_graph_rag.llm.endpoint import Endpoint
-from tiny_graph_rag.llm.kept import AnswerCache, Journal
+from tiny_graph_rag.llm.kept import Journal, ReplyCache
 from tiny_graph_rag.secret import Secret
 
 KEY = Secret("sk-this-key-must-never-be-seen")
@@ -279,7 +279,8 @@ def test_a_new_run_begins_in_the_journal_with_its_first_call(tmp_path: Path) -> 
 
 
 def test_a_retried_call_counts_with_both_its_replies_against_the_cap(tmp_path: Path) -> None:
-    """Two replies were paid for, one of no use: 2 · 7 prompt tokens at $100 a million."""
+    """Two replies were paid for, one of no use: 2 · 7 prompt tokens at $100 a million, and
+    "Anna", which the server counts as none, is one token at $1000."""
     usage = {"prompt_tokens": 7, "completion_tokens": 0, "total_tokens": 7}
     replies = answer("", usage=usage), answer("Anna", usage=usage)
     with ChatServer(scripted(*replies)) as server:
@@ -288,12 +289,12 @@ def test_a_retried_call_counts_with_both_its_replies_against_the_cap(tmp_path: P
             chat(server, journal=journal, retry_failed=retry).ask([call("a")])
             journal.close()
     journal = Journal.open(tmp_path / "j.jsonl", resume=True)
-    assert journal.paid_usd(lambda model: PRICE) == pytest.approx(14 * 100 / 1e6)
+    assert journal.paid_usd(lambda model: PRICE) == pytest.approx((14 * 100 + 1 * 1000) / 1e6)
     journal.close()
 
 
 def test_a_changed_question_is_a_new_call(tmp_path: Path) -> None:
-    cache_of = AnswerCache(tmp_path / "answers")
+    cache_of = ReplyCache(tmp_path / "answers")
     with ChatServer(scripted(GOOD)) as server:
         for changed in ({}, {"seed": 1}, {"max_tokens": 51}, {"model": "other"}, {"temperature": 0.5}, {}):
             chat(server, cache=cache_of).ask([call(**changed)])
@@ -361,6 +362,50 @@ def test_what_may_have_been_charged_counts_against_the_cap() -> None:
     assert len(server.requests) <= 10
 
 
+BROKEN: dict[str, Action] = {
+    "503": error(503, "busy"),
+    "a page": Action(b"<html>busy</html>", headers={"content-type": "text/html"}),
+    "an event stream": Action(b"data: {}\n\n", headers={"content-type": "text/event-stream"}),
+    "broken compression": Action(b"\x1f\x8bxx", headers={"content-encoding": "gzip"}),
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
+@pytest.mark.parametrize("one_in", [1, 5])
+def test_a_call_that_would_be_retried_when_the_cap_is_reached_is_not_asked(
+    broken: Action, one_in: int
+) -> None:
+    """Every question has an outcome, whatever fails on the way to the cap."""
+    usage = {"prompt_tokens": 10, "completion_tokens": 50, "total_tokens": 60}
+    cap_usd = PRICE.cost(Tokens(10, 50)) * 40
+
+    def script(request: Request) -> Action:
+        return broken if request.number % one_in == one_in - 1 else answer("Anna", usage=usage)
+
+    with ChatServer(script) as server:
+        asking = chat(server, concurrency=8, cap_usd=cap_usd)
+        outcomes = asking.ask([call(f"question {number}") for number in range(200)])
+    assert len(outcomes) == 200
+    assert outcomes[-1].error is not None
+    assert asking.budget.spent_usd + asking.budget.doubtful_usd <= cap_usd
+
+
+LIES = [(1, 0), (0, 1), (1, 1), (2, 5), (0, 0), (10, -1), (7, 10**9), (5, None), (1.5, 2.5), ("9", "9")]
+
+
+@pytest.mark.parametrize(("prompt", "completion"), LIES)
+def test_a_server_that_understates_what_it_charges_cannot_pass_the_cap(prompt: Any, completion: Any) -> None:
+    """2,000 words are at least 1,800 tokens, whatever `usage` says; a server that ignores max_tokens passes
+    the cap by the calls under way at most."""
+    usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": 1}
+    least = PRICE.cost(Tokens(0, 1800))
+    with ChatServer(scripted(answer("word " * 2000, usage=usage))) as server:
+        asking = chat(server, concurrency=4, cap_usd=least * 10)
+        asking.ask([call(f"question {number}", max_tokens=2500) for number in range(100)])
+    assert server.answered <= 10 + 4
+    assert asking.budget.spent_usd >= least * server.answered
+
+
 def test_a_resumed_run_counts_what_was_paid_before(tmp_path: Path) -> None:
     cost, path = PRICE.cost(Tokens(10, 50)), tmp_path / "j.jsonl"
     usage = {"prompt_tokens": 10, "completion_tokens": 50, "total_tokens": 60}
@@ -374,7 +419,7 @@ def test_a_resumed_run_counts_what_was_paid_before(tmp_path: Path) -> None:
 
 @cache
 def places_where_a_key_could_be(folder: Path) -> str:
-    return "".join(path.read_text("utf-8") for path in folder.rglob("*") if path.is_file())
+    return "".join(path.read_text("latin-1") for path in folder.rglob("*") if path.is_file())
 
 
 def test_no_key_reaches_journal_cache_or_errors(tmp_path: Path) -> None:
@@ -382,7 +427,7 @@ def test_no_key_reaches_journal_cache_or_errors(tmp_path: Path) -> None:
     with ChatServer(scripted(GOOD, leaking)) as server:
         url = server.url.replace("http://", "http://user:hunter22@")
         journal = Journal.open(tmp_path / "j.jsonl", resume=False)
-        kept = {"journal": journal, "cache": AnswerCache(tmp_path / "cache")}
+        kept = {"journal": journal, "cache": ReplyCache(tmp_path / "cache")}
         asking = chat(server, url=url, price=lambda model: None, concurrency=1, **kept)
         found = asking.ask([call("a"), call("b")])
         journal.close()
@@ -391,30 +436,3 @@ def test_no_key_reaches_journal_cache_or_errors(tmp_path: Path) -> None:
     assert KEY.reveal() not in written
     assert "hunter22" not in written
     assert server.requests[0].headers["authorization"].startswith("Basic ")
-
-
-def test_ctrl_c_waits_for_the_calls_under_way_and_keeps_their_answers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The signal comes with the fourth request; the four calls under way are answered and journaled."""
-    import os
-    import signal
-
-    from tiny_graph_rag.llm import client
-
-    monkeypatch.setattr(client, "GRACE_SECONDS", 60.0)  # of a busy machine
-
-    def script(request: Request) -> Action:
-        if request.number == 3:
-            os.kill(os.getpid(), signal.SIGINT)
-        return replace(GOOD, wait=0.2)
-
-    with ChatServer(script, together=4) as server:
-        journal = Journal.open(tmp_path / "j.jsonl", resume=False)
-        with pytest.raises(KeyboardInterrupt):
-            chat(server, journal=journal).ask([call(f"q{n}") for n in range(100)])
-        journal.close()
-    assert server.answered == len(server.requests) == 4
-    journal = Journal.open(tmp_path / "j.jsonl", resume=True)
-    assert len(journal.finished) == 4
-    journal.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import os
 import signal
@@ -19,7 +18,7 @@ from tests.tools.chat_server import Action, ChatServer, Request, answer, error
 from tiny_graph_rag.errors import ConfigError, InputError, ServiceError
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Message, Outcome, Reply, Tokens
 from tiny_graph_rag.llm.endpoint import Endpoint
-from tiny_graph_rag.llm.kept import HEADER_LINE, AnswerCache, Journal
+from tiny_graph_rag.llm.kept import CACHE_FILE, Journal, ReplyCache
 from tiny_graph_rag.secret import Secret
 
 DEEP = "[" * 1100 + "]" * 1100
@@ -102,7 +101,7 @@ def test_any_reply_ends_as_an_answer_or_as_a_failed_question(shape: str, tmp_pat
     with ChatServer(script) as server:
         for resumed in (False, True):
             journal = Journal.open(tmp_path / "j.jsonl", resume=resumed)
-            asking = chat(server, journal=journal, cache=AnswerCache(tmp_path / "c"), concurrency=1)
+            asking = chat(server, journal=journal, cache=ReplyCache(tmp_path / "c"), concurrency=1)
             before = len(server.requests)
             try:
                 bad, good = asking.ask([call("bad"), call("good")])
@@ -209,46 +208,55 @@ def test_parts_that_a_provider_counts_beside_their_whole_are_added(total: int, e
     assert (found.reply.tokens, found.reply.estimated) == (expected, False)
 
 
-def test_journal_and_cache_hold_counts_to_what_can_be(tmp_path: Path) -> None:
+def test_a_journal_holds_counts_to_what_can_be(tmp_path: Path) -> None:
     path = tmp_path / "j.jsonl"
     with ChatServer(scripted(GOOD)) as server:
         journal = Journal.open(path, resume=False)
-        chat(server, journal=journal, cache=AnswerCache(tmp_path / "c")).ask([call("a")])
+        chat(server, journal=journal).ask([call("a")])
         journal.close()
-    for kept in (path, *(tmp_path / "c").rglob("*.json")):
-        kept.write_text(kept.read_text("utf-8").replace('"cached_tokens": 0', '"cached_tokens": 99999999'))
+    path.write_text(path.read_text("utf-8").replace('"cached_tokens": 0', '"cached_tokens": 99999999'))
     journal = Journal.open(path, resume=True)
     assert 0 < journal.paid_usd(lambda model: PRICE) < 0.01
     journal.close()
 
 
 def test_a_spoiled_answer_in_the_cache_is_asked_again(tmp_path: Path) -> None:
-    cache = AnswerCache(tmp_path / "c")
-    spoiled = [
-        b"",
-        b"[]",
-        b"null",
-        DEEP.encode(),
-        b'{"reply": 3}',
-        b"\xff",
-        b'{"error": 7}',
-        b'{"error": "\\ud83d"}',
-    ]
+    cache, asked = ReplyCache(tmp_path), call(check=json.loads)
+    spoiled = [b"", b"[]", b"null", DEEP.encode(), b'{"reply": 3}', b"\xff", b'{"error": 7}']
+    spoiled += [b'{"error": "\\ud83d"}', b"no json"]
     with ChatServer(scripted(answer('{"ok": 1}'))) as server:
-        chat(server, cache=cache).ask([call(check=json.loads)])
-        (kept,) = (tmp_path / "c").rglob("*.json")
-        whole = json.loads(kept.read_text("utf-8"))
-        text = {**whole, "reply": {**whole["reply"], "text": "no json"}}
-        half = {**whole, "reply": {**whole["reply"], "text": '{"ok": "\ud83d"}'}}
-        counts = {**whole, "reply": {**whole["reply"], "tokens": {"prompt_tokens": "many"}}}
-        spoiled += [json.dumps(item).encode() for item in (text, half, counts, {**whole, "key": "another"})]
+        key = chat(server, cache=cache).key(asked)
+        chat(server, cache=cache).ask([asked])
+        whole = json.loads(cache.get(key) or b"")
+        for reply in (
+            {"text": "no json"},
+            {"text": '{"ok": "\ud83d"}'},
+            {"tokens": {"prompt_tokens": "many"}},
+        ):
+            spoiled.append(json.dumps({**whole, "reply": {**whole["reply"], **reply}}).encode())
         for number, spoilt in enumerate(spoiled, 2):
-            kept.write_bytes(spoilt)
-            (found,) = chat(server, cache=cache).ask([call(check=json.loads)])
-            assert found.error is None
+            cache.put({key: spoilt})
+            (outcome,) = chat(server, cache=cache).ask([asked])
+            assert outcome.error is None
             assert len(server.requests) == number, spoilt
-        chat(server, cache=cache).ask([call(check=json.loads)])
+        chat(server, cache=cache).ask([asked])
         assert len(server.requests) == number
+
+
+@pytest.mark.parametrize("content", [b"no database at all" * 100, b""])
+def test_a_cache_that_is_no_database_is_made_anew(content: bytes, tmp_path: Path) -> None:
+    ReplyCache(tmp_path).path.write_bytes(content)
+    for suffix in ("-wal", "-shm", "-journal"):
+        (tmp_path / f"{CACHE_FILE}{suffix}").unlink(missing_ok=True)
+    ReplyCache(tmp_path).put({"key": b"value"})
+    assert ReplyCache(tmp_path).get("key") == b"value"
+
+
+def test_a_cache_that_cannot_be_kept_keeps_nothing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    cache = ReplyCache(tmp_path / "file")
+    cache.put({"key": b"value"})
+    assert cache.get("key") is None
 
 
 @pytest.mark.parametrize("content", [b"precious", b"precious\n", b'{"a": 1}\n{"b": 2}\n', b"\x00" * 50])
@@ -261,16 +269,6 @@ def test_a_file_that_is_no_journal_is_refused_and_left_as_it_is(
     with pytest.raises(InputError, match="not a line of a journal"):
         Journal.open(path, resume=resume)
     assert path.read_bytes() == content
-
-
-def test_a_journal_is_no_link_no_pipe_and_no_device(tmp_path: Path) -> None:
-    (tmp_path / "precious").write_bytes(HEADER_LINE)
-    (tmp_path / "link").symlink_to(tmp_path / "precious")
-    os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path / "link", tmp_path / "pipe", Path("/dev/null")):
-        with pytest.raises(InputError, match="journal"):
-            Journal.open(path, resume=False)
-    assert (tmp_path / "precious").read_bytes() == HEADER_LINE
 
 
 @pytest.mark.parametrize("key", ["sk-abc\ndef-secret", "sk-abc\r\nX-Evil: 1", "sk abc", "sk-점순", "sk-\x00"])
@@ -289,11 +287,13 @@ def test_an_answer_that_repeats_the_key_is_kept_without_it(tmp_path: Path) -> No
     with ChatServer(script) as server:
         for url in (server.url, server.url.replace("http://", "http://user:hunter22@")):
             journal = Journal.open(tmp_path / "j.jsonl", resume=False)
-            asking = chat(server, url=url, journal=journal, cache=AnswerCache(tmp_path / "c"))
+            asking = chat(server, url=url, journal=journal, cache=ReplyCache(tmp_path / "c"))
             found += asking.ask([call(url)])
             journal.close()
             sent.append(server.requests[-1].headers["authorization"])
-    written = str(found) + "".join(path.read_text("utf-8") for path in tmp_path.rglob("*") if path.is_file())
+    written = str(found) + "".join(
+        path.read_text("latin-1") for path in tmp_path.rglob("*") if path.is_file()
+    )
     assert "You sent Bearer ***" in written
     assert "You sent Basic *** and *** for ***" in written
     assert KEY.reveal() not in written
@@ -329,10 +329,8 @@ def test_what_is_no_address_is_refused_in_words(base_url: str) -> None:
 
 @pytest.mark.slow
 def test_a_reply_beyond_the_largest_size_is_a_failed_question() -> None:
-    bomb = gzip.compress(b'{"choices": [' + b" " * (40 << 20) + b"]}")
     for action in (
         Action(b" " * (33 << 20)),
-        Action(bomb, headers={"Content-Encoding": "gzip"}),
         Action(b" " * (33 << 20), 500),
     ):
         with ChatServer(scripted(action)) as server:

@@ -40,9 +40,20 @@ def test_ten_ones_are_no_certainty() -> None:
 
 def test_two_values_have_wilsons_interval_on_their_own_scale() -> None:
     """52 of 54 single-reference questions found: precision@5 is .2 or 0, and a fifth of recall@5."""
-    found = one([0.2] * 52 + [0.0] * 2)
+    found = one([0.2] * 52 + [0.0] * 2, bounds={"m": (0.0, 0.2)})
     low, high = wilson(52, 54)
     assert (found.low, found.high) == pytest.approx((0.2 * low, 0.2 * high), abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [30, 54, 100])
+def test_rare_questions_with_more_references_are_within_the_interval_of_precision(n: int) -> None:
+    """3 % have five references, the others one; 95 % are found. The mean is .95 (.03 + .97 · .2) = .2128."""
+    random = np.random.default_rng(n)
+    several = random.random((600, n)) < 0.03
+    of_one = np.where(random.random((600, n)) < 0.95, 0.2, 0.0)
+    samples = np.where(several, random.binomial(5, 0.95, (600, n)) / 5, of_one)
+    found = [one(sample.tolist()) for sample in samples]
+    assert np.mean([mean.low <= 0.2128 <= mean.high for mean in found]) >= 0.93
 
 
 def test_one_value_is_no_certainty_either() -> None:
@@ -131,8 +142,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(cell) -> None:
     if "weigh most" in cell.name:
         pytest.skip("marked: its coverage is .90")
     _, ours, _, _ = held(cell, 54, 600)
-    # Where the loss that makes up for the gains is often unseen, an interval that holds 0 always does.
-    assert 0.91 <= ours <= (1 if cell.name.startswith("difference 0") else 0.995)
+    assert 0.91 <= ours <= highest(cell, "difference 0", 0.995)
 
 
 @pytest.mark.slow
@@ -143,7 +153,13 @@ def test_what_is_not_marked_holds_the_truth(cell) -> None:
     for n in SIZES:
         _, _, unmarked, share = held(cell, n, 1500)
         if share > 0.5:
-            assert 0.91 <= unmarked <= (1 if "difference" in cell.name else 0.99), n
+            assert 0.91 <= unmarked <= highest(cell, "difference", 0.99), n
+
+
+def highest(cell, differences: str, usual: float) -> float:
+    """The share that may hold the truth: all, where a loss that makes up for the gains is often unseen, and
+    where no question can reach the 1 up to which rare high scores may be unseen."""
+    return 1 if cell.name.startswith((differences, "two values {0, 0.2}")) else usual
 
 
 @given(

@@ -10,6 +10,7 @@ import pytest
 
 from tests.measures.test_judged import judgments_of, run_of
 from tiny_graph_rag.measures import judge, means, parse_measures, score, weights
+from tiny_graph_rag.run import ABSENT
 
 # doc1 … doc6 are 1 … 6.
 GOLD = ([[1], [2], [5]], [[3], [4]])
@@ -57,13 +58,13 @@ def test_the_oracle_of_the_tutorial() -> None:
 
 def test_the_contest_rule_by_hand() -> None:
     # 1: hits at ranks 1 and 3: (1 + 2/3) / 2. 2: submitted twice, so a hit twice: (1 + 1) / 2.
-    # 3: gold empty, something retrieved: 0. 4: gold empty, nothing retrieved: 1. 5: no prediction: 0,
-    # where the contest leaves it out.
-    run = run_of([1, 7, 2], [1, 1, 7], [4], [], [])
-    gold = judgments_of([[1], [2]], [[1]], [], [], [[1]])
+    # 3: gold empty, something retrieved: 0. 4: gold empty, nothing retrieved: 1. 5: no prediction:
+    # left out. 6: failed: 0, as 7 does, where an empty list would have been right.
+    run = run_of([1, 7, 2], [1, 1, 7], [4], [], [], [], [])
+    gold = judgments_of([[1], [2]], [[1]], [], [], [[1]], [[1]], [])
     (measure,) = parse_measures("contest_map@3")
-    found = measure.compute(judge(replace(run, failures={4: "absent"}), gold))
-    np.testing.assert_allclose(found, [5 / 6, 1, 0, 1, 0], atol=1e-12)
+    found = measure.compute(judge(replace(run, failures={4: ABSENT, 5: "timeout", 6: "timeout"}), gold))
+    np.testing.assert_allclose(found, [5 / 6, 1, 0, 1, np.nan, 0, 0], atol=1e-12)
 
 
 def test_map_over_hits_forgets_what_was_not_found() -> None:

@@ -17,27 +17,25 @@ import typer
 from tests.conftest import ROOT
 from tests.messages.test_one_way import is_of_session, makes_its_text
 from tiny_graph_rag import inputs
-from tiny_graph_rag.cli import app, curate, deciding, load, recommend, usage
+from tiny_graph_rag.cli import app, curate, load, recommend, usage
 from tiny_graph_rag.cli import help as help_
 from tiny_graph_rag.cli.command import _CLOSED, _FULL, _NO_PLACE
 from tiny_graph_rag.config import all_settings, section_comment, section_names
 from tiny_graph_rag.fixing import fixes, proof
-from tiny_graph_rag.fixing.spellings import Difference
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.gold import ambiguous, checks, curation, fields
 from tiny_graph_rag.graph import building
 from tiny_graph_rag.graph.tables import UNDIRECTED, LoadNotes
+from tiny_graph_rag.language.name_forms import Difference
 from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
 from tiny_graph_rag.measures.reference import KINDS
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
-from tiny_graph_rag.messages.libraries import SENTENCES
 from tiny_graph_rag.report import fix_words, tables
-from tiny_graph_rag.report.tables import END_WORDS
-from tiny_graph_rag.report.terminal import graph, sweep
-from tiny_graph_rag.report.terminal.evaluation import MEANING
+from tiny_graph_rag.report.plain import VERDICT_WORDS
+from tiny_graph_rag.report.terminal import question
 from tiny_graph_rag.retrieval import explain
 from tiny_graph_rag.scoring import stretches
-from tiny_graph_rag.study import advice, choosing, compare
+from tiny_graph_rag.study import advice, compare, settings, waterfall
 from tiny_graph_rag.study.bridge import ACCEPTED
 
 
@@ -51,13 +49,11 @@ PAGE = PACKAGE / "report" / "page"
 CURATION = PACKAGE / "report" / "curation"
 # Texts that reach `t` by a name, not as they stand.
 BY_NAME = {
-    *MEANING,
-    *MEANING.values(),
+    *(step for step, _ in waterfall._STEPS),
     *("entities", "relations", "passages"),
-    *END_WORDS.values(),
-    *(sweep.COLUMNS, sweep.NO_SEEDS, sweep.ONLY_SEEDS, sweep.FLAT, sweep.MOSTLY_SEEDS),
+    *VERDICT_WORDS.values(),
     *(
-        graph.COST_LEGEND,
+        question.COST_LEGEND,
         *tables.COSTS,
         "seed",
         "path",
@@ -71,35 +67,24 @@ BY_NAME = {
     *(value for name, value in vars(explain).items() if name.isupper() and isinstance(value, str)),
     *advice.REMEDY.values(),
     *(value for name, value in vars(advice).items() if name.isupper() and isinstance(value, str)),
-    *("tried", "not tried"),
+    "tried",
     *(
         "names not recognised",
         "largest loss",
-        "more hops",
         "better linking",
+        "seeds by text",
         "arbitrary order",
         "wrong hop tag",
     ),
     *("results", "sweep", "table", "comparison", "json"),
     *(value for name, value in vars(checks).items() if name.isupper() and isinstance(value, str)),
     *(value for name, value in vars(fields).items() if name.isupper() and isinstance(value, str)),
-    *(*ACCEPTED.values(), *usage.UPSTREAM.values()),
-    *(
-        choosing.TOO_FEW,
-        choosing.TOO_FEW_GROUPS,
-        choosing.RULE,
-        choosing.ONLY,
-        choosing.BEST,
-        choosing.BEST_OF_ALIKE,
-        choosing.ALIKE,
-    ),
-    choosing.SMALL_LOSS,
+    *ACCEPTED.values(),
+    *(value for name, value in vars(settings).items() if name.isupper() and isinstance(value, str)),
     *(compare.ALIKE, compare.ALIKE_BY_FEW, compare.MIXED, compare.BETTER, compare.WORSE),
     *(compare.SURELY_BETTER, compare.SURELY_WORSE),
     *("error", "warning"),
-    *("{measure} rose in {n} questions: {ids}", "{measure} fell in {n} questions: {ids}"),
-    *("{n} new questions: {ids}", "{n} questions removed: {ids}"),
-    *(*inputs.KINDS, *inputs.MADE_BY.values()),
+    *(*inputs.ENDINGS, *inputs.MADE_BY.values()),
     *usage._KINDS.values(),
     *registry_kinds(),
     *(word for word in tables.SPEED_WORDS.values() if " " in word),
@@ -119,7 +104,7 @@ BY_NAME = {
     *(fix_words.PROVEN, fix_words.TO_JUDGE, fix_words.TO_ASK, fix_words.NOT_KEPT),
     *fix_words.KIND_WORDS.values(),
     *(proof.NONE_CHOSEN, proof.TOO_FEW, proof.NOT_HELD, proof.HELD, proof.NOT_FINISHED),
-    *(fixes.INTERRUPTED, fixes.USED_UP, deciding.KEYS, "kind of fix", "patch file"),
+    *(fixes.INTERRUPTED, fixes.USED_UP, "kind of fix", "patch file"),
     *map(str, Difference),
     *("gain", "control", "evidence", "change", "settings", "before", "after"),
     "references that no longer match an entity ({n}): {names}",
@@ -134,7 +119,7 @@ DEFAULTS = {
     *("everything", "both", "required"),
     *(f"Illegal trailing comma before end of {kind}" for kind in ("array", "object")),
 }
-IN_PAGE = {"the server doesn't respond", "won", "lost", "mixed", "alias", "folded"}
+IN_PAGE = {"the server doesn't respond", "won", "lost", "mixed", "alias", "folded", "form"}
 
 
 def in_python() -> Iterator[str]:
@@ -214,7 +199,7 @@ def in_graph_columns() -> Iterator[str]:
 
 def in_measures() -> Iterator[str]:
     """What the measures mean, and their parameters."""
-    for _, kind in KINDS.items():
+    for kind in map(KINDS.__getitem__, KINDS):
         yield kind.definition
         for parameter in kind.parameters.values():
             yield from (parameter.meaning, parameter.bounds.template)
@@ -243,7 +228,8 @@ def in_help() -> Iterator[str]:
             yield from (parameter.help or "", help_.group_of(parameter))
             yield from [words] if " " in (words := str(getattr(parameter, "show_default", ""))) else []
     for option in help_.CHOOSING:
-        yield from (choice.line for choice in help_.registry_of(option).built_in.values())
+        registry = help_.registry_of(option)
+        yield from (registry.entry(name).line for name in registry.table)
     yield from help_.COMMAND_GROUPS
     yield from (setting.comment for setting in all_settings())
     yield from map(section_comment, section_names())
@@ -294,7 +280,6 @@ def shown() -> set[str]:
         *in_curation(),
         *BY_NAME,
         *IN_PAGE,
-        *SENTENCES,
     }
 
 

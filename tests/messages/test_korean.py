@@ -125,5 +125,5 @@ def test_a_config_file_in_korean_reads_as_the_english_one(own_folder: Any, run_c
 
 def test_every_command_is_walked() -> None:
     load()
-    assert {"eval", "dataset diff", "settings"} <= set(COMMANDS)
+    assert {"eval", "dataset merge", "settings"} <= set(COMMANDS)
     assert len(COMMANDS) > len(getattr(typer.main.get_command(app), "commands", {}))

@@ -53,14 +53,6 @@ def results(questions: int, references: int, *, entities: int = 500, seed: int =
             "waterfall": waterfall(0.9, 0.9, 0.85, 0.8, 0.8, 0.75, 0.5),
             "waterfall_names": waterfall(0.9, 0.7, 0.65, 0.6, 0.6, 0.55, 0.4),
             "oracle_recall": 0.8,
-            "no_answer": {
-                "questions": 2,
-                "returned": 2,
-                "thresholds": [
-                    {"min_score": 0.0, "left_empty": 0, "recall@5": 0.5, "emptied_with_reference": 0},
-                    {"min_score": 0.31, "left_empty": 2, "recall@5": 0.4, "emptied_with_reference": 1},
-                ],
-            },
             "verdicts": {verdict: verdicts.count(verdict) for verdict in VERDICTS if verdict in verdicts},
             "recommendations": [
                 {

@@ -11,7 +11,6 @@ import jsonschema
 import msgspec
 import pytest
 
-from tests.cli.test_upstream import RESULTS as UPSTREAM
 from tests.conftest import write_gold, write_kg
 from tests.report.test_results_pieces import an_evaluation
 from tests.report.test_schema import SAMPLES, SCHEMA, written_by_eval
@@ -75,10 +74,9 @@ def test_what_score_writes_does(own_folder: Path, run_cli, on_graph: bool) -> No
 
 def older_files(folder: Path) -> dict[str, Path]:
     """A file of each layout that there was, by name."""
-    (folder / "upstream_results.json").write_text(json.dumps(UPSTREAM), encoding="utf-8")
     found = {path.stem: path for path in sorted(FIXTURES.glob("*.json"))}
     assert found
-    return {**found, "upstream": folder / "upstream_results.json"}
+    return found
 
 
 def test_older_files_load_for_every_command(tmp_path: Path, run_cli) -> None:

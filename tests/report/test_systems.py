@@ -103,7 +103,7 @@ def test_the_papers_table_has_the_best_in_bold_and_letters(tmp_path, systems) ->
     first, second = [line for line in text.splitlines() if line.startswith(("| a ", "| b "))]
     assert re.search(r"\*\*0\.\d{3}\*\*<sup>b</sup> \|$", first), "ndcg@5 is the last column"
     assert "<sup>" not in second
-    assert "for 4 tests" in text
+    assert "questions with a reference" in text
     assert "\\<b\\>" in second
 
 
@@ -135,14 +135,37 @@ def test_the_papers_table_is_written_to_the_file_named(tmp_path, systems) -> Non
     assert (tmp_path / "table.tex").read_text(encoding="utf-8").startswith("% In the preamble")
 
 
-def test_results_of_other_questions_are_not_set_side_by_side(tmp_path) -> None:
-    one = document(tmp_path / "one.json", results(5, 5))
-    other = results(5, 5)
-    other["dataset"]["sha256"] = "2" * 64
-    both = [one, document(tmp_path / "other.json", other)]
-    assert Systems.of(both) is None
-    names = [path.name for path in write_reports(both, ["paper"], tmp_path / "out")]
-    assert names == ["one-paper.tex", "one-paper.md", "other-paper.tex", "other-paper.md"]
+def test_results_of_several_gold_sets_are_one_table_with_letters_of_each_set(tmp_path) -> None:
+    """Two systems on the first set, of which b is worse; one more on another set, where nothing is tested."""
+    base = results(60, 120, seed=1) | {"made": {"label": "good"}}
+    worse = moved(base, "ndcg@5", -0.3) | {"made": {"label": "bad"}}
+    other = results(60, 120, seed=2) | {"made": {"label": "good"}}
+    other["dataset"] |= {"sha256": "2" * 64, "name": "second"}
+    files = {"one": base, "two": worse, "three": other}
+    documents = [document(tmp_path / f"{name}.json", content) for name, content in files.items()]
+    assert Systems.of(documents) is None
+    written = write_reports(documents, ["paper"], tmp_path / "out")
+    assert [path.name for path in written] == ["one-and-2-more-paper.tex", "one-and-2-more-paper.md"]
+    head, _, good, bad = written[1].read_text(encoding="utf-8").splitlines()[:4]
+    assert head.endswith("| second ndcg@5 |")
+    assert re.fullmatch(r"\| a  good \| \*\*0\.\d{3}\*\*<sup>b</sup> \| 0\.\d{3} \|", good)
+    assert re.fullmatch(r"\| b  bad \| 0\.\d{3} \| – \|", bad)
+    single = write_reports(documents, ["paper"], tmp_path / "table.tex")
+    assert single == [tmp_path / "table.tex"], "one file can be named"
+
+
+def test_the_measure_at_the_cutoff_of_the_results_decides(tmp_path) -> None:
+    base = results(60, 120, seed=1)
+    for question in base["results"]:
+        question["metrics"] = {"ndcg@1": 0.5, **question["metrics"]}
+    base["summary"]["measures"] = {
+        "ndcg@1": base["summary"]["measures"]["ndcg@5"],
+        **base["summary"]["measures"],
+    }
+    documents = [document(tmp_path / f"{name}.json", base) for name in ("one", "two")]
+    found = Systems.of(documents)
+    assert found is not None
+    assert found.measure == "ndcg@5"
 
 
 def answered(*questions: tuple[int, int]) -> dict:
@@ -175,12 +198,12 @@ def answered(*questions: tuple[int, int]) -> dict:
 
 def test_the_first_sentence_counts_whole_answers_and_parts() -> None:
     single = answered(*[(1, 0)] * 18, (0, 1))
-    assert headline(single)[0] == "For 18 of 19 questions the answer is among the first 5."
+    assert headline(single)[0] == "18 of 19 questions: the answer is among the first 5."
     assert headline(single)[1] == "Weakest: t (mrr 0.800 over 5 questions; 0.947 over all)."
     several = answered((2, 0), (1, 1), (0, 2), (0, 0))
-    expected = "For 1 of 3 questions the whole answer is among the first 5, for 1 more a part of it."
+    expected = "1 of 3 questions: the whole answer is among the first 5; 1 more in part."
     assert headline(several)[0] == expected
-    assert headline(answered((1, 0)))[0] == "For 1 of 1 question the answer is among the first 5."
+    assert headline(answered((1, 0)))[0] == "1 of 1 question: the answer is among the first 5."
 
 
 def test_nothing_is_said_of_answers_that_nobody_judged() -> None:

@@ -328,12 +328,3 @@ def test_plain_bfs_is_hop_then_name() -> None:
         "Blade Runner",
         "Dark Star",
     ]
-
-
-def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tiny_graph_rag.retrieval.bfs.worth_compiling", lambda *_, **__: True)
-    graph = graph_of(FILMS)
-    questions = [ask(f"who directed {name}?", graph, name) for name in graph.entities.names] * 30
-    one, two = (retriever(graph, threads=threads).retrieve(questions) for threads in (1, 2))
-    for column in ("offsets", "entities", "scores", "hops", "walks"):
-        assert np.array_equal(getattr(one, column), getattr(two, column))

@@ -20,11 +20,12 @@ from tests.conftest import write_gold, write_kg
 from tiny_graph_rag.config import Config, load_config
 from tiny_graph_rag.errors import ConfigError, ServiceError
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.linking import LinkedQuestion, Seed
+from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.llm.client import Client, Patience
 from tiny_graph_rag.llm.cost import TokenCounter
 from tiny_graph_rag.llm.embeddings import Embedder
 from tiny_graph_rag.llm.endpoint import Endpoint
+from tiny_graph_rag.llm.kept import ReplyCache
 from tiny_graph_rag.retrieval import make_retriever
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.secret import Secret
@@ -107,7 +108,7 @@ def embedder(server: Server, tmp_path: Path, **settings: Any) -> Embedder:
 def embedder_at(url: str, key: str, tmp_path: Path, *, concurrency: int = 1, **settings: Any) -> Embedder:
     counter = TokenCounter(None, "estimate")
     client = Client(Endpoint(url, Secret(key), 60.0), lambda model: counter, lambda model: None, concurrency)
-    return Embedder(client, url, "m", tmp_path / "vectors", **settings)
+    return Embedder(client, url, "m", ReplyCache(tmp_path / "vectors"), **settings)
 
 
 def settings() -> Config:
@@ -127,7 +128,7 @@ def test_nearest_texts_come_first_and_a_second_run_makes_no_call(server: Server,
     assert [first.entities[first.rows(number)][0] for number in range(2)] == [0, 1]
     # By hand: "red hen. other. owns 점순" against "the hen that is red" share 2 words of 5 and 5.
     assert first.scores[0] == pytest.approx(2 / 5, abs=1e-6)
-    assert notes == ["embeddings: 2 calls for 5 texts, 15 tokens, cost unknown: set " + PRICE]
+    assert notes == ["embeddings: 2 calls for 5 texts, 18 tokens, cost unknown: set " + PRICE]
     calls = len(server.batches)
     second, notes = run()
     assert len(server.batches) == calls == 2
@@ -238,8 +239,7 @@ def test_what_was_paid_before_a_failure_is_kept_and_a_damaged_cache_asked_again(
     server.answers = lambda call, texts: None
     embedder(server, tmp_path, batch=2).vectors(["a", "b", "c"])
     assert server.batches[2:] == [["c"]]
-    (first, *_) = (tmp_path / "vectors").rglob("*.arrays")
-    first.write_bytes(first.read_bytes()[:-5])
+    ReplyCache(tmp_path / "vectors").path.write_bytes(b"no database")
     embedder(server, tmp_path, batch=8).vectors(["a", "b", "c"])
     assert len(server.batches) == 4
     assert embedder(server, tmp_path).vectors([]).shape == (0, 0)
@@ -260,48 +260,12 @@ def test_eval_says_what_was_paid(server: Server, run_cli: Callable[..., Result],
     assert KEY not in (tmp_path / "r.json").read_text(encoding="utf-8")
 
 
-LAMP = "Whose job is illumination?"  # shares no word with the graph
-
-
-def bits_by_hand(call: int, texts: list[str]) -> Any:
-    """The question points where Ada Marsh does, away from all others."""
-    vectors = [[1.0, 0.0] if text == LAMP or text.startswith("Ada") else [0.0, 1.0] for text in texts]
-    rows = [{"index": place, "embedding": vector} for place, vector in enumerate(vectors)]
-    return 200, {"data": rows, "usage": {"prompt_tokens": len(texts)}}, {}
-
-
-def test_text_scores_of_bfs_count_meaning_too(server: Server, tmp_path: Path) -> None:
-    server.answers = bits_by_hand
-    names = ["Port Vane", "Ada Marsh", "Gull Rock", "Aaron Holt"]
-    walks = [("Aaron Holt", "LIVES_IN", "Port Vane"), ("Ada Marsh", "KEEPS", "Port Vane")]
-    path = write_kg(tmp_path / "a-KG.json", names, walks)
-
-    def run(**flags: Any) -> tuple[list[str], list[int], list[str]]:
-        graph = read_graph(path)
-        question = LinkedQuestion(LAMP, (Seed(0, "", None, None, "test"),))
-        retriever = make_retriever(graph, load_config().override(**flags, exclude_seeds=True))
-        ranking = retriever.retrieve([question])
-        assert ranking.parts is not None
-        ranked = [graph.entities.names[entity] for entity in ranking.entities.tolist()]
-        return ranked, ranking.parts[:, 2].tolist(), retriever.notes()
-
-    assert run() == (["Aaron Holt", "Ada Marsh"], [0, 0], [])  # equal but for their names
-    assert not server.batches
-    ranked, lacking, notes = run(text_similarity="embeddings")
-    assert ranked == ["Ada Marsh", "Aaron Holt"]
-    assert lacking[0] == 0 < lacking[1]
-    assert notes == ["embeddings: 2 calls for 5 texts, 5 tokens, cost unknown: set " + PRICE]
-    again = run(text_similarity="embeddings")
-    assert again[:2] == (ranked, lacking)
-    assert again[2] == ["embeddings: 0 calls for 0 texts, 0 tokens, 0.0000 USD"]
-
-
-def test_meaning_asked_for_without_a_service_is_an_error(
+def test_without_a_service_it_is_an_error(
     monkeypatch: pytest.MonkeyPatch, run_cli: Callable[..., Result], tmp_path: Path
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     write_kg(tmp_path / "a-KG.json", ["A"])
-    found = run_cli("query", "A?", "-g", tmp_path / "a-KG.json", "--text-similarity", "embeddings")
+    found = run_cli("query", "A?", "-g", tmp_path / "a-KG.json", "--retriever", "dense")
     assert found.exit_code == 2
-    assert "--text-similarity embeddings needs a service: set OPENAI_API_KEY" in found.stderr
+    assert "--retriever dense needs a service: set OPENAI_API_KEY" in found.stderr

@@ -57,12 +57,16 @@ def test_query_explains_ranks(run_cli: Callable[..., Result], tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("flag", "value", "message"),
     [
-        ("--relations", "directed", "--relations: no relation type 'directed'; did you mean 'directed_by'?"),
-        ("--not-relations", "zzz", "The graph has: directed_by"),
-        ("--types", "PERSN", "--types: no entity type 'PERSN'"),
-        ("--direction", "up", "--direction must be both, out or in, got 'up'"),
-        ("--min-weight", "-1", "--min-weight must be 0"),
-        ("--vocabulary", "words.yaml", "words.yaml: no such vocabulary"),
+        (
+            "--set",
+            "retrieval.relations=directed",
+            "retrieval.relations: no relation type 'directed'; did you mean 'directed_by'?",
+        ),
+        ("--set", "retrieval.not_relations=zzz", "The graph has: directed_by"),
+        ("--set", "retrieval.types=PERSN", "retrieval.types: no entity type 'PERSN'"),
+        ("--set", "retrieval.direction=up", "retrieval.direction must be both, out or in, got 'up'"),
+        ("--set", "retrieval.min_weight=-1", "retrieval.min_weight must be 0"),
+        ("--set", "retrieval.vocabulary=words.yaml", "words.yaml: no such vocabulary"),
     ],
 )
 def test_a_filter_that_the_graph_does_not_know_is_said(
@@ -93,7 +97,9 @@ def test_a_vocabulary_that_does_not_fit_the_graph_is_said(
     assert found.exit_code == 2
     assert message in found.stderr
     assert (
-        run_cli("query", "Who made Alien?", "-g", tmp_path / "a-KG.json", "--vocabulary", "none").exit_code
+        run_cli(
+            "query", "Who made Alien?", "-g", tmp_path / "a-KG.json", "--set", "retrieval.vocabulary=none"
+        ).exit_code
         == 0
     )
 

@@ -102,13 +102,13 @@ def same(one: Run, other: Run) -> bool:
 
 
 @pytest.mark.slow
-def test_threads_compilation_and_a_question_alone_give_the_same_bytes(tmp_path: Path) -> None:
+def test_compilation_and_a_question_alone_give_the_same_bytes(tmp_path: Path) -> None:
     chance = random.Random(12)
     graph = described_graph(tmp_path, chance)
     config = Config().override(hops=3)
     questions = linked(graph, questions_about(graph, chance)[:80], config)
-    run = make_retriever(graph, config.override(threads=1, compiled=False)).retrieve(questions)
-    assert same(run, make_retriever(graph, config.override(threads=2)).retrieve(questions))
+    run = make_retriever(graph, config.override(compiled=False)).retrieve(questions)
+    assert same(run, make_retriever(graph, config).retrieve(questions))
     alone = make_retriever(graph, config)
     assert same(run, Run.concatenated([alone.retrieve([question]) for question in questions]))
     within = make_retriever(graph, config).retrieve_within(questions, [1, 3])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.metadata import EntryPoint, EntryPoints
 from pathlib import Path
 
 import pytest
@@ -24,17 +23,13 @@ class PluggedIn(PlainBfsRetriever):
 def test_a_retriever_of_another_package_registers_by_entry_point(
     monkeypatch: pytest.MonkeyPatch, run_cli: Callable[..., Result], tmp_path: Path
 ) -> None:
-    point = EntryPoint("from-outside", f"{__name__}:PluggedIn", RETRIEVERS.group)
-    monkeypatch.setattr(
-        "importlib.metadata.entry_points", lambda **wanted: EntryPoints([point]).select(**wanted)
-    )
-    monkeypatch.setattr(RETRIEVERS, "_plugged_in", None)
+    monkeypatch.setitem(vars(RETRIEVERS), "_plugged_in", {"from-outside": f"{__name__}:PluggedIn"})
     write_kg(tmp_path / "a-KG.json", ["A", "B"], [("A", "OWNS", "B")])
     write_gold(tmp_path / "a-eval.jsonl", {"query": "What does A own?", "reference_entities": ["B"]})
     asked = ("--dataset", "a-eval.jsonl", "-g", "a-KG.json", "--retriever", "from-outside", "-o", "./r.json")
     found = run_cli("eval", *asked)
     assert found.exit_code == 0, found.output
-    assert RETRIEVERS.choice("from-outside").line == "nearest first, from another package"
+    assert RETRIEVERS.entry("from-outside").line == "nearest first, from another package"
 
 
 def test_hybrid_alone_fuses_what_measured_best(tmp_path: Path) -> None:

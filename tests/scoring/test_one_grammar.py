@@ -11,7 +11,7 @@ from tiny_graph_rag.errors import InputError
 from tiny_graph_rag.measures import Measure, parse_measures, score
 from tiny_graph_rag.scoring import opening
 from tiny_graph_rag.scoring.opening import Request, attempts
-from tiny_graph_rag.scoring.trec_gold import AnotherWay
+from tiny_graph_rag.scoring.trec import AnotherWay
 
 CASES = 3000
 IDS = (

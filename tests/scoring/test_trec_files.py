@@ -6,10 +6,9 @@ import json
 import random
 from pathlib import Path
 
-import numpy as np
 import pytest
 
-from tiny_graph_rag.scoring import opening, trec_files
+from tiny_graph_rag.scoring import opening, trec
 
 MEASURES = "ndcg@5,precision@5,recall@{1,10},mrr,map,bpref,rprec,micro_f1@3,contest_map@3,judged_bad@5"
 
@@ -58,9 +57,8 @@ def test_the_quick_way_equals_the_careful_one(
     write_files(own_folder, random.Random(seed), scattered=scattered, ties=seed % 2 == 0)
     careful, said = results(run_cli, "--ties", ties)
     monkeypatch.setattr(opening, "LARGE_BYTES", 0)
-    monkeypatch.setattr(trec_files, "BLOCK_BYTES", 700)
-    monkeypatch.setattr(trec_files, "WINDOW_BYTES", 32)
-    monkeypatch.setattr(trec_files, "LINES_A_PASS", 1000)
+    monkeypatch.setattr(trec, "BLOCK_BYTES", 700)
+    monkeypatch.setattr(trec, "CELLS", 200)
     monkeypatch.setattr(opening, "open_run", None)  # it must not be needed
     quick, said_too = results(run_cli, "--ties", ties)
     assert quick["rows"] == careful["rows"]
@@ -101,30 +99,6 @@ def test_tabs_and_double_spaces_are_read_with_care(own_folder: Path, run_cli, mo
     assert found["rows"]["q1"][0]["mrr"] == 0.5
 
 
-@pytest.mark.parametrize("window", [1, 8, 64, 1000])
-@pytest.mark.parametrize(
-    ("lines", "expected"),
-    [
-        (["q1 a", "q1 b", "q2 c", "q2 d"], 2),
-        (["q1 a", "q2 c"], 1),
-        (["q1 a", "q12 c", "q12 d"], 1),
-        (["q12 a", "q1 c"], 1),
-        (["q1 a", "q1 b"], 0),
-        (["q1 a"], 0),
-    ],
-)
-def test_a_block_ends_where_its_last_question_begins(
-    monkeypatch: pytest.MonkeyPatch, window: int, lines: list[str], expected: int
-) -> None:
-    monkeypatch.setattr(trec_files, "WINDOW_BYTES", window)
-    text = "".join(f"{line}\n" for line in lines)
-    begins = len("".join(f"{line}\n" for line in lines[:expected]))
-    for rest in ("", "q", "q2 e"):
-        block = np.frombuffer((text + rest).encode(), dtype=np.uint8)
-        assert trec_files.last_begin(block, whole_questions=True) == begins
-        assert trec_files.last_begin(block, whole_questions=False) == len(text)
-
-
 def test_a_question_that_comes_back_later_is_scored_like_any_other(
     own_folder: Path, run_cli, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,6 +107,6 @@ def test_a_question_that_comes_back_later_is_scored_like_any_other(
     (own_folder / "gold").write_text("".join(f"q{n % 3} 0 d{n} 1\n" for n in range(0, 60, 7)))
     careful, _ = results(run_cli)
     monkeypatch.setattr(opening, "LARGE_BYTES", 0)
-    monkeypatch.setattr(trec_files, "BLOCK_BYTES", 200)
+    monkeypatch.setattr(trec, "BLOCK_BYTES", 200)
     monkeypatch.setattr(opening, "open_run", None)
     assert results(run_cli)[0]["rows"] == careful["rows"]

@@ -65,17 +65,16 @@ def test_every_mean_has_its_interval(run_cli, tmp_path) -> None:
     """hit@5 of 3 in 4 questions: Wilson's interval of 3/4, in any table .3006 to .9544."""
     one = write_results(tmp_path / "a.json", dict(zip("pqrs", (1, 1, 1, 0), strict=True)), measure="hit@5")
     two = write_results(tmp_path / "b.json", dict(zip("pqrs", (1, 1, 1, 1), strict=True)), measure="hit@5")
-    done = run_cli("compare", str(one), str(two), "-o", "./c.json")
+    run_cli("compare", str(one), str(two), "-o", "./c.json")
     rows = json.loads(Path("c.json").read_text(encoding="utf-8"))["measures"]["hit@5"]
     assert rows[0]["mean_low"] == pytest.approx(0.3006, abs=1e-4)
     assert rows[0]["mean_high"] == pytest.approx(0.9544, abs=1e-4)
-    assert "0.750 .30–.95?" in done.stdout
 
 
 def test_identical_runs_give_p_of_one(run_cli, tmp_path) -> None:
     one = write_results(tmp_path / "one.json", {f"q{row}": row / 50 for row in range(50)})
     row = compared(run_cli, tmp_path, one, one)["measures"]["recall@5"][1]
-    assert (row["p_randomisation"], row["p_ttest"], row["p_holm"]) == (1.0, 1.0, 1.0)
+    assert (row["p_randomisation"], row["p_holm"]) == (1.0, 1.0)
     # Of 50 questions none differs: those that do may be as rare as z² / (50 + z²), either way.
     assert (row["difference"], row["low"], row["high"]) == (
         0.0,
@@ -229,13 +228,15 @@ def test_a_drop_beyond_the_gate_fails_and_is_in_the_junit_file(run_cli, tmp_path
     two = write_results(tmp_path / "two.json", {"a": 1, "b": 1, "c": 1, "d": 0})
     gate = ("--max-drop", "recall@5=0.3", "--junit", "j.xml", "--quiet", "-o", "./c.json")
     assert run_cli("compare", one, two, *gate).exit_code == 0  # it loses .25
-    done = run_cli("compare", one, two, *gate, "--gate-on", "interval")
+    done = run_cli("compare", one, two, *gate, "--set", "running.gate_on=interval")
     assert done.exit_code == 1  # but may have lost .75
     assert "FAILED" in done.stderr
     suite = ElementTree.parse(tmp_path / "j.xml").getroot()
     assert (suite.get("tests"), suite.get("failures")) == ("1", "1")
     assert "recall@5" in suite.find("testcase/failure").get("message")
-    assert run_cli("compare", two, one, *gate, "--gate-on", "interval").exit_code == 0  # a gain is no drop
+    assert (
+        run_cli("compare", two, one, *gate, "--set", "running.gate_on=interval").exit_code == 0
+    )  # a gain is no drop
 
 
 def test_an_undefined_figure_fails_its_gate(run_cli, tmp_path) -> None:
@@ -274,7 +275,6 @@ def test_speed_is_compared_and_gated(run_cli, tmp_path) -> None:
     two = with_speed(write_results(tmp_path / "two.json", {"a": 1, "b": 0}), 0.5, 80)
     done = run_cli("compare", one, two, "-o", "./c.json", "--max-drop", "latency.p95=0.4,throughput=0")
     assert done.exit_code == 0, done.stderr
-    assert "questions per second" in done.stdout
     speeds = [system["speed"] for system in json.loads((tmp_path / "c.json").read_text())["systems"]]
     assert [(speed["latency.p95"], speed["throughput"]) for speed in speeds] == [(0.2, 50), (0.5, 80)]
     done = run_cli("compare", one, two, "-o", "./c.json", "--max-drop", "latency.p95=0.1")
@@ -296,7 +296,7 @@ def test_what_looks_like_a_speed_is_named_right(run_cli) -> None:
     ]
 
 
-def test_an_interval_without_nought_beside_a_large_p_is_explained(run_cli, tmp_path) -> None:
+def test_an_interval_without_nought_beside_a_large_p_shows_nothing(run_cli, tmp_path) -> None:
     """Four of 54 lose, none wins: p = 2/16 = .125, and Wilson's interval of 4 of 54 leaves out 0."""
     one = write_results(tmp_path / "one.json", {f"q{row}": 1 for row in range(54)})
     two = write_results(tmp_path / "two.json", {f"q{row}": int(row > 3) for row in range(54)})
@@ -304,7 +304,5 @@ def test_an_interval_without_nought_beside_a_large_p_is_explained(run_cli, tmp_p
     row = json.loads((tmp_path / "c.json").read_text())["measures"]["recall@5"][1]
     assert row["p_randomisation"] == 0.125
     assert row["high"] < 0
-    assert "that this may be chance" in done.stdout
-    assert "*" not in done.stdout
     first = done.stdout.strip().splitlines()[0]
     assert first.startswith("two and one don't differ significantly in any measure")

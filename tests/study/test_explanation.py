@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
-from tests.conftest import real, write_gold, write_kg
+from tests.conftest import ROOT, real, write_gold, write_kg
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.library import load_graph, load_questions
+from tiny_graph_rag.measures import default_measures
+from tiny_graph_rag.study.evaluate import evaluate
 from tiny_graph_rag.study.verdicts import hops_of_tag
+from tiny_graph_rag.study.waterfall import Diagnosis, Limits, Verdict, causes
 
 KG = "data/kg/tale-KG.json"
 GOLD = "data/eval/tale-eval.jsonl"
@@ -128,3 +135,43 @@ def test_a_gold_set_for_another_graph_loses_under_not_in_graph(run_cli, tmp_path
             document = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
             lost += document["summary"]["waterfall"][0]["loss"]
         assert (lost > 0) is missing
+
+
+def test_the_cause_of_what_only_texts_brought_near_is_where_the_names_lose_it() -> None:
+    """Five references of question 0, and one of question 1, which links to none of its gold seeds by name.
+
+    Ranked low: beyond the hops from the names, without a path, and low from there, too. Found: stays found.
+    """
+    low, hit, far, apart = (
+        Verdict.RANKED_BELOW_K,
+        Verdict.HIT,
+        Verdict.BEYOND_HOPS,
+        Verdict.UNREACHABLE,
+    )
+    as_run = np.array([low, low, low, hit, Verdict.NOT_IN_GRAPH, low], dtype=np.int8)
+    named = np.array([far, apart, low, far, Verdict.NOT_IN_GRAPH, low], dtype=np.int8)
+    nothing = np.zeros(6, dtype=np.int32)
+    found = Diagnosis(5, Limits(True, 2), as_run, *(nothing,) * 4, np.array([0, 0, 0, 0, 0, 1]))
+    at_fault = causes(found, replace(found, verdicts=named), np.array([False, True]))
+    wanted = [far, apart, low, hit, Verdict.NOT_IN_GRAPH, Verdict.NO_SEED]
+    assert at_fault.tolist() == [int(verdict) for verdict in wanted]
+    assert causes(found, None, np.array([False, True])).tolist() == as_run.tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("story", ["conan-doyle-speckled-band", "김유정-동백꽃"])
+def test_what_more_hops_find_was_said_to_be_beyond_them(story: str) -> None:
+    """References that 3 or 4 hops rank among the first 5 and 2 hops don't, though texts bring them near."""
+    knowledge = load_graph(ROOT / f"data/kg/{story}-KG.json")
+    questions = load_questions(ROOT / f"data/eval/{story}-hardset.jsonl")
+    found = {
+        hops: evaluate(knowledge, questions, Config().override(hops=hops), default_measures(5)).explanation
+        for hops in (2, 3, 4)
+    }
+    hits = {hops: why.diagnosis.verdicts == Verdict.HIT for hops, why in found.items()}
+    won = int(((hits[3] | hits[4]) & ~hits[2]).sum())
+    why = found[2]
+    assert won <= why.causes["beyond_hops"]
+    assert sum(why.causes.values()) == sum(why.verdicts.values())
+    assert why.causes["hit"] == why.verdicts["hit"]
+    assert sum(step.loss for step in why.lost) == pytest.approx(sum(step.loss for step in why.waterfall))

@@ -56,18 +56,18 @@ def test_each_pair_has_the_difference_that_comparing_the_two_alone_gives(three: 
         assert (row.difference, row.low, row.high) == (alone.difference, alone.low, alone.high)
 
 
-def test_all_tests_of_the_table_are_corrected_together(three: list[System]) -> None:
-    found = pairs(three, ["mrr", "latency"])
-    rows = [row for tests in found.tests.values() for row in tests.values()]
-    assert len(rows) == 6
-    by_hand = holm([row.p_randomisation for row in rows])
-    assert [row.p_holm for row in rows] == pytest.approx(by_hand)
+def test_all_pairs_of_a_measure_are_corrected_together(three: list[System]) -> None:
+    for tests in pairs(three, ["mrr", "latency"]).tests.values():
+        assert len(tests) == 3
+        by_hand = holm([row.p_randomisation for row in tests.values()])
+        assert [row.p_holm for row in tests.values()] == pytest.approx(by_hand)
 
 
 def test_letters_follow_the_way_in_which_a_measure_is_good(three: list[System]) -> None:
     found = pairs(three, ["mrr", "latency"])
     assert [found.better_than("mrr", place) for place in range(3)] == [[], [0], [0]]
-    assert [found.better_than("latency", place) for place in range(3)] == [[], [0], [0]]
+    # p .035 of the last pair: by Holm the largest of a measure's three stays as it is.
+    assert [found.better_than("latency", place) for place in range(3)] == [[], [0, 2], [0]]
     assert (found.best("mrr"), found.best("latency")) == (2, 1)
 
 

@@ -86,8 +86,7 @@ def test_questions_are_read_as_people_keep_them(tmp_path: Path, name: str, text:
     [
         ("q.txt", "\n \n", "contains no question"),
         ("q.csv", "id,words\nx,Who?\n", "no column 'query' or 'question'; it has: id, words"),
-        ("q.jsonl", '{"id": 1}\n[1]\n', "q.jsonl:2: wanted an object"),
-        ("q.jsonl", '{"id": 1, "query": "a"}\n{"id": 1, "query": "b"}\n', "used already"),
+        ("q.jsonl", '{"id": 1, "query": "a"}\n[1]\n', "q.jsonl:2: wanted an object"),
         ("q.jsonl", '{"query": \n', "q.jsonl:1:11: not JSON"),
     ],
 )

@@ -18,8 +18,7 @@ from tiny_graph_rag.formats.runs import read_run
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.scoring.judging import stretches
 from tiny_graph_rag.scoring.stretches import Stretch
-from tiny_graph_rag.scoring.trec_files import TrecRun
-from tiny_graph_rag.scoring.trec_gold import GoldTable
+from tiny_graph_rag.scoring.trec import GoldTable, TrecRun
 
 QUESTIONS_AN_EXAMPLE = 30  # 200 examples of these are 6,000 random rankings
 # Each line holds numbers that differ in float64 and not in float32.

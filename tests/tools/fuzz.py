@@ -275,7 +275,15 @@ def fuzz(cases: int, seed: int, workers: int = 1, only: str = "") -> tuple[list[
             while waiting:
                 part = waiting.pop()
                 home = Path(tempfile.mkdtemp(dir=name))
-                command = [sys.executable, "-m", "tests.tools.fuzz", "--work", str(home), "--seed", str(seed)]
+                command = [
+                    sys.executable,
+                    "-m",
+                    "tests.tools.fuzz",
+                    "--work",
+                    str(home),
+                    "--seed",
+                    str(seed),
+                ]
                 command += ["--part", f"{part.start},{part.stop},{part.step}", "--only", only]
                 out = (home / "found").open("w")
                 running.append((subprocess.Popen(command, cwd=ROOT, stdout=out, text=True), home, part))

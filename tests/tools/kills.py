@@ -64,8 +64,16 @@ class Work:
 
 def works(address: str) -> list[Work]:
     eval_, graph = ("--dataset", "story-eval.jsonl"), ("-g", "story-KG.json")
-    quiet = ("--quiet", "--latency-sample", "0", "--skip-generation")
-    answers = ("--quiet", "--latency-sample", "0", "--no-answer-cache", "--config", "chat.yaml")
+    quiet = ("--quiet", "--set", "evaluation.latency_sample=0", "--skip-generation")
+    answers = (
+        "--quiet",
+        "--set",
+        "evaluation.latency_sample=0",
+        "--set",
+        "running.answer_cache=false",
+        "--config",
+        "chat.yaml",
+    )
     return [
         Work("eval", (*PROGRAM, "eval", *eval_, *graph, *quiet, "-o", "./eval.json"), "eval.json"),
         Work(

@@ -150,14 +150,15 @@ def targets(run: Runner) -> list[Target]:
     for name, content in files.items():
         (home / name).write_bytes(content)
     graph, eval_set = ("-g", "./s-KG.json"), ("--dataset", "./s-eval.jsonl")
-    quiet = ("--skip-generation", "--latency-sample", "0", "--quiet")
+    quiet = ("--skip-generation", "--set", "evaluation.latency_sample=0", "--quiet")
     for name, command in {
         "results.json": (
             "eval",
             *eval_set,
             *graph,
             *quiet,
-            "--save-reasons",
+            "--set",
+            "evaluation.save_reasons=true",
             "--save-run",
             "./own-run.jsonl",
         ),
@@ -181,19 +182,40 @@ def targets(run: Runner) -> list[Target]:
         if (sound or file) in files:
             found.append(Target(name, f"{BROKEN}-{file}", files[sound or file], command))
 
-    add("graph eval", "s-KG.json", "eval", *eval_set, "-g", "{file}", *quiet, *out, "--no-graph-cache")
+    add(
+        "graph eval",
+        "s-KG.json",
+        "eval",
+        *eval_set,
+        "-g",
+        "{file}",
+        *quiet,
+        *out,
+        "--set",
+        "running.graph_cache=false",
+    )
     add("graph validate", "s-KG.json", "validate", *eval_set, "-g", "{file}")
-    add("graph stats", "s-KG.json", "stats", "-g", "{file}", "--no-graph-cache")
+    add("graph stats", "s-KG.json", "stats", "-g", "{file}", "--set", "running.graph_cache=false")
     for name, source, whole in graph_files(home):
         folder = home / f"{BROKEN}-{name.replace(' ', '-').replace('/', '-')}"
         shutil.copytree(whole or source.parent, folder)
         file = f"{folder.name}/{source.name if not whole else source.relative_to(whole)}"
         given = "{file}" if not whole else f"./{folder.name}"
-        command = ("stats", "-g", given, "--no-graph-cache")
+        command = ("stats", "-g", given, "--set", "running.graph_cache=false")
         found.append(Target(f"graph {name}", file, source.read_bytes(), command))
     add("gold eval", "s-eval.jsonl", "eval", "--dataset", "{file}", *graph, *quiet, *out)
     add("gold validate", "s-eval.jsonl", "validate", "--dataset", "{file}", *graph)
-    add("vocabulary", "s-vocabulary.yaml", "eval", *eval_set, *graph, *quiet, *out, "--vocabulary", "{file}")
+    add(
+        "vocabulary",
+        "s-vocabulary.yaml",
+        "eval",
+        *eval_set,
+        *graph,
+        *quiet,
+        *out,
+        "--set",
+        "retrieval.vocabulary={file}",
+    )
     add("config", "config.yaml", "eval", *eval_set, *graph, *quiet, *out, "--config", "{file}")
     for file in ("run.jsonl", "run.trec", "run.csv", "run.tsv", "run.json", "contest.jsonl", "run.parquet"):
         add(f"{file} score", file, "score", "--run", "{file}", "--gold", "gold.qrels", "--quiet", *out)
@@ -243,7 +265,15 @@ def more_files(run: Runner, files: dict[str, bytes]) -> None:
         (home / name).write_bytes(content)
     files.update(made)
     eval_set, chat = (
-        ("--dataset", "./s-eval.jsonl", "-g", "./s-KG.json", "--latency-sample", "0", "--quiet"),
+        (
+            "--dataset",
+            "./s-eval.jsonl",
+            "-g",
+            "./s-KG.json",
+            "--set",
+            "evaluation.latency_sample=0",
+            "--quiet",
+        ),
         ("--config", "./chat.yaml"),
     )
     commands: dict[str, tuple[str, ...]] = {
@@ -276,29 +306,33 @@ def more_files(run: Runner, files: dict[str, bytes]) -> None:
         {"n": 7, "by": "anna", "question": "line-1", "what": "done", "done": True, "no_answer": False},
     ]
     files["s-draft.journal.jsonl"] = _lines(events)
-    (answers,) = home.glob(".cache/*/answers-*")
-    kept = sorted(answers.rglob("*.json"))[0]
-    files["an answer"], files["path of an answer"] = kept.read_bytes(), str(kept.relative_to(home)).encode()
+    (replies,) = home.glob(".cache/**/replies-*.sqlite3")
+    files["replies"], files["path of replies"] = replies.read_bytes(), str(replies.relative_to(home)).encode()
 
 
 def more_targets(run: Runner, files: dict[str, bytes]) -> list[Target]:
     graph, eval_set = ("-g", "./s-KG.json"), ("--dataset", "./s-eval.jsonl")
-    few = ("--latency-sample", "0", "--quiet")
+    few = ("--set", "evaluation.latency_sample=0", "--quiet")
     chat = (*eval_set, *graph, *few, "--config", "./chat.yaml", "-o", "./asked-again.json")
-    judged = ("--judge", "correctness,faithfulness,quality,retrieval,factuality", "--accuracy-model", "e")
+    judged = (
+        "--judge",
+        "correctness,faithfulness,quality,retrieval,factuality",
+        "--set",
+        "generation.accuracy_model=e",
+    )
     found = [
-        Target("prompt", "prompt.txt", files["prompt.txt"], ("eval", *chat, "--dry-run", "--prompt", "{file}")),
+        Target("prompt", "prompt.txt", files["prompt.txt"], ("eval", *chat, "--dry-run", "--set", "generation.prompt={file}")),
         Target("journal", "asked-again.journal.jsonl", files["asked.journal.jsonl"], ("eval", *chat, "--resume")),
         Target(
             "own journal", "own-again.retrieved.jsonl", files["own.retrieved.jsonl"],
             ("eval", *eval_set, *graph, *few, "--skip-generation", "--retriever", "./own.py:retrieve",
              "-o", "./own-again.json", "--resume"),
         ),
-        Target("answer cache", files["path of an answer"].decode(), files["an answer"], ("eval", *chat)),
-        Target("replies", "", b"", ("eval", *chat, "--no-answer-cache", "--limit", "2"), replies=True),
-        Target("replies to judges", "", b"", ("eval", *chat, "--no-answer-cache", "--limit", "1", *judged), replies=True),
-        Target("replies to linking", "", b"", ("eval", *chat, "--no-answer-cache", "--skip-generation", "--linker", "llm", "--limit", "2"), replies=True),
-        Target("embeddings", "", sound_vectors(7), ("eval", *chat, "--no-answer-cache", "--skip-generation", "--retriever", "dense", "--limit", "2"), replies=True),
+        Target("reply cache", files["path of replies"].decode(), files["replies"], ("eval", *chat)),
+        Target("replies", "", b"", ("eval", *chat, "--set", "running.answer_cache=false", "--limit", "2"), replies=True),
+        Target("replies to judges", "", b"", ("eval", *chat, "--set", "running.answer_cache=false", "--limit", "1", *judged), replies=True),
+        Target("replies to linking", "", b"", ("eval", *chat, "--set", "running.answer_cache=false", "--skip-generation", "--linker", "llm", "--limit", "2"), replies=True),
+        Target("embeddings", "", sound_vectors(7), ("eval", *chat, "--set", "running.answer_cache=false", "--skip-generation", "--retriever", "dense", "--limit", "2"), replies=True),
         Target("draft", "input-draft.jsonl", files["s-draft.jsonl"], ("curate", "--dataset", "{file}", *graph, "--export", "-o", "./curated.jsonl"),
                beside={"input-draft.journal.jsonl": files["s-draft.journal.jsonl"]}),
         Target("curation journal", "other-draft.journal.jsonl", files["s-draft.journal.jsonl"],
@@ -313,11 +347,10 @@ def more_targets(run: Runner, files: dict[str, bytes]) -> list[Target]:
         Target("history", "past/results.json", files["results.json"], ("history", "./past", "--report", "./history.html"),
                beside={"past/earlier.json": files["results.json"]}),
         Target("question", "", b"Where does Ben live, \xec\xa0\x90\xec\x88\x9c?", ("query", "{text}", *graph, "--explain"), text=True),
-        Target("question fuzzy", "", b"Wher does Anna Brg live?", ("query", "{text}", *graph, "--fuzzy", "0.8"), text=True),
+        Target("question fuzzy", "", b"Wher does Anna Brg live?", ("query", "{text}", *graph, "--set", "retrieval.fuzzy=0.8"), text=True),
         Target("measures", "", b"ndcg@5,recall@{1,3},rbp(p=0.8)@10,mrr", ("score", "--gold", "./gold.qrels", "--run", "./run.trec", "-o", "./out.json", "--measures", "{text}"), text=True),
         Target("gates", "", b"recall@5>=0.65,latency.p95<0.5", ("eval", *eval_set, *graph, *few, "--skip-generation", "-o", "./out.json", "--fail-under", "{text}"), text=True),
         Target("settings of a sweep", "", b"retrieval.min_weight=0,0.5", ("sweep", *eval_set, *graph, "--quiet", "--hops", "1", "--set", "{text}", "-o", "./swept.json"), text=True),
-        Target("quotas", "", b"easy=40,one=60", ("dataset", "stats", "./s-eval.jsonl", "--quota", "{text}"), text=True),
         Target("path", "", b"./s-eval.jsonl", ("validate", "--dataset", "{text}", *graph), text=True),
         Target("compared run", "input-b.json", files["results.json"], ("compare", "{file}", "./results.json", "-o", "./compared.json", "--quiet", "--by-tag")),
         Target("results page", "input-c.json", files["results.json"], ("report", "{file}", "./results.json", "--report", "html,md,csv")),
@@ -348,7 +381,6 @@ def more_targets(run: Runner, files: dict[str, bytes]) -> list[Target]:
                 "--prefer",
                 "union",
             ),
-            "diff": ("dataset", "diff", "./s-eval.jsonl", "{file}"),
             "split": ("dataset", "split", "{file}", "-o", "./parts.jsonl", "--by", "id"),
             "to rag": ("dataset", "convert", "{file}", "-o", "./converted.csv"),
         }.items():

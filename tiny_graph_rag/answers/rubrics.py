@@ -72,7 +72,18 @@ class Rubric:
         return reply
 
 
-JUDGES: Registry[Rubric] = Registry("judge", "tiny_graph_rag.answers")
+JUDGES: Registry[Rubric] = Registry(
+    "judge",
+    "tiny_graph_rag.answers",
+    {
+        "correctness": "rubrics:_correctness",
+        "preference": "rubrics:_preference",
+        "faithfulness": "rubrics:_faithfulness",
+        "quality": "rubrics:_quality",
+        "retrieval": "rubrics:_retrieval",
+        "factuality": "rubrics:_factuality",
+    },
+)
 
 
 def judge(name: str, line: str, *, text: str = "", **fields: Any) -> Callable[[Value], Value]:
@@ -86,7 +97,7 @@ def judge(name: str, line: str, *, text: str = "", **fields: Any) -> Callable[[V
         told = text or resources.files(package).joinpath(f"rubrics/{name}.txt").read_text("utf-8")
         return Rubric(name, told, value=value, **fields)
 
-    return JUDGES.register(name, made)
+    return JUDGES.register(name, line, made)
 
 
 def _grade(value: object, low: int, high: int) -> int:

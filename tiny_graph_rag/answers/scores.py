@@ -76,7 +76,7 @@ def failed_scores(scores: dict[str, float]) -> dict[str, float]:
 def _bleu(said: str, truths: Sequence[str]) -> float:
     # Hangul is split into syllables, which sacrebleu calls characters; everything else as the library does.
     korean = any("가" <= letter <= "힣" for text in (said, *truths) for letter in text)
-    bleu = optional("sacrebleu.metrics.bleu", "--bleu", "bleu")
+    bleu = optional("sacrebleu.metrics.bleu", "generation.bleu", "bleu")
     metric = bleu.BLEU(effective_order=True, tokenize="char" if korean else "13a")
     return float(metric.sentence_score(said, list(truths)).score) / 100
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import gc
+import inspect
+import io
 import os
 import shlex
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from tiny_graph_rag.cli.usage import Commands, outlive_readers
+from tiny_graph_rag.cli.command import declare
+from tiny_graph_rag.cli.options import COMMON, COMMON_SETTINGS, Common
+from tiny_graph_rag.cli.usage import Commands
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.version import __version__
 
@@ -73,10 +77,12 @@ def called() -> str:
 
 
 def shell_command(name: str, /, *arguments: str, **given: object) -> str:
-    """A line to be copied: this program's command `name` with the flags that are not None or False."""
+    """A line to be copied: this program's command `name` with the flags that are not None or False; a list
+    gives its flag once for each value."""
     flags = [
         f"--{flag.replace('_', '-')}" + ("" if value is True else f" {_quoted(str(value))}")
-        for flag, value in given.items()
+        for flag, values in given.items()
+        for value in (values if isinstance(values, list | tuple) else [values])
         if value is not None and value is not False
     ]
     return " ".join([called(), name, *map(_quoted, arguments), *flags])
@@ -88,19 +94,36 @@ def _quoted(text: str) -> str:
     return text if plain else shlex.quote(text)
 
 
-@app.callback()
-def root(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            help="Show the version and which extras are installed.",
-            callback=_show_version,
-            is_eager=True,
-        ),
-    ] = False,
-) -> None:
-    """The options that stand before the command."""
+def root(context: typer.Context, version: bool, **given: Any) -> None:
+    """The options that every command has, before its name."""
+    settings = {name: given.pop(name) for name in COMMON_SETTINGS}
+    context.obj = Common(**{**given, "set_": given["set_"] or ()}, settings=settings)
+
+
+VERSION = Annotated[
+    bool,
+    typer.Option(
+        "--version",
+        help="Show the version and which extras are installed.",
+        callback=_show_version,
+        is_eager=True,
+    ),
+]
+_OWN = {"context": typer.Context, "version": VERSION, **COMMON}
+_DEFAULTS = {"version": False, "quiet": False, "trust_config": False, "debug": False}
+declare(
+    root,
+    [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=inspect.Parameter.empty if name == "context" else _DEFAULTS.get(name),
+            annotation=annotation,
+        )
+        for name, annotation in _OWN.items()
+    ],
+)
+app.callback()(root)
 
 
 # Each is a module of this folder that registers the command of its name.
@@ -135,21 +158,11 @@ def load(*names: str) -> None:
         import_module(f"tiny_graph_rag.cli.{name}")
 
 
-def having(option: str) -> list[str]:
-    """The commands that have this option."""
-    load()
-    group = typer.main.get_command(app)
-    commands = getattr(group, "commands", {})
-    return [
-        name
-        for name in COMMANDS
-        if any(option in parameter.opts for parameter in getattr(commands.get(name), "params", ()))
-    ]
-
-
 def run() -> None:
     """Parse the command line and do what it says; ends the process."""
-    outlive_readers()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # no name in a file ends a run
     gc.set_threshold(100_000)  # what a command loads stays: to search it for waste is in vain
     asked = next((argument for argument in sys.argv[1:] if not argument.startswith("-")), "")
     if asked in ("score", "eval", "query"):

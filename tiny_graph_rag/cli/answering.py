@@ -5,18 +5,17 @@ Nothing of the API's libraries is imported unless answers are asked for.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.cli.linking import asking, failed_links, require_api, say_paid
+from tiny_graph_rag.cli.asking import Model, failed_links, require_api
 from tiny_graph_rag.cli.options import Generating
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import FoundProblems, ServiceError, TinyGraphRagError, UsageError
+from tiny_graph_rag.errors import FoundProblems, ServiceError, TinyGraphRagError
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.linking import LINKERS, LinkerMaker, asks_model, make_linker
 from tiny_graph_rag.messages import said, t
@@ -29,13 +28,15 @@ if TYPE_CHECKING:
     from tiny_graph_rag.answers.records import Answer
     from tiny_graph_rag.answers.rubrics import Rubric
     from tiny_graph_rag.config import Config
-    from tiny_graph_rag.llm.base import Outcome, Template
+    from tiny_graph_rag.llm.base import Template
     from tiny_graph_rag.llm.chat import Chat
     from tiny_graph_rag.llm.setup import Tariff
     from tiny_graph_rag.study.evaluate import Evaluation
 
 
-def prepare(session: Session, options: Generating, examples: EvalSet, results: Path) -> Answering | None:
+def prepare(
+    session: Session, options: Generating, examples: EvalSet, results: Path | None
+) -> Answering | None:
     """Everything that asking a model needs, checked before any work; None where none is asked.
 
     Raises UsageError for --generate and --linker llm without a key, for a cap without a price.
@@ -54,69 +55,23 @@ def prepare(session: Session, options: Generating, examples: EvalSet, results: P
     from tiny_graph_rag.answers.prompt import answer_template
     from tiny_graph_rag.answers.rubrics import parse_judges
     from tiny_graph_rag.llm.kept import journal_path
-    from tiny_graph_rag.llm.setup import Tariff, models, open_chat
+    from tiny_graph_rag.llm.setup import models
 
-    template, tariff = answer_template(config.generation.prompt), Tariff(config)
+    template = answer_template(config.generation.prompt)
     generates = not options.skip_generation
     judges = parse_judges(config.generation.judge) if generates else ()
     used = models(config, judging=bool(judges), comparing=_compares(config, judges))
-    what = "answers" if generates else "linking"
-    for model in used:
-        session.say(asking(what, tariff, model))
-    if options.max_cost is not None:
-        tariff.require_prices(used)
-    if session.to_stdout:
+    if results is None:
         results = Path(config.storage.results_dir) / f"{examples.file_name}-results.json"
-    chat = open_chat(
-        config,
-        tariff,
-        None if options.dry_run else session.outputs.claim(journal_path(results), is_own=True),
-        resume=options.resume or options.retry_failed,
-        retry_failed=options.retry_failed,
+    model = Model.of(
+        session,
+        "answers" if generates else "linking",
+        used,
         cap_usd=options.max_cost,
+        journal=None if options.dry_run else journal_path(results),
+        resume=options.resume,
     )
-    return Answering(session, template, judges, tariff, chat, generates)
-
-
-def priced(session: Session, options: Generating) -> Session:
-    """The session with the prices of --price-per-1k-input and -output, which count for --model alone.
-
-    One that is missing is the model's known one. Raises UsageError where none is known: half a price is none.
-    """
-    given = {"input": options.price_per_1k_input, "output": options.price_per_1k_output}
-    settings = session.config.openai
-    prices: dict[str, float] = {}
-    for name, part in given.items():
-        if part is None:
-            continue
-        if not math.isfinite(part):
-            raise UsageError(
-                "--price-per-1k-{name} must be an amount of USD, got {part}", name=name, part=part
-            )
-        prices[name] = round(part * 1000, 9)  # a thousandth of a million; without the product's last bit
-    missing = [name for name in given if name not in prices]
-    if missing:
-        from tiny_graph_rag.llm.cost import find_price
-
-        try:
-            known = find_price(settings.model, settings.base_url, settings.prices)
-        except ImportError:  # without the extra no prices are known
-            known = None
-        if known is None:
-            raise UsageError(
-                "--price-per-1k-{missing} is missing, and {model} has no known price: a cost needs "
-                "the price of input and of output tokens",
-                missing=missing[0],
-                model=repr(settings.model),
-            )
-        prices |= (
-            {"input": known.usd_per_million_input, "cached_input": known.usd_per_million_cached}
-            if missing == ["input"]
-            else {"output": known.usd_per_million_output}
-        )
-    return replace(
-        session, config=session.config.override(prices={**settings.prices, settings.model: prices})
-    )
+    return Answering(session, template, judges, model, generates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +81,16 @@ class Answering:
     session: Session
     template: Template
     judges: tuple[Rubric, ...]
-    tariff: Tariff
-    chat: Chat
+    model: Model
     generates: bool
+
+    @property
+    def tariff(self) -> Tariff:
+        return self.model.tariff
+
+    @property
+    def chat(self) -> Chat:
+        return self.model.chat
 
     @contextmanager
     def linker_maker(self, questions: int) -> Iterator[LinkerMaker]:
@@ -136,18 +98,18 @@ class Answering:
         if not asks_model(self.session.config):
             yield make_linker
             return
-        with self._progress("linking", questions) as done:
+        with self.model.progress("linking", questions) as done:
             try:
                 yield partial(make_linker, chat=self.chat, done=done)
             except BaseException:
-                self._close()
+                self.model.close()
                 raise
 
     def forecast(self, evaluation: Evaluation) -> None:
         """--dry-run: calls, tokens, cost.
 
         With --linker llm nothing is linked, so nothing retrieved: prompts count from no facts at all to
-        --context-tokens of them.
+        generation.context_tokens of them.
         """
         from tiny_graph_rag.answers.forecast import forecast
         from tiny_graph_rag.answers.records import Answer
@@ -184,8 +146,8 @@ class Answering:
     def answered(self, evaluation: Evaluation) -> Evaluation:
         """The evaluation with its answers; as it is where only links were wanted."""
         if not self.generates:
-            self._close()
-            say_paid(self.session, self.chat)
+            self.model.close()
+            self.model.say_paid()
             return evaluation
         from tiny_graph_rag.answers.accuracy import compare_all
         from tiny_graph_rag.answers.answering import answer_all
@@ -196,19 +158,19 @@ class Answering:
 
         asked = self._asked(evaluation)
         try:
-            linked = sum(seed.error is None for seed in evaluation.linked)
-            with self._progress("answering", linked) as done:
+            linked = sum(question.error is None for question in evaluation.linked)
+            with self.model.progress("answering", linked) as done:
                 answers = answer_all(asked, self.chat, done)
             if self.judges:
                 judging = self._judging(evaluation, asked, answers.rows)
-                with self._progress("judging", sum(1 for _ in judging.pairs())) as done:
+                with self.model.progress("judging", sum(1 for _ in judging.pairs())) as done:
                     answers = judge_all(judging, self.chat, answers, done)
             if self._compares:
                 comparing = self._comparing(evaluation, asked, answers.rows)
-                with self._progress("comparing", sum(1 for _ in comparing.rows())) as done:
+                with self.model.progress("comparing", sum(1 for _ in comparing.rows())) as done:
                     answers = compare_all(comparing, self.chat, answers, done)
         finally:
-            self._close()
+            self.model.close()
         notes = tuple(
             f"{model}: {self.tariff.describe(model)}; tokens where the API gives none by "
             f"{self.tariff.counter(model).name}"
@@ -220,7 +182,7 @@ class Answering:
             [question.group for question in evaluation.examples],
         )
         self.session.show(answers_lines(answered))
-        say_paid(self.session, self.chat)
+        self.model.say_paid()
         return replace(evaluation, answered=answered)
 
     def _asked(self, evaluation: Evaluation) -> AnsweringTask:
@@ -262,25 +224,6 @@ class Answering:
         model = evaluation.config.generation.accuracy_model
         return Comparing(self._judging(evaluation, asked, answers), model)
 
-    def _close(self) -> None:
-        if self.chat.journal is not None:
-            self.chat.journal.close()
-
-    @contextmanager
-    def _progress(self, what: str, calls: int) -> Iterator[Callable[[Outcome], None]]:
-        """Calls done, tokens, money, failures and time left, where somebody can see it."""
-        calls_done = tokens = 0
-        with self.session.progress(what, calls, least=0) as bar:
-
-            def done(outcome: Outcome) -> None:
-                nonlocal calls_done, tokens
-                calls_done += 1
-                tokens += outcome.reply.tokens.total if outcome.reply is not None else 0
-                money, failed = self.chat.budget.spent_usd, self.chat.ledger.failed
-                bar(calls_done, f"{tokens:,} tokens · ${money:.4f} · {failed} failed")
-
-            yield done
-
 
 def _compares(config: Config, judges: Sequence[Rubric]) -> bool:
     """Whether answers get ACC: it is made of the judge's factuality and of embeddings."""
@@ -308,6 +251,21 @@ def problems(answering: Answering, evaluation: Evaluation) -> list[TinyGraphRagE
         session.warn("… and {n} more, all in the results", n=f"{len(reasons) - SHOWN_FAILURES:,}")
     if _was_stopped(answering, evaluation):
         verdicts = said(", verdicts are missing") if answering.judges else ""
+        failure = answering.chat.client.last_failure
+        if failure is not None:
+            return [
+                ServiceError(
+                    "the run stopped before --max-cost {cap}: {n} of {all} questions have no {answer} and "
+                    "score 0{verdicts}. The service failed meanwhile: {failure}. --resume with a higher cap "
+                    "goes on",
+                    cap=f"{answering.chat.budget.cap_usd:g}",
+                    n=f"{len(failed):,}",
+                    all=f"{questions:,}",
+                    answer=wanted,
+                    verdicts=verdicts,
+                    failure=failure,
+                )
+            ]
         return [
             FoundProblems(
                 "the run stopped before --max-cost {cap}: {n} of {all} questions have no {answer} and "
@@ -325,8 +283,8 @@ def problems(answering: Answering, evaluation: Evaluation) -> list[TinyGraphRagE
     if len(failed) / questions >= session.config.generation.fail_on_error:
         return [
             ServiceError(
-                "{n} of {all} questions have no {answer}, first {first}. --retry-failed asks them again; "
-                "--fail-on-error sets the share that is too much",
+                "{n} of {all} questions have no {answer}, first {first}. --resume asks them again; "
+                "generation.fail_on_error sets the share that is too much",
                 n=f"{len(failed):,}",
                 all=f"{questions:,}",
                 answer=wanted,
@@ -334,7 +292,7 @@ def problems(answering: Answering, evaluation: Evaluation) -> list[TinyGraphRagE
             )
         ]
     session.say(
-        "{n} questions have no {answer} and score 0; --retry-failed asks them again",
+        "{n} questions have no {answer} and score 0; --resume asks them again",
         n=f"{len(failed):,}",
         answer=wanted,
     )

@@ -1,39 +1,34 @@
 """How a function becomes a command: its groups of options, and its errors in words.
 
 `command` spreads the fields of each group into the signature for Typer and hands the values over as frozen
-records.
+records; a parameter `common: Common` gets the options that stand before the command's name.
 """
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import errno
 import functools
 import inspect
 import os
 import sys
-from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, get_args, get_origin, get_type_hints
 
 import typer
 from typer.models import OptionInfo
 
-from tiny_graph_rag.cli.options import Settings
+from tiny_graph_rag.cli.options import Common, Settings
 from tiny_graph_rag.cli.usage import ParsedCommand
-from tiny_graph_rag.errors import TinyGraphRagError, UnknownNameError, UsageError, at
+from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError, at
 from tiny_graph_rag.messages import said, shown, t
 
+CONTEXT = "context"  # of the parser, which has what stands before the command
 INTERNAL_ERROR = 70  # EX_SOFTWARE: a mistake of ours, none of the documented codes
 LONGEST_SHOWN = 200  # characters of a name in a message
-
-
-@dataclass(frozen=True, slots=True)
-class Without:
-    """`Annotated[Group, Without(("hops",))]`: a group less options that the command has in its own form."""
-
-    names: tuple[str, ...]
 
 
 def command(
@@ -46,15 +41,15 @@ def command(
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(function, include_extras=True)
-        parameters: dict[str, inspect.Parameter] = {}
+        parameters = {
+            CONTEXT: inspect.Parameter(CONTEXT, inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+        }
         groups: dict[str, type] = {}
         settings: dict[str, list[str]] = {}
-        left_out: dict[str, tuple[str, ...]] = {}
         for parameter in inspect.signature(function).parameters.values():
             hint = hints[parameter.name]
-            if get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], Without):
-                left_out[parameter.name] = hint.__metadata__[0].names
-                hint = get_args(hint)[0]
+            if hint is Common:
+                continue
             if get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], Settings):
                 settings[parameter.name] = list(hint.__metadata__[0].options)
                 parameters |= {
@@ -65,8 +60,6 @@ def command(
                 groups[parameter.name] = hint
                 field_hints = get_type_hints(hint, include_extras=True)
                 for field in fields(hint):
-                    if field.name in left_out.get(parameter.name, ()):
-                        continue
                     parameters[field.name] = inspect.Parameter(
                         field.name,
                         inspect.Parameter.KEYWORD_ONLY,
@@ -82,28 +75,25 @@ def command(
 
         @functools.wraps(function)
         def run(**values: Any) -> None:
-            given = {
-                name: group(
-                    **{
-                        field.name: values.pop(field.name)
-                        for field in fields(group)
-                        if field.name not in left_out.get(name, ())
-                    }
-                )
-                for name, group in groups.items()
-            }
-            debug = any(getattr(group, "debug", False) for group in given.values())
+            common: Common = values.pop(CONTEXT).find_root().obj
+            for name, group in groups.items():
+                values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
             for name, flags in settings.items():
                 values[name] = {flag: values.pop(flag) for flag in flags}
-            _reported(functools.partial(function, **given, **values), debug)
+            _reported(functools.partial(function, common=common, **values), common.debug)
 
-        del run.__wrapped__
-        run.__signature__ = inspect.Signature(list(parameters.values()))  # type: ignore[attr-defined]
-        run.__annotations__ = {name: part.annotation for name, part in parameters.items()}
+        declare(run, parameters.values())
         app.command(name, cls=ParsedCommand, rich_help_panel=panel)(run)
         return function
 
     return register
+
+
+def declare(function: Any, parameters: Iterable[inspect.Parameter]) -> None:
+    """Give a function that takes any keywords the signature that Typer reads its options from."""
+    function.__dict__.pop("__wrapped__", None)
+    function.__signature__ = inspect.Signature(list(parameters))
+    function.__annotations__ = {part.name: part.annotation for part in parameters}
 
 
 def _declared(name: str, hint: Any, panel: str | None = None) -> Any:
@@ -126,7 +116,7 @@ def _reported(work: Callable[[], None], debug: bool) -> None:
         work()
         sys.stdout.flush()  # a full disk is an error of this run, not a complaint after its end
     except TinyGraphRagError as error:
-        _say_failed(f"{t('error')}: {error.shown}{_same_option(error)}", debug)
+        _say_failed(f"{t('error')}: {error.shown}", debug)
         raise typer.Exit(error.exit_code) from None
     except (typer.Exit, typer.Abort):
         raise
@@ -142,12 +132,23 @@ def end_refused(error: OSError) -> NoReturn:
 
 
 def _refused(error: OSError, debug: bool) -> int:
-    """Say what the machine refused; the exit code."""
+    """Say what the machine refused; the exit code. Where nobody reads standard output any more, the program
+    ends as others do."""
+    if error.filename is None:
+        _drop_output()
+    if isinstance(error, BrokenPipeError):
+        return FoundProblems.exit_code
     told = _told(error)
     if told is None:
         _unexpected(error, debug)
     _say_failed(f"{t('error')}: {shown(told)}", debug)
     return UsageError.exit_code
+
+
+def _drop_output() -> None:
+    """Send what is left in standard output's buffer nowhere: Python would fail over it again at its end."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 # What a disk or a device says that takes no more.
@@ -191,22 +192,6 @@ def _is_kept_from_reading(place: str | bytes) -> bool:
     return not reached or (path.exists() and not os.access(path, os.R_OK))
 
 
-def _same_option(error: TinyGraphRagError) -> str:
-    """What to say of an unknown choice that has an option of its own name: `--report junit`."""
-    if not isinstance(error, UnknownNameError) or not error.name.replace("-", "").isalpha():
-        return ""
-    from tiny_graph_rag.cli import having
-
-    commands = having(f"--{error.name}")
-    if not commands:
-        return ""
-    return t(
-        ". There is an option {option}, of: {commands}",
-        option=f"--{error.name}",
-        commands=", ".join(commands),
-    )
-
-
 def _say_failed(message: str, debug: bool) -> None:
     if debug:
         import traceback
@@ -214,6 +199,8 @@ def _say_failed(message: str, debug: bool) -> None:
         traceback.print_exc()
     from tiny_graph_rag.report.plain import without_controls
 
+    with contextlib.suppress(OSError):
+        sys.stdout.flush()  # both may end in one log
     typer.echo(without_controls(message), err=True)
 
 

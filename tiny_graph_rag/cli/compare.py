@@ -12,8 +12,8 @@ from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Drops
 from tiny_graph_rag.cli.help import MEASURE, MEASURES
-from tiny_graph_rag.cli.options import Common, Folders, Reporting, argument, option, to_file
-from tiny_graph_rag.cli.output import Output
+from tiny_graph_rag.cli.options import Common, Details, Reports, argument, option, to_file
+from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 
@@ -26,10 +26,9 @@ LONGEST_NAME = 70  # characters of a derived file name: file systems take 255 by
 @command(app, "compare", MEASURE)
 def compare_command(
     results: Annotated[list[Path], argument("Results files of eval or score; the first is the baseline.")],
-    folders: Folders,
     common: Common,
     drops: Drops,
-    reporting: Reporting,
+    report: Reports = None,
     measures: Annotated[
         str | None, option("Measures to compare.", MEASURES, default="all that the files have in common")
     ] = None,
@@ -39,22 +38,22 @@ def compare_command(
     force: Annotated[
         bool, option("Compare what was scored differently, on the questions in common.")
     ] = False,
-    by_tag: Annotated[bool, option("Print the table of every tag too.")] = False,
     output: Annotated[
         str | None, to_file("Comparison file; - for standard output.", "BASELINE-vs-OTHER-comparison.json")
     ] = None,
+    details: Details = False,
 ) -> None:
     """Compare results: which is better, by how much, how certain that is, and which questions changed."""
     from tiny_graph_rag.inputs import find_input
     from tiny_graph_rag.measures import parse_measures
-    from tiny_graph_rag.report.json.studies import comparison_parts
-    from tiny_graph_rag.report.terminal.comparison import comparison_lines
+    from tiny_graph_rag.report.json.studies import comparison_document, comparison_parts
+    from tiny_graph_rag.report.terminal.screens import comparison_lines, details_lines
     from tiny_graph_rag.study.compare import compare
     from tiny_graph_rag.study.gates import hold_drops
     from tiny_graph_rag.study.results_file import read_system
 
-    out = Output.of(output, reporting)
-    session = Session.open(common, folders, to_stdout=out.to_stdout)
+    session = Session.open(common, to_stdout=output == STDOUT)
+    out = Output.of(session, output, report)
     gates = drops.checked(session)
     folder = Path(session.config.storage.results_dir)
     systems = [read_system(find_input(result, folder, "results file")) for result in results]
@@ -70,11 +69,12 @@ def compare_command(
         wanted = list(dict.fromkeys([*wanted, *map(str, gates.measures)]))
     else:
         wanted = []
-    target = out.path(session, f"{_named(systems)}-comparison.json")
+    out = out.at(f"{_named(systems)}-comparison.json")
     found = compare(systems, measures=wanted, seed=session.config.evaluation.seed, force=force)
-    session.show(comparison_lines(found, by_tag=by_tag))
-    out.write(session, target, comparison_parts(found, session.config, session.made()))
-    out.tell(session, comparison=target)
+    document = comparison_document(found, session.config, session.made())
+    session.show(details_lines(document) if details else comparison_lines(document))
+    out.write(comparison_parts(document))
+    out.tell("comparison")
     outcomes = []
     for row, system in enumerate(found.systems[1:], start=1):
         missing = [name for name in map(str, gates.measures) if name not in found.overall]
@@ -96,7 +96,7 @@ def compare_command(
             for tag in every
         }
         outcomes += hold_drops(gates.gates, system.name, differences, gates.basis, faster, parts)
-    gates.conclude(session, outcomes, "compare", None if out.to_stdout else target)
+    gates.conclude(session, outcomes, "compare", out.path)
 
 
 def _named(systems: Sequence[System]) -> str:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.command import Without, command
-from tiny_graph_rag.cli.help import LOOK, OUTPUT
-from tiny_graph_rag.cli.options import Common, Folders, Graph, PatchFile, argument, option, to_file
+from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.help import LOOK, MORE, OUTPUT
+from tiny_graph_rag.cli.options import Common, Graph, PatchFile, argument, from_config, option, to_file
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, amount
 
 
 @command(app, "convert", LOOK)
 def convert(
-    folders: Folders,
     common: Common,
-    reading: Annotated[Graph, Without(("graph", "graph_cache"))],
     source: Annotated[
         Path | None,
         argument(
@@ -29,7 +26,8 @@ def convert(
         Path | None,
         argument("File to write; its suffix sets the format. For Parquet, a folder.", default=False),
     ] = None,
-    graph: Annotated[Path | None, option("Knowledge graph (same as SOURCE).", short="-g")] = None,
+    graph: Graph = None,
+    query: Annotated[str | None, from_config("--query", panel=MORE)] = None,
     output: Annotated[Path | None, to_file("File to write (same as TARGET).")] = None,
     to: Annotated[
         str | None,
@@ -49,7 +47,7 @@ def convert(
     from tiny_graph_rag.formats.writing import GRAPH_WRITERS, form_of
     from tiny_graph_rag.gold.examples import EvalSet
 
-    session = Session.open(common, folders, patch=patch)
+    session = Session.open(common, patch=patch, query=query)
     given = [path for path in (source, target) if path is not None]
     if graph is not None:
         given.insert(0, graph)
@@ -67,7 +65,7 @@ def convert(
     words = target.with_name(f"{graph_name(target)}{ENDING}") if _adds_words(session) else None
     if words is not None:
         session.outputs.claim(words)
-    knowledge = session.graph(replace(reading, graph=source))
+    knowledge = session.graph(source)
     session.outputs.confirm()
     knowledge, _ = session.patched(knowledge, EvalSet(()))
     for line in write_graph(knowledge, target, form):

@@ -7,10 +7,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tiny_graph_rag.cli import app, shell_command
+from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import GOLD
-from tiny_graph_rag.cli.options import Common, Folders, Graph, option, to_file
+from tiny_graph_rag.cli.options import Common, Graph, option, to_file
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, UsageError, amount
 from tiny_graph_rag.messages import counted, listed, said, t
@@ -33,15 +33,11 @@ EMPTY_MANY = (
 @command(app, "curate", GOLD)
 def curate_command(
     dataset: Annotated[Path, option("Draft of `recommend`, questions, or a gold set to review.")],
-    graph: Graph,
-    folders: Folders,
     common: Common,
+    graph: Graph = None,
     annotator: Annotated[str, option("Name of the reviewer.", default="entered on the page")] = "",
     port: Annotated[
         int | None, option("Port on loopback.", default="by the draft's name", min=1, max=65535)
-    ] = None,
-    patch: Annotated[
-        Path | None, option("Review the entries of a patch that `fix` wrote, in the terminal.")
     ] = None,
     export: Annotated[bool, option("Write the gold set from the journal without opening the page.")] = False,
     browser: Annotated[bool, option("Open the address in a browser.")] = False,
@@ -50,10 +46,7 @@ def curate_command(
         to_file("Gold set to write, under --dataset-dir.", "next to NAME-draft.jsonl NAME-eval.jsonl"),
     ] = None,
 ) -> None:
-    """Review a draft in the browser, or a patch in the terminal. Each decision is saved immediately."""
-    if patch is not None:
-        _decide(Session.open(common, folders), dataset, graph, patch)
-        return
+    """Review a draft in the browser. Each decision is saved immediately."""
     from tiny_graph_rag.cli.output import Output
     from tiny_graph_rag.formats.gold.drafts import read_drafts
     from tiny_graph_rag.gold.curation import Curation, DraftJournal, journal_path
@@ -65,11 +58,12 @@ def curate_command(
             raise MissingExtraError(said("curate"), package, "curate")
     from tiny_graph_rag.report.curation import CurationServer
 
-    session = Session.open(common, folders)
+    session = Session.open(common)
     source = find_input(dataset, Path(session.config.storage.dataset_dir), "draft")
     name = bare_name(source)
     derived = f"{name.removesuffix('-draft')}-eval" if name.endswith("-draft") else f"{name}-judged"
-    path = Output(output, folder="dataset_dir").path(session, source.with_name(f"{derived}.jsonl"))
+    out = Output.of(session, output, ending="", folder="dataset_dir").at(source.with_name(f"{derived}.jsonl"))
+    path = out.path or source.with_name(f"{derived}.jsonl")
     journal_file = session.outputs.claim(journal_path(source), is_own=True)
     drafts, sha256 = read_drafts(source)
     examples = {draft.example.id: draft.example for draft in drafts}
@@ -158,36 +152,3 @@ def _tell(session: Session, found: dict[str, Any]) -> None:
         session.say(f"{counted(len(found['empty']), EMPTY, EMPTY_MANY)}: {listed(found['empty'], FEW_IDS)}")
     if found["path"]:
         session.say("gold set: {path}", path=found["path"])
-
-
-def _decide(session: Session, dataset: Path, graph: Graph, given: Path) -> None:
-    """A patch's entries, decided one by one. Raises PatchError for a file that is not one, or fits no
-    more."""
-    from tiny_graph_rag.cli.deciding import decide
-    from tiny_graph_rag.cli.patching import UsedPatch
-    from tiny_graph_rag.inputs import find_input
-    from tiny_graph_rag.outputs import check_writable
-
-    path = find_input(given, Path(session.config.storage.results_dir), "patch file")
-    check_writable(path)
-    used = UsedPatch.read(path)
-    examples = session.eval_set(dataset)
-    knowledge = session.graph(graph, examples)
-    if not used.patch.to_decide():
-        session.say("nothing is left to decide in {path}", path=path)
-        return
-    decided = decide(knowledge, examples, session.config, used.patch, path, session.say)
-    statuses = [entry.status for _, entry in decided.entries()]
-    confirmed, rejected, left = (
-        f"{statuses.count(status):,}" for status in ("confirmed", "rejected", "draft")
-    )
-    session.say(
-        "{confirmed} confirmed, {rejected} rejected, {left} left to decide: {path}",
-        confirmed=confirmed,
-        rejected=rejected,
-        left=left,
-        path=path,
-    )
-    session.say(
-        "apply: {command}", command=shell_command("eval", dataset=dataset, graph=graph.graph, patch=path)
-    )

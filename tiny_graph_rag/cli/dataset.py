@@ -1,4 +1,4 @@
-"""`dataset`: what becomes of gold sets: compared, put together, parted, counted, converted, versioned."""
+"""`dataset`: what becomes of gold sets: merged, split, converted, drafted from answers, versioned."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tiny_graph_rag.cli import app, shell_command
+from tiny_graph_rag.cli.asking import Linking
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gold_files import GoldOutput, read_any
+from tiny_graph_rag.cli.gold_files import gold_output, read_any, write_gold
 from tiny_graph_rag.cli.help import GOLD, OPTIONS
-from tiny_graph_rag.cli.linking import Linking
-from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, argument, from_config, option, to_file
-from tiny_graph_rag.cli.output import STDOUT
+from tiny_graph_rag.cli.options import Chosen, Common, Graph, argument, from_config, option, to_file
+from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.cli.usage import Commands
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 sets = typer.Typer(
     name="dataset",
-    help="Compare, merge, split, count, convert and version gold sets.",
+    help="Merge, split, convert and version gold sets, and draft them from answers.",
     no_args_is_help=True,
     cls=Commands,
     rich_markup_mode=None,
@@ -37,27 +37,11 @@ One = Annotated[Path, argument("Gold set in any supported format.")]
 Format = Annotated[
     str | None, option("jsonl, json, sheet, rag, trec, table, contest.", default="by the file's suffix")
 ]
-ShowAll = Annotated[bool, option("Show all differences, not twelve of each kind.")]
-
-
-@command(sets, "diff")
-def diff_command(old: One, new: One, folders: Folders, common: Common, all_: ShowAll = False) -> None:
-    """Show the differences between two gold sets, question by question; exit code 1 if there are any."""
-    from tiny_graph_rag.gold.keep import diff
-    from tiny_graph_rag.report.terminal.gold_sets import diff_lines
-
-    session = Session.open(common, folders)
-    before, after = read_any(session, old), read_any(session, new)
-    found = diff(before, after)
-    session.show(diff_lines(found, before.name, after.name, every=all_))
-    if found:
-        raise FoundProblems("the sets differ")
 
 
 @command(sets, "merge")
 def merge_command(
     several: Sets,
-    folders: Folders,
     common: Common,
     prefer: Annotated[
         str,
@@ -81,14 +65,13 @@ def merge_command(
         raise UsageError("--prefer: wanted first, last or union, got {prefer}", prefer=repr(prefer))
     if len(several) < 2:
         raise UsageError("wanted at least two gold sets to merge")
-    session = Session.open(common, folders, to_stdout=output == STDOUT)
+    session = Session.open(common, to_stdout=output == STDOUT)
     read = [read_any(session, path) for path in several]
     if output is not None and not Path(output).suffix:
         format = format or format_of(read[0].path)
-    to = GoldOutput(output, format)
-    path = to.path(session, f"{read[0].name}-merged.jsonl")
+    out = gold_output(session, output, format, f"{read[0].name}-merged.jsonl")
     found = merge(read, prefer)  # type: ignore[arg-type]
-    to.write(session, path, found.examples, read[0])
+    write_gold(out, found.examples, format, read[0])
     session.say(
         "Merged {all} questions into {n}: {agreed} duplicate ids, {settled} conflicts settled",
         all=f"{sum(map(len, read)):,}",
@@ -100,13 +83,12 @@ def merge_command(
         session.warn("{other} is the same question as {one}; both are kept", other=other, one=one)
     if len(found.doubled) > 12:
         session.warn("… and {n} more pairs that ask the same", n=f"{len(found.doubled) - 12:,}")
-    _tell(session, to, path, found.examples)
+    _tell(out, found.examples, format)
 
 
 @command(sets, "split")
 def split_command(
     dataset: One,
-    folders: Folders,
     common: Common,
     share: Annotated[str, option("Shares of the parts.")] = "50/25/25",
     by: Annotated[str, option("What stays together: group (variants of a question) or id.")] = "group",
@@ -130,7 +112,7 @@ def split_command(
         raise UsageError("--by: wanted group or id, got {by}", by=repr(by))
     if output == "-":
         raise UsageError("-o -: several parts can't all go to standard output; give a file name")
-    session = Session.open(common, folders)
+    session = Session.open(common)
     shares = parse_shares(share)
     called = (
         comma_list(names) or PART_NAMES.get(len(shares)) or tuple(f"part{n + 1}" for n in range(len(shares)))
@@ -144,12 +126,12 @@ def split_command(
     examples = read_any(session, dataset)
     parts = split(examples, shares, session.config.evaluation.seed, whole=by == "group")
     stem, format = _stem(output, examples, format)
-    to = GoldOutput(output, format)
-    paths = [to.named(session, f"{stem[0]}-{part}{stem[1]}") for part in called]
-    for path, part in zip(paths, parts, strict=True):
-        to.write(session, path, part, examples)
+    names_of_parts = [f"{stem[0]}-{part}{stem[1]}" for part in called]
+    outs = [gold_output(session, None if output is None else name, format, name) for name in names_of_parts]
+    for out, part in zip(outs, parts, strict=True):
+        write_gold(out, part, format, examples)
         tags = ", ".join(f"{tag} {sum(tag in item.tags for item in part):,}" for tag in examples.tags[:8])
-        session.say(f"{path}: {amount(len(part), 'question')}" + (f" ({tags})" if tags else ""))
+        session.say(f"{out.path}: {amount(len(part), 'question')}" + (f" ({tags})" if tags else ""))
 
 
 def _stem(output: str | None, examples: EvalSet, format: str | None) -> tuple[tuple[str, str], str | None]:
@@ -172,56 +154,30 @@ def _stem(output: str | None, examples: EvalSet, format: str | None) -> tuple[tu
 PART_NAMES = {2: ("dev", "test"), 3: ("train", "dev", "test")}
 
 
-@command(sets, "stats")
-def stats_command(
-    dataset: One,
-    folders: Folders,
-    common: Common,
-    quota: Annotated[
-        str | None, option("Target share of each tag: multi-hop=40,alias-noise=40,coreference=20.")
-    ] = None,
-    effect: Annotated[
-        float, option("Smallest difference of means that a slice should be able to show.", min=0.001, max=1.0)
-    ] = 0.05,
-) -> None:
-    """Count questions by tag, shape and hops, compare with quotas, and list slices that are too small."""
-    from tiny_graph_rag.gold.keep import contents, parse_quotas
-    from tiny_graph_rag.report.terminal.gold_sets import contents_lines
-
-    session = Session.open(common, folders)
-    examples = read_any(session, dataset)
-    found = contents(examples, parse_quotas(quota) if quota else {}, effect)
-    session.show(contents_lines(examples.name, found, effect))
-
-
 @command(sets, "convert")
 def convert_command(
     dataset: One,
     output: Annotated[str, to_file("Gold set to write, under --dataset-dir; - for standard output.")],
-    folders: Folders,
     common: Common,
     format: Format = None,
 ) -> None:
     """Convert a gold set to another format and list what that format can't store."""
-    to = GoldOutput(output, format)
-    session = Session.open(common, folders, to_stdout=to.to_stdout)
+    session = Session.open(common, to_stdout=output == STDOUT)
     examples = read_any(session, dataset)
-    path = to.path(session, "")
-    to.write(session, path, examples.examples, examples)
-    _tell(session, to, path, examples.examples)
+    out = gold_output(session, output, format, output)
+    write_gold(out, examples.examples, format, examples)
+    _tell(out, examples.examples, format)
 
 
 @command(sets, "from")
 def from_command(
     dataset: Annotated[Path, argument("Questions with answers, evidence or contexts, in any format.")],
-    graph: Graph,
-    folders: Folders,
     chosen: Chosen,
     common: Common,
+    graph: Graph = None,
     linker: Annotated[
         str | None, from_config("--linker", panel=OPTIONS, help="how names are found in the texts")
     ] = None,
-    fuzzy: Annotated[float | None, from_config("--fuzzy", panel=OPTIONS)] = None,
     accept: Annotated[
         str | None,
         option(
@@ -236,22 +192,23 @@ def from_command(
     ] = None,
 ) -> None:
     """Find references in answers and evidence, and write a draft that needs review."""
-    from tiny_graph_rag.cli.recommend import DraftOutput
+    from tiny_graph_rag.cli.recommend import draft_output
+    from tiny_graph_rag.formats.gold.drafts import draft_lines
     from tiny_graph_rag.graph.names import NameIndex
     from tiny_graph_rag.inputs import find_input
     from tiny_graph_rag.study.bridge import ACCEPTED, bridged, check_accept
 
     accepted = check_accept(accept)
-    session = Session.open(common, folders, to_stdout=output == STDOUT, linker=linker, fuzzy=fuzzy)
+    session = Session.open(common, to_stdout=output == STDOUT, linker=linker)
     source = find_input(dataset, Path(session.config.storage.dataset_dir), "questions")
     examples = session.questions(source, chosen)
-    to = DraftOutput.of(session, source, output)
+    out = draft_output(session, source, output)
     linking = Linking.of(session, cap_usd=max_cost)
     knowledge = session.graph(graph, examples)
     finder = linking.maker(knowledge, NameIndex.of(knowledge), session.config)
     found = bridged(knowledge, examples, finder, accepted)
-    linking.say_spent()
-    draft = to.write(found.drafts)
+    linking.conclude()
+    out.write(draft_lines(found.drafts))
     session.say(
         "{questions}: {found} name an entity in answer or evidence that the question does not name, "
         "{silent} name none",
@@ -276,15 +233,14 @@ def from_command(
         )
     if found.silent:
         session.say("nothing found for: {ids}", ids=listed(found.silent, 12))
-    if draft is not None:
-        judges = shell_command("curate", dataset=draft, graph=graph.graph)
-        session.say("draft (needs review): {path}; review it with: {command}", path=draft, command=judges)
+    if out.path is not None:
+        judges = shell_command("curate", dataset=out.path, graph=graph)
+        session.say("draft (needs review): {path}; review it with: {command}", path=out.path, command=judges)
 
 
 @command(sets, "version")
 def version_command(
     dataset: One,
-    folders: Folders,
     common: Common,
     note: Annotated[str | None, option("Note on what changed. Records a new version.", short="-m")] = None,
     part: Annotated[
@@ -300,7 +256,7 @@ def version_command(
     """Record a version of a gold set next to it (version, SHA-256, changelog), or show those there are."""
     from tiny_graph_rag.gold.versions import history_of, is_current, record, say_entry, versions_path
 
-    session = Session.open(common, folders)
+    session = Session.open(common)
     examples = read_any(session, dataset)
     if note is None and part is None and since is None:
         history = history_of(examples)
@@ -323,17 +279,18 @@ def version_command(
     session.say(f"changelog: {path}")
 
 
-def _tell(session: Session, to: GoldOutput, path: Path, examples: object) -> None:
+def _tell(out: Output, examples: object, format: str | None) -> None:
     from tiny_graph_rag.formats.gold.exchange import lost
 
-    gone = lost(examples, path, to.format or ("jsonl" if to.to_stdout else None))  # type: ignore[arg-type]
+    session, path = out.session, out.path or Path("set.jsonl")
+    gone = lost(examples, path, format)  # type: ignore[arg-type]
     if gone:
         fields = ", ".join(f"{field} ({count:,})" for field, count in gone.items())
-        better = "" if to.format == "sheet" else said("; --format sheet or jsonl can store more")
+        better = "" if format == "sheet" else said("; --format sheet or jsonl can store more")
         session.warn(
             "this format can't store everything; left out (questions): {fields}{better}",
             fields=fields,
             better=better,
         )
-    if not to.to_stdout:
+    if out.path is not None:
         session.say("gold set: {path}", path=path)

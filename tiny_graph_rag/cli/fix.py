@@ -13,23 +13,19 @@ from tiny_graph_rag.cli.options import (
     Chosen,
     Common,
     Dataset,
-    Folders,
+    Details,
     Given,
     Graph,
-    Reporting,
+    Reports,
     comma_list,
     from_config,
     option,
+    settings_again,
     to_file,
 )
-from tiny_graph_rag.cli.output import Output
+from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import (
     Session,
-    check_cutoff,
-    check_measures,
-    deciding_measure,
-    described,
-    settings_line,
 )
 from tiny_graph_rag.errors import UsageError, unknown
 from tiny_graph_rag.messages import said, t
@@ -39,12 +35,11 @@ from tiny_graph_rag.retrieval import check_retrieval
 @command(app, "fix", MEASURE)
 def fix_command(
     dataset: Dataset,
-    graph: Graph,
-    folders: Folders,
     retrieving: Annotated[Given, RETRIEVING],
     chosen: Chosen,
-    reporting: Reporting,
     common: Common,
+    graph: Graph = None,
+    report: Reports = None,
     kinds: Annotated[
         str | None,
         option(
@@ -73,20 +68,22 @@ def fix_command(
     output: Annotated[
         str | None, to_file("Patch file to write; - for standard output.", "NAME-fixes.yaml")
     ] = None,
+    details: Details = False,
 ) -> None:
     """Propose changes to settings, vocabulary and graph, and show which gains hold on other questions."""
-    from tiny_graph_rag.fixing.fixes import KINDS, find_fixes
-    from tiny_graph_rag.fixing.patch import patch_yaml
+    from tiny_graph_rag.fixing.fixes import find_fixes
+    from tiny_graph_rag.fixing.patch import patch_text
+    from tiny_graph_rag.fixing.proof import KINDS, LEARNED_FROM
     from tiny_graph_rag.report.json.fixes import fixes_json
-    from tiny_graph_rag.report.terminal.fixes import fix_lines
+    from tiny_graph_rag.report.terminal import CopiedLine
+    from tiny_graph_rag.report.terminal.screens import details_lines, fix_lines
+    from tiny_graph_rag.study.evaluate import check_depth
+    from tiny_graph_rag.study.sweep import deciding_measure
 
-    out = Output.of(output, reporting, ".yaml")
-    session = Session.open(
-        common, folders, to_stdout=out.to_stdout, **retrieving, top_k=top_k, latency_sample=0
-    )
+    session = Session.open(common, to_stdout=output == STDOUT, **retrieving, top_k=top_k, latency_sample=0)
+    out = Output.of(session, output, report, ending=".yaml")
     config = session.config
     check_retrieval(config)
-    check_cutoff(config, config.evaluation.top_k)
     wanted = comma_list(kinds) or (KINDS if was is not None else tuple(k for k in KINDS if k != "restore"))
     for kind in wanted:
         if kind not in KINDS:
@@ -94,15 +91,13 @@ def fix_command(
     if "restore" in wanted and was is None:
         raise UsageError("--kinds restore needs the older graph; name it with --was FILE")
     measure = deciding_measure(decide_by, config.evaluation.top_k)
-    check_measures(config, [measure])
+    check_depth(config, [measure], config.evaluation.top_k)
     examples = session.eval_set(dataset, chosen)
     others = session.eval_set(holdout) if holdout is not None else None
-    target = out.path(session, f"{examples.file_name}-fixes.yaml")
-    session.graph_path(graph, examples)
+    out = out.at(f"{examples.file_name}-fixes.yaml")
     knowledge = session.graph(graph, examples)
-    older = session.graph(Graph(was, graph.graph_cache)) if was is not None else None
+    older = session.graph(was) if was is not None else None
     session.outputs.confirm()
-    session.say(f"{described(knowledge, examples)} · {settings_line(config)}")
     with session.progress(t("evaluations"), evaluations, least=0) as bar:
         fixes = find_fixes(
             knowledge,
@@ -115,16 +110,29 @@ def fix_command(
             allowed=evaluations,
             progress=lambda spent, what: bar(round(spent), what),
         )
-    out.write(session, target, [patch_yaml(fixes.patch).encode()])
+    out.write([patch_text(fixes.patch, as_json=out.path is not None and out.path.suffix == ".json").encode()])
     content = fixes_json(fixes, knowledge, examples, config, session.made())
-    for line in fix_lines(content):
-        session.say(line)
-    if out.to_stdout:
+    session.show(details_lines(content) if details else fix_lines(content))
+    if fixes.groups < LEARNED_FROM:
+        session.say(
+            "few questions: {groups} groups, {least} are needed to prove anything. Aliases and merges can be "
+            "judged without; `generate` makes more questions from the graph, `dataset from` from a list",
+            groups=fixes.groups,
+            least=LEARNED_FROM,
+        )
+    if out.path is None:
         return
-    session.say("patch: {path}", path=target)
-    given = {"dataset": dataset, "graph": graph.graph, "patch": target}
     if fixes.patch.to_decide():
-        session.say("decide: {command}", command=shell_command("curate", **given))
+        session.say(
+            "decide: set `status` to confirmed or rejected in {path}, or list a kind under `confirm`",
+            path=out.path,
+        )
     if fixes.patch.applies():
-        session.say("apply: {command}", command=shell_command("eval", **given))
-    out.report(session, target.with_suffix(".json"), content)
+        applied = shell_command(
+            "eval", dataset=dataset, graph=graph, patch=out.path, **settings_again(common)
+        )
+        session.say("patch: {path}; apply it with:", path=out.path)
+        session.show([CopiedLine(f"  {applied}")])
+    else:
+        session.say("patch: {path}", path=out.path)
+    out.report(out.path.with_suffix(".json"), content)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from tiny_graph_rag.cli.help import GATES, MORE
 from tiny_graph_rag.cli.options import option
 from tiny_graph_rag.config import step_summary_file
-from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError
+from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError
 from tiny_graph_rag.outputs import write_atomically
 
 if TYPE_CHECKING:
@@ -22,18 +22,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.measures.summary import Summary
     from tiny_graph_rag.study.gates import Gate, GateOutcome
 
-ON_MEAN: Final = "mean"
-GateOn = Annotated[
-    str,
-    option(
-        "Compare gates with the mean, or with the worse end of its 95 % interval (interval).", hidden=True
-    ),
-]
 Junit = Annotated[Path | None, option("Write the gates' outcome as JUnit XML.", MORE)]
-JunitQuestions = Annotated[
-    str | None,
-    option('Add a JUnit case for each question, which must reach this: "recall@5>=0.5".', hidden=True),
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,21 +34,15 @@ class Floors:
     fail_under: Annotated[
         str | None, option('Exit with code 1 unless these gates pass: "recall@5>=0.65,tag:2-hop/mrr>0.5".')
     ] = None
-    gate_on: GateOn = ON_MEAN
     junit: Junit = None
-    junit_questions: JunitQuestions = None
 
     def checked(self, session: Session) -> Gates:
         """Before any work. Raises UsageError for what is no gate or can't be written."""
-        if not self.fail_under and not self.junit_questions:
-            return Gates.of(session, (), self.gate_on, self.junit)
-        from tiny_graph_rag.study.gates import parse_floors, parse_question_floors
+        if not self.fail_under:
+            return Gates.of(session, (), self.junit)
+        from tiny_graph_rag.study.gates import parse_floors
 
-        gates = parse_floors(self.fail_under) if self.fail_under else ()
-        questions = parse_question_floors(self.junit_questions) if self.junit_questions else ()
-        if questions and (self.junit is None or session.to_stdout):
-            raise UsageError("--junit-questions goes with --junit FILE and a results file (no `-o -`)")
-        return Gates.of(session, gates, self.gate_on, self.junit, questions)
+        return Gates.of(session, parse_floors(self.fail_under), self.junit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +55,6 @@ class Drops:
         str | None,
         option('Exit with code 1 if a system is worse by more than this: "ndcg@5=0.02,latency.p95=0.1".'),
     ] = None
-    gate_on: GateOn = ON_MEAN
     junit: Junit = None
 
     def checked(self, session: Session) -> Gates:
@@ -80,40 +62,25 @@ class Drops:
         from tiny_graph_rag.study.gates import parse_drops
 
         drops = parse_drops(self.max_drop) if self.max_drop else ()
-        return Gates.of(session, drops, self.gate_on, self.junit)
+        return Gates.of(session, drops, self.junit)
 
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """What is to be held, against what of a mean (`mean` or `interval`), and the JUnit file, if any.
-
-    questions: what each question must reach in the JUnit file.
-    """
+    """What is to be held, against what of a mean (`mean` or `interval`), and the JUnit file, if any."""
 
     gates: tuple[Gate, ...]
     basis: str
     junit: Path | None
-    questions: tuple[Gate, ...] = ()
 
     @classmethod
-    def of(
-        cls,
-        session: Session,
-        gates: tuple[Gate, ...],
-        gate_on: str,
-        junit: Path | None,
-        questions: tuple[Gate, ...] = (),
-    ) -> Gates:
-        if gate_on != ON_MEAN:  # without a gate nothing of them is loaded
-            from tiny_graph_rag.study.gates import check_basis
-
-            check_basis(gate_on)
-        return cls(gates, gate_on, None if junit is None else session.outputs.claim(junit), questions)
+    def of(cls, session: Session, gates: tuple[Gate, ...], junit: Path | None) -> Gates:
+        claimed = None if junit is None else session.outputs.claim(junit)
+        return cls(gates, session.config.running.gate_on, claimed)
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        every = (*self.gates, *self.questions)
-        return tuple(gate.measure for gate in every if not isinstance(gate.measure, str))
+        return tuple(gate.measure for gate in self.gates if not isinstance(gate.measure, str))
 
     @property
     def speeds(self) -> tuple[str, ...]:
@@ -121,10 +88,10 @@ class Gates:
 
     def check_tags(self, tags: Collection[str]) -> None:
         """Raises UsageError for a gate on a tag that no question has."""
-        if self.gates or self.questions:
+        if self.gates:
             from tiny_graph_rag.study.gates import check_tags
 
-            check_tags((*self.gates, *self.questions), tags)
+            check_tags(self.gates, tags)
 
     def hold(
         self, found: Summary, seconds: NDArray[np.float64], per_second: float | None
@@ -146,15 +113,10 @@ class Gates:
         """Say what passed, write the JUnit file and the summary of a CI job. results: the file that was
         written, None for standard output. Raises FoundProblems with one line a gate that failed."""
         if self.junit is not None:
-            from tiny_graph_rag.study.gates import junit_xml, question_cases
+            from tiny_graph_rag.study.gates import junit_xml
 
             session.outputs.confirm()  # from here on the results are an input too
-            cases = []
-            if self.questions and results is not None:
-                from tiny_graph_rag.report.document import read_document
-
-                cases = question_cases(self.questions, read_document(results).content["results"])
-            write_atomically(self.junit, [junit_xml(outcomes, suite, cases)])
+            write_atomically(self.junit, [junit_xml(outcomes, suite)])
         append_step_summary(session, results, outcomes)
         for outcome in outcomes:
             if outcome.passed:

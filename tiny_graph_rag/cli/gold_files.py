@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,63 +17,47 @@ if TYPE_CHECKING:
     from tiny_graph_rag.graph.names import NameIndex
 
 
-@dataclass(frozen=True, slots=True)
-class GoldOutput:
-    """given: what `-o` says, None without it; `-` writes JSONL to standard output. format: of --format."""
+def gold_output(session: Session, given: str | None, format: str | None, derived: str) -> Output:
+    """Where a gold set goes; refused before any work where it can't be written or would destroy an input, and
+    where a set that somebody may have changed has the derived name. format: of --format."""
+    from tiny_graph_rag.formats.gold.exchange import format_for
+    from tiny_graph_rag.gold.pin import is_as_generated
 
-    given: str | None
-    format: str | None = None
+    out = Output.of(session, given, ending="", folder="dataset_dir").at(derived, is_as_generated)
+    if out.path is not None:
+        format_for(out.path, format)
+    return out
 
-    @property
-    def output(self) -> Output:
-        return Output(self.given, folder="dataset_dir")
 
-    @property
-    def to_stdout(self) -> bool:
-        return self.output.to_stdout
+def write_gold(
+    out: Output, examples: Sequence[Example], format: str | None, like: EvalSet | None = None
+) -> None:
+    """like: the set that the questions come from, whose layout and head they keep."""
+    from tiny_graph_rag.formats.gold import head_path, write_head
+    from tiny_graph_rag.formats.gold.exchange import format_for, written
 
-    def path(self, session: Session, derived: str) -> Path:
-        """The file to write; refused before any work where it can't be written or would destroy an input, and
-        where a set that somebody may have changed has the derived name."""
-        from tiny_graph_rag.formats.gold.exchange import format_for
-        from tiny_graph_rag.gold.pin import is_as_generated
+    path = out.path or Path("set.jsonl")
+    form = format_for(path, format)
+    head = {} if like is None or out.path is None or form in ("json", "rag") else dict(like.head)
+    if head and like is not None:
+        head.pop(like.list_key, None)
+        out.session.outputs.claim(head_path(path), is_own=True)
+    out.write(written(examples, path, form, like))
+    if head:
+        write_head(path, head)
 
-        path = self.output.path(session, derived, is_as_generated)
-        if not self.to_stdout:
-            format_for(path, self.format)
-        return path
 
-    def named(self, session: Session, name: str) -> Path:
-        """`path` of one of several files that are named after what `-o` says."""
-        return replace(self, given=None if self.given is None else name).path(session, name)
+def pin(out: Output, format: str | None, graph: KnowledgeGraph, names: NameIndex) -> None:
+    """Pin the gold set to the graph it was made from, so that `validate` detects later changes."""
+    from tiny_graph_rag.formats.gold import read_eval_set
+    from tiny_graph_rag.formats.gold.exchange import format_for
+    from tiny_graph_rag.gold.pin import pin_path, write_pin
+    from tiny_graph_rag.gold.resolve import resolve
 
-    def write(
-        self, session: Session, path: Path, examples: Sequence[Example], like: EvalSet | None = None
-    ) -> None:
-        """like: the set that the questions come from, whose layout and head they keep."""
-        from tiny_graph_rag.formats.gold import head_path, write_head
-        from tiny_graph_rag.formats.gold.exchange import format_for, written
-
-        format = (self.format or "jsonl") if self.to_stdout else format_for(path, self.format)
-        head = {} if like is None or self.to_stdout or format in ("json", "rag") else dict(like.head)
-        if head and like is not None:
-            head.pop(like.list_key, None)
-            session.outputs.claim(head_path(path), is_own=True)
-        self.output.write(session, path, written(examples, path, format, like))
-        if head:
-            write_head(path, head)
-
-    def pin(self, session: Session, path: Path, graph: KnowledgeGraph, names: NameIndex) -> None:
-        """Pin the gold set to the graph it was made from, so that `validate` detects later changes."""
-        from tiny_graph_rag.formats.gold import read_eval_set
-        from tiny_graph_rag.formats.gold.exchange import format_for
-        from tiny_graph_rag.gold.pin import pin_path, write_pin
-        from tiny_graph_rag.gold.resolve import resolve
-
-        if format_for(path, self.format) == "jsonl" and path.is_file():
-            examples = read_eval_set(path)
-            session.outputs.claim(pin_path(examples), is_own=True)
-            write_pin(graph, examples, resolve(examples, names, len(graph)), generated=True)
+    if out.path is not None and format_for(out.path, format) == "jsonl" and out.path.is_file():
+        examples = read_eval_set(out.path)
+        out.session.outputs.claim(pin_path(examples), is_own=True)
+        write_pin(graph, examples, resolve(examples, names, len(graph)), generated=True)
 
 
 def read_any(session: Session, dataset: Path) -> EvalSet:

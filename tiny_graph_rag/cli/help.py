@@ -1,8 +1,8 @@
 """How `--help` reads: plain lines in groups, in the reader's language; what most people need comes first.
 
 An option says its group by Typer's own `rich_help_panel`, or its record of options does for all (`PANEL`).
-Those in MORE are needed less often: they come after all others. Hidden ones are rare: the docs list them.
-What an option chooses by name is listed with it, as its registry has it (none of it is imported for that).
+Those in MORE are needed less often: they come after all others.
+What an option chooses by name is listed with it, as its registry has it; none of it is imported for that.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ CHOOSING = {
     "--gold-format": "tiny_graph_rag.formats.gold.base:GOLD_FORMATS",
     "--run-format": "tiny_graph_rag.formats.runs.base:RUN_FORMATS",
 }
+USUAL = ("config", "set_", "quiet", "lang", "kg_dir", "dataset_dir", "results_dir")  # on every command
 EXPLAINED = ("--retriever", "--linker")  # by the command `settings`
 A_FILE = ("history", "--report")  # of this command it names a file
 
@@ -55,15 +56,17 @@ def write_command_help(command: Any, ctx: Any, formatter: Any) -> None:
             continue
         option = parameter.opts[0]
         text = option_help(parameter)
-        names = "" if (ctx.info_name, option) == A_FILE else ", ".join(name for name, _ in choices(option))
+        names = "" if (ctx.info_name, option) == A_FILE else ", ".join(names_of(option))
         if option in EXPLAINED:
             names = t("{names}; `settings {setting}` explains", names=names, setting=option[2:])
         text = f"{text} ({names})" if names else text
         groups.setdefault(group_of(parameter), []).append((record[0].replace(" range>", ">"), text))
     for group in _ordered(list(groups), GROUPS):
         _write_rows(formatter, t(group), groups[group])
-    if any(getattr(parameter, "hidden", False) for parameter in command.get_params(ctx)):
-        formatter.write("\n" + t("docs/commands.md lists rare options too, `settings` every setting.") + "\n")
+    program = ctx.find_root()
+    names = ", ".join(parameter.opts[0] for parameter in program.command.params if parameter.name in USUAL)
+    line = t("On every command: {names}; `{program} -h`.", names=names, program=program.info_name)
+    formatter.write("\n" + "\n".join(wrapped(line, formatter.width)) + "\n")
 
 
 def write_program_help(program: Any, ctx: Any, formatter: Any) -> None:
@@ -132,14 +135,12 @@ def registry_of(option: str) -> Registry[Any]:
     return registry
 
 
-def choices(option: str) -> Rows:
+def names_of(option: str) -> list[str]:
     """What an option can choose, other packages' things too."""
-    if option not in CHOOSING:
-        return []
     try:
-        return [(name, t(choice.line)) for name, choice in registry_of(option).choices().items()]
+        return list(registry_of(option)) if option in CHOOSING else []
     except RegistrationError as error:
-        return [("!", shown(error.args[0]))]
+        return [shown(error.args[0])]
 
 
 def _ordered(groups: list[str], order: tuple[str, ...]) -> list[str]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, OUTPUT
-from tiny_graph_rag.cli.options import Common, Folders, argument, comma_list, option
-from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
+from tiny_graph_rag.cli.options import Common, argument, comma_list, option
+from tiny_graph_rag.cli.output import STDOUT, Output, Written
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import InputError, UsageError, nearest
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 @command(app, "history", MEASURE)
 def history_command(
-    folders: Folders,
     common: Common,
     folder: Annotated[Path | None, argument("Folder of results.", default="--results-dir")] = None,
     dataset: Annotated[str | None, option("Only results on this gold set.", INPUT)] = None,
@@ -34,39 +33,36 @@ def history_command(
 ) -> None:
     """Show results over time: a table and a line for each measure and tag, oldest first."""
     from tiny_graph_rag.inputs import note_named
-    from tiny_graph_rag.outputs import output_path
     from tiny_graph_rag.report.history import groups, history_document, read_past
     from tiny_graph_rag.report.terminal.history import history_lines
 
-    session = Session.open(common, folders, to_stdout=output == STDOUT)
+    session = Session.open(common, to_stdout=output == STDOUT)
     results = Path(session.config.storage.results_dir)
     place = folder or results
     if not place.is_dir():
         raise InputError(
             "{place}: this folder doesn't exist; `eval` creates it with the first results", place=place
         )
-    page = output_path(report, results) if report is not None else None
-    if page is not None and page.suffix != ".html":
+    if report is not None and Path(report).suffix != ".html":
         raise UsageError("--report {report}: the page is an HTML file; name it something.html", report=report)
     past, problems = read_past(place)
     for problem in problems:
         session.warn("left out: {problem}", problem=problem)
     note_named(*(result.path for result in past))
     # An older history lies in that folder too: it was opened to see what it is, and may be replaced.
-    out = DocumentOutput.of(session, output, is_own=True)
-    if page is not None:
-        session.outputs.claim(page)
+    out = Output.of(session, output).at(is_own=True)
+    page = Output.of(session, report, ending="").at()
     wanted = comma_list(measures)
     past = _chosen(past, place, dataset, wanted, tag)
     named = groups(past)
     session.show(history_lines(named, wanted, tag or ""))
     document = history_document(named)
-    out.write("history", **document)
-    if page is not None:
+    out.document("history", **document)
+    if page.path is not None:
         from tiny_graph_rag.report.html import history_page
 
-        session.outputs.write(page, [history_page(place.name, document).encode("utf-8", "replace")])
-        session.say("report: {path}", path=page)
+        page.write([history_page(place.name, document).encode("utf-8", "replace")])
+        session.say("report: {path}", path=page.path)
 
 
 def _chosen(

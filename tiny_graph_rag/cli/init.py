@@ -9,7 +9,7 @@ from typing import Annotated
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import BEGIN
-from tiny_graph_rag.cli.options import Common, Folders, option
+from tiny_graph_rag.cli.options import FOLDERS, Common, option
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.config import CONFIG_FILE
 from tiny_graph_rag.config.sources import config_yaml
@@ -23,14 +23,13 @@ PACKAGE = "tiny_graph_rag"
 
 @command(app, "init", BEGIN)
 def init(
-    folders: Folders,
     common: Common,
     example: Annotated[
         bool, option("Copy the sample graphs and gold sets (Korean and English) instead.")
     ] = False,
 ) -> None:
     """Write config.yaml, a small graph and a gold set to start with. Existing files are never overwritten."""
-    session = Session.open(common, folders)
+    session = Session.open(common)
     storage = session.config.storage
     graphs, sets = Path(storage.kg_dir), Path(storage.dataset_dir)
     if example:
@@ -49,14 +48,14 @@ def init(
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, [content])
         session.say("{path}: written", path=path)
-    where = {"kg_dir": folders.kg_dir, "dataset_dir": folders.dataset_dir, "results_dir": folders.results_dir}
     name = SAMPLE if example else NAME
     asked = QUESTION if example else t("Who wrote the green letter?")
     dataset = f"{name}-{'hardset.jsonl' if example else 'eval.jsonl'}"
-    given = {"dataset": dataset, **where}
+    folders = {name: common.settings[name] for name in FOLDERS}
+    given = {"dataset": dataset, **folders}
     session.say("\n" + t("Next: score the graph, look at one question, try settings."))
     session.say("  " + shell_command("eval", **given, skip_generation=True, report="html"))
-    session.say("  " + shell_command("query", asked, graph=f"{name}-KG.json", kg_dir=folders.kg_dir))
+    session.say("  " + shell_command("query", asked, graph=f"{name}-KG.json", kg_dir=folders["kg_dir"]))
     session.say("  " + shell_command("sweep", **given))
 
 

@@ -8,7 +8,7 @@ from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK
 from tiny_graph_rag.cli.options import Common
-from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
+from tiny_graph_rag.cli.output import STDOUT, Output, Written
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.messages import ENGLISH, speaking, t
 
@@ -23,7 +23,7 @@ def measures(common: Common, output: Written = None) -> None:
     fields = ("name", "range", "definition", "source")
     with speaking(ENGLISH):  # files are in English
         listing = [dict(zip(fields, row, strict=True)) for row in listed()]
-    DocumentOutput.of(session, output).write("measures", measures=listing)
+    Output.of(session, output).at().document("measures", measures=listing)
     if session.to_stdout:
         return
     if not sys.stdout.isatty():
@@ -34,4 +34,4 @@ def measures(common: Common, output: Written = None) -> None:
     from tiny_graph_rag.report.tables import View
 
     heads = (t("measure"), t("range"), t("definition"), t("cited from"))
-    session.show([View(heads, tuple(rows), (0, 1, 2, 3), whole=(0, 1))])
+    session.show([View(heads, tuple(rows), (0, 1, 2, 3))])

@@ -1,13 +1,14 @@
 """Options that mean the same everywhere: groups that a command takes as one argument.
 
-A command names the groups it takes, so every option has one name, one help text and one place.
+A command names the groups it takes, so every option has one name, one help text and one place. Those that
+every command has (COMMON) are options of the program itself and may stand before or after the command's name.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -52,31 +53,25 @@ def argument(help: str, *, default: str | bool = True, metavar: str | None = Non
 
 
 def from_config(flag: str, *, help: str = "", panel: str | None = None) -> Any:
-    """An option whose default, unit and comment are those of the setting of the same name.
-
-    panel: its group in `--help`. Without one the option is rare: `--help` leaves it out, because `--set` does
-    the same, and lists of settings name it.
-    """
-    setting = find_setting(flag.partition("/")[0].lstrip("-"))
+    """An option whose default, unit and comment are those of the setting of the same name."""
+    setting = find_setting(flag.lstrip("-"))
     default: Any = False if setting.default in NO_DEFAULT else str(setting.default)
-    return option(help or setting.comment, panel, flag=flag, default=default, hidden=panel is None)
+    return option(help or setting.comment, panel, flag=flag, default=default)
 
 
 class Settings:
-    """Flags that are settings of the same name: a rare one alone, another with its group in `--help` and,
-    where the setting's comment is too long, what it is for.
+    """Flags that are settings of the same name, each with its group in `--help` and, where the setting's
+    comment is too long, what it is for.
 
     `retrieving: Annotated[Given, RETRIEVING]` gives a command what was said of each, None where nothing was.
     """
 
-    def __init__(self, *options: str | tuple[str, ...]) -> None:
+    def __init__(self, *options: tuple[str, ...]) -> None:
         self.options: dict[str, Any] = {}
-        for option in options:
-            flag, panel, help_ = (*((option,) if isinstance(option, str) else option), "", "")[:3]
-            setting = find_setting(flag.partition("/")[0].lstrip("-"))
-            self.options[setting.name] = Annotated[
-                setting.type | None, from_config(flag, help=help_, panel=panel or None)
-            ]
+        for flag, panel, *help_ in options:
+            setting = find_setting(flag.lstrip("-"))
+            annotation = from_config(flag, help="".join(help_), panel=panel)
+            self.options[setting.name] = Annotated[setting.type | None, annotation]
 
     def without(self, *names: str) -> Settings:
         """The same less settings that a command has in its own form."""
@@ -87,39 +82,53 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Common:
-    """On every command."""
+    """On every command. settings: those with a flag of their own (`kg_dir` …), None where not given."""
 
-    PANEL: ClassVar[str] = MORE
+    config: Path | None = None
+    trust_config: bool = False
+    quiet: bool = False
+    debug: bool = False
+    set_: Sequence[str] = ()
+    lang: str | None = None
+    settings: Given = field(default_factory=dict)
 
-    config: Annotated[Path | None, option("Settings file.", MORE, default="config.yaml, if there is one")] = (
-        None
-    )
-    trust_config: Annotated[bool, option("Trust code and API address of this settings file.", MORE)] = False
-    quiet: Annotated[bool, option("Print only errors.")] = False
-    debug: Annotated[bool, option("Show the traceback of an error.")] = False
-    seed: Annotated[int | None, from_config("--seed")] = None
-    set_: Annotated[
+
+# The program's own options that apply to its commands.
+COMMON: dict[str, Any] = {
+    "config": Annotated[
+        Path | None, option("Settings file.", flag="--config", default="config.yaml, if there is one")
+    ],
+    "set_": Annotated[
         list[str] | None,
         option(
             "Any setting, such as retrieval.depth=50 (the command `settings` lists all). Repeatable.",
-            INPUT,
+            flag="--set",
             metavar="SECTION.NAME=VALUE",
         ),
-    ] = None
-    lang: Annotated[
-        str | None, option("Language of all output.", default="from the locale", metavar="|".join(LANGUAGES))
-    ] = None
+    ],
+    "quiet": Annotated[bool, option("Print only errors.", flag="--quiet")],
+    "lang": Annotated[
+        str | None,
+        option(
+            "Language of all output.", flag="--lang", default="from the locale", metavar="|".join(LANGUAGES)
+        ),
+    ],
+    "kg_dir": Annotated[str | None, from_config("--kg-dir")],
+    "dataset_dir": Annotated[str | None, from_config("--dataset-dir")],
+    "results_dir": Annotated[str | None, from_config("--results-dir")],
+    "columns": Annotated[str | None, from_config("--columns")],
+    "trust_config": Annotated[
+        bool, option("Trust code and API address of this settings file.", flag="--trust-config")
+    ],
+    "debug": Annotated[bool, option("Show the traceback of an error.", flag="--debug")],
+}
+FOLDERS = ("kg_dir", "dataset_dir", "results_dir")
+COMMON_SETTINGS = (*FOLDERS, "columns")
 
 
-@dataclass(frozen=True, slots=True)
-class Folders:
-    """Where relative file names are looked for."""
-
-    PANEL: ClassVar[str] = MORE
-
-    kg_dir: Annotated[str | None, from_config("--kg-dir")] = None
-    dataset_dir: Annotated[str | None, from_config("--dataset-dir")] = None
-    results_dir: Annotated[str | None, from_config("--results-dir")] = None
+def settings_again(common: Common) -> dict[str, object]:
+    """The options of a command that another one needs too, to read the same files with the same settings."""
+    return {**common.settings, "config": common.config, "set": list(common.set_)}
 
 
 def completed(folder_of: str, what: str) -> Callable[[str], list[str]]:
@@ -137,38 +146,16 @@ def completed(folder_of: str, what: str) -> Callable[[str], list[str]]:
 
 
 Dataset = Annotated[Path, option("Gold set.", INPUT, autocompletion=completed("dataset_dir", "gold set"))]
-
-
-@dataclass(frozen=True, slots=True)
-class Graph:
-    PANEL: ClassVar[str] = INPUT
-
-    graph: Annotated[
-        Path | None,
-        option(
-            "Knowledge graph.",
-            short="-g",
-            default="the gold set's NAME-KG.json, else the only one in the folder",
-            autocompletion=completed("kg_dir", "knowledge graph"),
-        ),
-    ] = None
-    graph_cache: Annotated[bool | None, from_config("--graph-cache/--no-graph-cache")] = None
-    columns: Annotated[
-        str | None,
-        option(
-            "Meaning of the columns of a graph file (source=head,target=tail,name=label).",
-            MORE,
-            default="NAME-columns.yaml next to the graph",
-        ),
-    ] = None
-    query: Annotated[
-        str | None,
-        option(
-            "Cypher query that selects what to read from the database given by -g.",
-            MORE,
-            default="everything",
-        ),
-    ] = None
+Graph = Annotated[
+    Path | None,
+    option(
+        "Knowledge graph.",
+        INPUT,
+        short="-g",
+        default="the gold set's NAME-KG.json, else the only one in the folder",
+        autocompletion=completed("kg_dir", "knowledge graph"),
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,21 +173,11 @@ RETRIEVING = Settings(
     ("--hops", RETRIEVAL),
     ("--retriever", RETRIEVAL, RETRIEVER_HELP),
     ("--linker", RETRIEVAL, "how a question's entities (seeds) are found"),
-    ("--fuzzy", RETRIEVAL),
     ("--exclude-seeds", RETRIEVAL),
-    *("--depth", "--direction", "--relations", "--not-relations", "--types", "--min-weight", "--max-degree"),
-    *("--min-score", "--vocabulary", "--relation-similarity", "--text-similarity", "--threads"),
 )
-SCORING = Settings(
-    ("--top-k", MEASURES),
-    *("--match", "--rouge-threshold", "--relation-match", "--source-chunks", "--ambiguous"),
-    *("--latency-sample", "--save-reasons", "--results"),
-)
+CUTTING = Settings(("--top-k", MEASURES))
 ANSWERING = Settings(
-    ("--model", ANSWERS, "model that answers"),
-    *("--prompt", "--context-tokens", "--concurrency", "--timeout"),
-    ("--judge", MORE, "what a model judges (a,b)"),
-    *("--accuracy-model", "--bleu/--no-bleu", "--fail-on-error", "--answer-cache/--no-answer-cache"),
+    ("--model", ANSWERS, "model that answers"), ("--judge", MORE, "what a model judges (a,b)")
 )
 
 
@@ -216,18 +193,7 @@ class Generating:
         bool, option("Show calls, tokens and cost of the answers without calling anything.", ANSWERS)
     ] = False
     max_cost: Annotated[float | None, option("Most USD that the run may cost.", ANSWERS, min=0.0)] = None
-    price_per_1k_input: Annotated[
-        float | None, option("USD per 1,000 input tokens of --model.", min=0.0, hidden=True)
-    ] = None
-    price_per_1k_output: Annotated[
-        float | None, option("USD per 1,000 output tokens of --model.", min=0.0, hidden=True)
-    ] = None
-    resume: Annotated[bool, option("Continue an interrupted run from its journal.")] = False
-    retry_failed: Annotated[bool, option("Continue from the journal and repeat failed calls.")] = False
-
-    @property
-    def has_prices(self) -> bool:
-        return self.price_per_1k_input is not None or self.price_per_1k_output is not None
+    resume: Annotated[bool, option("Go on from the journal; failed calls are repeated.")] = False
 
     def check(self) -> None:
         """Raises UsageError for options that contradict each other, and for a cap that is no number."""
@@ -252,35 +218,23 @@ Measured = Annotated[
 PatchFile = Annotated[
     Path | None, option("Apply the confirmed entries of a patch that `fix` wrote, in memory.", MORE)
 ]
-Cluster = Annotated[
-    str | None,
-    option("Dask cluster to share the work (tcp://HOST:8786).", MORE, flag="--cluster", metavar="ADDRESS"),
-]
 Label = Annotated[str | None, option("A label of your own, recorded in the results.", OUTPUT)]
+Details = Annotated[bool, option("Print all tables, not only one screen.", OUTPUT)]
+Reports = Annotated[str | None, option("Reports to write next to the results (a,b).", OUTPUT, default="none")]
 
 
-@dataclass(frozen=True, slots=True)
-class Reporting:
-    """What to show results in."""
+def reports_of(given: str | None, *, to_stdout: bool = False) -> tuple[str, ...]:
+    """The reports that `--report` asks for. Raises UsageError for an unknown one, and where no file is
+    written."""
+    if given is None:
+        return ()
+    if to_stdout:
+        raise UsageError("--report writes files next to a results file; leave out `-o -`")
+    from tiny_graph_rag.report.reports import check_reports
 
-    PANEL: ClassVar[str] = OUTPUT
-
-    report: Annotated[str | None, option("Reports to write next to the results (a,b).", default="none")] = (
-        None
-    )
-    title: Annotated[str | None, option("Title of the reports.", MORE, default="the gold set's name")] = None
-
-    def names(self, *, to_stdout: bool = False) -> tuple[str, ...]:
-        """The reports asked for. Raises UsageError for an unknown one, and where no file is written."""
-        if self.report is None:
-            return ()
-        if to_stdout:
-            raise UsageError("--report writes files next to a results file; leave out `-o -`")
-        from tiny_graph_rag.report.reports import check_reports
-
-        names = comma_list(self.report)
-        check_reports(names)
-        return names
+    names = comma_list(given)
+    check_reports(names)
+    return names
 
 
 def comma_list(text: str | None) -> tuple[str, ...]:

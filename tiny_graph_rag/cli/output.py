@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tiny_graph_rag.cli.options import Reporting, to_file
+from tiny_graph_rag.cli.options import reports_of, to_file
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.inputs import bare_name, is_results
@@ -25,87 +25,109 @@ if TYPE_CHECKING:
 
 STDOUT = "-"
 KEPT = 20  # results of each name; a folder that grows without end would surprise people
+Written = Annotated[str | None, to_file("JSON file to write; - for standard output.", "none")]
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """given: what `-o` says, None without it. reports: names of the reports asked for. folder: the setting of
-    storage under which a relative name lies."""
+    """The file that a command writes, and the reports next to it.
 
+    given: what `-o` says, None without it. folder: the setting of storage under which a relative name lies.
+    path: None where no file is written, also where all goes to standard output.
+    """
+
+    session: Session
     given: str | None
     reports: tuple[str, ...] = ()
     folder: str = "results_dir"
-    title: str = ""
+    path: Path | None = None
 
     @classmethod
-    def of(cls, given: str | None, reporting: Reporting, ending: str = ".json") -> Output:
-        """Raises UsageError for reports that nobody writes, or that have no results file to be next to, and
-        for a file that ends as one of them. ending: of what is written."""
-        _check_ending(given, ending)
-        return cls(given, reporting.names(to_stdout=given == STDOUT), title=reporting.title or "")
+    def of(
+        cls,
+        session: Session,
+        given: str | None,
+        report: str | None = None,
+        *,
+        ending: str = ".json",
+        folder: str = "results_dir",
+    ) -> Output:
+        """Before any work. report: what `--report` says. ending: of what is written, "" where any will do.
+
+        Raises UsageError for a file with the ending of a report, and as `reports_of` does.
+        """
+        if ending:
+            _check_ending(given, ending)
+        return cls(session, given, reports_of(report, to_stdout=given == STDOUT), folder)
 
     @property
     def to_stdout(self) -> bool:
         return self.given == STDOUT
 
-    def path(
+    def at(
         self,
-        session: Session,
-        derived: str | Path,
+        derived: str | Path | None = None,
         may_replace: Callable[[Path], bool] | None = None,
         *,
         is_own: bool = False,
-    ) -> Path:
-        """The file to write, `derived` unless named; claimed, so refused before any work where it can't be.
+    ) -> Output:
+        """The same with its file: claimed, so refused before any work where it can't be written.
 
-        may_replace: of a file that has the derived name already, whether it may go; None for any.
+        derived: its name without `-o`, a Path as it stands; None where nothing is written then. may_replace:
+        of a file that has the derived name already, whether it may go; None for any. is_own: as
+        `Outputs.claim` has it.
         """
-        folder = Path(getattr(session.config.storage, self.folder))
-        if self.to_stdout:
-            return output_path(STDOUT, folder)
-        path = derived if isinstance(derived, Path) else output_path(derived, folder)
-        if self.given is not None:
-            path = output_path(self.given, folder)
+        name = self.given if self.given is not None else derived
+        if self.to_stdout or name is None:
+            return self
+        folder = Path(getattr(self.session.config.storage, self.folder))
+        path = name if isinstance(name, Path) else output_path(name, folder)
         free = self.given is not None or may_replace is None or not path.is_file() or may_replace(path)
-        session.outputs.claim(path, is_own=is_own, replaces=free)
-        if self.reports:
-            session.outputs.claim_beside(path, self.reports)
-        return path
+        self.session.outputs.claim(path, is_own=is_own, replaces=free)
+        return replace(self, path=path)
 
-    def write(self, session: Session, path: Path, parts: Iterable[bytes]) -> None:
-        if not self.to_stdout:
-            session.outputs.write(path, parts)
-            return
-        for part in parts:
-            sys.stdout.buffer.write(part)
-        sys.stdout.buffer.flush()
+    def write(self, parts: Iterable[bytes | memoryview]) -> None:
+        """Write the file, or to standard output."""
+        if self.path is not None:
+            self.session.outputs.write(self.path, parts)
+        elif self.to_stdout:
+            sys.stdout.buffer.writelines(parts)
+            sys.stdout.buffer.flush()
 
-    def tell(self, session: Session, **written: Path) -> None:
-        """Name the files, each after what it is, and write the reports next to the first."""
-        if self.to_stdout:
+    def document(self, kind: str, **fields: Any) -> None:
+        """Write `fields` as JSON, below the head that every file has; nothing where no file is wanted."""
+        if self.given is None:
             return
-        for what, path in written.items():
-            session.say(f"{t(what)}: {path}")
+        from tiny_graph_rag.report.json.spelled import head, whole
+
+        self.write([whole(head(kind, self.session.made(), **fields))])
+        self.tell("json")
+
+    def tell(self, what: str, **more: Path) -> None:
+        """Name the file after what it is, then `more`, and write the reports next to it."""
+        if self.path is None:
+            return
+        for name, path in {what: self.path, **more}.items():
+            self.session.say(f"{t(name)}: {path}")
         if self.reports:
             from tiny_graph_rag.report.document import read_document
 
-            document = read_document(next(iter(written.values())))
-            self._report(session, replace(document, title=self.title))
+            self._report(read_document(self.path))
 
-    def report(self, session: Session, path: Path, content: dict[str, Any]) -> None:
+    def report(self, path: Path, content: dict[str, Any]) -> None:
         """Write the reports of a document that is no file itself. path: next to which they go."""
         if self.reports:
             from tiny_graph_rag.report.document import Document
 
-            self._report(session, Document(path, content, self.title))
+            self._report(Document(path, content))
 
-    def _report(self, session: Session, document: Document) -> None:
+    def _report(self, document: Document) -> None:
         from tiny_graph_rag.report.reports import ReportError, write_reports
 
         failed: list[ReportError] = []
-        for path in write_reports([document], self.reports, claim=session.outputs.claim, failed=failed):
-            session.say("report: {path}", path=path)
-        session.failures.extend(failed)
+        for path in write_reports([document], self.reports, claim=self.session.outputs.claim, failed=failed):
+            self.session.say("report: {path}", path=path)
+        self.session.failures.extend(failed)
 
 
 def _check_ending(given: str | None, ending: str) -> None:
@@ -119,36 +141,6 @@ def _check_ending(given: str | None, ending: str) -> None:
             raise UsageError(
                 "-o {output}: the file is {form}; name it {name}", output=given, form=form, name=name
             )
-
-
-Written = Annotated[str | None, to_file("JSON file to write; - for standard output.", "none")]
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentOutput:
-    """`-o` of a command that writes no file without it. path: None without it."""
-
-    session: Session
-    output: Output
-    path: Path | None
-
-    @classmethod
-    def of(cls, session: Session, given: str | None, *, is_own: bool = False) -> DocumentOutput:
-        """Before any work. is_own: as `Outputs.claim` has it. What else the command prints goes to standard
-        error where `given` is -, if the session knows (`to_stdout`)."""
-        _check_ending(given, ".json")
-        output = Output(given)
-        path = None if given is None else output.path(session, given, is_own=is_own)
-        return cls(session, output, path)
-
-    def write(self, kind: str, **fields: Any) -> None:
-        """`fields` as JSON, below the head that every file has."""
-        if self.path is None:
-            return
-        from tiny_graph_rag.report.json.spelled import head, whole
-
-        self.output.write(self.session, self.path, [whole(head(kind, self.session.made(), **fields))])
-        self.output.tell(self.session, json=self.path)
 
 
 def warn_unlisted(session: Session, form: str, empty: int) -> None:

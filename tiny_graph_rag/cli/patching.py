@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from tiny_graph_rag.files import sha256_of
-from tiny_graph_rag.fixing.applying import patched
-from tiny_graph_rag.fixing.asking import label_of
+from tiny_graph_rag.fixing.applying import patched, with_patch
 from tiny_graph_rag.fixing.fixes import by_kind
 from tiny_graph_rag.fixing.patch import CONFIRMED, DRAFT, Patch, read_patch
-from tiny_graph_rag.fixing.settings import with_patch
 from tiny_graph_rag.messages import shown, t
+from tiny_graph_rag.study.settings import label_of
 
 if TYPE_CHECKING:
     from tiny_graph_rag.config import Config

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.asking import Linking, Model
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import end_with
 from tiny_graph_rag.cli.help import ANSWERS, INPUT, LOOK, MEASURES, OUTPUT
-from tiny_graph_rag.cli.linking import Linking, say_paid
 from tiny_graph_rag.cli.options import (
     RETRIEVING,
     Common,
-    Folders,
     Given,
     Graph,
     PatchFile,
@@ -21,10 +20,9 @@ from tiny_graph_rag.cli.options import (
     from_config,
     option,
 )
-from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
+from tiny_graph_rag.cli.output import STDOUT, Output, Written
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, ServiceError, TinyGraphRagError, UsageError
-from tiny_graph_rag.messages import verbatim
 from tiny_graph_rag.retrieval import check_retrieval
 
 if TYPE_CHECKING:
@@ -36,10 +34,9 @@ if TYPE_CHECKING:
 
 @command(app, "query", LOOK)
 def query(
-    graph: Graph,
-    folders: Folders,
     retrieving: Annotated[Given, RETRIEVING],
     common: Common,
+    graph: Graph = None,
     question: Annotated[str | None, argument("Question.", default=False)] = None,
     dataset: Annotated[Path | None, option("Gold set that contains the question.", INPUT)] = None,
     id: Annotated[str | None, option("Id of the question in the gold set.", INPUT)] = None,
@@ -52,11 +49,10 @@ def query(
 ) -> None:
     """Show one question in detail: its seeds, what is retrieved, the paths, and a model's answer."""
     from tiny_graph_rag.report.json.paths import walk_in_words
-    from tiny_graph_rag.report.terminal.graph import costs_lines, question_lines
+    from tiny_graph_rag.report.terminal.question import costs_lines, question_lines
 
     session = Session.open(
         common,
-        folders,
         to_stdout=output == STDOUT,
         patch=patch,
         **retrieving,
@@ -65,7 +61,7 @@ def query(
         save_reasons=explain or None,
         latency_sample=0,
     )
-    out = DocumentOutput.of(session, output)
+    out = Output.of(session, output).at()
     check_retrieval(session.config)
     if (question is None) == (id is None) or (id is not None) != (dataset is not None):
         raise UsageError('wanted either a question in quotes ("Who …?") or --dataset FILE --id ID')
@@ -89,7 +85,7 @@ def query(
         except ServiceError as error:  # what was retrieved is shown and written all the same
             failed.append(error)
     known = {"name": spelled.graph.name, "sha256": spelled.graph.sha256}
-    out.write("query", graph=known, config=session.config.as_dict(), question=found)
+    out.document("query", graph=known, config=session.config.as_dict(), question=found)
     end_with(failed)
 
 
@@ -110,40 +106,38 @@ def _answered(
         from tiny_graph_rag.answers.answering import AnsweringTask, answer_all
         from tiny_graph_rag.answers.context import ContextMaker
         from tiny_graph_rag.answers.prompt import answer_template
-        from tiny_graph_rag.llm.setup import Tariff, open_chat
         from tiny_graph_rag.report.json.answers import answer as answer_json
         from tiny_graph_rag.retrieval.candidates import Filters
 
-        tariff = Tariff(config)
+        model = Model.of(session, "answers")
     except MissingExtraError as error:
         session.warn("no answer: {error}", error=error)
         return {}
-    model = config.openai.model
     contexts = ContextMaker(
         spelled.graph,
-        tariff.counter(model),
+        model.tariff.counter(config.openai.model),
         config.generation.context_tokens,
         Filters.of(spelled.graph, config.retrieval).relations,
     )
     template = answer_template(config.generation.prompt)
-    chat = open_chat(config, tariff, None)
-    answers = answer_all(AnsweringTask([example], [linked], run, contexts, template, config, [()]), chat)
+    task = AnsweringTask([example], [linked], run, contexts, template, config, [()])
+    answers = answer_all(task, model.chat)
     (answer,) = answers.rows
     if answer.error is not None:
         raise ServiceError("no answer: {error}", error=answer.error)
     session.say(f"\n{answer.text}\n")
     session.say(
         "answered by {model} from {facts} facts · {price}",
-        model=model,
+        model=config.openai.model,
         facts=f"{answer.facts:,}",
-        price=tariff.describe(model),
+        price=model.tariff.describe(config.openai.model),
     )
-    say_paid(session, chat)
+    model.say_paid()
     return {"answer": answer_json(answers, 0, spelled)}
 
 
 def _asked(
-    session: Session, graph: Graph, question: str, reasons: int
+    session: Session, graph: Path | None, question: str, reasons: int
 ) -> tuple[dict[str, Any], Spelled, Retrieved]:
     """What is shown of a question that comes alone. reasons: ranks that give theirs."""
     from msgspec import to_builtins
@@ -155,9 +149,7 @@ def _asked(
     linking = Linking.of(session)
     knowledge, _ = session.patched(session.graph(graph), EvalSet(()))
     asked = ask(knowledge, question, session.config, reasons=reasons, linker_for=linking.maker)
-    linking.say_spent()
-    if asked.linked.error is not None:
-        raise ServiceError(verbatim(asked.linked.error))
+    linking.conclude([asked.linked])
     most, spelled = session.config.evaluation.shown_ranks, Spelled(knowledge)
     found = {
         "query": question,
@@ -171,7 +163,7 @@ def _asked(
 
 
 def _asked_again(
-    session: Session, graph: Graph, dataset: Path, id: str
+    session: Session, graph: Path | None, dataset: Path, id: str
 ) -> tuple[dict[str, Any], Spelled, Retrieved]:
     """A question of a gold set, next to its references."""
     from tiny_graph_rag.gold.examples import Selection
@@ -185,9 +177,7 @@ def _asked_again(
     knowledge, examples = session.patched(session.graph(graph, examples), examples)
     measures = default_measures(session.config.evaluation.top_k)
     evaluation = evaluate(knowledge, examples, session.config, measures, linker_for=linking.maker)
-    linking.say_spent()
-    if evaluation.linked[0].error is not None:
-        raise ServiceError(verbatim(evaluation.linked[0].error))
+    linking.conclude(evaluation.linked)
     spelled = Spelled(knowledge)
     found = results.question(evaluation, 0, spelled) | {"tried": evaluation.linked[0].tried}
     if found["references"]:  # one of them may have a rank that isn't shown

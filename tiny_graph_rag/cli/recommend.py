@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from tiny_graph_rag.cli import app, shell_command
+from tiny_graph_rag.cli.asking import Linking
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import GOLD
-from tiny_graph_rag.cli.linking import Linking
-from tiny_graph_rag.cli.options import RETRIEVING, Common, Folders, Given, Graph, comma_list, option, to_file
+from tiny_graph_rag.cli.options import (
+    RETRIEVING,
+    Common,
+    Given,
+    Graph,
+    comma_list,
+    option,
+    settings_again,
+    to_file,
+)
 from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, amount
@@ -48,10 +56,9 @@ LEAVES_THE_MEANS = (
 @command(app, "recommend", GOLD)
 def recommend_command(
     dataset: Annotated[Path, option("Questions: text (one per line), CSV, JSON or JSONL.")],
-    graph: Graph,
-    folders: Folders,
-    retrieving: Annotated[Given, RETRIEVING.without("retriever", "depth")],
+    retrieving: Annotated[Given, RETRIEVING.without("retriever")],
     common: Common,
+    graph: Graph = None,
     retrievers: Annotated[
         str | None,
         option(
@@ -65,25 +72,27 @@ def recommend_command(
     ] = None,
 ) -> None:
     """Propose references for questions without gold, and write a draft that needs review."""
+    from tiny_graph_rag.formats.gold.drafts import draft_lines
     from tiny_graph_rag.inputs import find_input
     from tiny_graph_rag.study.recommend import recommend
 
-    session = Session.open(common, folders, to_stdout=output == STDOUT, **retrieving, depth=max(pool, 10))
+    session = Session.open(common, to_stdout=output == STDOUT, **retrieving, depth=max(pool, 10))
     chosen = comma_list(retrievers) or DEFAULT
     for item in chosen:
         check_retrieval(session.config.override(retriever=item))
     source = find_input(dataset, Path(session.config.storage.dataset_dir), "questions")
-    to = DraftOutput.of(session, source, output)  # refused before any work
+    out = draft_output(session, source, output)  # refused before any work
     examples = session.questions(source)
-    to.check(examples)
+    if out.path is not None:
+        _check_judgments(out.path, examples)
     linking = Linking.of(session)
     knowledge = session.graph(graph, examples)
     with session.progress("retrievers", len(chosen), least=2) as bar:
         found = recommend(
             knowledge, examples, session.config, chosen, pool, linker_for=linking.maker, progress=bar
         )
-    linking.say_spent()
-    path = to.write(found.drafts)
+    linking.conclude()
+    out.write(draft_lines(found.drafts))
     for name in found.silent:
         session.warn("{retriever} found nothing for any question", retriever=name)
     drafts = found.drafts
@@ -101,60 +110,43 @@ def recommend_command(
             session.say(f"{counted(len(those), one, many)}: {ids}")
     session.say(t(FAVOURS, retrievers=", ".join(chosen)))
     session.say(t(LEAVES_THE_MEANS))
-    if path is not None:
-        judges = shell_command("curate", dataset=path.name, graph=graph.graph)
-        session.say("draft (needs review): {path}; review it with: {command}", path=path, command=judges)
+    if out.path is not None:
+        judges = shell_command("curate", dataset=out.path, graph=graph, **settings_again(common))
+        session.say("draft (needs review): {path}; review it with: {command}", path=out.path, command=judges)
 
 
-@dataclass(frozen=True, slots=True)
-class DraftOutput:
-    """Where a draft goes: a file, or standard output."""
+def draft_output(session: Session, source: Path, given: str | None) -> Output:
+    """Where a draft goes. A file of the derived name is replaced where it is a draft too."""
+    from tiny_graph_rag.formats.gold.drafts import is_draft
 
-    session: Session
-    output: Output
-    path: Path
+    out = Output.of(session, given, ending="", folder="dataset_dir")
+    return out.at(f"{bare_name(source)}-draft.jsonl", is_draft)
 
-    @classmethod
-    def of(cls, session: Session, source: Path, given: str | None) -> DraftOutput:
-        """Before any work. A file of the derived name is replaced where it is a draft too."""
-        from tiny_graph_rag.formats.gold.drafts import is_draft
 
-        output = Output(given, folder="dataset_dir")
-        return cls(session, output, output.path(session, f"{bare_name(source)}-draft.jsonl", is_draft))
+def _check_judgments(path: Path, examples: EvalSet) -> None:
+    """Before any work. Raises UsageError where a draft of this name was judged, by hand or in `curate`, and
+    the judgments would be lost or count for other questions."""
+    from tiny_graph_rag.formats.gold.drafts import judged_in
+    from tiny_graph_rag.gold.curation import journal_path, judged_otherwise
 
-    def check(self, examples: EvalSet) -> None:
-        """Before any work. Raises UsageError where a draft of this name was judged, by hand or in `curate`,
-        and the judgments would be lost or count for other questions."""
-        from tiny_graph_rag.formats.gold.drafts import judged_in
-        from tiny_graph_rag.gold.curation import journal_path, judged_otherwise
-
-        if self.output.to_stdout:
-            return
-        now = {example.id: example for example in examples}
-        before = judged_in(self.path)
-        by_hand = [
-            id for id, (_, names) in before.items() if names - (now[id].grades if id in now else {}).keys()
-        ]
-        if by_hand:
-            raise UsageError(
-                "{path}: holds judgments of {ids} that would be lost; name another draft with -o",
-                path=self.path,
-                ids=listed(by_hand, LISTED),
-            )
-        journal = journal_path(self.path)
-        queries = {id: example.query for id, example in now.items()}
-        moved = judged_otherwise(journal, {id: query for id, (query, _) in before.items()}, queries)
-        if moved:
-            raise UsageError(
-                "{journal}: holds decisions on {ids}, which would stand for other questions now. Give "
-                "the questions ids of their own, or name another draft with -o",
-                journal=journal,
-                ids=listed(moved, LISTED),
-            )
-
-    def write(self, drafts: Sequence[Draft]) -> Path | None:
-        """The draft's file, None where it went to standard output."""
-        from tiny_graph_rag.formats.gold.drafts import draft_lines
-
-        self.output.write(self.session, self.path, draft_lines(drafts))
-        return None if self.output.to_stdout else self.path
+    now = {example.id: example for example in examples}
+    before = judged_in(path)
+    by_hand = [
+        id for id, (_, names) in before.items() if names - (now[id].grades if id in now else {}).keys()
+    ]
+    if by_hand:
+        raise UsageError(
+            "{path}: holds judgments of {ids} that would be lost; name another draft with -o",
+            path=path,
+            ids=listed(by_hand, LISTED),
+        )
+    journal = journal_path(path)
+    queries = {id: example.query for id, example in now.items()}
+    moved = judged_otherwise(journal, {id: query for id, (query, _) in before.items()}, queries)
+    if moved:
+        raise UsageError(
+            "{journal}: holds decisions on {ids}, which would stand for other questions now. Give "
+            "the questions ids of their own, or name another draft with -o",
+            journal=journal,
+            ids=listed(moved, LISTED),
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,8 +10,9 @@ import typer
 
 from tiny_graph_rag.cli import app, load
 from tiny_graph_rag.cli.help import CHOOSING, default_of, paragraphs, registry_of, sentence
-from tiny_graph_rag.cli.settings import spelled
-from tiny_graph_rag.config import all_settings, find_setting
+
+HEADER = ("| option | meaning | default |", "|---|---|---|")
+SHARED = 3  # an option of so many commands is described once
 
 
 def reference() -> str:
@@ -27,38 +29,29 @@ def reference() -> str:
         "used or the usage was wrong; 3 an outside service failed; 70 a mistake of this program;",
         "130 interrupted.",
     ]
-    flags: dict[str, str] = {}
+    own = {name: [_row(parameter) for parameter in params] for name, params in commands()}
+    counts = Counter(row for rows in own.values() for row in rows)
+    shared = {row for row, count in counts.items() if count >= SHARED}
+    lines += ["", "## On every command, before or after its name", "", *HEADER]
+    lines += [_row(parameter) for parameter in root.params if parameter.name != "help"]
+    lines += ["", "## On several commands", "", *HEADER, *(row for row in counts if row in shared)]
     for name, command in _commands(root):
-        lines += ["", f"## {name}", "", *paragraphs(command.help or ""), ""]
-        lines += ["| option | meaning | default |", "|---|---|---|"]
-        for parameter in command.params:
-            flags.setdefault(parameter.name, _spelled(parameter))
-            if parameter.name != "help" and not _is_listed_as_setting(parameter):
-                default = "required" if parameter.required else default_of(parameter)
-                lines.append(
-                    f"| {_spelled(parameter)} | {_cell(sentence(parameter.help or ''))} | {_cell(default)} |"
-                )
+        lines += ["", f"## {name}", "", *paragraphs(command.help or "")]
+        if rows := [row for row in own[name] if row not in shared]:
+            lines += ["", *HEADER, *rows]
+        if names := [row.split("|")[1].split(",")[-1].strip() for row in own[name] if row in shared]:
+            lines += ["", f"Described above: {', '.join(names)}."]
     lines += [
         "",
-        "## Every setting",
+        "## Settings",
         "",
         "config.yaml sets them for good; `--set section.name=value`, as often as needed, for one run of any",
-        "command. Some also have a flag, on the commands that need them most. The command",
-        "`settings` shows the values in force.",
-        "",
-        "| setting | meaning | default | flag |",
-        "|---|---|---|---|",
+        "command. `settings` lists all with their meaning, and the values in force.",
     ]
-    for setting in all_settings():
-        flag = flags.get(setting.name, "") if find_setting(setting.name) == setting else ""
-        lines.append(
-            f"| `{setting.full_name}` | {_cell(sentence(setting.comment))} | "
-            f"{_cell(spelled(setting.default))} | {flag} |"
-        )
     for option in CHOOSING:
         registry = registry_of(option)
         lines += ["", f"## What {option} chooses from", "", f"| {registry.kind} | what it is |", "|---|---|"]
-        lines += [f"| `{name}` | {_cell(choice.line)} |" for name, choice in registry.built_in.items()]
+        lines += [f"| `{name}` | {_cell(registry.entry(name).line)} |" for name in registry.table]
     return "\n".join(lines) + "\n"
 
 
@@ -66,11 +59,11 @@ def commands() -> Iterator[tuple[str, list[Any]]]:
     """Every command with its arguments and options."""
     load()
     for name, command in _commands(typer.main.get_command(app)):
-        yield name, command.params
+        yield name, [parameter for parameter in command.params if parameter.name != "help"]
 
 
 def _commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
-    """Every command with its name, those of a group (`dataset diff`) by both words."""
+    """Every command with its name, those of a group (`dataset merge`) by both words."""
     for name, command in sorted(group.commands.items()):
         if hasattr(command, "commands"):
             yield from _commands(command, f"{before}{name} ")
@@ -78,16 +71,16 @@ def _commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
             yield before + name, command
 
 
+def _row(parameter: Any) -> str:
+    default = "required" if parameter.required else default_of(parameter)
+    return f"| {_spelled(parameter)} | {_cell(sentence(parameter.help or ''))} | {_cell(default)} |"
+
+
 def _spelled(parameter: object) -> str:
     names = [*parameter.opts, *parameter.secondary_opts]  # type: ignore[attr-defined]
     if parameter.param_type_name == "argument":  # type: ignore[attr-defined]
         return f"`{names[0].upper()}`"
     return ", ".join(f"`{name}`" for name in sorted(names, key=len))
-
-
-def _is_listed_as_setting(parameter: Any) -> bool:
-    """Whether it is a rare option that stands for a setting: the table of settings has it."""
-    return getattr(parameter, "hidden", False) and parameter.name in {item.name for item in all_settings()}
 
 
 def _cell(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import Annotated
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK, OUTPUT
-from tiny_graph_rag.cli.options import Common, Folders, Reporting, argument, option, to_file
+from tiny_graph_rag.cli.options import Common, Reports, argument, option, reports_of, to_file
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.messages import said
 
@@ -19,9 +19,8 @@ def report_command(
     results: Annotated[
         list[Path], argument("Results files of eval, score, sweep or compare.", default=False)
     ],
-    reporting: Reporting,
-    folders: Folders,
     common: Common,
+    report: Reports = None,
     output: Annotated[
         str | None,
         to_file(
@@ -29,6 +28,7 @@ def report_command(
             "next to the first file",
         ),
     ] = None,
+    title: Annotated[str | None, option("Title of the reports.", default="the gold set's name")] = None,
     since: Annotated[
         Path | None,
         option(
@@ -45,14 +45,14 @@ def report_command(
     from tiny_graph_rag.report.document import read_document
     from tiny_graph_rag.report.reports import ReportError, write_reports
 
-    session = Session.open(common, folders)
-    names = reporting.names() or ("html",)
+    session = Session.open(common)
+    names = reports_of(report) or ("html",)
     folder = Path(session.config.storage.results_dir)
     earlier = find_input(since, folder, "results file") if since is not None else None
     documents = [
         replace(
             read_document(find_input(result, folder, "results file")),
-            title=reporting.title or "",
+            title=title or "",
             since=earlier,
         )
         for result in results

@@ -7,35 +7,33 @@ from pathlib import Path
 from typing import Annotated
 
 from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.asking import Linking
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import MEASURE, OUTPUT
-from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import (
     RETRIEVING,
     Chosen,
     Common,
-    Folders,
     Given,
     Graph,
     argument,
     option,
     to_file,
 )
-from tiny_graph_rag.cli.output import Output, warn_unlisted
+from tiny_graph_rag.cli.output import STDOUT, Output, warn_unlisted
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import ServiceError, amount
-from tiny_graph_rag.messages import counted, listed, verbatim
+from tiny_graph_rag.errors import amount
+from tiny_graph_rag.messages import counted, listed
 from tiny_graph_rag.retrieval import check_retrieval
 
 
 @command(app, "retrieve", MEASURE)
 def retrieve_command(
     questions: Annotated[Path, argument("Questions: text (one per line), or a file in any gold format.")],
-    graph: Graph,
-    folders: Folders,
     chosen: Chosen,
     retrieving: Annotated[Given, RETRIEVING],
     common: Common,
+    graph: Graph = None,
     output: Annotated[
         str | None,
         to_file(
@@ -59,24 +57,22 @@ def retrieve_command(
     from tiny_graph_rag.inputs import bare_name, find_input
     from tiny_graph_rag.study.evaluate import evaluate
 
-    out = Output(output)
-    session = Session.open(common, folders, to_stdout=out.to_stdout, **retrieving, latency_sample=0)
+    session = Session.open(common, to_stdout=output == STDOUT, **retrieving, latency_sample=0)
     config = session.config
     check_retrieval(config)
     source = find_input(questions, Path(config.storage.dataset_dir), "questions")
-    path = out.path(session, f"{bare_name(source)}.{'jsonl' if format == 'contest' else format or 'trec'}")
-    form = form_of(RUN_WRITERS, path, (format or "jsonl") if out.to_stdout else format, "--format")
+    suffix = "jsonl" if format == "contest" else format or "trec"
+    out = Output.of(session, output, ending="").at(f"{bare_name(source)}.{suffix}")
+    form = form_of(RUN_WRITERS, out.path or Path("run.jsonl"), format, "--format")
     examples = session.questions(source, chosen)
     linking = Linking.of(session)
     knowledge = session.graph(graph, examples)
     with session.progress("questions", len(examples)) as bar:
         found = evaluate(knowledge, examples, config, (), bar, linker_for=linking.maker)
-    linking.say_spent()
-    failed = [linked.error for linked in found.linked if linked.error is not None]
     entities = found.graph.entities
     ids = entities.names if names else entities.ids
     asked = [example.written_id for example in examples]
-    out.write(session, path, run_parts(found.run, asked, ids, entities.names, form))
+    out.write(run_parts(found.run, asked, ids, entities.names, form))
     empty = [
         str(asked[row])
         for row in range(len(found.run))
@@ -96,10 +92,9 @@ def retrieve_command(
     if twice:
         one, many = "{n} name stands more than once in a list", "{n} names stand more than once in a list"
         session.warn(counted(twice, one, many))
-    if not out.to_stdout:
-        session.say("run: {path}", path=path)
-    if failed:
-        raise ServiceError(verbatim(failed[0]))
+    if out.path is not None:
+        session.say("run: {path}", path=out.path)
+    linking.conclude(found.linked)
 
 
 def _doubled(entities: list[str], offsets: list[int]) -> int:

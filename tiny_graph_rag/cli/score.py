@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,16 +15,14 @@ from tiny_graph_rag.cli.gating import Drops, Floors, Gates, end_with
 from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, MORE
 from tiny_graph_rag.cli.options import (
     Chosen,
-    Cluster,
     Common,
-    Folders,
-    Graph,
     Label,
     Measured,
-    Reporting,
+    Reports,
     argument,
     from_config,
     option,
+    reports_of,
     to_file,
 )
 from tiny_graph_rag.cli.output import STDOUT, Output, keep_earlier
@@ -35,11 +33,10 @@ if TYPE_CHECKING:
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures import Measure
     from tiny_graph_rag.measures.textual import TextMatch
-    from tiny_graph_rag.report.json.score import Wish, Written
+    from tiny_graph_rag.report.json.score import Wish
     from tiny_graph_rag.scoring.opening import Opened, Request
     from tiny_graph_rag.scoring.stretches import Collected
 
-ROUGE_THRESHOLD = 0.5
 NAMED = ("jsonl", "contest")  # formats of gold sets whose references are names
 
 
@@ -63,27 +60,20 @@ class Scoring:
             default="id or name",
         ),
     ] = None
-    rouge_threshold: Annotated[
-        float, option("Lowest ROUGE F1 at which a text counts as a reference.", MORE)
-    ] = ROUGE_THRESHOLD
-    cluster_address: Cluster = None
     ties: Annotated[
         str, option("Equal scores: list (file order) or trec (float32, then id descending).", MORE)
     ] = "list"
-    ambiguous: Annotated[str | None, from_config("--ambiguous", panel=MORE)] = None
 
-    def text_match(self) -> TextMatch | None:
-        """How texts are compared, None where names become entities. Raises UsageError for what is no way to
-        match, or a threshold that nothing is held against."""
+    def text_match(self, threshold: float) -> TextMatch | None:
+        """How texts are compared, None where names become entities. threshold: of ROUGE. Raises UsageError
+        for what is no way to match."""
         if self.match == "name" and self.graph is not None:
             raise UsageError("--match name: with -g names become entities; leave one out")
-        if self.rouge_threshold != ROUGE_THRESHOLD and not (self.match or "").startswith("rouge"):
-            raise UsageError("--rouge-threshold goes with --match rouge1, rouge2 or rougeL")
         if self.match is None or self.graph is not None:
             return None
         from tiny_graph_rag.measures.textual import TextMatch
 
-        return TextMatch(self.match, self.rouge_threshold)
+        return TextMatch(self.match, threshold)
 
     def request(self, session: Session, run: Path, chosen: Chosen) -> Request:
         """The two files, and how they are read. Raises InputError where one is not there."""
@@ -93,7 +83,7 @@ class Scoring:
 
         storage, settings = session.config.storage, session.config.evaluation
         match = settings.match if self.match in (None, "name") else self.match
-        matching = Matching.of(settings.relation_match, match, self.rouge_threshold)
+        matching = Matching.of(settings.relation_match, match, settings.rouge_threshold)
         return Request(
             find_input(run, Path(storage.results_dir), "run"),
             find_input(self.gold, Path(storage.dataset_dir), "gold set"),
@@ -122,11 +112,10 @@ class Scoring:
 @command(app, "score", MEASURE)
 def score(
     how: Scoring,
-    folders: Folders,
     chosen: Chosen,
-    reporting: Reporting,
     common: Common,
     floors: Floors,
+    report: Reports = None,
     more: Annotated[
         list[Path] | None, argument("Runs to score; several are compared.", default=False, metavar="[RUN]...")
     ] = None,
@@ -137,24 +126,23 @@ def score(
     output: Annotated[str | None, to_file("Results file; - for standard output.", "RUN-results.json")] = None,
 ) -> None:
     """Score a run of any program against a gold set, in any common format."""
-    one = partial(_score, how=how, folders=folders, chosen=chosen, common=common, floors=floors)
+    one = partial(_score, how=how, chosen=chosen, common=common, floors=floors)
     runs = [*(run or ()), *(more or ())]
     if not runs:
         raise UsageError("the option {name} is missing", name="--run")
     if len(runs) == 1:
-        one(runs[0], reporting=reporting, output=output)
+        one(runs[0], report=report, output=output)
     else:
-        _several(runs, one, chosen, folders, common, floors, reporting, output)
+        _several(runs, one, chosen, common, floors, report, output)
 
 
 def _several(
     runs: Sequence[Path],
     one: Callable[..., None],
     chosen: Chosen,
-    folders: Folders,
     common: Common,
     floors: Floors,
-    reporting: Reporting,
+    report: str | None,
     output: str | None,
 ) -> None:
     """Each run's results in a file of its own, all of them compared with the first, and one page of it all.
@@ -173,8 +161,8 @@ def _several(
         raise UsageError("-o {output}: {n} results need a folder, not one file", output=output, n=len(runs))
     if floors.junit is not None:
         raise UsageError("--junit works with one run; score the runs one by one")
-    reports = reporting.names()
-    session = Session.open(common, folders)
+    reports = reports_of(report)
+    session = Session.open(common)
     folder = "" if output is None else f"{output.rstrip('/')}/"
     names = [f"{folder}{named_after(chosen, bare_name(path))}-results.json" for path in runs]
     twice = [name for name, times in Counter(names).items() if times > 1]
@@ -183,16 +171,16 @@ def _several(
     failed: list[TinyGraphRagError] = []
     for path, name in zip(runs, names, strict=True):
         try:
-            one(path, reporting=Reporting(), output=name, brief=True)
+            one(path, report=None, output=name, brief=True)
         except FoundProblems as missed:  # a gate: the other runs are scored all the same
             failed.append(FoundProblems(*(at(path.name, line) for line in missed.args)))
     written = [output_path(name, Path(session.config.storage.results_dir)) for name in names]
     stem = str(written[0].with_name(f"{bare_name(runs[0])}-and-{len(runs) - 1}-more"))
     compared = Path(f"{stem}-comparison.json")
     as_it_stands = str(compared) if compared.is_absolute() else f"./{compared}"
-    compare_command(list(written), folders, common, Drops(), Reporting(), output=as_it_stands)
+    compare_command(list(written), common, Drops(), output=as_it_stands)
     files = (*written, compared) if reports else ()
-    documents = [replace(read_document(path), title=reporting.title or "") for path in files]
+    documents = [read_document(path) for path in files]
     if "html" in reports:  # one page, which shows all of them side by side
         _, page = next(iter(REPORTS["html"](documents)))
         session.outputs.write(session.outputs.claim(Path(f"{stem}.html")), [page])
@@ -210,11 +198,10 @@ def _several(
 def _score(
     run: Path,
     how: Scoring,
-    folders: Folders,
     chosen: Chosen,
-    reporting: Reporting,
     common: Common,
     floors: Floors,
+    report: str | None,
     output: str | None,
     *,
     brief: bool = False,
@@ -225,28 +212,26 @@ def _score(
     from tiny_graph_rag.measures.judged import PASSAGES
     from tiny_graph_rag.report.json.score import Wish
 
-    if how.ambiguous not in (None, "first") and how.graph is None:
-        raise UsageError("--ambiguous needs a graph; add -g")
-    text_match = how.text_match()
-    out = Output.of(output, reporting)
     of_passages = how.match if how.graph is not None else None  # as `eval` has it: names are entities there
     session = Session.open(
         common,
-        folders,
-        to_stdout=out.to_stdout,
+        to_stdout=output == STDOUT,
         top_k=how.top_k,
-        ambiguous=how.ambiguous,
         match=of_passages,
     )
+    out = Output.of(session, output, report)
+    if session.config.evaluation.ambiguous != "first" and how.graph is None:
+        raise UsageError("evaluation.ambiguous needs a graph; add -g")
+    text_match = how.text_match(session.config.evaluation.rouge_threshold)
     gates = floors.checked(session)
     config = session.config
     cutoff = config.evaluation.top_k
     wanted = how.computed(gates, cutoff)
     request = how.request(session, run, chosen)
-    target = out.path(session, f"{named_after(chosen, bare_name(request.run))}-results.json")
-    graph_path = session.graph_path(Graph(how.graph)) if how.graph is not None else None
+    out = out.at(f"{named_after(chosen, bare_name(request.run))}-results.json")
+    graph_path = session.graph_path(how.graph) if how.graph is not None else None
     session.outputs.confirm()
-    knowledge = session.graph(Graph(how.graph)) if how.graph is not None else None
+    knowledge = session.graph(graph_path) if graph_path is not None else None
     wish = Wish(
         wanted,
         tuple(default_measures(cutoff)),
@@ -256,9 +241,9 @@ def _score(
         request.matching,
         config.evaluation.ambiguous,
     )
-    if not out.to_stdout:
-        keep_earlier(session, target)
-    opened, collected = _attempted(session, out, target, request, wish, how, knowledge, graph_path)
+    if out.path is not None:
+        keep_earlier(session, out.path)
+    opened, collected = _attempted(session, out, request, wish, how, knowledge)
     for line in opened.notes():
         session.warn(at(request.run.name, line))
     if of_passages is not None and not any(
@@ -266,31 +251,29 @@ def _score(
     ):
         session.warn("--match changes nothing here: with -g it is for passages, and none were scored")
     if not brief:
-        _show(session, opened, wish, collected, on_graph=knowledge is not None)
-    out.tell(session, results=target)
+        _show(session, opened, wish, collected, request.run.name, on_graph=knowledge is not None)
+    out.tell("results")
     seconds = collected.seconds
     per_second = len(seconds) / seconds.sum() if seconds.sum() > 0 else None
     outcomes = gates.hold(collected.found, seconds, per_second)
-    gates.conclude(session, outcomes, "score", None if out.to_stdout else target)
+    gates.conclude(session, outcomes, "score", out.path)
 
 
 def _attempted(
     session: Session,
     out: Output,
-    target: Path,
     request: Request,
     wish: Wish,
     how: Scoring,
     knowledge: KnowledgeGraph | None,
-    graph_path: Path | None,
 ) -> tuple[Opened, Collected]:
     """Score and write, a second way where the first finds that it doesn't fit these files."""
     from tiny_graph_rag.files import sha256_meanwhile
-    from tiny_graph_rag.report.json.score import document_parts
+    from tiny_graph_rag.report.json.score import document_parts, written
     from tiny_graph_rag.report.json.spelled import head
     from tiny_graph_rag.scoring.opening import attempts
     from tiny_graph_rag.scoring.stretches import Collected
-    from tiny_graph_rag.scoring.trec_gold import AnotherWay
+    from tiny_graph_rag.scoring.trec import AnotherWay
 
     scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
     run_sum, gold_sum = sha256_meanwhile(request.run), sha256_meanwhile(request.gold)
@@ -299,7 +282,7 @@ def _attempted(
         parts = document_parts(
             head("score", session.made(how.label), graph=scored_on, config=session.config.as_dict()),
             partial(_sources, opened, request.run.name, run_sum, gold_sum),
-            _written(session, opened, wish, knowledge, graph_path, how.cluster_address),
+            (written(stretch, wish) for stretch in opened.stretches),
             collected,
             knowledge,
             cutoff=wish.cutoff,
@@ -307,7 +290,7 @@ def _attempted(
         )
         try:
             # Nothing is shown of an attempt that another one has to repeat.
-            out.write(session, target, [b"".join(parts)] if out.to_stdout else parts)
+            out.write([b"".join(parts)] if out.to_stdout else parts)
         except AnotherWay:
             continue
         break
@@ -319,61 +302,28 @@ def _show(
     opened: Opened,
     wish: Wish,
     collected: Collected,
+    run: str,
     *,
     on_graph: bool,
 ) -> None:
-    """What the terminal shows: means, and where recall is lost as far as a run tells."""
+    """One screen: the means, and where recall is lost as far as a run tells."""
+    from tiny_graph_rag.measures import Measure
     from tiny_graph_rag.report.json.score import summary
-    from tiny_graph_rag.report.plain import waterfall_steps
-    from tiny_graph_rag.report.terminal import summary_lines
+    from tiny_graph_rag.report.terminal.screens import answered_counts, evaluation_lines
 
     found = summary(collected, wish.cutoff, opened.usage)
-    session.show(summary_lines(found, session.console.width))
-    if waterfall_steps(found):
-        from tiny_graph_rag.report.terminal.evaluation import waterfall_lines
-
-        session.show(waterfall_lines(found, wish.cutoff))
-    elif not on_graph and wish.match is None and opened.gold_format in NAMED:
+    content = {
+        "kind": "score",
+        "dataset": {"name": opened.gold_name},
+        "run": {"name": run},
+        "summary": found,
+    }
+    counts = answered_counts(collected.whole.scores[Measure("recall", wish.cutoff)])
+    session.show(evaluation_lines(content, counts, None, {}))
+    if not on_graph and wish.match is None and opened.gold_format in NAMED:
         session.say(
             "names were compared as they are written; with a graph (-g), an alias counts as its entity"
         )
-
-
-def _written(
-    session: Session,
-    opened: Opened,
-    wish: Wish,
-    graph: KnowledgeGraph | None,
-    path: Path | None,
-    address: str | None,
-) -> Iterator[Written]:
-    """What becomes of each stretch, here or on the workers of a cluster."""
-    from tiny_graph_rag.report.json.score import written, written_on
-
-    if address is None or opened.run is None:
-        if address is not None:
-            session.note(
-                "a large TREC run is scored while it is read, so a cluster doesn't make it faster: it "
-                "is scored on this machine"
-            )
-        yield from (written(stretch, wish) for stretch in opened.stretches)
-        return
-    from tiny_graph_rag.retrieval.cluster import ClusterClient, Shared
-    from tiny_graph_rag.scoring.judging import AT_ONCE, parts, with_its_run
-
-    questions = opened.questions
-    with ClusterClient.open(address) as cluster, session.progress("scoring", len(questions)) as progress:
-        size = cluster.parts_of(len(questions), AT_ONCE)[0].stop
-        shards = [(wish, *with_its_run(part, opened.run)) for part in parts(questions, opened.run, size)]
-        done = 0
-
-        def more(place: int) -> None:
-            nonlocal done
-            done += len(shards[place][1])
-            progress(done)
-
-        shared = Shared.of(graph, path, session.config)
-        yield from cluster.mapped(shared, written_on, shards, more)
 
 
 def _sources(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tiny_graph_rag.cli import called
-from tiny_graph_rag.cli.options import Chosen, Common, Folders, Graph, comma_list
-from tiny_graph_rag.cli.usage import is_unicode
+from tiny_graph_rag.cli.options import Chosen, Common, comma_list
 from tiny_graph_rag.config import (
     NO_CACHE,
     Config,
@@ -38,11 +38,10 @@ if TYPE_CHECKING:  # a command loads only what it uses
     from tiny_graph_rag.cli.patching import UsedPatch
     from tiny_graph_rag.gold.examples import EvalSet, Selection
     from tiny_graph_rag.graph.model import KnowledgeGraph
-    from tiny_graph_rag.measures import Measure
     from tiny_graph_rag.report.terminal import Console, Shown
-    from tiny_graph_rag.retrieval.cluster import ClusterClient
 
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
+SECONDS_A_LINE = 10  # between two lines of progress where there is no terminal
 SET_ENDINGS = ("-eval", "-hardset")
 
 
@@ -69,7 +68,6 @@ class Session:
     def open(
         cls,
         common: Common,
-        folders: Folders | None = None,
         *,
         to_stdout: bool = False,
         patch: Path | None = None,
@@ -81,21 +79,14 @@ class Session:
         speak(common.lang or language())
         forget_inputs()
         config = load_config(common.config, trust=common.trust_config)
-        named = {}
-        if folders is not None:
-            named = {
-                "kg_dir": folders.kg_dir,
-                "dataset_dir": folders.dataset_dir,
-                "results_dir": folders.results_dir,
-            }
         used = None
         if patch is not None:
             from tiny_graph_rag.cli.patching import UsedPatch
 
-            results = Path(config.override(**named).storage.results_dir)
+            results = Path(config.override(**common.settings).storage.results_dir)
             used = UsedPatch.read(find_input(patch, results, "patch file"))
             config = used.configured(config)
-        config = _with_flags(config, common.set_ or (), {"seed": common.seed, **flags, **named})
+        config = _with_flags(config, common.set_, {**flags, **common.settings})
         allow_unpacked(config.running.largest_unpacked)
         if config.file is not None:
             note_named(config.file)
@@ -129,16 +120,11 @@ class Session:
 
     @property
     def console(self) -> Console:
-        """rich's on a terminal, where wide names wrap inside their cells; elsewhere a plain one."""
+        """Where lines and tables go: a pipe has no width."""
+        from tiny_graph_rag.report.terminal import Console
+
         stream = sys.stderr if self.to_stdout else sys.stdout
-        if not stream.isatty() or not is_unicode(stream):
-            from tiny_graph_rag.report.terminal import PIPE_WIDTH, PlainConsole
-
-            width = shutil.get_terminal_size().columns if stream.isatty() else PIPE_WIDTH
-            return PlainConsole(stream, self.quiet, width)
-        from tiny_graph_rag.report.terminal import screen
-
-        return screen(stream, self.quiet)
+        return Console(stream, self.quiet, shutil.get_terminal_size().columns if stream.isatty() else None)
 
     def show(self, parts: Iterable[Shown]) -> None:
         """Lines and tables, as report/terminal makes them."""
@@ -165,7 +151,10 @@ class Session:
 
         path = find_input(dataset, Path(self.config.storage.dataset_dir), "gold set")
         self.outputs.confirm()
-        examples = read_eval_set(path)
+        passages = (
+            self.config.evaluation.source_chunks == "passages" or ":" in self.config.retrieval.retriever
+        )
+        examples = read_eval_set(path, passages=passages)
         for line in examples.notes:
             self.note(at(examples.name, line))
         return examples if chosen is None else examples.select(selection(chosen))
@@ -179,16 +168,16 @@ class Session:
             self.note(at(examples.name, line))
         return examples if chosen is None else examples.select(selection(chosen))
 
-    def graph(self, given: Graph, examples: EvalSet | None = None) -> KnowledgeGraph:
+    def graph(self, given: Path | None, examples: EvalSet | None = None) -> KnowledgeGraph:
         """The graph given by -g, else by the gold set's name, else the only one in the folder."""
         from tiny_graph_rag.formats.graphs import read_graph, stated_columns, with_vocabulary
 
-        running = self.config.override(graph_cache=given.graph_cache).running
+        running = self.config.running
         path = self.graph_path(given, examples)
         words = self.config.retrieval.vocabulary
         if words not in ("auto", "none"):
             find_input(words, path.parent, "vocabulary")  # refused before a large graph is read, not after
-        columns = stated_columns(given.columns)
+        columns = stated_columns(running.columns or None)
         self.outputs.confirm()  # an output may have been claimed before this graph was named
         graph = read_graph(path, cache_folder() if running.graph_cache else None, self.note, columns)
         graph = with_vocabulary(graph, path, words)
@@ -211,42 +200,55 @@ class Session:
         self.say(self.patch.line())
         return patched
 
-    def graph_path(self, given: Graph, examples: EvalSet | None = None) -> Path:
+    def graph_path(self, given: Path | None, examples: EvalSet | None = None) -> Path:
         """The file that `graph` reads."""
         from tiny_graph_rag.formats.graphs import located
 
         folder = Path(self.config.storage.kg_dir)
-        if given.graph is None:
+        if given is None:
             return _implied(folder, examples)
         return located(
-            given.graph,
+            given,
             lambda name: find_input(name, folder, "knowledge graph", or_folder=True),
             cache_folder(),
-            given.query,
+            self.config.running.query or None,
         )
 
     @contextmanager
-    def cluster(self, address: str | None) -> Iterator[ClusterClient | None]:
-        """The cluster of `--cluster ADDRESS`; without an address nothing of it is loaded. Raises UsageError
-        where a patch is applied too."""
-        if address is None:
+    def cluster(self) -> Iterator[Any]:
+        """A client of the setting `running.cluster`; without an address nothing of it is loaded. Raises
+        UsageError where a patch is applied too."""
+        address = self.config.running.cluster
+        if not address:
             yield None
             return
         if self.patch is not None:
             raise UsageError(
-                "--patch doesn't work with --cluster, because workers read the graph's file; write the graph "
-                "with `convert --patch` first"
+                "--patch doesn't work with running.cluster, because workers read the graph's file; write "
+                "the graph with `convert --patch` first"
             )
-        from tiny_graph_rag.retrieval.cluster import ClusterClient
+        from tiny_graph_rag.retrieval.cluster import connected
 
-        with ClusterClient.open(address) as client:
+        with connected(address) as client:
             yield client
 
     @contextmanager
     def progress(self, what: str, total: int, *, least: int = PROGRESS_FROM) -> Iterator[Bar]:
-        """A bar on standard error where there is much to do, `least` or more, and somebody to see it."""
-        if self.quiet or total < least or not sys.stderr.isatty():
+        """A bar on standard error where there is much to do, `least` or more; without a terminal a line every
+        SECONDS_A_LINE."""
+        if self.quiet or total < least:
             yield lambda done, note="": None
+            return
+        if not sys.stderr.isatty():
+            last = time.monotonic()
+
+            def line(done: int, note: str = "") -> None:
+                nonlocal last
+                if time.monotonic() - last >= SECONDS_A_LINE:
+                    last = time.monotonic()
+                    print(f"{what}: {done:,}/{total:,} {note}".rstrip(), file=sys.stderr, flush=True)
+
+            yield line
             return
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -294,43 +296,6 @@ def named_after(chosen: Chosen, name: str) -> str:
     """What files made from these questions are called."""
     part = selected(chosen)
     return name if part is None else part.named(name)
-
-
-def check_cutoff(config: Config, cutoff: int) -> None:
-    """Raises UsageError where measures would look deeper than anything is retrieved."""
-    if cutoff > config.retrieval.depth:
-        raise UsageError(
-            "--top-k {k} can't be larger than --depth {depth}: nothing is retrieved below that rank; "
-            "raise --depth",
-            k=cutoff,
-            depth=config.retrieval.depth,
-        )
-
-
-def deciding_measure(decide_by: str | None, usual: int) -> Measure:
-    """The measure of --decide-by, else ndcg at the cutoff `usual`. Raises UsageError for one that pools its
-    counts."""
-    from tiny_graph_rag.measures import Measure
-
-    measure = Measure.parse(decide_by) if decide_by else Measure("ndcg", usual)
-    if measure.kind.weight is not None:
-        raise UsageError(
-            "--decide-by {deciding}: this measure has no value for a single question; choose another",
-            deciding=measure,
-        )
-    return measure
-
-
-def check_measures(config: Config, measures: Iterable[Measure]) -> None:
-    """The same for measures that bring their own cutoff."""
-    for measure in measures:
-        if (measure.cutoff or 0) > config.retrieval.depth:
-            raise UsageError(
-                "{measure}: the cutoff is below --depth {depth}, where retrieval ends; add --depth {wanted}",
-                measure=measure,
-                depth=config.retrieval.depth,
-                wanted=measure.cutoff,
-            )
 
 
 def described(graph: KnowledgeGraph, examples: EvalSet) -> str:

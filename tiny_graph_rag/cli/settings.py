@@ -6,7 +6,7 @@ from typing import Annotated
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.help import LOOK, choices
+from tiny_graph_rag.cli.help import LOOK, names_of, registry_of
 from tiny_graph_rag.cli.options import Common, argument
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.config import all_settings, find_setting, section_comment, section_names
@@ -36,8 +36,9 @@ def settings_command(
             changed = "" if value == setting.default else f" [{t('default')} {spelled(setting.default)}]"
             session.say(f"  {setting.full_name}={spelled(value)}{changed}  {t(setting.comment)}")
             if len(chosen) == 1:
-                for choice, line in choices(f"--{setting.name}"):
-                    session.say(f"    {choice}: {line}")
+                option = f"--{setting.name}"
+                for name in names_of(option):
+                    session.say(f"    {name}: {t(registry_of(option).entry(name).line)}")
 
 
 def spelled(value: object) -> str:

@@ -9,35 +9,29 @@ from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.command import Without, command
+from tiny_graph_rag.cli.asking import Linking
+from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import append_step_summary, end_with
 from tiny_graph_rag.cli.help import MEASURE, MEASURES, MORE, RETRIEVAL
-from tiny_graph_rag.cli.linking import Linking
 from tiny_graph_rag.cli.options import (
     RETRIEVING,
     Chosen,
-    Cluster,
     Common,
     Dataset,
-    Folders,
+    Details,
     Given,
     Graph,
     Label,
     Measured,
     PatchFile,
-    Reporting,
+    Reports,
     comma_list,
     option,
     to_file,
 )
-from tiny_graph_rag.cli.output import Output
+from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import (
     Session,
-    check_cutoff,
-    check_measures,
-    deciding_measure,
-    described,
-    settings_line,
 )
 from tiny_graph_rag.config import Config, Setting, find_setting, settings_of
 from tiny_graph_rag.config.sections import MOST_HOPS
@@ -47,7 +41,7 @@ from tiny_graph_rag.retrieval import RETRIEVERS, check_retrieval, make_retriever
 from tiny_graph_rag.retrieval.base import names_of
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.study.sweep import Plan, Variant
+    from tiny_graph_rag.study.sweep import Variant
 
 
 # Settings that a sweep varies by options of its own.
@@ -56,22 +50,18 @@ OWN_OPTIONS = {
     "evaluation.top_k": "--top-k",
     "retrieval.retriever": "--retriever",
     "retrieval.linker": "--linker",
-    "retrieval.fuzzy": "--fuzzy",
 }
 # What must be so for a section or a setting to change what is retrieved: None always, "" never, else a key of
 # `wanted`. A section that is not here never does.
 CHANGES: dict[str, str | None] = {
     "retrieval": None,
     "retrieval.vocabulary": "",  # read once, with the graph
-    "retrieval.relation_similarity": "similarity",
-    "retrieval.text_similarity": "similarity",
     **{
         f"retrieval.{name}": "walking"
         for name in ("direction", "relations", "not_relations", "min_weight", "max_degree")
     },
     "ranking": "ranking",
     "running.max_steps": "walking",
-    "running.max_states": "walking",
     "embeddings.dense_model": "embeddings",
     **{f"openai.{name}": "openai" for name in ("model", "temperature", "max_tokens", "seed")},
 }
@@ -80,87 +70,80 @@ CHANGES: dict[str, str | None] = {
 @command(app, "sweep", MEASURE)
 def sweep_command(
     dataset: Dataset,
-    graph: Graph,
-    folders: Folders,
-    retrieving: Annotated[Given, RETRIEVING.without("hops", "retriever", "linker", "fuzzy")],
+    retrieving: Annotated[Given, RETRIEVING.without("hops", "retriever", "linker")],
     chosen: Chosen,
-    reporting: Reporting,
-    common: Annotated[Common, Without(("set_",))],
-    hops: Annotated[str, option("Hop limits to try, such as 0-6 or 1,2,4.", RETRIEVAL)] = "0-4",
+    common: Common,
+    graph: Graph = None,
+    report: Reports = None,
+    hops: Annotated[str, option("Hop limits to try, such as 0-6 or 1,2,4.", RETRIEVAL)] = "1-4",
     top_k: Annotated[
         str | None, option("Cutoffs of the measures, such as 1,3,5,10.", MEASURES, default="5")
     ] = None,
     retriever: Annotated[str | None, option("Retrievers to try (a,b).", RETRIEVAL, default="bfs")] = None,
     linker: Annotated[str | None, option("Linkers to try (a,b).", RETRIEVAL, default="names")] = None,
-    fuzzy: Annotated[
-        str | None, option("Similarity thresholds to try, such as none,0.85,0.9.", RETRIEVAL, default="none")
-    ] = None,
-    set_: Annotated[
-        list[str] | None,
-        option(
-            "A setting that changes what is retrieved, with the values to try "
-            "(retrieval.min_weight=0,0.5). A single value applies to the whole sweep. Repeatable.",
-            RETRIEVAL,
-            metavar="SECTION.NAME=VALUES",
-        ),
-    ] = None,
     measures: Measured = None,
     patch: PatchFile = None,
     label: Label = None,
-    cluster_address: Cluster = None,
     decide_by: Annotated[
         str | None, option("Measure that decides the recommendation.", MEASURES, default="ndcg at --top-k")
     ] = None,
-    tolerance: Annotated[float, option("How far below the best mean still counts as equal.", MORE)] = 0.02,
+    tolerance: Annotated[float, option("How far below the best mean still counts as equal.", MORE)] = 0.005,
     output: Annotated[
         str | None, to_file("Sweep file (a CSV goes next to it); - for standard output.", "NAME-sweep.json")
     ] = None,
+    details: Details = False,
 ) -> None:
-    """Try hop limits, cutoffs, retrievers or any setting on a gold set and recommend one."""
+    """Try hop limits, cutoffs, retrievers or any setting on a gold set and recommend one.
+
+    `--set` takes several values to try here, such as retrieval.min_weight=0,0.5."""
+    from tiny_graph_rag.measures import parse_measures
     from tiny_graph_rag.report.csv_files import sweep_table
     from tiny_graph_rag.report.json.studies import sweep_document, sweep_parts
-    from tiny_graph_rag.report.terminal.sweep import sweep_lines
-    from tiny_graph_rag.study.sweep import sweep
+    from tiny_graph_rag.report.terminal.screens import details_lines, sweep_lines
+    from tiny_graph_rag.study.sweep import Plan, sweep
 
-    out = Output.of(output, reporting)
-    # Its table next to the sweep file is what the report would write once more.
-    out = replace(out, reports=tuple(report for report in out.reports if report != "csv"))
     asking = (name for name in comma_list(linker) if LINKERS[name].asks_model)
     limits = parse_numbers(hops, "--hops", low=0, high=MOST_HOPS)
-    fixed, varied = _split(set_ or ())
+    fixed, varied = _split(common.set_)
     session = Session.open(
         replace(common, set_=fixed),
-        folders,
-        to_stdout=out.to_stdout,
+        to_stdout=output == STDOUT,
         patch=patch,
         **{
             **retrieving,
-            "hops": max(limits),
             "latency_sample": 0,
             "linker": next(asking, None),  # it needs a model to ask
         },
     )
     config = session.config
-    variants = tuple(_variants(config, retriever, linker, fuzzy, varied))
-    plan = _plan(config, limits, top_k, variants, measures, decide_by, tolerance)
+    out = Output.of(session, output, report)
+    # Its table next to the sweep file is what the report would write once more.
+    out = replace(out, reports=tuple(name for name in out.reports if name != "csv"))
+    variants = tuple(_variants(config, retriever, linker, varied))
+    plan = Plan.of(
+        config,
+        limits,
+        parse_numbers(top_k, "--top-k", low=1) if top_k else (config.evaluation.top_k,),
+        variants,
+        measures=parse_measures(measures) if measures is not None else (),
+        decide_by=decide_by,
+        tolerance=tolerance,
+    )
+    if len(variants) == 1 and len(variants[0].varied) == 1 and retriever is None:
+        plan = replace(plan, without_seeds=_without_seeds(config, variants[0]))
     examples = session.eval_set(dataset, chosen)
-    target = out.path(session, f"{examples.file_name}-sweep.json")
-    table = target.with_suffix(".csv")
-    if not out.to_stdout:
-        session.outputs.claim(table)
+    out = out.at(f"{examples.file_name}-sweep.json")
+    table = None if out.path is None else session.outputs.claim(out.path.with_suffix(".csv"))
     linking = Linking.of(session)
-    session.graph_path(graph, examples)
+    path = session.graph_path(graph, examples)
     session.outputs.confirm()
-    with session.cluster(cluster_address) as cluster:
-        knowledge = session.graph(graph, examples)
-        names = {name for variant in plan.variants for name in variant.varied}
-        more = settings_line(config, without=("hops", *names))
-        session.say(" · ".join([described(knowledge, examples), *([more] if more else [])]))
+    with session.cluster() as cluster:
+        knowledge = session.graph(path, examples)
         knowledge, examples = session.patched(knowledge, examples)
-        path, n, finished = session.graph_path(graph, examples), len(examples), 0
+        n, finished = len(examples), 0
         with session.progress("sweeping", len(plan.variants) * len(plan.hops) * n) as progress:
 
-            def told(done: int) -> None:
+            def advance(done: int) -> None:
                 nonlocal finished
                 finished = done
                 progress(done)
@@ -168,46 +151,30 @@ def sweep_command(
             def of_shards(done: int) -> None:
                 progress(finished + min(done, n))
 
-            retrievers = make_retriever if cluster is None else cluster.sharing(path, of_shards)
-            found = sweep(knowledge, examples, config, plan, told, linking.maker, retrievers)
-    linking.say_spent()
-    session.show(sweep_lines(found))
+            retrievers = make_retriever
+            if cluster is not None:
+                from tiny_graph_rag.retrieval.cluster import sharing
+
+                retrievers = sharing(cluster, path, of_shards)
+            found = sweep(knowledge, examples, config, plan, advance, linking.maker, retrievers)
+    linking.conclude()
     document = sweep_document(found, session.made(label))
-    out.write(session, target, sweep_parts(document))
-    if not out.to_stdout:
+    session.show(details_lines(document) if details else sweep_lines(document))
+    out.write(sweep_parts(document))
+    if table is not None:
         session.outputs.write(table, [sweep_table(document)])
-    out.tell(session, sweep=target, table=table)
-    append_step_summary(session, None if out.to_stdout else target)
+        out.tell("sweep", table=table)
+    append_step_summary(session, out.path)
     end_with(session.failures)
 
 
-def _plan(
-    config: Config,
-    hops: tuple[int, ...],
-    top_k: str | None,
-    variants: tuple[Variant, ...],
-    measures: str | None,
-    decide_by: str | None,
-    tolerance: float,
-) -> Plan:
-    """What is tried and what decides. Raises UsageError for options that no plan can be made of."""
-    from tiny_graph_rag.measures import Measure, default_measures, parse_measures
-    from tiny_graph_rag.study.sweep import Plan
+def _without_seeds(config: Config, variant: Variant) -> Variant | None:
+    """The same without seeds in the ranking, which `eval` and `fix` try too."""
+    from tiny_graph_rag.study.sweep import Variant
 
-    cutoffs = parse_numbers(top_k, "--top-k", low=1) if top_k else (config.evaluation.top_k,)
-    if not 0 <= tolerance <= 1:
-        raise UsageError("--tolerance must be from 0 to 1, got {tolerance}", tolerance=tolerance)
-    named = parse_measures(measures) if measures is not None else ()
-    deciding = deciding_measure(decide_by, 5 if 5 in cutoffs else cutoffs[-1])
-    for variant in variants:
-        tried = config.replaced(variant.settings)
-        check_cutoff(tried, max(cutoffs))
-        check_measures(tried, (*named, deciding))
-
-    def measures_at(cutoff: int) -> tuple[Measure, ...]:
-        return tuple(dict.fromkeys([*(named or default_measures(cutoff)), deciding]))
-
-    return Plan(hops, cutoffs, variants, measures_at, deciding, tolerance)
+    if config.retrieval.exclude_seeds:
+        return None
+    return Variant({**variant.settings, "exclude_seeds": True}, (*variant.varied, "exclude_seeds"))
 
 
 def _split(given: Sequence[str]) -> tuple[list[str], dict[Setting, tuple[str, ...]]]:
@@ -233,7 +200,6 @@ def _variants(
     config: Config,
     retriever: str | None,
     linker: str | None,
-    fuzzy: str | None,
     varied: Mapping[Setting, Sequence[str]],
 ) -> Iterator[Variant]:
     """Every combination of the values to try. Raises UsageError for a setting or value that can't be."""
@@ -244,8 +210,6 @@ def _variants(
     }
     if linker is not None:
         values["linker"] = comma_list(linker)
-    if fuzzy is not None:
-        values["fuzzy"] = [find_setting("fuzzy").parse(text, "--fuzzy") for text in comma_list(fuzzy)]
     for setting, texts in varied.items():
         place = f"--set {setting.full_name}"
         named = setting.name if find_setting(setting.name) == setting else setting.full_name
@@ -265,17 +229,13 @@ def _check_changes(setting: Setting, config: Config, values: Mapping[str, Sequen
     for spec in values["retriever"]:
         name, _, argument = spec.partition(":")
         names.update(names_of(argument or RETRIEVERS[name].usual) if name == "hybrid" else [name])
-    plugged_in = any(name not in RETRIEVERS.built_in and not name.endswith(".py") for name in names)
+    plugged_in = any(name not in RETRIEVERS.table and not name.endswith(".py") for name in names)
     linkers = values.get("linker", (config.retrieval.linker,))
-    embeds = config.retrieval.embeds or any(
-        "embeddings" in values.get(name, ()) for name in ("relation_similarity", "text_similarity")
-    )
     by_text = "names+text" in linkers and setting.name in ("text_seeds", "told_least")
     wanted = {
         "ranking": "bfs" in names or by_text,
         "openai": any(LINKERS[name].asks_model for name in linkers),
-        "embeddings": "dense" in names or embeds,
-        "similarity": "bfs" in names,
+        "embeddings": "dense" in names,
         "walking": any(walks(spec) for spec in values["retriever"]),
     }
     kind = CHANGES.get(setting.full_name, CHANGES.get(setting.section, ""))

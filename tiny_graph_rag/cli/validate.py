@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import GOLD
-from tiny_graph_rag.cli.options import Chosen, Common, Dataset, Folders, Graph, option
-from tiny_graph_rag.cli.output import STDOUT, DocumentOutput, Written
+from tiny_graph_rag.cli.options import Chosen, Common, Dataset, Details, Graph, option
+from tiny_graph_rag.cli.output import STDOUT, Output, Written
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import DatasetError, FoundProblems, UsageError, amount, at
 from tiny_graph_rag.messages import Said, counted
@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 @command(app, "validate", GOLD)
 def validate_command(
     dataset: Dataset,
-    graph: Graph,
-    folders: Folders,
     chosen: Chosen,
     common: Common,
+    graph: Graph = None,
     pin: Annotated[
         bool, option("Pin the gold set to this graph version, so that later changes are detected.")
     ] = False,
@@ -42,7 +41,7 @@ def validate_command(
         bool, option("Compute the references of questions with a pattern on this graph, and save them.")
     ] = False,
     output: Written = None,
-    all_: Annotated[bool, option("Show all findings, not ten of each kind.")] = False,
+    details: Details = False,
 ) -> None:
     """Check a gold set against its graph: missing or ambiguous names, duplicates, the recall ceiling."""
     from tiny_graph_rag.fixing.renaming import proposed_lines, strict_renames
@@ -55,10 +54,10 @@ def validate_command(
     from tiny_graph_rag.inputs import find_input
     from tiny_graph_rag.report.json.results import dataset_json
     from tiny_graph_rag.report.json.studies import validation_json
-    from tiny_graph_rag.report.terminal.validation import findings_lines, validation_lines
+    from tiny_graph_rag.report.terminal.checks import validation_lines
 
-    session = Session.open(common, folders, to_stdout=output == STDOUT)
-    out = DocumentOutput.of(session, output)
+    session = Session.open(common, to_stdout=output == STDOUT)
+    out = Output.of(session, output).at()
     if fix_suggestions is not None:
         session.outputs.claim(fix_suggestions)
     path = find_input(dataset, Path(session.config.storage.dataset_dir), "gold set")
@@ -71,7 +70,7 @@ def validate_command(
     whole, examples = examples, examples.select(selection(chosen))
     knowledge = _graph(session, graph, examples, is_needed=pin or refresh or fix_suggestions is not None)
     if knowledge is None:
-        _without_graph(session, examples, broken, out, every=all_)
+        _without_graph(session, examples, broken, out, details=details)
         return
     if refresh:
         examples = _refresh(session, knowledge, whole, path, broken)
@@ -79,18 +78,17 @@ def validate_command(
     names = NameIndex.of(knowledge)
     found = validate(knowledge, examples, names)
     drift = read_drift(knowledge, examples, found.judgments)
-    session.show(findings_lines(found.findings, broken, all_))
     tags = _hop_tags(knowledge, examples, names, found)
-    session.show(validation_lines(found, broken, tags, drift))
-    if out.path is not None:
-        out.write(
+    session.show(validation_lines(found, broken, tags, drift, details=details))
+    if out.given is not None:
+        out.document(
             "validation",
             graph={"name": knowledge.name, "sha256": knowledge.sha256},
             dataset=dataset_json(examples),
             **validation_json(found, broken, tags, drift),
         )
     if fix_suggestions is not None:
-        older = session.graph(Graph(was, graph.graph_cache)) if was is not None else None
+        older = session.graph(was) if was is not None else None
         proposals = strict_renames(knowledge, examples, found.missing_names, older)
         session.outputs.write(fix_suggestions, proposed_lines(as_lines(whole), proposals))
         session.say(
@@ -129,10 +127,12 @@ def _pin(session: Session, graph: KnowledgeGraph, examples: EvalSet, found: Vali
     session.say("pinned: {path}", path=write_pin(graph, examples, found.judgments))
 
 
-def _graph(session: Session, graph: Graph, examples: EvalSet, *, is_needed: bool) -> KnowledgeGraph | None:
+def _graph(
+    session: Session, graph: Path | None, examples: EvalSet, *, is_needed: bool
+) -> KnowledgeGraph | None:
     """The graph that was named, or that the set's name or the folder implies; None where there is none, or
     where nothing in the set names entities. Raises UsageError where one is needed."""
-    if graph.graph is None and not is_needed:
+    if graph is None and not is_needed:
         if not any(example.judged for example in examples) or examples.format == "rag":
             return None
         try:
@@ -186,15 +186,15 @@ def _refresh(
 
 
 def _without_graph(
-    session: Session, examples: EvalSet, broken: list[Said], out: DocumentOutput, *, every: bool
+    session: Session, examples: EvalSet, broken: list[Said], out: Output, *, details: bool
 ) -> None:
     """Schema, fields, duplicates and tags: what needs no graph. Raises FoundProblems for errors."""
     from tiny_graph_rag.gold.validate import validate_alone
     from tiny_graph_rag.report.json.results import dataset_json
-    from tiny_graph_rag.report.terminal.validation import findings_lines
+    from tiny_graph_rag.report.terminal.checks import findings_lines
 
     findings = validate_alone(examples)
-    session.show(findings_lines(findings, broken, every))
+    session.show(findings_lines(findings, broken, details=details))
     judged = sum(example.judged for example in examples)
     session.say(
         "{questions} read as {format}, {judged} with references; no graph was given (-g), so names were "
@@ -205,14 +205,14 @@ def _without_graph(
     )
     errors = sum(finding.severity == "error" for finding in findings) + len(broken)
     warnings = sum(finding.severity == "warning" for finding in findings)
-    if out.path is not None:
+    if out.given is not None:
         rows = [
             {"severity": one.severity, "kind": one.kind, "line": one.line, "message": one.message}
             for one in findings
         ]
         counts = {"errors": errors, "warnings": warnings, "questions": len(examples)}
         more = {"broken_lines": list(broken), "findings": rows}
-        out.write("validation", dataset=dataset_json(examples), **counts, **more)
+        out.document("validation", dataset=dataset_json(examples), **counts, **more)
     _conclude(session, errors, warnings)
 
 
@@ -222,10 +222,10 @@ def _hop_tags(
     """Hop tags against the graph, from seed_entities where given, else from the names in the question."""
     from tiny_graph_rag.linking.names import NameLinker
     from tiny_graph_rag.study.gold_seeds import gold_links
-    from tiny_graph_rag.study.verdicts import FreeHops, hop_tags
+    from tiny_graph_rag.study.verdicts import hop_tags
 
     seeds = NameLinker(graph, names).link(examples.examples)
     for row, linked_question in enumerate(gold_links(graph, names, examples.examples, [*seeds])):
         if examples[row].seed_entities is not None:
             seeds[row] = linked_question
-    return hop_tags(examples.examples, found.judgments, seeds, FreeHops(graph.adjacency, found.judgments))
+    return hop_tags(graph.adjacency, examples.examples, found.judgments, seeds)

@@ -7,17 +7,16 @@ from typing import Annotated
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK
-from tiny_graph_rag.cli.options import Common, Folders, Graph, comma_list, option, to_file
-from tiny_graph_rag.cli.output import Output
+from tiny_graph_rag.cli.options import Common, Graph, comma_list, option, to_file
+from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.messages import counted
 
 
 @command(app, "visualize", LOOK)
 def visualize_command(
-    graph: Graph,
-    folders: Folders,
     common: Common,
+    graph: Graph = None,
     types: Annotated[str | None, option("Only entities of these types (PERSON,PLACE).")] = None,
     min_weight: Annotated[float, option("Only relations of at least this weight.")] = 0.0,
     max_nodes: Annotated[
@@ -32,17 +31,17 @@ def visualize_command(
     from tiny_graph_rag.formats.graphs import graph_name
     from tiny_graph_rag.report.graph_page import core_of, graph_page
 
-    out = Output(output)
-    session = Session.open(common, folders, to_stdout=out.to_stdout)
-    target = out.path(session, f"{graph_name(session.graph_path(graph))}-graph.html")
-    knowledge = session.graph(graph)
+    session = Session.open(common, to_stdout=output == STDOUT)
+    path = session.graph_path(graph)
+    out = Output.of(session, output, ending="").at(f"{graph_name(path)}-graph.html")
+    knowledge = session.graph(path)
     core = core_of(knowledge, types=comma_list(types), min_weight=min_weight, most=max_nodes)
-    out.write(session, target, [graph_page(knowledge, core).encode("utf-8", "replace")])
+    out.write([graph_page(knowledge, core).encode("utf-8", "replace")])
     for line in core.left_out:
         session.say("left out: {what}", what=line)
     session.say(
         "drew {entities} and {relations}: {path}",
         entities=counted(len(core.entities), "{n} entity", "{n} entities"),
         relations=counted(len(core.relations), "{n} relation", "{n} relations"),
-        path=target,
+        path=out.path or STDOUT,
     )

@@ -3,9 +3,8 @@
 numpy's own set functions (unique, isin, setdiff1d) load numpy.ma when first called, a tenth of the start-up;
 those here are the same on plain integer arrays without it.
 
-`KeyTable` and `Directory` find rows by hash: of texts asked one at a time, of 64-bit hashes asked thousands
-at a time. `Sums` adds up over the rows of a long column of which a question touches few: what it costs grows
-with these.
+`KeyTable` finds rows by hash, of texts asked one at a time. `Sums` adds up over the rows of a long column of
+which a question touches few: what it costs grows with these.
 
 A longer loop is written as a plain function of arrays and numbers: `compiled(kernel)` where
 `worth_compiling(steps)` says so, and the function itself elsewhere. Both must give equal results: integers,
@@ -20,7 +19,6 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, AnyStr, NamedTuple, ParamSpec, TypeVar
 from zlib import crc32
@@ -127,12 +125,10 @@ def expanded(
     return np.repeat(np.arange(len(first)), counts), stretches(first, counts)
 
 
-Words = NDArray[np.uint64]
 Keys = NDArray[np.uint32]
 
 KEY_BITS = 32
 SLOTS_AT_ONCE = 1 << 22
-SLOTS_A_HASH = 16  # one hash in 16 shares its slot
 
 
 def key_of(text: str) -> int:
@@ -178,31 +174,7 @@ class KeyTable:
         return [rows[place] for place in range(self.slots[slot], self.slots[slot + 1]) if keys[place] == key]
 
 
-class Directory:
-    """Finds 64-bit hashes among ascending ones by their first bits, one step in nearly all cases."""
-
-    def __init__(self, ascending: Words) -> None:
-        bits = max(1, (len(ascending) * SLOTS_A_HASH).bit_length())
-        self._ascending, self._shift = ascending, np.uint64(64 - bits)
-        slots = (ascending >> self._shift).astype(np.int64)
-        self._first = np.zeros(1 << bits, dtype=np.int32)
-        self._first[slots[::-1]] = np.arange(len(ascending), dtype=np.int32)[::-1]
-        self._crowded = np.zeros(1 << bits, dtype=bool)
-        self._crowded[slots[1:][slots[1:] == slots[:-1]]] = True
-
-    def find(self, hashes: Words) -> NDArray[np.int64]:
-        """The row of each; any row where it is not among them."""
-        slots = hashes >> self._shift
-        rows = self._first[slots].astype(np.int64)
-        crowded = np.flatnonzero(self._crowded[slots])
-        rows[crowded] = np.minimum(
-            np.searchsorted(self._ascending, hashes[crowded]), len(self._ascending) - 1
-        )
-        return np.asarray(rows)
-
-
 MANY = 8  # one part of so many of the column's rows: then the column is looked through instead of sorting
-BINS = 10  # bits: numbers are counted by their first digits before they are sorted
 
 
 class Summed(NamedTuple):
@@ -250,22 +222,13 @@ class Sums:
 def beyond(values: NDArray[np.int64], weights: NDArray[np.int64], most: int) -> int:
     """The greatest value with which, and all greater ones, the weights exceed `most`; -1 where all don't.
 
-    values: not below 0. So `values > beyond(…)` are those that fit, equal ones
-    together or not at all.
+    So `values > beyond(…)` are those that fit, equal ones together or not at all.
     """
     if int(weights.sum()) <= most:
         return -1
-    shift = max(0, int(values.max()).bit_length() - BINS)
-    bins = values >> shift
-    above = np.cumsum(np.bincount(bins, weights)[::-1])
-    first = len(above) - 1 - int(np.searchsorted(above, most, side="right"))  # the bin where it happens
-    left = most - (int(above[len(above) - 2 - first]) if first < len(above) - 1 else 0)
-    inside = bins == first
-    mine = values[inside]
-    order = np.argsort(-mine)
-    mine = mine[order]
-    together = np.cumsum(weights[inside][order])
-    return int(mine[int(np.searchsorted(together, left, side="right"))])
+    order = np.argsort(-values)
+    together = np.cumsum(weights[order])
+    return int(values[order[int(np.searchsorted(together, most, side="right"))]])
 
 
 @cache
@@ -283,45 +246,9 @@ def worth_compiling(steps: int, *, allowed: bool = True) -> bool:
 
 
 @cache
-def compiled(kernel: Callable[P, R], called: tuple[Callable[..., object], ...] = ()) -> Callable[P, R]:
-    """The kernel as machine code that lets other threads run; kept on disk next to its module by numba.
-
-    called: plain functions of its module that it calls, which are compiled with it. Such a kernel may make no
-    arrays: the caller holds those that it is given, and no function of it counts who else does, which would
-    take a quarter of the time of many short ones. Nothing in it may divide by zero.
-    """
+def compiled(kernel: Callable[P, R]) -> Callable[P, R]:
+    """The kernel as machine code that lets other threads run; kept on disk next to its module by numba."""
     import numba
 
-    _look_for_blas_later()
-    options: dict[str, Any] = {}
-    if called:
-        from numba.core.options import DefaultOptions
-        from numba.extending import register_jitable
-
-        options["error_model"] = "numpy"
-        if hasattr(DefaultOptions, "_nrt"):  # numba's name for that counting, which no release documents
-            options["_nrt"] = False
-        for name in called:
-            register_jitable(**options)(name)
-    made: Callable[P, R] = numba.njit(nogil=True, cache=True, **options)(kernel)
+    made: Callable[P, R] = numba.njit(nogil=True, cache=True)(kernel)
     return made
-
-
-@cache
-def _look_for_blas_later() -> None:
-    """Before its first kernel numba loads scipy.linalg, where scipy is there, to know whether matrices can be
-    multiplied: that takes longer than the kernels. Whoever multiplies some finds it then."""
-    linalg = import_module("numba.np.linalg")
-    look = getattr(linalg, "ensure_blas", None)
-    if look is None or "numba.np.arraymath" in sys.modules:
-        return
-
-    def is_there() -> None:
-        if find_spec("scipy") is None:
-            raise ImportError
-
-    linalg.ensure_blas = is_there  # type: ignore[attr-defined]
-    try:
-        import_module("numba.np.arraymath")
-    finally:
-        linalg.ensure_blas = look  # type: ignore[attr-defined]

@@ -159,6 +159,9 @@ class Categories(Sequence[str]):
             return [self.names[code] for code in self.codes[row]]
         return self.names[self.codes[row]]
 
+    def __iter__(self) -> Iterator[str]:
+        return map(self.names.__getitem__, self.codes.tolist())
+
 
 class StringsBuilder:
     """Collects a column of strings piece by piece; `done` once."""

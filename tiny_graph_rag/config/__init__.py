@@ -7,6 +7,7 @@ from tiny_graph_rag.config.settings import (
     Config,
     Setting,
     all_settings,
+    as_option,
     changed_settings,
     find_setting,
     section_comment,
@@ -18,12 +19,12 @@ from tiny_graph_rag.config.sources import (
     CONFIG_FILE,
     NO_CACHE,
     cache_folder,
+    dotenv_values_of,
     language,
     load_config,
     require_trust,
     step_summary_file,
     tokenizer_folder,
-    with_dotenv,
 )
 
 __all__ = [
@@ -32,8 +33,10 @@ __all__ = [
     "Config",
     "Setting",
     "all_settings",
+    "as_option",
     "cache_folder",
     "changed_settings",
+    "dotenv_values_of",
     "find_setting",
     "language",
     "load_config",
@@ -44,5 +47,4 @@ __all__ = [
     "spelled_setting",
     "step_summary_file",
     "tokenizer_folder",
-    "with_dotenv",
 ]

@@ -12,7 +12,7 @@ from tiny_graph_rag.messages import said
 
 MOST = 2**63 - 1  # of any number: what an int64 holds
 MOST_HOPS = 1000  # beyond the diameter of any graph that is worth walking; a walk takes room for each hop
-FULL, COMPACT = "full", "compact"  # of --results
+FULL, COMPACT = "full", "compact"  # of running.results
 MOST_ENTITIES = 2**31 - 1  # entities are numbered by int32
 SHOWN_RANKS = 10  # of each ranking at least, where it is so long
 
@@ -126,22 +126,6 @@ class Retrieval:
     vocabulary: str = setting(
         "auto", "file with words for relation types: auto (the one next to the graph), none, or a path"
     )
-    relation_similarity: str = setting(
-        "words",
-        "how words of a question match relation types: words, or embeddings (also asks the API about "
-        "other words)",
-        choices=("words", "embeddings"),
-    )
-    text_similarity: str = setting(
-        "words",
-        "how texts of entities match a question: words, or embeddings (also asks the API)",
-        choices=("words", "embeddings"),
-    )
-
-    @property
-    def embeds(self) -> bool:
-        """Whether ranking asks the service for embeddings."""
-        return "embeddings" in (self.relation_similarity, self.text_similarity)
 
 
 _cost = partial(setting, low=0, high=10)
@@ -173,12 +157,11 @@ class RankingPrices:
     same_stem: float = _weight(0.9, "weight of a word that has the same lemma or stem as a relation type")
     related_word: float = _weight(0.8, "weight of a word that shares a part with a relation type")
     vocabulary_word: float = _weight(0.7, "weight of a word from the vocabulary file")
-    similar_word: float = _weight(
-        0.7, "weight of a word whose embedding equals the relation type's; scaled by the cosine"
-    )
-    similar_from: float = setting(0.5, "lowest cosine at which a word counts as similar", low=0.001, high=1)
     description_word: float = _weight(0.6, "weight of a word in a relation's description")
     entity_word: float = _weight(0.5, "weight of a word in an entity's description or type")
+    unknown_word: float = _weight(
+        0.5, "weight of a noun that nothing in the graph knows, which may mean any relation"
+    )
     rarest: float = _weight(0.06, "words of descriptions with a lower weight are ignored")
     there_and_back: float = _weight(
         0.5, "weight of words that ask for a path there and back: also, same, together, 같은, 함께"
@@ -252,7 +235,7 @@ class EvaluationSettings:
 
 @dataclass(frozen=True, slots=True)
 class Embeddings:
-    """Embeddings of the API in `openai`, for `dense`, `relation_similarity` and `text_similarity`."""
+    """Embeddings of the API in `openai`, for `dense`."""
 
     dense_model: str = setting("text-embedding-3-small", "embedding model")
     embeddings_batch: int = setting(128, "texts in one call", low=1, high=2048)
@@ -261,26 +244,35 @@ class Embeddings:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """How the work is done. Results files only record whether max_steps or max_states stopped a search."""
+    """How the work is done. Results files only record whether max_steps stopped a search."""
 
-    threads: int = setting(0, "threads for large gold sets; 0: one for each core", low=0)
     compiled: bool = setting(True, "use numba if it is installed and the work is large enough")
     max_steps: int = setting(
         50_000_000, "most relations examined per question; further hops are left out; 0: no limit", low=0
     )
-    max_states: int = setting(
-        4_000_000,
-        "most partial paths kept per question (170 bytes each); further hops are left out; 0: no limit",
-        low=0,
-    )
     graph_cache: bool = setting(True, "keep loaded graphs in the user's cache folder")
     answer_cache: bool = setting(True, "keep a model's answers in the user's cache folder")
+    cluster: str = setting("", "Dask cluster that shares the work (tcp://HOST:8786); empty: none")
+    columns: str = setting(
+        "",
+        "what the columns of a graph file mean (source=head,target=tail,name=label); empty: "
+        "NAME-columns.yaml next to the graph, if there is one",
+    )
+    query: str = setting(
+        "", "Cypher query that selects what to read from a graph database; empty: everything"
+    )
+    gate_on: str = setting(
+        "mean",
+        "what gates are compared with: mean, or the worse end of its 95 % interval (interval)",
+        choices=("mean", "interval"),
+    )
     largest_unpacked: float = setting(
         1.0,
         "most GiB that a compressed file (.gz) may unpack to in memory (16 times as much on disk)",
         low=0.001,
         high=1024,
     )
+    own_process: bool = setting(False, "run your own retriever in processes of their own (slower)")
     results: str = setting(
         FULL,
         "contents of the results file: full, or compact (no paths, no ranks below k)",

@@ -24,8 +24,9 @@ from tiny_graph_rag.errors import ConfigError, UsageError, nearest
 from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.secret import Secret, safe_url
 
-NO_SECTIONS = ("file", "api_key", "unused", "untrusted")
+NO_SECTIONS = ("file", "api_key", "unused", "untrusted", "address_of")
 BY_FULL_NAME = ("ranking", "openai", "embeddings")  # sections whose settings reports name with the section
+FLAGS = ("hops", "retriever", "linker", "exclude_seeds", "top_k", "model", "judge")  # that `eval` has
 NULLS = ("none", "null", "~")
 TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
@@ -35,7 +36,8 @@ class Config:
     """All settings. file: where they were read from, None for the built-in defaults. api_key: of the
     environment only, so that it can't end up in a file that is shared. unused: sections of the
     file that upstream tiny-graph-RAG needs and this program does not. untrusted: sensitive settings that an
-    untrusted file made (config/sources.py); who sends something or runs code asks `require_trust` first."""
+    untrusted file made (config/sources.py); who sends something or runs code asks `require_trust` first.
+    address_of: the file that the untrusted address comes from, where that is not `file`."""
 
     storage: Storage = field(default_factory=Storage)
     retrieval: Retrieval = field(default_factory=Retrieval)
@@ -49,13 +51,14 @@ class Config:
     api_key: Secret = field(default_factory=Secret)
     unused: tuple[str, ...] = ()
     untrusted: tuple[str, ...] = ()
+    address_of: Path | None = None
 
     def override(self, **flags: Any) -> Config:
         """The same with flags in place: names of settings as `find_setting` takes them; None leaves a setting
         as it is. Raises UsageError for an unknown name, ConfigError for a value out of its bounds, naming
         the flag."""
         given = {name: value for name, value in flags.items() if value is not None}
-        return self.replaced(given, lambda name: f"--{name.replace('_', '-')}").trusting(given)
+        return self.replaced(given, _spelled_flag).trusting(given)
 
     def replaced(self, settings: Mapping[str, Any], spelled: Callable[[str], str] = str) -> Config:
         """The same with these settings, None among the values. spelled: how errors name one.
@@ -225,6 +228,10 @@ def _by_name() -> Mapping[str, Setting]:
     return {setting.full_name: setting for setting in all_settings()} | alone
 
 
+def _spelled_flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}" if name in FLAGS else find_setting(name).full_name
+
+
 def find_setting(name: str) -> Setting:
     """The setting of a full name (`retrieval.hops`), or of a name alone as flags have it (`hops`,
     `exclude-seeds`). Raises UsageError with the nearest names for what is none."""
@@ -277,6 +284,16 @@ def changed_settings(recorded: Mapping[str, Mapping[str, Any]]) -> dict[str, Any
         for name, value in values.items()
         if name in default.get(section, {}) and value != default[section][name]
     }
+
+
+def as_option(name: str, value: object) -> str:
+    """`--hops 3`, `--set retrieval.fuzzy=0.85`: a setting as the command line takes it. name: as
+    `find_setting` takes it."""
+    setting = find_setting(name)
+    if setting.name in FLAGS and find_setting(setting.name) == setting:
+        return "--" + spelled_setting(setting.name, value)
+    spelled = "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+    return f"--set {setting.full_name}={spelled}"
 
 
 def spelled_setting(name: str, value: object) -> str:

@@ -29,6 +29,7 @@ from tiny_graph_rag.secret import Secret, safe_url
 
 CONFIG_FILE = "config.yaml"
 DOTENV = ".env"
+OF_DOTENV = ("OPENAI_API_KEY", "OPENAI_MODEL", "OPENAI_BASE_URL")  # all that a `.env` may set
 FOLDER_NAME = "tiny-graph-rag"
 NO_CACHE = Path(os.devnull, FOLDER_NAME)  # holds nothing and takes nothing
 SENSITIVE = {"base_url": "openai", "retriever": "retrieval"}  # setting → its section
@@ -50,16 +51,18 @@ def load_config(
     trust: let the file name code and the address that questions and key go to, now and in later runs. Raises
     ConfigError with every problem of the file.
     """
-    environment = with_dotenv(os.environ) if environment is None else environment
+    real = os.environ if environment is None else environment
+    folders = dotenv_values_of(real) if environment is None else {}
+    environment = {**folders, **real}
     if file is None and Path(CONFIG_FILE).is_file():
         file = Path(CONFIG_FILE)
-    if file is None and trust:
+    if file is None and trust and "OPENAI_BASE_URL" not in folders:
         raise ConfigError("--trust-config: there is no {file} in this folder", file=CONFIG_FILE)
     config = Config()
     untrusted: tuple[str, ...] = ()
     if file is not None:
         config = with_file(config, file)
-        untrusted = untrusted_settings(config, file, environment, trust=trust)
+        untrusted = untrusted_settings(config, file, real, trust=trust)
     from_environment = {
         setting.full_name: setting.parse(environment[setting.environment], setting.environment)
         for setting in all_settings()
@@ -67,30 +70,33 @@ def load_config(
     }
     config = replace(config, untrusted=untrusted).replaced(from_environment)
     config = config.trusting(from_environment)
+    if "OPENAI_BASE_URL" in folders and not _is_trusted(Path(DOTENV), real, trust=trust):
+        config = replace(config, untrusted=(*config.untrusted, "base_url"), address_of=Path(DOTENV))
     key = Secret(environment.get("OPENAI_API_KEY", "").strip())
     return replace(config, file=file, api_key=key)
 
 
-def with_dotenv(environment: Mapping[str, str], folder: Path | None = None) -> Mapping[str, str]:
-    """The environment over what `.env` in the current folder sets, where python-dotenv is installed.
+def dotenv_values_of(environment: Mapping[str, str], folder: Path = Path()) -> dict[str, str]:
+    """What the `.env` of a folder adds to the real environment, where python-dotenv is installed.
 
-    An address in `.env` is taken only with a key in `.env`: a file that came with somebody's folder must not
-    send the user's own key elsewhere.
+    A file that came with somebody's folder decides nothing but a key and a model (OF_DOTENV); its own address
+    is taken only with its own key, and `load_config` asks for trust before anything is sent there.
     """
-    file = (folder or Path()) / DOTENV
+    file = folder / DOTENV
     if not file.is_file():
-        return environment
+        return {}
     try:
         from dotenv import dotenv_values
     except ImportError:
-        return environment
+        return {}
     try:
-        values = {name: value for name, value in dotenv_values(file, interpolate=False).items() if value}
+        found = dotenv_values(file, interpolate=False)
     except (OSError, UnicodeDecodeError):
-        return environment
-    if environment.get("OPENAI_API_KEY") and not environment.get("OPENAI_BASE_URL"):
+        return {}
+    values = {name: value for name in OF_DOTENV if (value := found.get(name)) and name not in environment}
+    if "OPENAI_API_KEY" not in values:
         values.pop("OPENAI_BASE_URL", None)
-    return {**values, **environment}
+    return values
 
 
 def with_file(config: Config, file: Path) -> Config:
@@ -214,23 +220,24 @@ def config_yaml(config: Config | None = None) -> str:
 def untrusted_settings(
     config: Config, file: Path, environment: Mapping[str, str], *, trust: bool
 ) -> tuple[str, ...]:
-    """Names of the sensitive settings that `file` changes and that its user has not trusted.
-
-    trust: remember this file with its present content as trusted. Raises ConfigError where that fails.
-    """
+    """Names of the sensitive settings that `file` changes and that its user has not trusted; the rest as
+    `_is_trusted` has it."""
     default = type(config)()
     changed = tuple(
         name
         for name, section in SENSITIVE.items()
         if getattr(getattr(config, section), name) != getattr(getattr(default, section), name)
     )
-    if not (changed or trust):
-        return ()
+    return () if not (changed or trust) or _is_trusted(file, environment, trust=trust) else changed
+
+
+def _is_trusted(file: Path, environment: Mapping[str, str], *, trust: bool) -> bool:
+    """Whether the user trusts this file with its present content. environment: the real one, which says where
+    records of that lie. trust: remember it as trusted. Raises ConfigError where that fails."""
     record = _record(file, environment)
     if trust:
         _remember(record, file)
-        return ()
-    return () if record.is_file() and is_own_folder(record.parent) else changed
+    return record.is_file() and is_own_folder(record.parent)
 
 
 def require_trust(config: Config, name: str) -> None:
@@ -244,7 +251,7 @@ def require_trust(config: Config, name: str) -> None:
             "{file}: openai.base_url is {address}, and this file isn't trusted: questions and graph "
             "texts would go there. Look at the file, then run again with --trust-config, or set "
             "OPENAI_BASE_URL",
-            file=config.file,
+            file=config.address_of or config.file,
             address=safe_url(value),
         )
     raise ConfigError(

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
+from tiny_graph_rag.config import Config, find_setting
 from tiny_graph_rag.fixing.patch import (
     CONFIRMED,
     REJECTED,
@@ -40,6 +41,7 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.tables import Entities, Relations
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.messages import Said, said
+from tiny_graph_rag.study.settings import can_be_tried
 
 
 def apply(graph: KnowledgeGraph, patch: Patch, statuses: Sequence[Status] = (CONFIRMED,)) -> KnowledgeGraph:
@@ -115,7 +117,7 @@ def frozen(
         (*example.relevant_entities, *example.irrelevant_entities) for example in examples
     )
     for name in dict.fromkeys(written):
-        entities, level = meanings[name] if name in meanings else names.resolve(name)
+        entities, level = meanings[name] if name in meanings else names.resolve_reference(name)
         if entities:
             before = (ids[entity] for entity in entities)
             meanings[name] = tuple(sorted({row_of[kept.get(id, id)] for id in before})), level
@@ -297,3 +299,37 @@ def _joined_details(kept: str, dropped: str) -> str:
     if isinstance(first.get("attributes"), dict) and isinstance(second.get("attributes"), dict):
         joined["attributes"] = {**second["attributes"], **first["attributes"]}
     return json.dumps(joined, ensure_ascii=False)
+
+
+VARIED = ("retriever", "hops", "exclude_seeds", "linker", "fuzzy", "max_degree", "text_seeds")
+
+
+def with_patch(config: Config, patch: Patch, name: str) -> Config:
+    """The configuration with a patch's confirmed settings. name: of its file, for messages.
+
+    A file that came from somebody else must not run code or send questions away, so only settings that `fix`
+    itself tries are taken. Raises PatchError for any other, and for a value that can't be.
+    """
+    for place, entry in enumerate(patch.settings):
+        if entry.status != CONFIRMED:
+            continue
+        for key, value in entry.values.items():
+            if key not in VARIED or not find_setting(key).accepts(value):
+                raise PatchError(
+                    "{file}: settings[{place}]: {key}: {value} isn't allowed in a patch; allowed "
+                    "settings: {allowed}",
+                    file=name,
+                    place=place,
+                    key=key,
+                    value=repr(value)[:60],
+                    allowed=", ".join(VARIED),
+                )
+        config = config.replaced(entry.values)
+        if not can_be_tried(config):
+            raise PatchError(
+                "{file}: settings[{place}]: these settings would run code or ask a service; give them as "
+                "options instead",
+                file=name,
+                place=place,
+            )
+    return config

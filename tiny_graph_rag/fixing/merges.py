@@ -7,37 +7,44 @@ by what the spellings differ in; what speaks against two entities being one is l
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
+from typing import TypeVar
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import begins, counted
-from tiny_graph_rag.fixing.patch import Merge
-from tiny_graph_rag.fixing.spellings import (
+from tiny_graph_rag.fixing.patch import Alias, Merge
+from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.graph.namesakes import abbreviations
+from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.language.function_words import table
+from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, kinds_of_entities
+from tiny_graph_rag.language.name_forms import (
     ARTICLES,
     MONTHS,
     Difference,
     NameCore,
-    SharedKeys,
+    are_distinct,
     core_of,
     differences,
-    in_words,
+    initials_of,
     misspellings_of,
 )
-from tiny_graph_rag.gold.examples import EvalSet
-from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.language.function_words import table
-from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, kinds_of_entities
 from tiny_graph_rag.language.words import words_of_name
 from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.messages import t
 
+ALIKE_IN_DEGREE = 10  # entities on either side among which a random one is drawn
 MOST_ALIKE = 12  # entities that share a core; more are a common word and not one thing
 SINGLE_VALUED = 0.9  # share of the entities with a relation type that have one neighbour by it
 SCHEMA = 0.9  # share of the relations that common types have in a graph that was made to a schema
@@ -46,6 +53,7 @@ HUB = 50  # relations; to share a neighbour with more says little
 LONG_TITLE = 3  # words
 MOST_CHANGES = 3  # in which two spellings of one description may differ
 SHOWN = 3  # neighbours
+INITIALS = re.compile("[A-Z]{3,6}")
 SAME_AS = table("same alias aliases aka known called named spelled spelling synonym 별칭 이명 동일 별명 같음")
 WRITING = frozenset(
     (
@@ -57,6 +65,9 @@ WRITING = frozenset(
         Difference.GLOSS,
     )
 )
+
+
+Judged = TypeVar("Judged", Alias, Merge)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +107,39 @@ def propose_merges(graph: KnowledgeGraph, questions: EvalSet) -> list[Merge]:
     return sorted(merges, key=lambda merge: (-len(merge.questions), merge.names))
 
 
-def at_random(graph: KnowledgeGraph, merges: Sequence[Merge], random: np.random.Generator) -> list[Merge]:
-    """As many merges, of as many entities each, drawn at random."""
-    ids = graph.entities.ids
-    drawn = iter(random.permutation(len(ids)).tolist())
-    return [
-        Merge(keep_id=ids[next(drawn)], drop_ids=tuple(ids[next(drawn)] for _ in merge.drop_ids))
-        for merge in merges
-    ]
+def at_random(graph: KnowledgeGraph, entries: Sequence[Judged], random: np.random.Generator) -> list[Judged]:
+    """As many merges or aliases, of other entities with about as many relations."""
+    degrees = graph.adjacency.degrees
+    free = np.argsort(degrees, kind="stable").tolist()
+    ids, row_of_id = list(graph.entities.ids), graph.row_of_id
+
+    def drawn(id: str) -> str:
+        place = bisect_left(free, degrees[row_of_id[id]], key=degrees.__getitem__)
+        low = max(0, min(place, len(free)) - ALIKE_IN_DEGREE)
+        taken = int(random.integers(low, min(len(free), place + ALIKE_IN_DEGREE)))
+        row: int = free.pop(taken)
+        return ids[row]
+
+    made: list[Judged] = []
+    for entry in entries:
+        if isinstance(entry, Alias):
+            made.append(msgspec.structs.replace(entry, entity_id=drawn(entry.entity_id)))
+        elif len(free) > len(entry.drop_ids):
+            dropped = tuple(map(drawn, entry.drop_ids))
+            made.append(Merge(keep_id=drawn(entry.keep_id), drop_ids=dropped))
+    return made
 
 
 def same_pairs(graph: KnowledgeGraph) -> Iterator[Pair]:
-    """Every two entities whose spellings differ only by what the rules allow, each pair once."""
+    """Pairs of entities that look like one, and against which nothing speaks."""
     names = graph.entities.names
     cores = [core_of(name) for name in names]
     facts = PairFacts(graph)
     seen: set[tuple[int, int]] = set()
+    for one, other, why in _by_abbreviation(graph, facts):
+        if (one, other) not in seen and not facts.are_of_other_kinds(one, other):
+            seen.add((one, other))
+            yield Pair(one, other, (why, *facts.shared(one, other)))
     for one, other in _meetings(cores):
         if (one, other) in seen:
             continue
@@ -122,10 +150,19 @@ def same_pairs(graph: KnowledgeGraph) -> Iterator[Pair]:
         if _is_enough(changes, one, other, cores, facts):
             yield Pair(one, other, (in_words(changes), *facts.shared(one, other)))
     for one, other, alias in _by_alias(graph):
-        if (one, other) not in seen and not facts.against(one, other):
+        is_met = (one, other) in seen or are_distinct(names[one], names[other])
+        if not is_met and not facts.against(one, other):
             seen.add((one, other))
             why = t("{alias} is an alias of one and the name of the other", alias=alias)
             yield Pair(one, other, (why, *facts.shared(one, other)))
+
+
+def in_words(changes: frozenset[Difference]) -> str:
+    """What two names differ in, for a person to judge."""
+    if not changes:
+        return t("the names differ only in punctuation")
+    listed = ", ".join(t(change) for change in Difference if change in changes)
+    return t("the names differ only in {changes}", changes=listed)
 
 
 def _is_enough(
@@ -157,15 +194,15 @@ def _is_enough(
     if changes == {Difference.CASE}:
         if words >= LONG_TITLE or is_named:
             return Kind.WORK not in kinds or words >= LONG_TITLE
-        if words == 1 or _is_other_noun(*texts):
+        if words == 1 or _is_other_noun(*texts) or any(map(str.islower, texts)):
             return is_known or facts.has_shared_role(one, other)
         return True
     if changes <= WRITING:
         return len(changes) == 1 or words >= LONG_TITLE
-    if changes == {Difference.PLURAL}:
+    if changes in ({Difference.PLURAL}, {Difference.PLURAL, Difference.CASE}):
         if not _is_common(texts, is_known and not is_named):
             return False
-        return words > 1 or is_known or facts.has_shared_role(one, other)
+        return is_known or facts.has_shared_role(one, other)
     if changes == {Difference.PARTICLE}:
         return True
     if changes == {Difference.TITLE}:
@@ -185,9 +222,7 @@ def _is_other_noun(one: str, other: str) -> bool:
 
 def _is_common(texts: Iterable[str], is_known: bool) -> bool:
     """Whether the last word is a common noun: America is not Americas. is_known: whether types say so."""
-    words = [_last_words(text) for text in texts]
-    capitals = [text[-1][0].isupper() for text in words]
-    return not any(capitals) or (is_known and all(len(text) == 1 for text in words))
+    return is_known or not any(_last_words(text)[-1][0].isupper() for text in texts)
 
 
 def _last_words(text: str) -> list[str]:
@@ -196,14 +231,45 @@ def _last_words(text: str) -> list[str]:
 
 
 def _meetings(cores: Sequence[NameCore]) -> Iterator[tuple[int, int]]:
-    """Pairs of rows (ascending) that share a key."""
-    for keys in (
-        ((row, core.text) for row, core in enumerate(cores)),
-        ((row, core.whole) for row, core in enumerate(cores)),
-        ((row, core.in_any_order) for row, core in enumerate(cores) if len(core.parts) > 1),
-        ((row, letters) for row, core in enumerate(cores) for letters in misspellings_of(core)),
-    ):
-        yield from SharedKeys(keys).pairs(MOST_ALIKE)
+    """Pairs of rows (ascending) that share a key; of a key that more than MOST_ALIKE have, none."""
+    keys_of_core: tuple[Callable[[NameCore], Iterable[str]], ...] = (
+        lambda core: (core.text,),
+        lambda core: (core.whole,),
+        lambda core: (core.in_any_order,) if len(core.parts) > 1 else (),
+        misspellings_of,
+    )
+    for keys_of in keys_of_core:
+        sharing: dict[str, list[int]] = defaultdict(list)
+        for row, core in enumerate(cores):
+            for key in dict.fromkeys(keys_of(core)):
+                sharing[key].append(row)
+        for key, rows in sharing.items():
+            if key and len(rows) <= MOST_ALIKE:
+                yield from combinations(rows, 2)
+
+
+def _by_abbreviation(graph: KnowledgeGraph, facts: PairFacts) -> Iterator[tuple[int, int, str]]:
+    """Pairs of which a name or a text says both forms; and letters that only one name has as its initials,
+    where a relation or a neighbour joins the two."""
+    names = graph.entities.names
+    unclear: set[int] = set()
+    for abbreviation in abbreviations(graph):
+        unclear.update(abbreviation.unclear)
+        said = t(
+            "{short} is the abbreviation in {name}", short=abbreviation.short, name=names[abbreviation.source]
+        )
+        if not abbreviation.in_name:
+            said = t("a text of the graph says {form}", form=f"{abbreviation.long} ({abbreviation.short})")
+        yield from ((one, other, said) for one, other in abbreviation.pairs())
+    initials: dict[str, list[int]] = defaultdict(list)
+    for row, name in enumerate(names):
+        if (letters := initials_of(name)) is not None:
+            initials[letters].append(row)
+    for row, name in enumerate(names):
+        longs = initials.get(name.casefold(), []) if INITIALS.fullmatch(name) and row not in unclear else []
+        if len(longs) == 1 and (facts.are_joined(row, longs[0]) or facts.neighbours_shared(row, longs[0])):
+            said = t("{short} is the abbreviation in {name}", short=name, name=names[longs[0]])
+            yield min(row, longs[0]), max(row, longs[0]), said
 
 
 def _by_alias(graph: KnowledgeGraph) -> Iterator[tuple[int, int, str]]:
@@ -241,15 +307,18 @@ class PairFacts:
         neighbours, forward = self.adjacency.neighbours[slots], self.adjacency.forward[slots]
         return list(zip(neighbours.tolist(), codes.tolist(), forward.tolist(), strict=True))
 
+    def are_of_other_kinds(self, one: int, other: int) -> bool:
+        """Whether their types say of both what they are, and not the same."""
+        return len({int(self.kinds[one]), int(self.kinds[other])} - {Kind.UNKNOWN, Kind.OTHER}) > 1
+
     def against(self, one: int, other: int) -> bool:
         """Whether they are of different kinds, related to each other, or have different values where things
         have one (two years of release)."""
-        kinds = {int(self.kinds[one]), int(self.kinds[other])} - {Kind.UNKNOWN, Kind.OTHER}
-        if len(kinds) > 1:
+        if self.are_of_other_kinds(one, other):
+            return True
+        if self.are_joined(one, other) and not self.is_told_same(one, other):
             return True
         mine, theirs = self._around(one), self._around(other)
-        if any(neighbour == other for neighbour, *_ in mine) and not self.is_told_same(one, other):
-            return True
         values: dict[tuple[int, bool], set[int]] = defaultdict(set)
         for neighbour, code, forward in mine:
             values[code, forward].add(neighbour)
@@ -258,6 +327,9 @@ class PairFacts:
             for neighbour, code, forward in theirs
             if (code, forward) in values and (code, forward) in self.single_valued
         )
+
+    def are_joined(self, one: int, other: int) -> bool:
+        return any(neighbour == other for neighbour, *_ in self._around(one))
 
     @cached_property
     def has_types(self) -> bool:

@@ -20,6 +20,7 @@ from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.bfs import NOT_REACHED, Columns, hops_between
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.graph.namesakes import abbreviations
 from tiny_graph_rag.graph.nearest import LIKE_ENOUGH, NearestNames
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.linking.mentions import MentionFinder, occurrences
@@ -51,7 +52,25 @@ def propose_asks(graph: KnowledgeGraph, questions: EvalSet) -> list[Ask]:
     texts = _Texts(graph, names)
     asks = [*_relations(graph, names, questions, linked, texts), *_references(graph, names, questions, texts)]
     asks.sort(key=lambda ask: (-ask.lifts, not ask.texts, ask.reference, ask.entity_ids))
-    return asks[:MOST_ASKED]
+    return [*_letters(graph), *asks][:MOST_ASKED]
+
+
+def _letters(graph: KnowledgeGraph) -> Iterator[Ask]:
+    """Entities called by letters that two long forms of the graph share: which is meant?"""
+    longs: dict[int, dict[str, int]] = defaultdict(dict)
+    for abbreviation in abbreviations(graph):
+        for row in abbreviation.unclear:
+            longs[row][abbreviation.long] = abbreviation.source
+    ids, names = graph.entities.ids, graph.entities.names
+    for row, sources in longs.items():
+        yield Ask(
+            question=t(
+                "{short} is the abbreviation of {longs}: which does it mean?",
+                short=names[row],
+                longs=", ".join(sources),
+            ),
+            entity_ids=(ids[row], *(ids[source] for source in sources.values())),
+        )
 
 
 def _relations(
@@ -155,7 +174,7 @@ def _references(graph: KnowledgeGraph, names: NameIndex, questions: EvalSet, tex
     lost: dict[str, dict[str, None]] = defaultdict(dict)
     for example in questions:
         for name in example.relevant_entities:
-            if not names.resolve(name)[0]:
+            if not names.resolve_reference(name)[0]:
                 lost[name][example.id] = None
     if not lost:
         return

@@ -19,12 +19,12 @@ from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.fixing.merges import WRITING
 from tiny_graph_rag.fixing.patch import Entry, Rename, Restore, RestoredEntity, RestoredRelation
-from tiny_graph_rag.fixing.spellings import Difference, core_of, differences
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.bfs import shortest_paths
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.language.name_forms import Difference, core_of, differences
 from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.messages import t
 

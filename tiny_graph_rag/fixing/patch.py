@@ -2,12 +2,14 @@
 
     graph: {name: town, sha256: 9f2c…}
     questions: {name: town, sha256: 51d0…}
+    confirm: [merges]
     aliases:
       - {entity_id: E7, alias: A3, status: draft, evidence: [part of the name], questions: [Q4]}
     merges:
       - {keep_id: E1, drop_ids: [E9], status: confirmed}
 
-Only confirmed entries are applied. What is applied changes no file: `convert --patch` writes the graph.
+Only confirmed entries are applied, and drafts of the kinds in `confirm`. What is applied changes no file:
+`convert --patch` writes the graph.
 """
 
 from __future__ import annotations
@@ -67,20 +69,19 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
 
 class ChosenSetting(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """values: retrieval settings by their names. seconds: CPU time a question as a multiple of today's."""
+    """values: retrieval settings by their names."""
 
     values: dict[str, Any]
-    seconds: float | None = None
 
 
 class TriedSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What settings did to all questions, in sample: no reason to choose them. seconds: as a multiple."""
+    """What settings did to all questions, in sample. p: corrected for all that were tried."""
 
     values: dict[str, Any]
     gain: float
     won: int
     lost: int
-    seconds: float
+    p: float | None = None
 
 
 class Words(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -185,8 +186,7 @@ class NotKept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, for
 
 class Batch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """What all proposals of one kind do together, as a cost and not as a reason. control: as many random
-    changes. without_seeds: the gain under --exclude-seeds, where more questions get worse than better because
-    entities that are now recognised take the first places; None where it was not tried."""
+    changes. parts: of kind `all`, which holds every entry, the sum of what the kinds gain on their own."""
 
     kind: str
     entries: int
@@ -198,15 +198,17 @@ class Batch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     won: int = 0
     lost: int = 0
     control: float | None = None
-    without_seeds: float | None = None
+    parts: float | None = None
 
 
 class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """graph, questions: what it was made for. measure: what gains are of. batches, settings_tried,
-    not_kept: what was measured next to the entries; they change nothing."""
+    """graph, questions: what it was made for. confirm: kinds all of whose drafts are confirmed. measure: what
+    gains are of. batches, settings_tried, not_kept: what was measured next to the entries; they change
+    nothing."""
 
     graph: Fingerprint
     questions: Fingerprint
+    confirm: tuple[Literal["settings", "vocabulary", "aliases", "merges", "restore"], ...] = ()
     measure: str = ""
     settings: tuple[ChosenSetting, ...] = ()
     vocabulary: tuple[Words, ...] = ()
@@ -241,6 +243,12 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
         return self.of(
             msgspec.structs.replace(entry, status=statuses.get(place, entry.status))
             for place, entry in self.entries()
+        )
+
+    def settled(self) -> Patch:
+        """The same with the drafts of the kinds in `confirm` confirmed."""
+        return self.decided(
+            {place: CONFIRMED for place in self.to_decide() if re.split(r"[.\[]", place)[0] in self.confirm}
         )
 
     def plus(self, entries: Iterable[Entry]) -> Patch:
@@ -297,7 +305,7 @@ def read_patch(path: Path) -> Patch:
     """Raises PatchError for what is no patch file, with the entry and field that is wrong."""
     document = read_yaml(path, PatchError)
     try:
-        return msgspec.convert(document, type=Patch, strict=True)
+        return msgspec.convert(document, type=Patch, strict=True).settled()
     except msgspec.ValidationError as error:
         parts = _PLACE.fullmatch(str(error))
         place, wrong = (parts["place"] or "", parts["wrong"]) if parts else ("", str(error))
@@ -311,19 +319,22 @@ def read_patch(path: Path) -> Patch:
 
 
 def write_patch(path: Path, patch: Patch) -> None:
-    """As YAML, whole or not at all; what stood there is replaced."""
-    write_atomically(path, [patch_yaml(patch).encode()])
+    """As `patch_text` has it, whole or not at all; what stood there is replaced."""
+    write_atomically(path, [patch_text(patch, as_json=path.suffix == ".json").encode()])
 
 
-def patch_yaml(patch: Patch) -> str:
-    """What an entry changes stands first, then its status, then what was measured."""
+def patch_text(patch: Patch, *, as_json: bool = False) -> str:
+    """As YAML, or as JSON. What an entry changes stands first, then its status, then what was measured."""
     import yaml
 
     document = msgspec.to_builtins(patch)
+    document = {"graph": document["graph"], "questions": document["questions"], "confirm": [], **document}
     for section in ("settings", "vocabulary", "aliases", "merges", "ask"):
         document |= {section: [*map(_in_order, document[section])]} if section in document else {}
     if "restore" in document:
         document["restore"] = {kind: [*map(_in_order, rows)] for kind, rows in document["restore"].items()}
+    if as_json:
+        return msgspec.json.format(msgspec.json.encode(document)).decode() + "\n"
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
     text: str = yaml.dump(document, Dumper=dumper, sort_keys=False, allow_unicode=True, width=110)
     return text

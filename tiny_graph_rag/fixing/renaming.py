@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from tiny_graph_rag.fixing.older import propose_older
-from tiny_graph_rag.fixing.spellings import Difference, differences
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.nearest import Near
 from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.language.name_forms import Difference, differences
 
 # Another letter or order may be another name.
 LOOSE = frozenset((Difference.LETTER, Difference.ORDER))

@@ -16,7 +16,6 @@ import numpy as np
 
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.fixing.applying import with_words
-from tiny_graph_rag.fixing.asking import GoldQuestions
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.bfs import shortest_paths
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -33,6 +32,7 @@ from tiny_graph_rag.linking.question_words import RelationWords, tokens, types_s
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.statistics import Groups
 from tiny_graph_rag.study.choosing import Rows
+from tiny_graph_rag.study.gold_questions import GoldQuestions
 
 ROUNDS = 12  # of expectation maximisation; words settle after five or six
 NOBODY = ""  # the word that stands for none of the question's

@@ -219,14 +219,13 @@ F = TypeVar("F", bound=Format[Any])
 def registering(registry: Registry[F], kind: type[F]) -> Callable[..., Callable[[Reader], Reader]]:
     """The decorator of the readers of one kind of files: `@….(name, line, recognises, **fields)`.
 
-    line: what such a file is, for `--help` and the docs. fields: of `kind`; suffixes and general as literals,
-    for they are read without importing the module.
+    line: what such a file is, for `--help` and the docs. fields: of `kind`.
     """
 
     def decorator(
         name: str, line: str, recognises: Callable[[Head], bool], **fields: Any
     ) -> Callable[[Reader], Reader]:
-        return registry.register(name, lambda read: kind(name, recognises, read, **fields))
+        return registry.register(name, line, lambda read: kind(name, recognises, read, **fields))
 
     return decorator
 
@@ -236,16 +235,11 @@ def particular_first(formats: Registry[F]) -> Iterator[str]:
     `general`, and other packages' after built-in ones. Each is loaded when it is its turn."""
     general = []
     for name in formats:
-        if is_general(formats, name):
+        if formats[name].general:
             general.append(name)
         else:
             yield name
     yield from general
-
-
-def is_general(formats: Registry[F], name: str) -> bool:
-    """Whether it is a form of files that others have too."""
-    return bool(formats.choice(name).settings.get("general"))
 
 
 def detected(formats: Registry[F], head: Head, option: str) -> str | None:
@@ -257,7 +251,7 @@ def detected(formats: Registry[F], head: Head, option: str) -> str | None:
     found = []
     for name in particular_first(formats):
         if formats[name].recognises(head):
-            if not is_general(formats, name):
+            if not formats[name].general:
                 return name
             found.append(name)
     if len(found) > 1:

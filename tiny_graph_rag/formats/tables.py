@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote, unquote
 
-from tiny_graph_rag.errors import InputError, optional
+from tiny_graph_rag.documents import read_yaml
+from tiny_graph_rag.errors import InputError, json_kind, optional, unknown
 from tiny_graph_rag.files import (
     PARQUET_MAGIC,
     check_declared,
@@ -24,6 +24,7 @@ from tiny_graph_rag.files import (
     read_start,
     text_in,
 )
+from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import said
 
 MOST_COLUMNS = 1 << 14  # as many as a spreadsheet has
@@ -139,6 +140,9 @@ def _checked(
         yield place, dict(zip(names, map(unguarded, row), strict=True))
 
 
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+
+
 def csv_rows(
     path: Path, text: str, failure: type[InputError], delimiter: str | None = None
 ) -> Iterator[tuple[int, list[str]]]:
@@ -150,7 +154,8 @@ def csv_rows(
     delimiter = delimiter or delimiter_of(first)
     check_width(first, delimiter, path)
     # Line ends as they are: a field may hold "\r", and csv says what it does not know itself.
-    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    lines = (line[0] for line in _LINE.finditer(text))
+    rows = csv.reader(lines, delimiter=delimiter)
     try:
         for row in rows:
             if row:
@@ -207,24 +212,87 @@ def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]
     return names, rows
 
 
-def _worksheet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]]]:
+def fields_beside(path: Path, known: Collection[str], failure: type[InputError]) -> dict[str, str]:
+    """What `NAME-columns.yaml` next to a gold set or a run calls its columns: column → field of ours; empty
+    where there is none. Raises `failure` for what names no columns, UsageError for an unknown field."""
+    beside = path.with_name(f"{bare_name(path)}-columns.yaml")
+    if not beside.is_file():
+        return {}
+    columns = read_yaml(beside, failure)
+    if not isinstance(columns, dict) or not all(isinstance(column, str) for column in columns.values()):
+        got = json_kind(columns)
+        raise failure.at(beside, "wanted lines such as 'query: asked', got {got}", got=got)
+    for field in columns:
+        if field not in known:
+            raise unknown(str(beside), str(field), list(known))
+    return {column: field for field, column in columns.items()}
+
+
+def renamed(row: Any, fields: Mapping[str, str]) -> Any:
+    """A record with our own names for those of its columns that the user names."""
+    if not fields or not isinstance(row, dict):
+        return row
+    return {fields.get(name, name): value for name, value in row.items()}
+
+
+Row = tuple[str, dict[str, Any]]  # the place, for messages, and the cells by column
+
+
+def _worksheet(path: Path) -> tuple[list[str], Iterator[Row]]:
     """The first sheet of a workbook that has anything in it: its first row names the columns."""
+    _, names, rows = next(sheets(path), ("", [], iter(())))
+    return names or _named([], path), rows
+
+
+def sheets(path: Path) -> Iterator[tuple[str, list[str], Iterator[Row]]]:
+    """Name, columns and rows of each sheet that has a header and a row. Raises InputError."""
     what = said("reading worksheets (.xlsx)")
     python_calamine = optional("python_calamine", what, "xlsx", "python-calamine")
+    _check_workbook(path)
+    try:
+        workbook = python_calamine.CalamineWorkbook.from_path(str(path))
+        contents = [(name, workbook.get_sheet_by_name(name).to_python()) for name in workbook.sheet_names]
+    except Exception as error:  # of broken workbooks it raises what it meets, also of other libraries
+        why = str(error) or type(error).__name__
+        raise InputError.at(path.name, "can't be read as a worksheet: {error}", error=why) from error
+    for sheet, rows in contents:
+        if len(rows) > 1:
+            names = _named(rows[0], path)
+            yield sheet, names, _sheet_rows(path, names, rows)
+
+
+def _sheet_rows(path: Path, names: list[str], rows: list[list[Any]]) -> Iterator[Row]:
+    for number, row in enumerate(rows[1:], start=2):
+        yield f"{path.name}: row {number}", dict(zip(names, map(_cell, row), strict=True))
+
+
+_CELL = re.compile(rb'<(?:c|row)\b[^>]*?\br="([A-Z]{0,4})([0-9]{1,9})"')
+
+
+def _check_workbook(path: Path) -> None:
+    """Refuse a workbook that unpacks to too much, or whose cells lie so far out that the sheet, which is made
+    as a rectangle, fills the memory. Raises InputError."""
     try:
         with zipfile.ZipFile(path) as packed:
             check_unpacked(path, sum(part.file_size for part in packed.infolist()))
-        workbook = python_calamine.CalamineWorkbook.from_path(str(path))
-        sheets = (workbook.get_sheet_by_name(name).to_python() for name in workbook.sheet_names)
-        rows: list[list[Any]] = next((rows for rows in sheets if len(rows) > 1), [[]])
-    except (OSError, ValueError, zipfile.BadZipFile, python_calamine.CalamineError) as error:
+            for part in packed.namelist():
+                if part.startswith("xl/worksheets/") and part.endswith(".xml"):
+                    found = _CELL.findall(packed.read(part))
+                    wide = max((_column_number(letters) for letters, _ in found), default=0)
+                    long = max((int(number) for _, number in found if number), default=0)
+                    check_declared(path, wide * long * CELL_BYTES, said("{n} cells", n=f"{wide * long:,}"))
+    except InputError:
+        raise
+    except Exception as error:  # of broken archives it raises what its parts do
         raise InputError.at(path.name, "can't be read as a worksheet: {error}", error=error) from error
-    names = _named(rows[0], path)
-    found = (
-        (f"{path.name}: row {number}", dict(zip(names, map(_cell, row), strict=True)))
-        for number, row in enumerate(rows[1:], start=2)
-    )
-    return names, found
+
+
+def _column_number(letters: bytes) -> int:
+    """`A` → 1, `AA` → 27."""
+    number = 0
+    for letter in letters:
+        number = number * 26 + letter - ord("A") + 1
+    return number
 
 
 def _cell(value: Any) -> Any:
@@ -256,7 +324,7 @@ def trec_lines(path: Path, failure: type[InputError]) -> Iterator[tuple[int, lis
 
     Bytes from 1 to 32 divide fields, and nothing else does.
 
-    So they do in the quick way of large files (columns/fields.py); ids may hold any other sign.
+    So they do in the quick way of large files (scoring/trec.py); ids may hold any other sign.
     Raises `failure` for a NUL, InputError for what is not UTF-8.
     """
     text = decode_utf8(read_bytes(path), path)

@@ -32,7 +32,7 @@ def _set(text: str) -> frozenset[str]:
 ENTITY_LISTS = _keys("entities nodes vertices concepts 개체 엔티티 노드 实体 节点")
 RELATION_LISTS = _keys(
     """
-    relationships relations triples edges links rels triplets arcs 관계 엣지 关系 三元组 边
+    relationships relations triples edges links rels triplets arcs claims statements 관계 엣지 关系 三元组 边
     """
 )
 # What names of tables and files say that they hold.
@@ -44,21 +44,24 @@ NODE_WORDS = _set(
 EDGE_WORDS = _set(
     """
     edge edges relation relations relationship relationships link links rel rels arcs 관계 엣지 关系 边
-    edgelist
+    edgelist triples triplets facts statements
     """
 )
+# What holds the neighbours of each entity.
+ADJACENCIES = _keys("adjacency adjacencylist adjacencies adj adjlist neighbors neighbours graphdict")
 INNER_KEYS = _keys("properties attributes data attrs props")
 NODE_KEYS: dict[str, tuple[str, ...]] = {
     Role.ID: _keys(
         """
-        id entityid nodeid vertexid conceptid uid uuid guid identifier key iri uri nid eid 식별자 아이디 编号
-        標識
+        id entityid nodeid vertexid conceptid uid uuid guid identifier key iri uri nid eid code 식별자 아이디
+        编号 標識
         """
     ),
     Role.NAME: _keys(
         """
         name entityname nodename conceptname displayname preferredname preflabel fullname title entity
-        names node vertex concept term 이름 명칭 개체 개체명 엔티티 노드 名称 名字 名稱 实体 实体名 實體 名前
+        names node vertex concept term word
+        이름 명칭 개체 개체명 엔티티 노드 名称 名字 名稱 实体 实体名 實體 名前
         """
     ),
     Role.TYPE: _keys(
@@ -137,7 +140,7 @@ OTHER_WORDS = _set(
     date time datetime timestamp ts year month day at hour age page line char offset pos position span
     token column row lat lon lng latitude longitude degree weight score count description desc embedding
     embeddings chunk chunks doc document file port handle arrow color url properties 날짜 일 sentence
-    length size x y amount price
+    length size x y amount price valid effective since until expires active created updated
     """
 )
 COUNTED_STEMS = (
@@ -150,6 +153,9 @@ COUNTED_STEMS = (
     """
     )
 )
+# `label_en`, `name_zh`: the languages of names, the one that counts most first.
+LANGUAGES = _keys("en eng english ko kor kr zh zho cn chinese ja jp de fr es pt it nl ru ar hi vi tr pl")
+TIME_PAIRS = (("from", "to"), ("start", "end"))
 DIRECTEDNESS = _set("directed undirected mixed mutual")
 NO_TYPES = _set("node nodes entity vertex edge link relationship relation default custom")
 # What a label says where a graph is too small for counting.
@@ -171,15 +177,19 @@ HEADER_WORDS = _set(
 QUERY_KEYS = _keys(
     """
     query question user_input input msg messages prompt prompts user_query user_question question_text
-    text 질문 질의 물음 문항 사용자_질문
+    text 질문 질의 물음 문항 사용자_질문 问题 提问 問題 質問 pregunta pergunta questão вопрос frage प्रश्न
+    প্রশ্ন سؤال السؤال user_message question_en question_ko question_zh
     """
 )
 ID_KEYS = _keys("id query_id question_id qid eval_id example_id _id sample_id case_id test_id no 번호")
 ANSWER_KEYS = _keys(
     """
-    ground_truth ground_truths reference_answer expected_output expected_answer expected_response
-    preferred_response gold_answer golden_answer ideal_answer ideal_response correct_answer answer
-    answers 답 답변 모범답안 모범_답안 기대_답변
+    ground_truth ground_truths ground_truth_answer reference_answer expected_output expected_answer
+    expected_response preferred_response gold_answer golden_answer ideal_answer ideal_response
+    correct_answer answer answers expected answer_text target
+    답 답변 모범답안 모범_답안 기대_답변 答案 回答 参考答案 标准答案 答え
+    解答 respuesta resposta réponse reponse ответ antwort उत्तर উত্তর إجابة الإجابة جواب keywords
+    expected_keywords expected_context_keywords expected_topics expected_terms
     """
 )
 # names of entities, or an answer in words: the values decide
@@ -187,7 +197,14 @@ NAMES_OR_ANSWER = _keys("reference gold 정답")
 FIELDS: dict[str, tuple[str, ...]] = {
     "id": ID_KEYS,
     "query": QUERY_KEYS,
-    "reference_entities": _keys("reference_entities references"),
+    "reference_entities": _keys(
+        """
+        reference_entities references expected_entities gold_entities relevant_entities answer_entities
+        ground_truth_entities target_entities expected_nodes gold_nodes relevant_nodes entities
+        expected_node_ids gold_node_ids relevant_node_ids expected_entity_ids gold_entity_ids
+        relevant_entity_ids
+        """
+    ),
     "highly_relevant_entities": _keys("highly_relevant_entities highly_relevant 핵심_정답"),
     "irrelevant_entities": _keys("irrelevant_entities irrelevant 오답"),
     "seed_entities": _keys("seed_entities seeds seed topic_entity topic_entities 출발_개체"),
@@ -197,21 +214,24 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "expected_types": _keys("expected_types"),
     "reference_texts": _keys(
         """
-        reference_texts reference_contexts evidence evidences evidence_list evidence_texts gold_contexts
-        gold_context ground_truth_contexts ground_truth_context source_context source_text context_texts
-        supporting_passages supporting_texts gold_passages gold_chunk_substring 근거 문맥 contexts context
-        paragraphs
+        reference_texts reference_contexts reference_context evidence evidences evidence_list evidence_texts
+        gold_contexts gold_context ground_truth_contexts ground_truth_context source_context source_text
+        context_texts supporting_passages supporting_texts gold_passages gold_chunk_substring 근거 문맥
+        contexts context paragraphs
         """
     ),
     "reference_chunks": _keys(
         """
-        reference_chunks reference_chunk_ids gold_chunk_ids golden_chunk_ids expected_chunk_ids
-        relevant_passage_ids relevant_passages relevant_doc_ids relevant_docs relevant_documents
+        reference_chunks reference_chunk_ids relevant_chunk_ids relevant_chunks gold_chunks expected_chunks
+        relevant_ids expected_docs reference_docs ground_truth_docs gold_chunk_ids golden_chunk_ids
+        expected_chunk_ids relevant_passage_ids relevant_passages relevant_doc_ids relevant_docs
+        relevant_documents required_context_chunk_ids source_documents context_ground_truth
+        ground_truth_sources expected_source expected_files reference_doc reference_document
         gold_doc_ids expected_sources required_references reference_node_id supporting_facts 정답_문서
         """
     ),
     "reference_relations": _keys(
-        "reference_relations reference_triples gold_triples evidence_triples evidences"
+        "reference_relations reference_triples gold_triples evidence_triples evidences relationships"
     ),
     "group": _keys("group 묶음"),
 }
@@ -225,19 +245,29 @@ TYPE_KEYS = _keys(
 RESPONSE_KEYS = _keys("response actual_output generated_answer model_answer prediction")
 TEXT_KEYS = _keys("text page_content content fact paragraph_text passage body answer name")
 # keys of the list of questions in one object
-QUESTION_LISTS = _keys("results questions examples qa_pairs queries data items samples goldens")
+QUESTION_LISTS = _keys(
+    "results questions examples tests test_cases qa_pairs queries data items samples goldens"
+)
 # Of a table: a column of its own before any `id`.
 QUESTION_NAMES = _keys("query_id question_id qid eval_id query-id id")
 DOCUMENT_NAMES = _keys("doc_id docid document_id corpus-id corpus_id entity_id name")
 GRADE_NAMES = _keys("score relevance grade rel label")
 SCORE_NAMES = _keys("score similarity")
+# Of a run by hand: an entity a row by its rank, or all of a question in one cell.
+RANK_NAMES = _keys("rank position")
+ENTITY_COLUMNS = _keys("entity entity_name retrieved_entity")
+LIST_COLUMNS = _keys("retrieved_entities retrieved entities")
 # Of a run, in which a text or a message is what was retrieved.
 ASKED_KEYS = tuple(key for key in QUERY_KEYS if key not in ("text", "input", "msg", "messages"))
+# what `NAME-columns.yaml` next to a run may name
+RUN_FIELDS = _keys("id query entities retrieved_entities name rank score passages relations")
 RUN_LISTS = _keys("results questions predictions data")
 # the first of them counts
-RETRIEVED_KEYS = _keys("entities retrieved retrieved_entities contexts evidence")
+RETRIEVED_KEYS = _keys(
+    "entities retrieved retrieved_entities contexts evidence retrieved_nodes results output"
+)
 RELATIONS_KEYS = _keys("relations relationships triples")
-PASSAGES_KEYS = _keys("passages chunks contexts")
+PASSAGES_KEYS = _keys("passages chunks contexts source_nodes retrieved_contexts retrieval_context")
 # of one relation, passage or entity that was retrieved
 SOURCE_END = _keys(
     """

@@ -1,7 +1,7 @@
 """What is written by name: a form of graphs, of gold sets or of runs, each registered next to its code.
 
-To add one, put a writer under `@graph_writer(…)`, `@gold_writer(…)` or `@run_writer(…)` into a module of that
-room, or into another package with an entry point in the group `tiny_graph_rag.graph_writers` and so on.
+To add one, put a writer under `@graph_writer(…)`, `@gold_writer(…)` or `@run_writer(…)` and its name into the
+table, or into another package with an entry point in the group `tiny_graph_rag.graph_writers` and so on.
 """
 
 from __future__ import annotations
@@ -42,41 +42,71 @@ W = TypeVar("W")
 
 @dataclass(frozen=True, slots=True)
 class Form(Generic[W]):
-    """files: what is written for a target, of graphs. losses: what a graph has that the form can't hold, in
-    words. holds: the fields of a question that it can hold, None for all of them."""
+    """suffixes: that choose the form; "" for a folder. ending: of a derived name, where no suffix chooses the
+    form. needs: the extra without which it can't be written. files: what is written for a target, of graphs.
+    losses: what a graph has that the form can't hold, in words. holds: the fields of a question that it can
+    hold, None for all of them."""
 
     name: str
     write: W
+    suffixes: tuple[str, ...] = ()
+    ending: str = ""
+    needs: str = ""
     files: Callable[[Path], list[Path]] = lambda target: [target]
     losses: Callable[[KnowledgeGraph], list[str]] = lambda graph: []
     holds: Collection[str] | None = None
 
 
-GRAPH_WRITERS: Registry[Form[GraphWriter]] = Registry("graph writer", "tiny_graph_rag.formats.graphs")
-GOLD_WRITERS: Registry[Form[GoldWriter]] = Registry("gold writer", "tiny_graph_rag.formats.gold")
-RUN_WRITERS: Registry[Form[RunWriter]] = Registry("run writer", "tiny_graph_rag.formats.runs")
+GRAPH_WRITERS: Registry[Form[GraphWriter]] = Registry(
+    "graph writer",
+    "tiny_graph_rag.formats.graphs",
+    {
+        "kg-json": "writing:kg_json",
+        "node-link": "writing:node_link",
+        "graphml": "writing:graphml",
+        "triples": "writing:triples",
+        "parquet": "writing:parquet",
+    },
+)
+GOLD_WRITERS: Registry[Form[GoldWriter]] = Registry(
+    "gold writer",
+    "tiny_graph_rag.formats.gold",
+    {
+        "jsonl": "exchange:jsonl",
+        "json": "exchange:json_list",
+        "rag": "exchange:rag",
+        "sheet": "exchange:sheet",
+        "trec": "exchange:trec",
+        "table": "exchange:table",
+        "contest": "exchange:contest",
+    },
+)
+RUN_WRITERS: Registry[Form[RunWriter]] = Registry(
+    "run writer",
+    "tiny_graph_rag.formats.runs",
+    {
+        "trec": "writing:trec",
+        "jsonl": "writing:jsonl",
+        "csv": "writing:csv",
+        "parquet": "writing:parquet",
+        "contest": "writing:contest",
+    },
+)
 
 
-def graph_writer(
-    name: str, line: str, *, suffixes: tuple[str, ...] = (), needs: str = "", **fields: Any
-) -> Callable[[GraphWriter], GraphWriter]:
-    """Register the writer below. line: what is written. suffixes: that choose the form, plain strings; "" for
-    a folder. needs: the extra without which it can't be written. fields: of Form."""
-    return GRAPH_WRITERS.register(name, lambda write: Form(name, write, **fields))
+def graph_writer(name: str, line: str, **fields: Any) -> Callable[[GraphWriter], GraphWriter]:
+    """Register the writer below. line: what is written. fields: of Form."""
+    return GRAPH_WRITERS.register(name, line, lambda write: Form(name, write, **fields))
 
 
-def gold_writer(
-    name: str, line: str, *, suffixes: tuple[str, ...] = (), ending: str = "", needs: str = "", **fields: Any
-) -> Callable[[GoldWriter], GoldWriter]:
-    """The same for gold sets. ending: of a derived name, where no suffix chooses the form."""
-    return GOLD_WRITERS.register(name, lambda write: Form(name, write, **fields))
+def gold_writer(name: str, line: str, **fields: Any) -> Callable[[GoldWriter], GoldWriter]:
+    """The same for gold sets."""
+    return GOLD_WRITERS.register(name, line, lambda write: Form(name, write, **fields))
 
 
-def run_writer(
-    name: str, line: str, *, suffixes: tuple[str, ...] = (), needs: str = "", **fields: Any
-) -> Callable[[RunWriter], RunWriter]:
+def run_writer(name: str, line: str, **fields: Any) -> Callable[[RunWriter], RunWriter]:
     """The same for runs."""
-    return RUN_WRITERS.register(name, lambda write: Form(name, write, **fields))
+    return RUN_WRITERS.register(name, line, lambda write: Form(name, write, **fields))
 
 
 def form_of(registry: Registry[Form[W]], path: Path, given: str | None, option: str) -> str:
@@ -97,18 +127,14 @@ def form_of(registry: Registry[Form[W]], path: Path, given: str | None, option: 
             forms=", ".join(registry),
             suffixes=", ".join(suffixes),
         )
-    if registry.choice(form).settings.get("needs") == "parquet":
+    if registry[form].needs == "parquet":
         _parquet()
     return form
 
 
 def suffixes_of(registry: Registry[Form[W]]) -> dict[str, str]:
     """Suffix → the form that it chooses."""
-    return {
-        suffix: name
-        for name, choice in registry.choices().items()
-        for suffix in choice.settings.get("suffixes", ())
-    }
+    return {suffix: name for name in registry for suffix in registry[name].suffixes}
 
 
 def _by_suffix(registry: Registry[Form[W]], path: Path) -> str | None:

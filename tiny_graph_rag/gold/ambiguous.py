@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # a large TREC run is scored without a graph
 FIRST, ANY = "first", "any"
 READ_FIRST = (
     "ambiguous on this graph: {n} of the names in the run (such as {such}), each read as the first entity "
-    "that has it; --ambiguous any counts whichever of them is a reference"
+    "that has it; evaluation.ambiguous=any counts whichever of them is a reference"
 )
 READ_ANY = (
     "ambiguous on this graph: {n} of the names in the run (such as {such}), each read as whichever of its "

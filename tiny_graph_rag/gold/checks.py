@@ -61,7 +61,9 @@ JOINED = (
 LIKE_NOTHING = "reference {name}: no entity has this name or a similar one"
 AMBIGUOUS = "reference {name}: ambiguous name, {n} entities have it: {bearers}"
 BY_ALIAS = "reference {name}: matches {entity} only by an alias"
+BY_FORM = "reference {name}: matches {entity} only as another form of its name"
 BY_FOLDED = "reference {name}: matches {entity} only if case, spaces and punctuation are ignored"
+BY_LEVEL = {"alias": BY_ALIAS, "folded": BY_FOLDED, "form": BY_FORM}
 SAME_ENTITY = "{names}: the same entity, counted once"
 OTHER_NAME = "{field}: no entity has the name {name}"
 NO_END = "reference_relationships: {relation}: no entity has the name {names}"
@@ -104,9 +106,11 @@ def check_doubtful(
                 yield Finding.about(
                     example, "warning", "ambiguous", AMBIGUOUS, name=name, n=n, bearers=bearers
                 )
-            elif level in ("alias", "folded"):
-                text, entity = BY_ALIAS if level == "alias" else BY_FOLDED, repr(known[reference.entities[0]])
-                yield Finding.about(example, "warning", f"by {level}", text, name=name, entity=entity)
+            elif level in BY_LEVEL:
+                entity = repr(known[reference.entities[0]])
+                yield Finding.about(
+                    example, "warning", f"by {level}", BY_LEVEL[level], name=name, entity=entity
+                )
         for item, count in Counter(reference.item for reference in row if reference.entities).items():
             if count > 1:
                 same = ", ".join(repr(reference.name) for reference in row if reference.item == item)

@@ -1,78 +1,112 @@
-"""Questions in English."""
+"""Questions in English.
+
+A relation is a clause that one of its ends says of the other: `wrote`, `is located in`, `is a parent of`.
+From it come the question of either end (Who wrote Tide? What did Bea write?) and the noun phrase that a
+longer question holds (the person who wrote Tide, the parents of Bea).
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import pairwise
 from typing import ClassVar
 
-from tiny_graph_rag.gold.english_phrases import (
-    PREPOSITIONS,
-    Phrase,
-    article,
-    is_plain,
-    is_plural,
-    of_several,
-    phrase_of_word,
-    plural,
-    read_type,
-    roles,
-    with_helper,
-)
-from tiny_graph_rag.gold.formulas import Path, RelationStep, Rows, type_name
+from tiny_graph_rag.gold.formulas import Path, RelationStep, Rows
 from tiny_graph_rag.gold.shapes import DrawnQuestion
-from tiny_graph_rag.gold.wording import LONGEST_PATH, NO_ENDS, Wording
+from tiny_graph_rag.gold.wording import Wording, is_date, phrase_lines
 from tiny_graph_rag.language.function_words import table
-from tiny_graph_rag.language.kinds import Kind, singular
-from tiny_graph_rag.language.words import lemma
+from tiny_graph_rag.language.kinds import Kind, kind_of_type, singular
+from tiny_graph_rag.language.words import lemma, words_of_name
 
-
-@dataclass(frozen=True, slots=True)
-class Noun:
-    """What an entity is called that is not named. who: what asks for it. that: what joins a clause to it.
-    adverb: what asks for it instead, of `lives in` and the like: Where does Bea live?"""
-
-    one: str
-    many: str
-    who: str
-    that: str = "that"
-    adverb: str = ""
-
-    @property
-    def said_by_adverb(self) -> tuple[str, ...]:
-        """The prepositions that the adverb stands for: Where is it, of what is it located in."""
-        return (" in", " at", " on") if self.adverb == "When" else (" in", " at")
-
-    @property
-    def some(self) -> str:
-        """One of several, with what joins its clause: `someone who`."""
-        return f"{self.new} {self.that}"
-
-    @property
-    def every(self) -> str:
-        known = {"person": "everyone", "thing": "everything"}
-        return f"{known.get(self.one, f'every {self.one}')} {self.that}"
-
-    @property
-    def new(self) -> str:
-        """Spoken of for the first time."""
-        return {"person": "someone", "thing": "something"}.get(self.one, f"{article(self.one)} {self.one}")
+_PREPOSITIONS = table("""
+    by in at of to with on for from into onto as about near under over after before between during through
+    against within upon across along among around behind inside outside toward towards
+    """)
+_BE = table("is was are were")
+# Participles without -ed; other irregular forms before a preposition are a past (went to).
+_PARTICIPLES = table("""
+    born held made known built found set led seen given shown written drawn sent taken told sold bought paid
+    left lost kept broken chosen frozen grown thrown hidden stolen taught caught brought cut shot struck
+    """)
+# Verbs in -ed that take no object, so that before a preposition they are a past, not a participle.
+_INTRANSITIVE = table("""
+    died lived appeared graduated moved played served worked competed participated starred studied travelled
+    traveled returned retired resigned belonged occurred happened suffered performed collaborated emigrated
+    escaped resided disappeared danced acted talked traded stayed waited walked arrived
+    """)
+# Participles of what lasts; of anything else one says `was`.
+_LASTING = table("""
+    owned surrounded inhabited connected located based known used made covered linked attached related called
+    named buried dedicated devoted engaged married hidden kept opposed
+    """)
+_NOUN_ENDINGS = ("er", "or", "ment", "tion", "ist", "ty", "age", "year", "date")
+_DETERMINERS = table("the a an his her its their our my your this that some")
+_OF_PEOPLES = ("ish", "ian", "ean", "ese")  # Turkish slippers keep their capital
+_ROLE = re.compile(r"is (?:a|an|the) (.+) of")
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """What one step says of what it leads to.
+    """words: what the subject says of the object: `lives in`. swapped: the relation's target is the subject.
+    nouns: for the subject and the object where entities have no types, "" for any thing."""
 
-    Where that is the subject (`lives at the Lawn`): says, of several (`live at the Lawn`), denied (`does not
-    live at the Lawn`). Where it is the object: asked (`did Helen visit`), says (`Helen visited`), denied.
-    """
+    words: str
+    swapped: bool = False
+    nouns: tuple[str, str] = ("", "")
+    is_listed: bool = False
 
-    is_subject: bool
-    says: str
-    denied: str
-    of_several: str = ""
-    asked: str = ""
+    @property
+    def role(self) -> str:
+        """`parent` of `is a parent of`, "" of others."""
+        role = _ROLE.fullmatch(self.words)
+        return role[1] if role else ""
+
+    def says(self, *, many: bool) -> str:
+        """The clause after its subject: lives in, live in."""
+        first, _, rest = self.words.partition(" ")
+        if not many:
+            return self.words
+        first = {"is": "are", "was": "were", "has": "have"}.get(first) or _base(first, if_present=True)
+        return f"{first} {rest}".strip()
+
+    def asked(self, subject: str, *, many: bool) -> str:
+        """The clause as a question of its object: does Bea live in, were Bea and Cy born in."""
+        first, _, rest = self.says(many=many).partition(" ")
+        if first in _BE:
+            return f"{first} {subject} {rest}".strip()
+        own = self.words.partition(" ")[0]
+        helper = "did" if not _is_present(own) and own != "has" else "do" if many else "does"
+        return f"{helper} {subject} {_base(own)} {rest}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """What an entity is called that is not named."""
+
+    one: str
+    many: str
+    kind: Kind
+
+    @property
+    def that(self) -> str:
+        return "who" if self.kind == Kind.PERSON else "that"
+
+    def asks(self, *, many: bool) -> str:
+        if self.kind == Kind.PERSON:
+            return "Who"
+        return f"Which {self.many if many else self.one}" if self.one != "thing" else "What"
+
+
+@dataclass(frozen=True, slots=True)
+class NounPhrase:
+    """clauses: how many it holds. A clause that ends in its verb (that Bea wrote) holds no other."""
+
+    text: str
+    many: bool = False
+    clauses: int = 0
 
 
 @dataclass(eq=False)
@@ -80,272 +114,201 @@ class English(Wording):
     language: ClassVar[str] = "en"
 
     def says(self, step: RelationStep) -> bool:
-        if self.index.undirected[step.type]:
-            return False
-        name, schema = type_name(self.index, step), len(self.index.graph.relations.types.names) <= SCHEMA
-        own = read_type(name)
-        return any(phrase_of_word(word, own) for word in self.words_for(step)) or is_plain(
-            name, schema=schema
-        )
+        clause = None if self.index.undirected[step.type] else self._clause(step)
+        return clause is not None and (clause.is_listed or self.is_typed)
 
     def kind_in_words(self, step: RelationStep) -> Kind:
-        """A person: who made a work (`directed by`, `composed`), was born somewhere, or has a noun of people
-        (`actor`)."""
-        phrase = self._phrase(step, False)
-        words = phrase.words.split()
-        if step.backward == phrase.swapped:
-            made = phrase.form == "be" and words[-1] == "by" and words[0] in _MADE
-            role = phrase.form == "noun" and singular(words[-1]) in _PEOPLE
-        else:
-            made = phrase.form == "verb" and len(words) == 1 and bool({words[0], lemma(words[0])} & _MAKES)
-            role = phrase.form == "be" and words[0] in _LIVED
-        return Kind.PERSON if made or role else Kind.UNKNOWN
-
-    def noun(self, step: RelationStep, ends: Rows = NO_ENDS) -> Noun:
-        """What the step leads to is called, by its entity type where that has a word for it."""
-        kind, word = self.kind(step, ends), self.type_word(step, ends)
-        if kind == Kind.PERSON or not word or not word.isascii():
-            return _NOUNS.get(kind, _THING)
-        one = singular(word)
-        return Noun(one, plural(one), f"Which {one}", adverb="Where" if kind == Kind.PLACE else "")
-
-    def question(self, drawn: DrawnQuestion, called: Mapping[int, str], *, other: bool = False) -> str:
-        formula, paths = drawn.formula, drawn.formula.paths
-        last = paths[0].steps[-1]
-        noun = self.noun(last, drawn.found.answers)
-        noun = replace(noun, adverb="When") if self.asks_when(drawn) else noun
-        several = len(drawn.found.answers) > 1
-        match formula.operation:
-            case "path" | "or":
-                called = self._coordinated(paths, called, "{} or {}")
-                named = other and formula.operation == "path"
-                text = self._asked(noun, paths[0], called, several, named)
-                if named:
-                    return text
-            case "and" if paths[0].steps == paths[1].steps:
-                called = self._coordinated(paths, called, "both {} and {}")
-                text = self._asked(noun, paths[0], called, several, False)
-            case "and" | "not":
-                one, two = (self._clause(path, called, other) for path in paths)
-                comma = "," if len(paths[0].steps) > 1 else ""  # what follows is not said of the inner one
-                text = self._of_two(noun, one, two, comma, denied=formula.operation == "not")
-            case "count":
-                clause = self._clause(paths[0], called, other)
-                phrase = self._phrase(last, other)
-                if phrase.form == "noun" and last.backward == phrase.swapped:
-                    of = self._inner(paths[0], called, other)
-                    text = f"How many {plural(phrase.words)} does {of} have?"
-                else:
-                    text = f"How many {noun.many} {clause.of_several if clause.is_subject else clause.asked}?"
-            case _:
-                clause = self._clause(paths[0], called, other)
-                of_them = clause.of_several if clause.is_subject else clause.says
-                most = f"has the highest {' '.join(formula.attribute.replace('_', ' ').split())}"
-                if formula.by is not None:
-                    most = self._most(formula.by, noun, other)
-                which = "who" if noun.one == "person" else "which one"
-                text = f"Of the {noun.many} {noun.that} {of_them}, {which} {most}?"
-        text = " ".join(text.split())
-        return f"Can you tell me: {text[:1].lower()}{text[1:]}" if other else text
+        clause = self._clause(step)
+        noun = clause.nouns[not self._asks_subject(step, clause)] if clause else ""
+        return Kind.PERSON if noun == "person" else kind_of_type(noun) if noun else Kind.UNKNOWN
 
     def introduced(self, name: str) -> str:
         return f"Tell me about {name}."
 
     def pronoun(self, kind: Kind) -> str:
-        return f"that {_NOUNS[kind].one}" if kind in _NOUNS else "it"
+        return {Kind.PERSON: "that person", Kind.PLACE: "that place"}.get(kind, "it")
 
-    def _coordinated(
-        self, paths: Sequence[Path], called: Mapping[int, str], joined: str
-    ) -> Mapping[int, str]:
-        """The seeds of two paths with the same steps as one name: `Anna or Ben`."""
-        if len(paths) < 2:
-            return called
-        both = joined.format(*(self.name(path.seed, called) for path in paths))
-        return {**called, paths[0].seed: both}
+    def question(self, drawn: DrawnQuestion, called: Mapping[int, str]) -> str | None:
+        paths, answers = drawn.formula.paths, drawn.found.answers
+        clauses = [self._clause(step) for step in paths[0].steps]
+        starts = [self._start(path, called) for path in paths]
+        says_twice = len({clause and clause.words for clause in clauses}) < len(clauses)
+        if says_twice or not self._fit(paths[0]) or len(self.are_dates(answers)) > 1 or None in starts:
+            return None
+        phrase: NounPhrase | None = NounPhrase(starts[0] or "")
+        if len(paths) == 2:
+            phrase = NounPhrase(f"both {starts[0]} and {starts[1]}", many=True)
+        images = self.index.images(paths[0])[1:-1]
+        for step, image in zip(paths[0].steps, images, strict=False):
+            phrase = phrase and self._phrase(step, phrase, image)
+        return self._asked(paths[0].steps[-1], phrase, answers) if phrase else None
+
+    def _fit(self, path: Path) -> bool:
+        """Whether each step leads to the kind of thing that the next one speaks of, by their words."""
+        return all(
+            len({self.kind_in_words(one), self.kind_in_words(RelationStep(two.code ^ 1)), Kind.UNKNOWN}) < 3
+            for one, two in pairwise(path.steps if not self.is_typed else ())
+        )
+
+    def _asked(self, step: RelationStep, of: NounPhrase, answers: Rows) -> str | None:
+        """The question of one step from `of`."""
+        clause, noun, many = self._clause(step), self._noun(step, answers), len(answers) > 1
+        if clause is None or noun is None or (clause.role and of.text.startswith("both ")):
+            return None
+        asks = noun.asks(many=many)
+        if self._asks_subject(step, clause):
+            if not clause.role:  # `who` and `what` are singular, whatever they ask for
+                return f"{asks} {clause.says(many=many and asks.startswith('Which'))} {of.text}?"
+            role = plural(clause.role) if many else clause.role
+            who = "Who" if noun.kind == Kind.PERSON else "What"
+            whose = f"its {role}" if of.text == "it" else f"the {role} of {of.text}"
+            return f"{who} {'are' if many else 'is'} {whose}?"
+        if of.clauses > 1 or (clause.role and (of.clauses or of.many or noun.kind != Kind.PERSON)):
+            return None
+        if clause.role:
+            return f"Whose {clause.role} is {of.text}?"
+        is_date = self.are_dates(answers) == {True}
+        if is_date and clause.words.startswith("is "):
+            clause = Clause(f"was {clause.words[3:]}")
+        asked = clause.asked(of.text, many=of.many)
+        if (is_date or noun.kind == Kind.PLACE) and asked.endswith((" in", " at", " on")):
+            return f"{'When' if is_date else 'Where'} {asked[:-3]}?"
+        return f"{asks} {asked}?"
+
+    def _phrase(self, step: RelationStep, of: NounPhrase, image: Rows) -> NounPhrase | None:
+        """What one step from `of` leads to, as a noun phrase of at most two clauses."""
+        clause, noun, many = self._clause(step), self._noun(step, image), len(image) > 1
+        if clause is None or noun is None or True in self.are_dates(image):
+            return None
+        if self._asks_subject(step, clause) and clause.role:
+            role = plural(clause.role) if many else clause.role
+            return NounPhrase(f"the {role} of {of.text}", many, of.clauses)
+        if clause.role or noun.one == "thing":
+            return None
+        name = noun.many if many else noun.one
+        if self._asks_subject(step, clause):
+            text = f"the {name} {noun.that} {clause.says(many=many)} {of.text}"
+            return NounPhrase(text, many, of.clauses + 1) if of.clauses < 2 else None
+        text = (
+            f"the {name} {'that' if noun.that == 'who' else noun.that} {of.text} {clause.says(many=of.many)}"
+        )
+        return None if of.clauses else NounPhrase(text, many, 2)
+
+    def _clause(self, step: RelationStep) -> Clause | None:
+        words = [" ".join(words_of_name(word)) for word in self.words_for(step)]
+        clauses = [read_clause(word) for word in words if word.isascii()]
+        clause = next((clause for clause in clauses if clause), None)
+        own = read_clause(words[-1])
+        if clause and own and clause is not own and not clause.is_listed and own.swapped:
+            return Clause(clause.words, swapped=True, nouns=own.nouns, is_listed=own.is_listed)
+        return clause
 
     @staticmethod
-    def _of_two(noun: Noun, one: Clause, two: Clause, comma: str, *, denied: bool) -> str:
-        if not denied and one.is_subject and not two.is_subject:
-            one, two = two, one
-        if not one.is_subject:
-            return f"{noun.who} {one.asked} {noun.that} {two.denied if denied else two.says}?"
-        if two.is_subject:
-            joined = f"but {two.denied}" if denied else f"and {two.says}"
-            return f"{noun.who} {one.says}{comma} {joined}?"
-        return f"{noun.who} {one.says}, other than the {noun.many} {noun.that} {two.says}?"
+    def _asks_subject(step: RelationStep, clause: Clause) -> bool:
+        return step.backward != clause.swapped
 
-    def _most(self, by: RelationStep, noun: Noun, other: bool) -> str:
-        """`owns the most works`, `has the most things located in it`: counted is what `by` leads to."""
-        phrase, counted = self._phrase(by, other), self.noun(by)
-        words, forward, those, such = phrase.words, by.backward == phrase.swapped, counted.many, counted.that
-        it = "them" if noun.one == "person" else "it"
-        match phrase.form:
-            case "noun" if forward:
-                return f"has the most {plural(words)}"
-            case "noun":
-                return f"is {'among ' if is_plural(words) else ''}the {words} of the most {those}"
-            case "be":
-                return f"is {words} the most {those}" if forward else f"has the most {those} {words} {it}"
-        if forward:
-            return f"{words} the most {those}"
-        return f"has the most {those} {such} {of_several(words)} {it}"
+    def _noun(self, step: RelationStep, ends: Rows) -> Noun | None:
+        """What the step leads to is called; None where nobody knows whether to ask who or what."""
+        kind, clause = self.kind(step, ends), self._clause(step)
+        if kind is None or clause is None:
+            return None
+        listed = clause.nouns[not self._asks_subject(step, clause)]
+        word = self.type_word(step, ends) if self.is_typed else listed
+        one = "person" if kind == Kind.PERSON else singular(word) if word.isascii() and word else "thing"
+        if one in ("date", "place") and kind != Kind.PLACE:
+            one = "thing"
+        return Noun(one, {"person": "people"}.get(one) or plural(one), kind)
 
-    def _phrase(self, step: RelationStep, other: bool) -> Phrase:
-        own = read_type(type_name(self.index, step))
-        sure = [phrase for word in self.words_for(step) if (phrase := phrase_of_word(word, own))] or [own]
-        return sure[-1] if other else sure[0]
+    def _start(self, path: Path, called: Mapping[int, str]) -> str | None:
+        """The seed's name with the article that it needs; None for a text that is no name."""
+        name, kind = self.name(path.seed, called), Kind(int(self.kind_of[path.seed]))
+        words = str(self.index.graph.entities.names[path.seed]).split()
+        is_code = len(words) == 1 and not name.isalpha()
+        if not (self.is_typed or is_code or is_date(name) or any(word[0].isupper() for word in words)):
+            return None
+        return f"the {name}" if path.seed not in called and _is_common(words, kind) else name
 
-    def _inner(self, path: Path, called: Mapping[int, str], other: bool) -> str:
-        """What the last step starts from, as a noun phrase; `the` where it is one."""
-        phrase, images = self.name(path.seed, called), self.index.images(path)
-        for step, image in zip(path.steps[:-1], images[1:], strict=False):
-            phrase = self._noun(step, phrase, image, other)
-        return phrase
-
-    def _noun(self, step: RelationStep, of: str, image: Rows, other: bool) -> str:
-        phrase, noun, is_one = self._phrase(step, other), self.noun(step, image), len(image) == 1
-        if phrase.form == "noun" and step.backward == phrase.swapped and not is_plural(phrase.words):
-            return f"{'the' if is_one else article(phrase.words)} {phrase.words} of {of}"
-        clause = self._stepped(step, of, other)
-        if is_one:
-            return f"the {noun.one} {noun.that} {clause.says}"
-        return f"{noun.some} {clause.says}"
-
-    def _clause(self, path: Path, called: Mapping[int, str], other: bool) -> Clause:
-        return self._stepped(path.steps[-1], self._inner(path, called, other), other)
-
-    def _stepped(self, step: RelationStep, of: str, other: bool) -> Clause:
-        """What one step from `of` says."""
-        phrase = self._phrase(step, other)
-        words, backward = phrase.words, step.backward != phrase.swapped
-        if phrase.form == "be":
-            if backward:
-                return Clause(True, f"is {words} {of}", f"is not {words} {of}", f"are {roles(words)} {of}")
-            return Clause(False, f"{of} is {words}", f"{of} is not {words}", asked=f"is {of} {words}")
-        if phrase.form == "verb":
-            helper, base = with_helper(words)
-            if not backward:
-                return Clause(
-                    False, f"{of} {words}", f"{of} {helper} not {base}", asked=f"{helper} {of} {base}"
-                )
-            says_of_several = f"{of_several(words)} {of}"
-            return Clause(True, f"{words} {of}", f"{helper} not {base} {of}", says_of_several)
-        are_several = is_plural(words)
-        if backward:
-            among = "among" if are_several else "as"
-            end = f"{of} {among} its {words}"
-            return Clause(True, f"has {end}", f"does not have {end}", f"have {of} {among} their {words}")
-        role = f"among the {words} of {of}" if are_several else f"{article(words)} {words} of {of}"
-        of_them = role if are_several else f"{plural(words)} of {of}"
-        return Clause(True, f"is {role}", f"is not {role}", f"are {of_them}")
-
-    def _asked(self, noun: Noun, path: Path, called: Mapping[int, str], several: bool, other: bool) -> str:
-        """The question of one path; what would stand in the middle of a clause comes before it instead."""
-        told = ""
-        if len(path.steps) > 1 and not self._nests(path):
-            told, of = self._told(path, called, other)
-        else:
-            of = self._inner(path, called, other)
-        step = path.steps[-1]
-        phrase = self._phrase(step, other)
-        if phrase.form == "noun" and step.backward == phrase.swapped:
-            are_several = several or is_plural(phrase.words)
-            role = f"the {plural(phrase.words) if are_several else phrase.words} of {of}"
-            if other:
-                return f"{told}Name {role}."
-            return f"{told}{'Who' if noun.who == 'Who' else 'What'} {'are' if are_several else 'is'} {role}?"
-        clause = self._stepped(step, of, other)
-        if other:
-            return f"{told}Name {noun.every} {clause.says}."
-        if clause.is_subject:
-            return f"{told}{noun.who} {clause.says}?"
-        if noun.adverb and clause.asked.endswith(noun.said_by_adverb):
-            return f"{told}{noun.adverb} {clause.asked[:-3]}?"
-        return f"{told}{noun.who} {clause.asked}?"
-
-    def _nests(self, path: Path) -> bool:
-        """Whether the steps make one sentence that can be followed: what a step leads from stands at its end,
-        or, of two, is the subject of a plain verb (`What did the person who sent Baboon carry?`)."""
-        first, *middle, last = path.steps
-        if len(path.steps) > LONGEST_PATH or any(map(self._is_object, middle)):
-            return False
-        if any(map(self._ends_otherwise, path.steps[1:])):
-            return False
-        if not self._is_object(last):
-            return True
-        phrase = self._phrase(last, False)
-        is_plain = phrase.form == "verb" and phrase.words.split()[-1] not in PREPOSITIONS
-        return is_plain and not middle and not self._is_object(first)
-
-    def _is_object(self, step: RelationStep) -> bool:
-        phrase = self._phrase(step, False)
-        return phrase.form != "noun" and step.backward == phrase.swapped
-
-    def _ends_otherwise(self, step: RelationStep) -> bool:
-        """Whether what it leads from stands in the middle: has Ann as its director."""
-        phrase = self._phrase(step, False)
-        return phrase.form == "noun" and step.backward != phrase.swapped
-
-    def reads(self, drawn: DrawnQuestion) -> bool:
-        """Whether it is one sentence, or two of a path of two steps; two conditions join where the second can
-        follow the first: `that is native to India`, not `that Anna is not involved in`, which nobody adds."""
-        if not super().reads(drawn):
-            return False
-        first, *others = drawn.formula.paths
-        if not self.is_long and len(first.steps) > 2 and not self._nests(first):
-            return False
-        if drawn.formula.operation not in ("and", "not"):
-            return True
-        one, two = first.steps[-1], others[0].steps[-1]
-        if len(first.steps) > 1 and (self._is_object(one) or self._ends_otherwise(one)):
-            return False
-        return not self._is_object(two) or one == two
-
-    def _told(self, path: Path, called: Mapping[int, str], other: bool) -> tuple[str, str]:
-        """All steps but the last as sentences, and what the last starts from: `A is published in a certain
-        work. `, `that work`."""
-        sentences, of = [], self.name(path.seed, called)
-        # Where the seed is `that person` already, whoever comes next is `a second person`.
-        nouns = Counter([of.removeprefix("that ")] if path.seed in called else [])
-        for step, image in zip(path.steps[:-1], self.index.images(path)[1:], strict=False):
-            noun = self.noun(step, image)
-            nouns[noun.one] += 1
-            new = noun.new if nouns[noun.one] == 1 else f"{_NEW[nouns[noun.one]]} {noun.one}"
-            sentence = self._sentence(step, of, new, other)
-            is_ours = not sentence.startswith(self.name(path.seed, called)) or path.seed in called
-            sentences.append(f"{sentence[:1].upper() if is_ours else sentence[:1]}{sentence[1:]}. ")
-            of = f"{_SAME[nouns[noun.one]]} {noun.one}"
-        return "".join(sentences), of
-
-    def _sentence(self, step: RelationStep, of: str, new: str, other: bool) -> str:
-        phrase = self._phrase(step, other)
-        words, backward = phrase.words, step.backward != phrase.swapped
-        if phrase.form == "noun":
-            whose, what = (new, of) if backward else (of, new)
-            return f"{whose} has {what} {'among its' if is_plural(words) else 'as its'} {words}"
-        verb = f"is {words}" if phrase.form == "be" else words
-        return f"{new} {verb} {of}" if backward else f"{of} {verb} {new}"
+    def name(self, entity: int, called: Mapping[int, str]) -> str:
+        """A common noun begins with a small letter: the bell-rope, the Turkish slippers."""
+        name, kind = super().name(entity, called), Kind(int(self.kind_of[entity]))
+        first = name.split()[0]
+        is_kept = entity in called or first[1:2].isupper() or first.endswith(_OF_PEOPLES)
+        return name if is_kept or not _is_common(name.split(), kind) else name[0].lower() + name[1:]
 
 
-SCHEMA = 150  # relation types up to which they are a schema's, each a phrase that somebody chose
-_THING = Noun("thing", "things", "What")
-_NOUNS = {
-    Kind.PERSON: Noun("person", "people", "Who", "who"),
-    Kind.PLACE: Noun("place", "places", "Which place", adverb="Where"),
-    Kind.WORK: Noun("work", "works", "Which work"),
-    Kind.GROUP: Noun("group", "groups", "Which group"),
-}
-_NEW = ("", "", "a second", "a third")
-_SAME = ("", "that", "the second", "the third")
-_MADE = table("""
-    written directed painted composed sung performed created authored narrated illustrated invented discovered
-    translated edited drawn designed born raised
-    """)
-# What people alone make, and what happens to them alone.
-_MAKES = table("write direct paint compose sing author narrate illustrate invent translate")
-_LIVED = table("born married engaged buried educated widowed divorced baptised baptized")
-_PEOPLE = table("""
-    actor actress author writer director producer composer singer screenwriter editor illustrator translator
-    narrator inventor founder president king queen father mother parent child son daughter brother sister
-    sibling wife husband spouse friend teacher student aunt uncle cousin owner leader player coach
-    """)
+def _is_common(words: list[str], kind: Kind) -> bool:
+    """Whether a name is a common noun, which takes an article: Village blacksmith, Baboon."""
+    first, *rest = words
+    if first.casefold() in _DETERMINERS or "'" in first or "’" in first:
+        return False
+    if rest:
+        return kind not in (Kind.UNKNOWN, Kind.WORK) and rest[0].isalpha() and rest[0].islower()
+    return kind == Kind.THING and first[:1].isalpha() and first[1:].islower()
+
+
+def plural(words: str) -> str:
+    if words.endswith("s") and not words.endswith(("ss", "us", "is")):
+        return words
+    if words.endswith("child"):
+        return f"{words}ren"
+    if words.endswith("y") and words[-2:-1] not in tuple("aeiou"):
+        return f"{words[:-1]}ies"
+    return f"{words}es" if words.endswith(("s", "x", "ch", "sh")) else f"{words}s"
+
+
+def _is_present(word: str) -> bool:
+    return word.endswith("s") and not word.endswith(("ss", "us", "is")) and lemma(word) != word
+
+
+def _is_past(word: str) -> bool:
+    return not word.endswith("s") and (lemma(word) != word or (word.endswith("ed") and len(word) > 4))
+
+
+def _base(verb: str, *, if_present: bool = False) -> str:
+    if verb.endswith("xed"):  # whose lemma the dictionary lacks
+        return verb[:-2]
+    return lemma(verb) if not if_present or _is_present(verb) else verb
+
+
+@cache
+def _listed() -> dict[str, Clause]:
+    clauses = {}
+    for types, phrase in phrase_lines("en"):
+        words, _, nouns = phrase.partition(" | ")
+        subject, object = ("" if noun == "-" else noun for noun in nouns.split(", "))
+        clause = Clause(words.removeprefix("< "), words.startswith("< "), (subject, object), True)
+        clauses.update(dict.fromkeys(types, clause))
+    return clauses
+
+
+@lru_cache(1 << 14)
+def read_clause(words: str) -> Clause | None:
+    """The clause of a relation type's words, from the table or as they read; None where they are none."""
+    if words in _listed():
+        return _listed()[words]
+    parts = words.split()
+    if not parts or len(parts) > 3 or not all(part.isascii() and part.isalpha() for part in parts):
+        return None
+    first, last = parts[0], parts[-1]
+    if first in _BE:
+        is_clause = last in _PREPOSITIONS and parts[1] not in _DETERMINERS
+        return Clause(words) if is_clause else None
+    if len(parts) == 1:
+        if (_is_present(first) and not lemma(first).endswith(_NOUN_ENDINGS)) or _is_past(first):
+            return Clause(first)
+        return Clause(f"is the {first} of", swapped=True) if first.endswith(_NOUN_ENDINGS) else None
+    if first == "has" and len(parts) == 2 and not last.endswith("s") and not _is_past(last):
+        return Clause(f"is the {last} of", swapped=True)
+    if last not in _PREPOSITIONS:
+        return None
+    if _is_present(first) or first in _INTRANSITIVE:
+        return Clause(words)
+    if first in _PARTICIPLES or first.endswith("ed"):
+        if len(parts) > 2:
+            return None
+        if last == "by" and first not in _PARTICIPLES and lemma(first) != first:
+            return Clause(first, swapped=True)
+        return Clause(f"{'is' if first in _LASTING else 'was'} {words}")
+    if last == "of" and len(parts) == 2 and not _is_past(first):
+        return Clause(f"is {'an' if first[0] in 'aeiou' else 'a'} {words}")
+    return Clause(words) if _is_past(first) else None

@@ -30,13 +30,10 @@ class ReferenceRelationship:
 
 
 class Source(NamedTuple):
-    """A question's record as its file has it. format: of the file; a row of GRADED formats is name → grade.
-    names: keys of the record that were found to hold names of entities. table: whether it is cells."""
+    """A question's record as its file has it. format: of the file; of GRADED formats it is name → grade."""
 
     format: str
     row: Any
-    names: frozenset[str] = frozenset()
-    table: bool = False
 
 
 HIGHEST = 2  # grade of a question of ours; what is higher stands under `grades`
@@ -51,7 +48,7 @@ class Example:
     No reference at all means that nothing should be retrieved, unless `judged` is False: then the file does
     not say what is relevant. group: shared by variants of one question, which intervals and tests then take
     as one observation. reference_chunks: ids of passages; reference_relations: triples as the file has them.
-    line: where it stands in the file, from 1. source: its record there, to be written back as it was.
+    line: where it stands in the file, from 1. source: its record there.
     """
 
     id: str
@@ -110,9 +107,9 @@ class Example:
     @property
     def written_id(self) -> str | int:
         """The id with the JSON type that it has in its file."""
-        row = self.source.row if self.source is not None and self.source.format not in GRADED else {}
-        same = (value for value in row.values() if type(value) is int and str(value) == self.id)
-        return next(same, self.id) if isinstance(row, dict) else self.id
+        row = self.source.row if self.source is not None and self.source.format not in GRADED else None
+        values = row.values() if isinstance(row, dict) else ()
+        return next((value for value in values if type(value) is int and str(value) == self.id), self.id)
 
 
 def likely_groups(questions: Iterable[tuple[str, Iterable[str]]]) -> int:

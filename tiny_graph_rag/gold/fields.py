@@ -7,22 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from tiny_graph_rag.gold.checks import LISTED, Finding, Severity
+from tiny_graph_rag.gold.checks import LISTED, Finding
 from tiny_graph_rag.gold.examples import GRADED, Example
 
-# The values that the RAG gold JSON knows, as its makers document them.
-RAG_VALUES = {
-    "query_type": ("general_inquiry", "legal_interpretation", "similar_case"),
-    "expected_doc_types": ("law", "counsel_case", "mediation_case"),
-    "difficulty": ("easy", "medium", "hard"),
-}
-RAG_FIELDS = (
-    "query",
-    "query_type",
-    "expected_doc_types",
-    "highly_relevant_chunk_ids",
-    "irrelevant_chunk_ids",
-)
+SORTING = ("query_type", "expected_doc_types", "difficulty")  # fields whose values sort the questions
+FEW = 2  # questions that a value must have before one with a single question looks like a slip
+CHUNK_LISTS = ("relevant_chunk_ids", "highly_relevant_chunk_ids", "irrelevant_chunk_ids")
 DATES = ("created_at", "updated_at", "annotated_at", "date")
 
 EMPTY_QUERY = "the question is empty"
@@ -30,7 +20,9 @@ NO_FIELD = "{field} is missing"
 NO_REFERENCE = "{field} is empty: nothing should be retrieved for this question"
 HIGHLY_OUTSIDE = "{names}: highly relevant but not among the relevant ones; add them to 'relevant_chunk_ids'"
 OVERLAP = "{names}: relevant and irrelevant at once; keep one of the two"
-UNKNOWN_VALUE = "{field}: unknown value {value}; known: {known}"
+SINGLE_VALUE = "{field}: no other question has the value {value}; the others have {known}"
+NO_VALUE = "{field} is empty"
+LISTED_TWICE = "{field}: {names} is listed twice"
 NO_DATE = "{field}: {value} is not a date; write 2026-01-31 or 2026-01-31T14:30:00"
 NO_ID = "{n} of {all} questions have no id and are named by their line; add ids to keep results comparable"
 SAME_ID = "the id is used {n} times; the later ones were renamed"
@@ -40,12 +32,13 @@ NO_ANSWER = "no answer, evidence or references: nothing can be scored"
 def check_fields(examples: Sequence[Example]) -> Iterator[Finding]:
     """Every finding of one question, in file order; then those about many."""
     counts = Counter(_given_id(example) for example in examples)
-    known = _known_values(examples)
+    usual = _usual_values(examples)
     for example in examples:
         row = _row(example)
         yield from _overlaps(example, row)
         if example.source is not None and example.source.format == "rag":
-            yield from _rag(example, row, known)
+            yield from _rag(example, row)
+        yield from _sorted_by(example, row, usual)
         yield from _dates(example, row)
         given = _given_id(example)
         if given is not None and given != example.id and counts[given] > 1:
@@ -89,7 +82,7 @@ def _overlaps(example: Example, row: Mapping[str, Any]) -> Iterator[Finding]:
         yield Finding.about(example, "error", "relevant and irrelevant", OVERLAP, names=_names(both))
 
 
-def _rag(example: Example, row: Mapping[str, Any], known: Mapping[str, bool]) -> Iterator[Finding]:
+def _rag(example: Example, row: Mapping[str, Any]) -> Iterator[Finding]:
     if not str(row.get("query") or "").strip():
         yield Finding.about(example, "error", "empty question", EMPTY_QUERY)
     relevant = set(map(str, row.get("relevant_chunk_ids") or ()))
@@ -99,36 +92,45 @@ def _rag(example: Example, row: Mapping[str, Any], known: Mapping[str, bool]) ->
         yield Finding.about(example, "error", "highly relevant outside", HIGHLY_OUTSIDE, names=names)
     if "relevant_chunk_ids" in row and not relevant:
         yield Finding.about(example, "warning", "no reference", NO_REFERENCE, field="'relevant_chunk_ids'")
-    for name in RAG_FIELDS:
-        if name not in row:
-            yield Finding.about(example, "warning", f"no {name}", NO_FIELD, field=repr(name))
-    for field, value in _values(row):
-        if value not in RAG_VALUES[field]:
-            values = {"field": field, "value": repr(value), "known": ", ".join(RAG_VALUES[field])}
-            severity: Severity = "error" if known[field] else "warning"
-            yield Finding.about(example, severity, f"unknown {field}", UNKNOWN_VALUE, **values)
+    for name in CHUNK_LISTS:
+        counts = Counter(map(str, row.get(name) or ()))
+        again = [id for id, count in counts.items() if count > 1]
+        if again:
+            values = {"field": repr(name), "names": _names(again)}
+            yield Finding.about(example, "warning", "listed twice", LISTED_TWICE, **values)
 
 
-def _values(row: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """(field, value) of each field of known values."""
+def _sorted_by(
+    example: Example, row: Mapping[str, Any], usual: Mapping[str, Counter[str]]
+) -> Iterator[Finding]:
+    """Fields that sort questions: any vocabulary will do, but a value that one question alone has, or one
+    without any where the others have some, looks like a slip."""
+    for field, counts in usual.items():
+        given = _values(row, field)
+        known = ", ".join(value for value, count in counts.items() if count >= FEW)
+        if not known:
+            continue
+        for value in given:
+            if counts[value] == 1:
+                values = {"field": field, "value": repr(value), "known": known}
+                yield Finding.about(example, "warning", f"single {field}", SINGLE_VALUE, **values)
+        if not given:
+            text = NO_VALUE if field in row else NO_FIELD
+            yield Finding.about(example, "warning", f"no {field}", text, field=repr(field))
+
+
+def _values(row: Mapping[str, Any], field: str) -> list[str]:
     metadata = row.get("metadata")
-    more = metadata if isinstance(metadata, dict) else {}
-    for field in RAG_VALUES:
-        given = row.get(field, more.get(field))
-        if given is not None:
-            yield from ((field, str(value)) for value in (given if isinstance(given, list) else [given]))
+    given = row.get(field, metadata.get(field) if isinstance(metadata, dict) else None)
+    return [str(value) for value in (given if isinstance(given, list) else [given]) if value is not None]
 
 
-def _known_values(examples: Sequence[Example]) -> dict[str, bool]:
-    """Field → whether the set keeps to the format's own values: then any other is an error. A set of another
-    field of knowledge has types of its own; its difficulties are the same."""
-    found = dict.fromkeys(RAG_VALUES, False)
-    for example in examples:
-        if example.source is not None and example.source.format == "rag":
-            for field, value in _values(_row(example)):
-                found[field] |= value in RAG_VALUES[field]
-    types = found["query_type"] or found["expected_doc_types"]
-    return {"query_type": types, "expected_doc_types": types, "difficulty": True}
+def _usual_values(examples: Sequence[Example]) -> dict[str, Counter[str]]:
+    """Field that sorts questions → its values with the questions that have them."""
+    return {
+        field: Counter(value for example in examples for value in _values(_row(example), field))
+        for field in SORTING
+    }
 
 
 def _dates(example: Example, row: Mapping[str, Any]) -> Iterator[Finding]:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import GraphError, UsageError, amount, nearest
 from tiny_graph_rag.gold.checks import is_named
 from tiny_graph_rag.gold.english import English
@@ -25,20 +24,18 @@ from tiny_graph_rag.gold.korean import Korean
 from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.gold.shapes import LONGEST_CHAIN, SHAPES, DrawnQuestion, Sampler
 from tiny_graph_rag.gold.variants import VARIANTS, QuestionVariant, variant
-from tiny_graph_rag.gold.wording import LONGEST_PATH, Wording
+from tiny_graph_rag.gold.wording import Wording
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
 
 SHARES = {  # of a hundred questions, where --shapes says nothing
-    "single": 10, "chain": 22, "intersection": 10, "union": 6, "comparison": 6, "count": 6, "negation": 8,
-    "no-answer": 6, "hub": 4, "rare": 4, "alias-noise": 8, "paraphrase": 4, "coreference": 6,
+    "single": 30, "chain": 32, "intersection": 16, "no-answer": 6, "alias-noise": 9, "coreference": 7,
 }  # fmt: skip
 LANGUAGES: Mapping[str, type[Wording]] = {"en": English, "ko": Korean}
-LONGEST_QUESTION = 400  # characters
+GIVEN_UP = 8  # rounds in which nothing was found for a shape, before it counts as used up
+LONGEST_QUESTION = 240  # characters
 NO_ANSWER = "no-answer"  # makes up for no other shape: a set of them would measure abstaining alone
-HARDER = ("and", "or", "not", "most")  # operations that ask for more than a walk
-LEVELS = ("easy", "medium", "medium", "hard")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +100,7 @@ def parse_shapes(text: str) -> dict[str, float]:
 
 
 def parse_hops(text: str) -> tuple[int, int]:
-    """`1-4`, `2` → fewest and most. Raises UsageError."""
+    """`1-3`, `2` → fewest and most. Raises UsageError."""
     low, _, high = text.partition("-")
     try:
         hops = int(low), int(high or low)
@@ -133,13 +130,14 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
     if all(map(says_nothing, types)):
         raise GraphError(
             "{graph}: the relation types have no meaning ({types}), so no natural question can be "
-            "made. Write questions yourself and let `recommend` propose references",
+            "made. Write questions, or let a model write them, and find their references with "
+            "`recommend` or `dataset from`",
             graph=graph.name,
             types=", ".join(repr(name) for name in types[:3]),
         )
     maker = _Maker.of(graph, names, wanted)
     unsaid = maker.unsaid()
-    if not maker.sampler.codes:
+    if not maker.sampler.types:
         raise GraphError(
             "{graph}: there are no {language} words for its relation types ({types}). Add words in "
             "{vocabulary}, or choose another language with --lang",
@@ -165,11 +163,6 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
     return Generated(
         tuple(made), maker.wording.language, quotas, dict(found), dict(relations.most_common()), unsaid
     )
-
-
-def generate_on(graph: KnowledgeGraph, wanted: Wanted, config: Config) -> Generated:
-    """`generate` as work for a cluster: one shard, since each question depends on all drawn before it."""
-    return generate(graph, NameIndex.of(graph), wanted)
 
 
 def apportioned(n: int, shares: Mapping[str, float]) -> dict[str, int]:
@@ -220,11 +213,10 @@ class _Maker:
     def of(cls, graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> _Maker:
         index, chance = StepIndex.of(graph), random.Random(wanted.seed)
         language = wanted.language or language_of(graph)
-        wording = LANGUAGES[language](index, graph.vocabulary, wanted.hops[0] >= LONGEST_PATH)
-        says = np.array([wording.says(RelationStep(code)) for code in range(index.codes)], dtype=bool)
-        low, high = wanted.hops
-        hops = low, high if wording.is_long else min(high, LONGEST_PATH)
-        sampler = Sampler(index, says, names, chance, wanted.n, hops)
+        wording = LANGUAGES[language](index, graph.vocabulary)
+        types = len(graph.relations.types.names)
+        says = np.repeat([wording.says(RelationStep(2 * type)) for type in range(types)], 2)
+        sampler = Sampler(index, says, names, chance, wanted.n, wanted.hops)
         return cls(graph, names, sampler, wording, chance)
 
     def unsaid(self) -> tuple[str, ...]:
@@ -239,12 +231,15 @@ class _Maker:
         """Shape by shape in turn, so that none has used up the graph before the others come; spread: what a
         shape lacks is drawn of the others."""
         left = {shape: quota for shape, quota in quotas.items() if quota}
-        numbers, missing = Counter[str](), 0
+        numbers, failed, missing = Counter[str](), Counter[str](), 0
         giving = list(left)
         while left:
             for shape in list(left):
                 drawn = self.sampler.draw(shape, self._sayable)
                 if drawn is None:
+                    failed[shape] += 1
+                    if failed[shape] < GIVEN_UP:
+                        continue
                     missing += left.pop(shape)
                     giving.remove(shape)
                     continue
@@ -259,10 +254,10 @@ class _Maker:
                 missing -= len(left)
 
     def _sayable(self, drawn: DrawnQuestion) -> bool:
-        if not self.wording.reads(drawn):
-            return False
         text = self.wording.question(drawn, {})
-        if len(text) > LONGEST_QUESTION or fold(text) in self.texts or self._names_an_answer(text, drawn):
+        if text is None or len(text) > LONGEST_QUESTION or fold(text) in self.texts:
+            return False
+        if self._names_an_answer(text, drawn):
             return False
         self.texts.add(fold(text))
         return True
@@ -293,28 +288,24 @@ class _Maker:
         drawn, graph, index = self.drawn[place], self.graph, self.sampler.index
         name, relations = graph.entities.names, graph.relations
         answers = sorted(drawn.found.answers.tolist(), key=graph.name_rank.__getitem__)
-        count = drawn.formula.operation == "count"
-        truth = str(len(answers)) if count else ", ".join(name[answer] for answer in answers)
         tags = [drawn.shape]
         if drawn.hops:
             tags += [f"{drawn.hops}-hop"] + ["multi-hop"] * (drawn.hops > 1)
         own: dict[str, Any] = {
             "shape": drawn.shape,
             "variant": asked.kind if asked else None,
-            "difficulty": self._difficulty(drawn, asked),
             "hops": drawn.hops,
-            "redundancy": drawn.found.walks,
             "asks": asks_json(drawn.formula, index),
         }
         if asked and asked.noise:
             own["noise"] = asked.noise
-        names = tuple(name[seed] for seed in drawn.formula.seeds)
+        names = tuple(self.wording.name(seed, {}) for seed in drawn.formula.seeds)
         own["mentions"] = list(names if asked is None or asked.mentions is None else asked.mentions)
         return Example(
             id=f"{self.ids[place]}-{asked.kind}" if asked else self.ids[place],
-            query=asked.query if asked else self.wording.question(drawn, {}),
+            query=asked.query if asked else self.wording.question(drawn, {}) or "",
             reference_entities=tuple(name[answer] for answer in answers),
-            ground_truth=(truth,) if answers else (),
+            ground_truth=(", ".join(name[answer] for answer in answers),) if answers else (),
             tags=tuple([*tags, asked.kind] if asked else tags),
             reference_relationships=tuple(
                 ReferenceRelationship(
@@ -328,10 +319,3 @@ class _Maker:
             group=self.ids[place],
             unknown=own,
         )
-
-    def _difficulty(self, drawn: DrawnQuestion, asked: QuestionVariant | None) -> str:
-        """Points for hops beyond the first, for an operation, a hub among the seeds, a name in disguise."""
-        points = max(drawn.hops - 1, 0) + (drawn.formula.operation in HARDER)
-        points += any(self.sampler.degrees[seed] >= self.sampler.hub_from for seed in drawn.formula.seeds)
-        points += asked is not None and asked.kind != "paraphrase"
-        return LEVELS[min(points, len(LEVELS) - 1)]

@@ -1,17 +1,15 @@
-"""Keeping gold sets: what differs between two, putting several together, parting one, and what one holds.
+"""Keeping gold sets: merging several, and splitting one into parts.
 
 Questions are known by their id. All functions give new sets and leave their arguments as they are.
 """
 
 from __future__ import annotations
 
-import math
 import random
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
-from statistics import NormalDist
 from typing import Any, Literal
 
 from tiny_graph_rag.errors import DatasetError, UsageError, amount
@@ -19,93 +17,29 @@ from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.messages import said
 
-EFFECT = 0.05  # difference of a measure's mean that one wants to see
-POWER, LEVEL = 0.8, 0.05
-SPREAD = 0.35  # standard deviation of a question's difference between two systems (docs/guides/gold-sets.md)
 HUGE = 1e6  # no share is as large
-OFF_QUOTA = 0.05  # share by which a slice may miss its quota before that is reported
 
 LISTS_OF_NAMES = ("reference_entities", "highly_relevant_entities", "irrelevant_entities")
 Prefer = Literal["", "first", "last", "union"]
 
 
-@dataclass(frozen=True, slots=True)
-class FieldChange:
-    """A field of one question that differs; before, after: its values as in the file."""
-
-    id: str
-    field: str
-    before: Any
-    after: Any
-
-
-@dataclass(frozen=True, slots=True)
-class Diff:
-    """added, removed: ids. renamed: (old id, new id) of questions that differ in nothing else."""
-
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-    renamed: tuple[tuple[str, str], ...]
-    changed: tuple[FieldChange, ...]
-    same: int
-
-    def __bool__(self) -> bool:
-        return bool(self.added or self.removed or self.renamed or self.changed)
-
-
-def diff(old: Sequence[Example], new: Sequence[Example]) -> Diff:
-    """What became of `old` in `new`, question by question. Order is no difference, nor is that of lists."""
-    before, after = {question.id: question for question in old}, {question.id: question for question in new}
-    by_content: dict[str, list[str]] = defaultdict(list)
-    for question in new:
-        if question.id not in before:
-            by_content[_content(question)].append(question.id)
-    renamed = []
-    for question in old:
-        if question.id not in after and by_content.get(_content(question)):
-            renamed.append((question.id, by_content[_content(question)].pop(0)))
-    gone, come = {one for one, _ in renamed}, {other for _, other in renamed}
-    both = [question for question in old if question.id in after]
-    changes = [change for question in both for change in _changes(question, after[question.id])]
-    touched = {question.id for question in changes}
-    return Diff(
-        tuple(question.id for question in new if question.id not in before and question.id not in come),
-        tuple(question.id for question in old if question.id not in after and question.id not in gone),
-        tuple(renamed),
-        tuple(changes),
-        len(both) - len(touched),
-    )
+def differing_fields(one: Example, other: Example) -> list[str]:
+    """The fields, other than the id, in which two questions differ. Only in `context` does order count."""
+    values, others = _values(one), _values(other)
+    return [name for name in dict.fromkeys([*values, *others]) if values.get(name) != others.get(name)]
 
 
 def _values(example: Example) -> dict[str, Any]:
     """Field → value as compared: lists without order but for `context`; without id and line."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = dict(example.unknown)
     for field in fields(Example):
         value = getattr(example, field.name)
-        if field.name in ("id", "line", "source", "judged"):
+        if field.name in ("id", "line", "source", "judged", "unknown"):
             continue
-        if field.name == "unknown":
-            found.update(value)
-        elif field.name == "reference_relationships":
-            found[field.name] = sorted((one.source, one.type, one.target) for one in value)
-        elif isinstance(value, tuple) and field.name not in ("context", "reference_relations"):
-            found[field.name] = sorted(value)
-        else:
-            found[field.name] = value
-    return {name: value for name, value in found.items() if value not in (None, (), [], "")}
-
-
-def _content(example: Example) -> str:
-    return repr(sorted(_values(example).items(), key=lambda pair: pair[0]))
-
-
-def _changes(before: Example, after: Example) -> list[FieldChange]:
-    one, other = _values(before), _values(after)
-    return [
-        FieldChange(before.id, name, one.get(name), other.get(name))
-        for name in dict.fromkeys([*one, *other])
-        if one.get(name) != other.get(name)
-    ]
+        if isinstance(value, tuple) and field.name != "context":
+            value = sorted(map(repr, value))
+        values[field.name] = value
+    return {name: value for name, value in values.items() if value not in (None, (), [], "")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +69,7 @@ def merge(sets: Sequence[EvalSet], prefer: Prefer = "") -> Merged:
                 kept[example.id], source[example.id] = example, every.name
                 continue
             earlier = kept[example.id]
-            differing = [change.field for change in _changes(earlier, example)]
+            differing = differing_fields(earlier, example)
             if not differing:
                 agreed += 1
                 continue
@@ -240,83 +174,6 @@ def split(
     for example in examples:
         parts[part_of[key(example)]].append(example)
     return parts
-
-
-@dataclass(frozen=True, slots=True)
-class TagShare:
-    """seen: the smallest difference that so many groups show at 80 % power; quota: the share asked for."""
-
-    name: str
-    questions: int
-    groups: int
-    share: float
-    seen: float
-    quota: float | None = None
-
-    @property
-    def off_quota(self) -> bool:
-        return self.quota is not None and abs(self.share - self.quota) > OFF_QUOTA
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """needed: groups that a difference of EFFECT takes at 80 % power. Counts: value → questions."""
-
-    whole: TagShare
-    slices: tuple[TagShare, ...]
-    needed: int
-    counts: Mapping[str, Mapping[str, int]]
-    references: tuple[int, ...]
-
-
-# Standard errors between no difference and one that is seen with POWER at LEVEL.
-_SEEN = NormalDist().inv_cdf(1 - LEVEL / 2) + NormalDist().inv_cdf(POWER)
-
-
-def questions_needed(effect: float) -> int:
-    """Independent questions for a paired difference of means: ((z(.975) + z(.8)) · SPREAD / effect)²."""
-    return math.ceil((_SEEN * SPREAD / effect) ** 2)
-
-
-def seen_with(questions: int) -> float:
-    """The paired difference of means that so many independent questions show at 80 % power."""
-    return _SEEN * SPREAD / questions**0.5 if questions else float("inf")
-
-
-def contents(examples: Sequence[Example], quotas: Mapping[str, float], effect: float = EFFECT) -> Contents:
-    """What a set holds, tag by tag. quotas: tag → share of the questions wanted, in any unit (40/40/20)."""
-    total = sum(quotas.values())
-    wanted = {tag: share / total for tag, share in quotas.items()}
-
-    def part(name: str, rows: Sequence[Example]) -> TagShare:
-        groups = len({group_of(row) for row in rows})
-        share = len(rows) / len(examples) if examples else 0.0
-        return TagShare(name, len(rows), groups, share, seen_with(groups), wanted.get(name))
-
-    tags = Counter(tag for question in examples for tag in dict.fromkeys(question.tags))
-    names = [*tags, *(tag for tag in quotas if tag not in tags)]
-    slices = [part(tag, [question for question in examples if tag in question.tags]) for tag in names]
-    counts = {
-        name: dict(
-            Counter(
-                str(question.unknown[name]) for question in examples if question.unknown.get(name) is not None
-            )
-        )
-        for name in ("shape", "variant", "difficulty", "hops", "annotator")
-    }
-    references = sorted(len(set(question.relevant_entities)) for question in examples)
-    return Contents(
-        part("all", examples),
-        tuple(sorted(slices, key=lambda item: (-item.questions, item.name))),
-        questions_needed(effect),
-        {name: found for name, found in counts.items() if found},
-        tuple(references),
-    )
-
-
-def parse_quotas(text: str) -> dict[str, float]:
-    """`multi-hop=40,alias-noise=40,coreference=20` → tag → share. Raises UsageError."""
-    return named_shares("--quota", text, "multi-hop=40")
 
 
 def named_shares(option: str, text: str, example: str, alone: str = "") -> dict[str, float]:

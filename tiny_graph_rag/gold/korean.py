@@ -8,16 +8,15 @@ as an adnominal form; of any other no question is made.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
 from typing import ClassVar
 
-from tiny_graph_rag.gold.formulas import Path, RelationStep, Rows, type_name
+from tiny_graph_rag.gold.formulas import Path, RelationStep, Rows
 from tiny_graph_rag.gold.shapes import DrawnQuestion
-from tiny_graph_rag.gold.wording import NO_ENDS, Wording
-from tiny_graph_rag.language.function_words import RIEUL, final_consonant, table
+from tiny_graph_rag.gold.wording import Wording, phrase_lines
+from tiny_graph_rag.language.function_words import RIEUL, final_consonant
 from tiny_graph_rag.language.kinds import Kind, singular
 from tiny_graph_rag.language.words import words_of_name
 
@@ -88,11 +87,10 @@ def with_particle(text: str, particle: str) -> str:
 def _lexicon() -> dict[str, tuple[str, str]]:
     """Words of a type → its target seen from the source, its source seen from the target."""
     found = {}
-    lines = resources.files(__package__).joinpath("phrases/ko.txt").read_text("utf-8").splitlines()
-    for types, _, phrase in (line.partition(": ") for line in lines if not line.startswith("#")):
+    for types, phrase in phrase_lines("ko"):
         forward, _, backward = phrase.partition(" | ")
         pair = (forward, backward) if backward else (f"~이 {phrase} {{것}}", f"~을 {phrase} {{것}}")
-        found.update(dict.fromkeys(types.split(", "), pair))
+        found.update(dict.fromkeys(types, pair))
     return found
 
 
@@ -100,6 +98,8 @@ _LEXICON = _lexicon()
 _END = re.compile("~(으로|[이을과](?= ))?")
 _HEAD = re.compile(r"\{(\w+)\}")
 _HEADS = {Kind.PERSON: "사람", Kind.PLACE: "곳", Kind.WORK: "작품"}
+_BARE = {"사람": "것", "사물": "것"}
+_NEVER_PERSON = re.compile("{(?:곳|사물)}")
 _KIND_OF_HEAD = {head: kind for kind, head in _HEADS.items()}
 _TYPES = {
     "animal": "동물", "plant": "식물", "event": "사건", "organization": "단체", "organisation": "단체",
@@ -112,18 +112,8 @@ _TYPES = {
 }  # fmt: skip
 _ASKED = {Kind.PERSON: "누구", Kind.PLACE: "어디"}
 _ASKED_OF_HEAD = {" 곳": "어디", " 사람": "누구", " 해": "언제", " 때": "언제"}
-_COUNTED = {Kind.PERSON: "몇 명", Kind.PLACE: "몇 곳", Kind.WORK: "몇 편"}
-_COUNTED_NOUNS = {"책": "몇 권", "동물": "몇 마리", **dict.fromkeys(table("회사 단체 학교 대학"), "몇 곳")}
 _PRONOUNS = {Kind.PERSON: "그 사람", Kind.PLACE: "그곳", Kind.WORK: "그 작품"}
 _MIEUM, _RIEUL_MIEUM = 16, 10  # finals as `final_consonant` numbers them
-# Nouns that are verbs with 하다, of what was done once and of what goes on.
-_DONE = table("살해 공격 발견 설립 창작 저술 제작 생산 고용 치료 발명")
-_DOING = table("사랑 상징 지배 사용 존경 의미")
-_PLAIN_NOUNS = table("""
-    사람 이름 마음 그림 꿈 봄 몸 힘 섬 밤 감 곰 솜 금 점 품 팀 게임 시스템 프로그램 다음 처음 모임 싸움 웃음
-    울음 죽음 믿음 걸음 얼음 여름 구름 기름 씨름 바람 보람 가슴 사슴 아침 점심 요점 장점 단점 관점 시점 상점
-    지점 작품 상품 제품 식품 약품 물품 책임 담임 후임 전임 임금 요금 지금 현금
-    """)
 _ADNOMINAL = ("한", "된", "하는", "되는", "던", "은", "는")
 
 
@@ -142,66 +132,29 @@ def _korean_phrases(words: str) -> tuple[str, str] | None:
         return None
     if words.endswith("하다"):
         words = words.removesuffix("하다") + "하는"
-    if words in _DONE or words in _DOING:
-        words += "한" if words in _DONE else "하는"
-    elif (stem := _stem_of_noun(words)) is not None:
-        words = f"{stem}는"
     if words.endswith(_ADNOMINAL):
         return f"~이 {words} {{것}}", f"~을 {words} {{것}}"
+    if final_of(words) in (_MIEUM, _RIEUL_MIEUM):  # 다스림, 만듦: a verb, which a noun's phrase can't hold
+        return None
     return f"~의 {words}", f"{with_particle(words, '이')} ~인 {{것}}"
 
 
-def _stem_of_noun(words: str) -> str | None:
-    """다스림 → 다스리, 만듦 → 만드: the stem of a verb that was made a noun; None of other words."""
-    last = words[-1]
-    if words.split()[-1] in _PLAIN_NOUNS or not "가" <= last <= "힣":
-        return None
-    final = final_consonant(last)
-    if final not in (_MIEUM, _RIEUL_MIEUM):
-        return None
-    if last == "음":  # 먹음
-        return words[:-1] or None
-    return words[:-1] + chr(ord(last) - final)
+def _head(own: str, noun: str) -> str:
+    """What a phrase ends in: the noun of what stands there; where that is general, its own."""
+    is_own = not noun or (noun in ("것", "작품") and own not in ("것", *_HEADS.values()))
+    return _BARE.get(own, own) if is_own else noun
 
 
 @dataclass(eq=False)
 class Korean(Wording):
     language: ClassVar[str] = "ko"
 
-    def question(self, drawn: DrawnQuestion, called: Mapping[int, str], *, other: bool = False) -> str:
-        formula, paths = drawn.formula, drawn.formula.paths
-        last, answers = paths[0].steps[-1], drawn.found.answers
-        kind, noun = self.kind(last, answers), "때" if self.asks_when(drawn) else self._noun(last, answers)
-        head = noun or "것"
-        who = _ASKED.get(kind, "무엇")
-        said = [self._said(path, called, noun, other) for path in paths]
-        ending: str | None = None
-        match formula.operation:
-            case "path":
-                text = said[0]
-            case "and":
-                text = f"{said[0]} 가운데 {said[1]}"
-            case "or":
-                either = self._named(paths[0].seed, called), self._named(paths[1].seed, called)
-                text = self._said(
-                    paths[0], {paths[0].seed: f"{with_particle(either[0], '이나')} {either[1]}"}, noun, other
-                )
-            case "not":
-                text = f"{said[0]} 가운데 {with_particle(said[1], '이')} 아닌 {head}"
-            case "count":
-                text, many = said[0], _COUNTED_NOUNS.get(noun) or _COUNTED.get(kind, "몇 가지")
-                ending = f"이 모두 {many}인지 세어 줘." if other else f"은 모두 {many}인가?"
-            case _ if formula.by is not None:
-                most = self._seen(formula.by, "그것", self._noun(formula.by), other)
-                most = most.removeprefix("그것이 ").replace("그것", _PRONOUNS.get(kind, "그것"))
-                text = f"{said[0]} 가운데 {with_particle(most, '이')} 가장 많은 {head}"
-            case _:
-                attribute = with_particle(formula.attribute.replace("_", " "), "이")
-                text = f"{said[0]} 가운데 {attribute} 가장 큰 {head}"
-        if ending is None:
-            who = next((word for head, word in _ASKED_OF_HEAD.items() if text.endswith(head)), who)
-            ending = "을 모두 말해 줘." if other else f"은 {who}인가?"
-        return " ".join(with_particle(text, ending[0]).split()) + ending[1:]
+    def says(self, step: RelationStep) -> bool:
+        return not self.index.undirected[step.type] and self._pair(step) is not None
+
+    def kind_in_words(self, step: RelationStep) -> Kind:
+        head = _HEAD.search((self._pair(step) or ("", ""))[step.backward])
+        return _KIND_OF_HEAD.get(head[1], Kind.UNKNOWN) if head is not None else Kind.UNKNOWN
 
     def introduced(self, name: str) -> str:
         return f"{name}에 대해 알려 줘."
@@ -209,49 +162,64 @@ class Korean(Wording):
     def pronoun(self, kind: Kind) -> str:
         return _PRONOUNS.get(kind, "그것")
 
-    def _said(self, path: Path, called: Mapping[int, str], head: str, other: bool) -> str:
-        phrase = self._named(path.seed, called)
-        for step, image in zip(path.steps[:-1], self.index.images(path)[1:], strict=False):
-            phrase = self._seen(step, phrase, self._noun(step, image), other)
-        return self._seen(path.steps[-1], phrase, head, other)
+    def question(self, drawn: DrawnQuestion, called: Mapping[int, str]) -> str | None:
+        paths, answers = drawn.formula.paths, drawn.found.answers
+        last = paths[0].steps[-1]
+        kind, dates = self.kind(last, answers), self.are_dates(answers)
+        if kind is None or len(dates) > 1:
+            return None
+        noun = "때" if dates == {True} else self._noun(last, answers)
+        text = self._phrase(paths, called, noun)
+        if text is None:
+            return None
+        who = next((word for head, word in _ASKED_OF_HEAD.items() if text.endswith(head)), None)
+        return " ".join(f"{with_particle(text, '은')} {who or _ASKED.get(kind, '무엇')}인가?".split())
 
-    def _noun(self, step: RelationStep, ends: Rows = NO_ENDS) -> str:
+    def _phrase(self, paths: Sequence[Path], called: Mapping[int, str], head: str) -> str | None:
+        """What the paths lead to; None where a thing without a noun, or a date, stands in the middle."""
+        path, both = paths[0], len(paths) == 2
+        phrase, before = self._named(path.seed, called), Kind(int(self.kind_of[path.seed]))
+        if both:
+            phrase = f"{with_particle(phrase, '과')} {self._named(paths[1].seed, called)}"
+        for place, (step, image) in enumerate(zip(path.steps, self.index.images(path)[1:], strict=True)):
+            pair, kind = self._pair(step) or ("", ""), self.kind(step, image)
+            template, opposite = pair[step.backward], pair[not step.backward]
+            is_last = place == len(path.steps) - 1
+            noun = head if is_last else self._noun(step, image)
+            if (place and " ~인" in template) or (kind == Kind.PERSON and _NEVER_PERSON.search(template)):
+                return None
+            if (before == Kind.PERSON and _NEVER_PERSON.search(opposite)) or (both and template[1] == "의"):
+                return None
+            is_bare = noun in ("", "것") and template.endswith("}")
+            if not is_last and (is_bare or kind is None or True in self.are_dates(image)):
+                return None
+            phrase, before = self._seen(step, phrase, noun, both=both), kind or Kind.UNKNOWN
+        return phrase
+
+    def _noun(self, step: RelationStep, ends: Rows) -> str:
         """What the step leads to is called, "" where nothing is known of it."""
         kind, word = self.kind(step, ends), self.type_word(step, ends)
         named = word if word and not word.isascii() else _TYPES.get(singular(word), "")
-        if kind in (Kind.PERSON, Kind.UNKNOWN) or not named:
-            return _HEADS.get(kind, "" if kind == Kind.UNKNOWN else "것")
+        if kind in (Kind.PERSON, Kind.UNKNOWN, None) or not named:
+            return _HEADS.get(kind or Kind.UNKNOWN, "" if kind == Kind.UNKNOWN else "것")
         return named
-
-    def reads(self, drawn: DrawnQuestion) -> bool:
-        """Whether nothing but a name stands before ~인: nobody follows 배우자가 몽운사에 속한 사람인 사람."""
-        if not super().reads(drawn):
-            return False
-        later = [step for path in drawn.formula.paths for step in path.steps[1:]]
-        return all(" ~인" not in (self._pair(step) or ("", ""))[step.backward] for step in later)
 
     def _named(self, entity: int, called: Mapping[int, str]) -> str:
         name = self.name(entity, called)
         return f"‘{name}’" if len(name) == 1 else name  # 나가 would be read as a verb, 홰는 as a misprint
 
-    def _pair(self, step: RelationStep, other: bool = False) -> tuple[str, str] | None:
+    def _pair(self, step: RelationStep) -> tuple[str, str] | None:
         """The phrases of the step's type, the vocabulary's first; None where there are none."""
-        said = [pair for word in self.words_for(step) if (pair := _korean_phrases(word.strip())) is not None]
-        return (said[-1] if other else said[0]) if said else phrases_of(type_name(self.index, step))
+        *words, name = self.words_for(step)
+        pairs = (_korean_phrases(word.strip()) for word in words)
+        return next((pair for pair in pairs if pair is not None), phrases_of(name))
 
-    def says(self, step: RelationStep) -> bool:
-        return not self.index.undirected[step.type] and self._pair(step) is not None
-
-    def kind_in_words(self, step: RelationStep) -> Kind:
-        pair = self._pair(step)
-        head = None if pair is None else _HEAD.search(pair[step.backward])
-        return _KIND_OF_HEAD.get(head[1], Kind.UNKNOWN) if head is not None else Kind.UNKNOWN
-
-    def _seen(self, step: RelationStep, of: str, noun: str, other: bool) -> str:
-        """What one step leads to from `of`, as a noun phrase. noun: what it is called, "" where unknown."""
-        pair = self._pair(step, other)
-        assert pair is not None  # no step is drawn that there are no words for
-        template = pair[step.backward]
+    def _seen(self, step: RelationStep, of: str, noun: str, *, both: bool) -> str:
+        """What one step leads to from `of`, as a noun phrase. noun: what it is called, "" where unknown;
+        both: whether `of` names two, each of which leads there."""
+        template = (self._pair(step) or ("", ""))[step.backward]
+        if both:
+            template = template.replace(" ", " 모두 ", 1)
         # Of what nobody knows the phrase's own noun serves, but for a person.
-        template = _HEAD.sub(lambda head: noun or ("것" if head[1] == "사람" else head[1]), template)
+        template = _HEAD.sub(lambda head: _head(head[1], noun), template)
         return _END.sub(lambda found: with_particle(of, found[1] or ""), template, count=1)

@@ -29,9 +29,7 @@ from tiny_graph_rag.messages import Said, said
 GRAMMAR = "(Name)-[:TYPE]->(?) or (Name)<-[:TYPE]-(?), several joined by AND, OR or AND NOT"
 _NODE = r"\(\s*(?P<name>\"[^\"]*\"|`[^`]*`|[^()\"`]*?)\s*\)"
 _FIRST = re.compile(rf"\s*{_NODE}\s*")
-_STEP = re.compile(
-    rf"(?P<back><)?-\[\s*:\s*(?P<type>`[^`]+`|[^\]\"`]+?)\s*(?:\"(?P<word>[^\"]+)\"\s*)?\]-(?P<on>>)?\s*{_NODE}\s*"
-)
+_STEP = re.compile(rf"(?P<back><)?-\[\s*:\s*(?P<type>`[^`]+`|[^\]\"`]+?)\s*\]-(?P<on>>)?\s*{_NODE}\s*")
 _JOINED = re.compile(r"(?<=\))\s+(AND\s+NOT|AND|OR|NOT)\s+(?=\()", re.I)
 _OPERATIONS = {"AND": "and", "OR": "or", "NOT": "not", "ANDNOT": "not"}
 
@@ -134,10 +132,9 @@ def formula_of(asks: Any, index: StepIndex, names: NameIndex) -> Formula:
             )
             for path in asks["paths"]
         )
-        by = None if asks.get("by") is None else _step_of(asks["by"], index)
     except (KeyError, TypeError) as error:
         raise wrong_value("{key}: {error} is missing", key=repr(PATTERN), error=error) from None
-    return Formula(operation, paths, by, str(asks.get("attribute", "")))
+    return Formula(operation, paths)
 
 
 def _from_text(text: str, index: StepIndex, names: NameIndex) -> Formula:
@@ -165,7 +162,7 @@ def _path(text: str, index: StepIndex, names: NameIndex) -> Path:
         if step is None or (step["back"] and step["on"]):
             raise ValueError(wrong)
         direction = "in" if step["back"] else "out" if step["on"] else "both"
-        steps.append(_step(step["type"].strip("`"), direction, step["word"] or "", index))
+        steps.append(_step(step["type"].strip("`"), direction, index))
         place, last = step.end(), step["name"]
     if not steps or last != "?":
         raise ValueError(wrong)
@@ -189,10 +186,10 @@ def _seed(name: str, index: StepIndex, names: NameIndex) -> int:
 
 def _step_of(asked: Any, index: StepIndex) -> RelationStep:
     """Raises KeyError or TypeError for what is no step."""
-    return _step(str(asked["type"]), str(asked.get("direction", "out")), str(asked.get("word", "")), index)
+    return _step(str(asked["type"]), str(asked.get("direction", "out")), index)
 
 
-def _step(type: str, direction: str, word: str, index: StepIndex) -> RelationStep:
+def _step(type: str, direction: str, index: StepIndex) -> RelationStep:
     known = list(index.graph.relations.types.names)
     if type not in known:
         same = [name for name in known if name.casefold() == type.casefold()]
@@ -204,9 +201,9 @@ def _step(type: str, direction: str, word: str, index: StepIndex) -> RelationSte
         type = same[0]
     code = known.index(type)
     if index.undirected[code]:
-        return RelationStep(2 * code, word.casefold())
+        return RelationStep(2 * code)
     if direction not in ("in", "out"):
         raise wrong_value(
             "{key}: {type} has a direction; write -[:{type}]-> or <-[:{type}]-", key=repr(PATTERN), type=type
         )
-    return RelationStep(2 * code + (direction == "in"), word.casefold())
+    return RelationStep(2 * code + (direction == "in"))

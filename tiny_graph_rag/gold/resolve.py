@@ -25,8 +25,8 @@ from tiny_graph_rag.shown import short_repr
 class Reference:
     """One reference as written. item: which relevant item of its question it belongs to (from 0).
 
-    resolved_by: "name", "alias", "folded", or None where no entity has the name. shares_entity: another
-    reference of the question means the same.
+    resolved_by: "name", "alias", "folded", "form" (another form of the name), or None where no entity has
+    it. shares_entity: another reference of the question means the same.
     """
 
     name: str
@@ -291,7 +291,7 @@ def resolve(examples: EvalSet, names: NameIndex, universe: int) -> Judgments:
     """Judgments of a gold set on a graph. universe: its number of entities."""
     good = [question.relevant_entities for question in examples]
     bad = [question.irrelevant_entities for question in examples]
-    meanings = names.resolve_all(chain(chain.from_iterable(good), chain.from_iterable(bad)))
+    meanings = names.resolve_references(chain(chain.from_iterable(good), chain.from_iterable(bad)))
     meanings.update((name, examples.meanings[name]) for name in meanings.keys() & examples.meanings.keys())
     references = References.resolved(good, _grades(examples), meanings)
     irrelevant = [[entity for name in row for entity in meanings[name][0]] for row in bad]

@@ -1,8 +1,8 @@
 """`generate --rewrite`: a model says the template's question as a person would; the question stays the same.
 
-What the program needs must survive: every name by which the question calls its seeds (a noisy one too), and
-the words that single out untyped relations. A rewriting that loses one, names an answer or grows long is
-asked for once more, then the template stays. The template is kept under `template`.
+What the program needs must survive: every name by which the question calls its seeds (a noisy one too). A
+rewriting that loses one, names an answer or grows long is asked for once more, then the template stays. It is
+kept under `template`.
 """
 
 from __future__ import annotations
@@ -33,12 +33,8 @@ _INSTRUCTIONS = (
 
 
 def kept_words(example: Example) -> tuple[str, ...]:
-    """What a rewriting must hold: what the question calls its seeds, and the words of its steps."""
-    asks = example.unknown.get("asks", {})
-    steps = [step for path in asks.get("paths", ()) for step in path["steps"]]
-    steps += [asks["by"]] if "by" in asks else []
-    words = [step["word"] for step in steps if step.get("word")]
-    return tuple(dict.fromkeys((*example.unknown.get("mentions", ()), *words)))
+    """What a rewriting must hold: what the question calls its seeds."""
+    return tuple(dict.fromkeys(example.unknown.get("mentions", ())))
 
 
 def rewrite_call(example: Example, settings: OpenAI, gives_away: Callable[[Example, str], bool]) -> Call:

@@ -20,7 +20,8 @@ from tiny_graph_rag.graph.nearest import Near, NearestNames
 class Validation:
     """ceiling: mean share of references that the graph has, NaN without gold: no retrieval recalls more.
 
-    references: as written; of them missing: resolve to nothing; by_alias: by an alias only; ambiguous: names
+    references: as written; of them missing: resolve to nothing; by_alias: by an alias only; by_form: by
+    another form of the name only; ambiguous: names
     by more than one; shared: mean the entity of another of the question. names_all: questions that name all
     of their references. missing_names: different missing names → the nearest in the graph.
     """
@@ -31,6 +32,7 @@ class Validation:
     references: int
     missing: int
     by_alias: int
+    by_form: int
     ambiguous: int
     shared: int
     names_all: int
@@ -82,6 +84,7 @@ def validate(graph: KnowledgeGraph, examples: EvalSet, names: NameIndex) -> Vali
         references=len(flat),
         missing=sum(not reference.entities for reference in flat),
         by_alias=sum(reference.resolved_by == "alias" for reference in flat),
+        by_form=sum(reference.resolved_by == "form" for reference in flat),
         ambiguous=sum(reference.is_ambiguous for reference in flat),
         shared=sum(reference.shares_entity for reference in flat),
         names_all=sum(names_all),

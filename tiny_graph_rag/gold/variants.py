@@ -1,4 +1,4 @@
-"""The same question asked otherwise: with a noisy name, in other words, after a turn that named its seed.
+"""The same question asked otherwise: with a noisy name, or after a turn that named its seed.
 
 A variant keeps what its question asks and wants; only the words differ, so a retriever that answers one and
 not the other shows what it stumbles over.
@@ -10,18 +10,15 @@ import random
 import unicodedata
 from dataclasses import dataclass
 
-from tiny_graph_rag.gold.formulas import RelationStep
 from tiny_graph_rag.gold.shapes import DrawnQuestion
-from tiny_graph_rag.gold.wording import Wording
+from tiny_graph_rag.gold.wording import Wording, is_date
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold, nfc, nfd
-from tiny_graph_rag.language.kinds import Kind
 
-VARIANTS = ("alias-noise", "paraphrase", "coreference")
+VARIANTS = ("alias-noise", "coreference")
 LEAST_LETTERS = 4  # of a name that a slip leaves recognisable; of Hangul letters (jamo), not syllables
 SLIPS = 12  # tried for one that is no other entity's name
-_VOWELS = "aeiou"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +37,22 @@ def variant(
     kind: str, drawn: DrawnQuestion, wording: Wording, names: NameIndex, chance: random.Random
 ) -> QuestionVariant | None:
     """A question in another form; None where the graph or the words give none."""
-    plain = wording.question(drawn, {})
-    if kind == "paraphrase":
-        query = wording.question(drawn, {}, other=True)
-        return QuestionVariant(kind, query) if fold(query) != fold(plain) else None
     seeds = drawn.formula.seeds
     if kind == "coreference":
-        if len(seeds) != 1:
+        name = str(wording.index.graph.entities.names[seeds[0]])
+        if len(seeds) != 1 or is_date(name):
             return None
-        kind_of_seed = Kind(int(wording.kind_of[seeds[0]]))
-        if kind_of_seed == Kind.UNKNOWN:  # as its relation sees it: whoever directed something is a person
-            kind_of_seed = wording.kind_in_words(RelationStep(drawn.formula.paths[0].steps[0].code ^ 1))
-        called = wording.pronoun(kind_of_seed)
-        introduced = wording.introduced(wording.name(seeds[0], {}))
-        return QuestionVariant(
-            kind, wording.question(drawn, {seeds[0]: called}), "", (introduced,), (called,)
-        )
+        called = wording.pronoun(wording.kind_of_seed(drawn))
+        query = wording.question(drawn, {seeds[0]: called})
+        introduced = wording.introduced(name)
+        return QuestionVariant(kind, query, "", (introduced,), (called,)) if query else None
     seed = seeds[int(chance.random() * len(seeds))]
     found = noisy_name(wording.index.graph, seed, names, chance)
     if found is None:
         return None
     mentions = tuple(found[0] if item == seed else wording.name(item, {}) for item in seeds)
-    return QuestionVariant(kind, wording.question(drawn, {seed: found[0]}), found[1], (), mentions)
+    query = wording.question(drawn, {seed: found[0]})
+    return QuestionVariant(kind, query, found[1], (), mentions) if query else None
 
 
 def noisy_name(
@@ -88,10 +79,8 @@ def noisy_name(
 
 
 def slip(name: str, chance: random.Random) -> str | None:
-    """The name with one slip inside: letters swapped, one left out, doubled, or a vowel taken for another.
-
-    A Hangul syllable is taken apart, so that 점순 may become 정순; None where the name is too short.
-    """
+    """The name with one slip inside: a Hangul letter taken for a similar one (점순 → 정순); of ASCII letters
+    two swapped, or one left out. None where the name is too short or in another script."""
     letters = list(nfd(nfc(name)))
     inner = [
         place
@@ -102,26 +91,23 @@ def slip(name: str, chance: random.Random) -> str | None:
         return None
     place = inner[int(chance.random() * len(inner))]
     letter = letters[place]
-    jamo = next((row for row in _JAMO if letter in row), "")
-    if jamo:
-        letters[place] = jamo[(jamo.index(letter) + 1 + int(chance.random() * (len(jamo) - 1))) % len(jamo)]
-    elif letter in _VOWELS:
-        letters[place] = _VOWELS[(_VOWELS.index(letter) + 1 + int(chance.random() * 4)) % 5]
-    elif letter.isascii():
-        way = int(chance.random() * 3)
-        if way == 0 and place + 1 < len(letters) and letters[place + 1].isalpha():
-            letters[place : place + 2] = letters[place + 1], letter
-        elif way == 1:
-            del letters[place]
-        else:
-            letters[place] = letter * 2
-    else:
+    similar = next((row for row in _SIMILAR_LETTERS if letter in row), "").replace(letter, "")
+    if similar:
+        letters[place] = similar[int(chance.random() * len(similar))]
+    elif not letter.isascii():
         return None
+    elif chance.random() < 0.5 and "".join(letters[place + 1 : place + 2]).isalpha():
+        letters[place : place + 2] = letters[place + 1], letter
+    else:
+        del letters[place]
     return nfc("".join(letters))
 
 
 # Hangul letters as they are combined: leading consonants, vowels, final consonants that are often confused.
-_JAMO = ("ᄀᄁᄏ", "ᄃᄄᄐ", "ᄇᄈᄑ", "ᄉᄊᄌᄍᄎ", "ᄂᄅ", "ᅢᅦᅤᅨ", "ᅡᅥ", "ᅩᅮ", "ᅬᅫᅰ", "ᅣᅧ", "ᅭᅲ", "ᅳᅵ", "ᆫᆼᆷ", "ᆮᆺᆻᆽᆾᇀ", "ᆨᆿᆩ", "ᆸᇁ")
+_SIMILAR_LETTERS = (
+    *("ᄀᄁᄏ", "ᄃᄄᄐ", "ᄇᄈᄑ", "ᄉᄊᄌᄍᄎ", "ᄂᄅ", "ᅢᅦᅤᅨ", "ᅡᅥ", "ᅩᅮ", "ᅬᅫᅰ", "ᅣᅧ", "ᅭᅲ", "ᅳᅵ"),
+    *("ᆫᆼᆷ", "ᆮᆺᆻᆽᆾᇀ", "ᆨᆿᆩ", "ᆸᇁ"),
+)
 
 
 def _scripts(text: str) -> frozenset[str]:

@@ -17,7 +17,7 @@ import msgspec
 from tiny_graph_rag.errors import DatasetError, UsageError, wrong_value
 from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.gold.examples import EvalSet
-from tiny_graph_rag.gold.keep import diff
+from tiny_graph_rag.gold.keep import differing_fields
 from tiny_graph_rag.inputs import bare_name, readable
 from tiny_graph_rag.outputs import write_atomically
 
@@ -83,9 +83,9 @@ def record(examples: EvalSet, note: str, part: str, since: EvalSet | None) -> tu
         )
     entry = Version(_next(history, part), examples.sha256, len(examples), readable(note.strip()))
     if since is not None:
-        found = diff(since, examples)
-        entry.added, entry.removed = len(found.added), len(found.removed)
-        entry.changed = len({change.id for change in found.changed}) + len(found.renamed)
+        before, now = ({example.id: example for example in one} for one in (since, examples))
+        entry.added, entry.removed = len(now.keys() - before.keys()), len(before.keys() - now.keys())
+        entry.changed = sum(bool(differing_fields(before[id], now[id])) for id in before.keys() & now.keys())
     path = versions_path(examples)
     write_atomically(path, [msgspec.json.format(msgspec.json.encode([*history, entry]), indent=1), b"\n"])
     return entry, path

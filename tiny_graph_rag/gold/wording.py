@@ -1,21 +1,20 @@
 """From a formula to a question in words: what English and Korean have in common.
 
-A language says three things: a relation seen from one end as a noun phrase, how phrases join, and how a seed
-is called when it stands in an earlier turn. Words for a relation come from the graph's vocabulary where it
-has one, else from the type's own words; the wording is plain, so that `generate --rewrite` has something to
-improve and nobody has to guess what is asked.
+Words for a relation come from the graph's vocabulary, else from a table of common relation types
+(phrases/*.txt), else from the type's own words where they read as a verb or a noun. What can't be said so
+that a person would say it is not asked.
 """
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import resources
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tiny_graph_rag.gold.formulas import RelationStep, Rows, StepIndex, type_name
 from tiny_graph_rag.gold.shapes import DrawnQuestion
@@ -24,13 +23,10 @@ from tiny_graph_rag.language.kinds import Kind, kind_of_type, kinds_of_entities
 from tiny_graph_rag.language.words import words_of_name
 
 LOOKED_AT = 200  # ends of a relation whose types tell what it leads to
-NO_ENDS: Rows = np.zeros(0, dtype=np.int32)
-MOSTLY = 0.9  # share of them that must be of one kind, or of one type
-LONGEST_PATH = 3  # steps that a person follows in one sentence
 # Words of types that say no more than `thing`, or that nobody says.
 _NO_NOUNS = table("""
     thing object item artifact artefact concept idea topic theory number time date year material substance
-    loc gpe org per role human individual facility body 사물 물건 개념 시간 날짜 연도 위치 등장인물
+    loc gpe org per role human individual facility body other 사물 물건 개념 시간 날짜 연도 위치 등장인물 인물
     """)
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec"
 _DATE = re.compile(
@@ -45,47 +41,40 @@ def is_date(name: str) -> bool:
     return _DATE.fullmatch(name.strip()) is not None
 
 
+def phrase_lines(language: str) -> Iterator[tuple[list[str], str]]:
+    """The table of a language: (names of relation types, phrase)."""
+    for line in (
+        resources.files(__package__).joinpath(f"phrases/{language}.txt").read_text("utf-8").splitlines()
+    ):
+        if line and not line.startswith("#"):
+            types, _, phrase = line.partition(": ")
+            yield types.split(", "), phrase
+
+
 @dataclass(eq=False)
 class Wording(ABC):
-    """called: a seed → what it is called in the question, its name where nothing is reported. is_long:
-    whether questions may be longer than a person would ask them, in several sentences."""
+    """Words for questions on one graph. is_typed: whether its entities have types that differ."""
 
     index: StepIndex
     vocabulary: Mapping[str, tuple[str, ...]]
-    is_long: bool = False
+    is_typed: bool = field(init=False)
 
     language: ClassVar[str]
 
     def __post_init__(self) -> None:
-        self.kind_of = kinds_of_entities(self.index.graph.entities.types)
+        types = self.index.graph.entities.types
+        self.kind_of = kinds_of_entities(types)
+        self.is_typed = len({kind_of_type(name) for name in types.names} - {Kind.UNKNOWN}) > 0
+        self._ends: dict[int, Rows] = {}
 
     @abstractmethod
     def says(self, step: RelationStep) -> bool:
-        """Whether there are words for the step's relation type, so that a question of it can be natural."""
+        """Whether there are words for the step's relation type."""
 
     @abstractmethod
-    def kind_in_words(self, step: RelationStep) -> Kind:
-        """What the step leads to by its words alone, in a graph whose entities have no known types."""
-
-    def reads(self, drawn: DrawnQuestion) -> bool:
-        """Whether the question can be said so that a person would ask it, and could follow it.
-
-        Answers of which some are dates and others aren't have no question word.
-        """
-        longest = max(len(path.steps) for path in drawn.formula.paths)
-        return len(self._are_dates(drawn)) < 2 and (self.is_long or longest <= LONGEST_PATH)
-
-    def asks_when(self, drawn: DrawnQuestion) -> bool:
-        """Whether the answers are dates."""
-        return self._are_dates(drawn) == {True}
-
-    def _are_dates(self, drawn: DrawnQuestion) -> set[bool]:
-        names = self.index.graph.entities.names
-        return {is_date(names[answer]) for answer in drawn.found.answers.tolist()}
-
-    @abstractmethod
-    def question(self, drawn: DrawnQuestion, called: Mapping[int, str], *, other: bool = False) -> str:
-        """The question; other: in other words."""
+    def question(self, drawn: DrawnQuestion, called: Mapping[int, str]) -> str | None:
+        """The question in words; None where a person would not ask it so. called: a seed → what it is called
+        here, where not by its name."""
 
     @abstractmethod
     def introduced(self, name: str) -> str:
@@ -95,38 +84,52 @@ class Wording(ABC):
     def pronoun(self, kind: Kind) -> str:
         """What a seed of this kind is called once it was spoken of."""
 
+    @abstractmethod
+    def kind_in_words(self, step: RelationStep) -> Kind:
+        """What the step leads to by its phrase alone."""
+
     def name(self, entity: int, called: Mapping[int, str]) -> str:
+        """What the question calls a seed."""
         return called.get(entity) or str(self.index.graph.entities.names[entity])
 
-    def kind(self, step: RelationStep, ends: Rows = NO_ENDS) -> Kind:
-        """The one kind of what the step leads to here; where it leads to nothing, of nearly all that it leads
-        to anywhere. UNKNOWN where they differ. Of entities without types only the relation's words tell."""
-        kinds = np.bincount(self.kind_of[self._ends(step, ends)], minlength=len(Kind))
-        if kinds[Kind.UNKNOWN] == kinds.sum():
-            return self.kind_in_words(step)
-        return Kind(int(kinds.argmax())) if self._is_one(kinds, ends) else Kind.UNKNOWN
+    def kind_of_seed(self, drawn: DrawnQuestion) -> Kind:
+        """The kind of the first path's seed, by its type or as its relation sees it."""
+        path = drawn.formula.paths[0]
+        kind = Kind(int(self.kind_of[path.seed]))
+        return kind if kind != Kind.UNKNOWN else self.kind_in_words(RelationStep(path.steps[0].code ^ 1))
 
-    def type_word(self, step: RelationStep, ends: Rows = NO_ENDS) -> str:
-        """The last word of the one entity type of what the step leads to, as `kind` has it; "" where types
-        differ, or where it is no noun for a kind of thing."""
+    def are_dates(self, ends: Rows) -> set[bool]:
+        """Whether entities are dates: {True}, {False} or both."""
+        names = self.index.graph.entities.names
+        return {is_date(names[end]) for end in ends.tolist()}
+
+    def kind(self, step: RelationStep, ends: Rows) -> Kind | None:
+        """The kind of what the step leads to; None where people are mixed with anything else."""
+        kinds = set(self.kind_of[self._ends_of(step, ends)].tolist())
+        if kinds <= {Kind.UNKNOWN}:
+            return self.kind_in_words(step)
+        if Kind.PERSON in kinds and len(kinds) > 1:
+            return None
+        return Kind(kinds.pop()) if len(kinds) == 1 else Kind.UNKNOWN
+
+    def type_word(self, step: RelationStep, ends: Rows) -> str:
+        """The last word of the one entity type of what the step leads to; "" where types differ, or where it
+        is no noun for a kind of thing."""
         types = self.index.graph.entities.types
-        codes = np.bincount(types.codes[self._ends(step, ends)], minlength=max(len(types.names), 1))
-        if not types.names or not self._is_one(codes, ends):
-            return ""
-        word = words_of_name(types.names[int(codes.argmax())])[-1:]
+        codes = set(types.codes[self._ends_of(step, ends)].tolist())
+        word = words_of_name(types.names[codes.pop()])[-1:] if len(codes) == 1 else []
         is_noun = bool(word) and kind_of_type(word[0]) != Kind.UNKNOWN and word[0] not in _NO_NOUNS
         return word[0] if is_noun else ""
 
-    @staticmethod
-    def _is_one(counts: NDArray[np.int64], ends: Rows) -> bool:
-        return int(counts.max()) >= (1 if len(ends) else MOSTLY) * max(int(counts.sum()), 1)
-
-    def _ends(self, step: RelationStep, ends: Rows) -> Rows:
-        if len(ends):
-            return ends
-        groups = self.index.groups_of_code(step.code)[:LOOKED_AT]
-        return self.index.neighbours[self.index.starts[groups]]
+    def _ends_of(self, step: RelationStep, ends: Rows) -> Rows:
+        """The ends; of none, those that the step has anywhere."""
+        if not len(ends) and step.code not in self._ends:
+            relations = self.index.graph.relations
+            rows = np.flatnonzero(relations.types.codes == step.type)[:LOOKED_AT]
+            self._ends[step.code] = (relations.sources if step.backward else relations.targets)[rows]
+        return ends if len(ends) else self._ends[step.code]
 
     def words_for(self, step: RelationStep) -> tuple[str, ...]:
-        """The vocabulary's words for the step's relation type."""
-        return tuple(self.vocabulary.get(type_name(self.index, step), ()))
+        """The vocabulary's words for the step's relation type, then the type itself."""
+        name = type_name(self.index, step)
+        return (*self.vocabulary.get(name, ()), name)

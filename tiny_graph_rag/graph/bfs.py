@@ -32,7 +32,6 @@ from tiny_graph_rag.graph.tables import Adjacency
 
 NOT_REACHED = -1
 NOT_CUT = -1
-AHEAD = 16  # entities by which the compiled search reads neighbours in advance: memory is waited for once
 NO_RELATION = -1  # behind the last relation of a path
 NEIGHBOURS_A_STEP = 30  # numpy looks at so many in the time of one innermost step of plain Python
 WORD_BITS = 64
@@ -82,9 +81,6 @@ class BreadthFirst:
         self._entities = zeros_as_touched(len(self.seen) + 1, np.int32)
         self._levels = [0, 0]
         self._spread = compiled(spread) if compile and first is None else None
-        self._indptr = adjacency.indptr
-        if self._spread is not None and len(adjacency.neighbours) <= np.iinfo(np.int32).max:
-            self._indptr = adjacency.indptr.astype(np.int32)  # half the memory to wait for
 
     def begin(self, seeds: ArrayLike) -> None:
         """Forget the last search; level 0 are the seeds (entity rows, repeated ones count once)."""
@@ -137,7 +133,14 @@ class BreadthFirst:
             rows = np.atleast_1d(np.asarray(seeds, dtype=np.int32))
             levels = np.zeros(hops + 2, dtype=np.int64)
             walked = self._spread(
-                self._indptr, self.adjacency.neighbours, rows, most, enough, self.seen, self._entities, levels
+                self.adjacency.indptr,
+                self.adjacency.neighbours,
+                rows,
+                most,
+                enough,
+                self.seen,
+                self._entities,
+                levels,
             )
             return Reached(self._entities[: levels[-1]].copy(), levels, walked)
         self.begin(seeds)
@@ -165,10 +168,9 @@ def spread(
     """`reach`, compiled: fills `entities` and `levels`, leaves `seen` as it was; -> hops walked or NOT_CUT.
 
     Writes each neighbour without asking and counts it if it was new: a wrong guess of the processor costs
-    more than a write. In a large graph nearly all time is waiting for memory, so the neighbours of an entity
-    that comes later are read ahead of it.
+    more than a write.
     """
-    count, looked, touched, walked = 0, 0, 0, NOT_CUT
+    count, looked, walked = 0, 0, NOT_CUT
     for seed in seeds:
         entities[count] = seed
         count += 1 - seen[seed]
@@ -183,12 +185,8 @@ def spread(
         if looked > most:
             walked = hop
             break
-        low, high = levels[hop], count
-        for place in range(low, high):
+        for place in range(levels[hop], count):
             entity = entities[place]
-            later = entities[min(place + AHEAD, high - 1)]
-            if indptr[later] < indptr[later + 1]:
-                touched += neighbours[indptr[later]]
             for slot in range(indptr[entity], indptr[entity + 1]):
                 neighbour = neighbours[slot]
                 entities[count] = neighbour
@@ -197,7 +195,6 @@ def spread(
         levels[hop + 2 :] = count
     for entity in entities[:count]:
         seen[entity] = 0
-    entities[count] = touched  # behind the last one, or the compiler would leave out the touching
     return walked
 
 
@@ -267,28 +264,13 @@ def _bits_by_level(
     yield reached
     for graph in chain([first], repeat(into)):
         grown = reached.copy()
-        if worth_compiling(0):  # once numba is in; a level alone does not pay for its import
-            compiled(add_neighbours)(graph.indptr, graph.neighbours, reached, grown)
-        elif len(linked := np.flatnonzero(np.diff(graph.indptr))):  # reduceat has no empty rows
+        if len(linked := np.flatnonzero(np.diff(graph.indptr))):  # reduceat has no empty rows
             around = reached[graph.neighbours]
             grown[linked] |= np.bitwise_or.reduceat(around, graph.indptr[linked], axis=0)
         if np.array_equal(grown, reached):
             return
         reached[:] = grown
         yield reached
-
-
-def add_neighbours(
-    indptr: NDArray[np.int64],
-    neighbours: NDArray[np.int32],
-    reached: NDArray[np.uint64],
-    grown: NDArray[np.uint64],
-) -> None:
-    """OR into each row of `grown` the neighbours' rows of `reached`."""
-    for entity in range(len(reached)):
-        for slot in range(indptr[entity], indptr[entity + 1]):
-            for word in range(reached.shape[1]):
-                grown[entity, word] |= reached[neighbours[slot], word]
 
 
 def _bit(question: NDArray[np.int64]) -> NDArray[np.uint64]:

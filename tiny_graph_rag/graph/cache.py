@@ -2,57 +2,39 @@
 
 One folder a graph, named by the SHA-256 of the file it was made from and by a digest of the code that made
 it: content or code that differs is another folder, never a mistaken one. Files are moved into place whole,
-so that two processes at once each find either nothing or a whole cache. A cache that is damaged, cut off or
-unknown is rebuilt, and one that can't be written is done without. Of a graph's columns that no seal vouches
-for, such as a copy, every number is held to what it points to; derived columns are then built again.
+so that two processes at once each find either nothing or a whole cache. A cache that is cut off or
+unknown is rebuilt, and one that can't be written is done without.
 """
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import hashlib
-import os
 import shutil
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tiny_graph_rag.columns.stored import (
-    Arrays,
-    BadArraysError,
-    ColumnInMemory,
-    ColumnWriter,
-    OnDisk,
-    known_sha256,
-    read_arrays,
-    write_arrays,
-)
+from tiny_graph_rag.columns.stored import Arrays, BadArraysError, known_sha256, read_arrays, write_arrays
 from tiny_graph_rag.columns.strings import Categories, Numbered, StringLists, Strings
 from tiny_graph_rag.files import combined_sha256
 from tiny_graph_rag.graph.model import Build, Columns, Derived, KnowledgeGraph
 from tiny_graph_rag.graph.tables import Adjacency, Dropped, Entities, LoadNotes, Origin, Relations
-from tiny_graph_rag.outputs import is_left_over
 from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.version import __version__
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.large import Triples
 
-WRITTEN_FROM_ROWS = 50_000_000  # of a derived column; fewer are quicker in memory
 WRITTEN_MEANWHILE_FROM_BYTES = 1 << 26  # from here on, writing takes long enough to go on next to it
 PACKAGE = Path(__file__).resolve().parent.parent
-CODE_BEHIND_COLUMNS = ("columns", "formats/graphs", "graph", "language")
-GRAPH_FILE = "graph.arrays"
-CHECKED_ROWS = 1 << 22  # of a column that is checked, at a time
+CODE_BEHIND_COLUMNS = ("columns", "formats/graphs", "graph", "language", "linking")
+GRAPH = "graph"  # the folder of its columns; what is derived of it lies next to it
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,15 +61,15 @@ class GraphCache:
         home = self.folder / "graphs" / f"{sha256[:32]}-{_code_digest()[:16]}"
         derived = StoredDerived(home=home)
         try:
-            return replace(_graph_of(*read_arrays(home / GRAPH_FILE, is_sound), sha256), derivations=derived)
+            return replace(_graph_of(*read_arrays(home / GRAPH), sha256), derivations=derived)
         except (BadArraysError, KeyError, IndexError, TypeError, ValueError):
             pass
         triples = large()
         if triples is not None:
             from tiny_graph_rag.graph.large import build
 
-            build(triples, home, home / GRAPH_FILE, _origin_note(triples.origin), say)
-            return replace(_graph_of(*read_arrays(home / GRAPH_FILE), sha256), derivations=derived)
+            build(triples, home / GRAPH, _origin_note(triples.origin), say)
+            return replace(_graph_of(*read_arrays(home / GRAPH), sha256), derivations=derived)
         graph = replace(load(), derivations=derived)
         if graph.sha256 != sha256:  # the file was exchanged while it was read
             return replace(graph, derivations=Derived())
@@ -101,7 +83,7 @@ class GraphCache:
         """A cache that can't be written is done without."""
         with contextlib.suppress(OSError):
             self._remove_older(graph.sha256)
-            write_arrays(home / GRAPH_FILE, _arrays_of(graph), _note_of(graph), sound=True)
+            write_arrays(home / GRAPH, _arrays_of(graph), _note_of(graph))
 
     def _remove_older(self, sha256: str) -> None:
         for older in (self.folder / "graphs").glob(f"{sha256[:32]}-*"):
@@ -118,33 +100,19 @@ class StoredDerived(Derived):
     __repr__ = short_repr
 
     def made(self, name: str, build: Build) -> Columns:
-        path = self.home / f"{name}.arrays"
-        code = _module_digest(build)
+        folder, code = self.home / name, _module_digest(build)
         try:
-            kept, note = read_arrays(path, lambda *_: False)
+            arrays, note = read_arrays(folder)
             if note.get("code") == code:
-                return kept
+                return arrays
         except BadArraysError:
             pass
-        arrays: dict[str, Any] = dict(build())
-        on_disk = [array for array in arrays.values() if isinstance(array, OnDisk)]
+        built = build()
         try:
-            write_arrays(path, arrays, {"code": code}, sound=True)
-        except OSError:
-            if on_disk:
-                raise
-            return arrays
-        for strings in on_disk:
-            strings.path.unlink()
-        return read_arrays(path)[0] if on_disk else arrays
-
-    def column(self, name: str, kind: type[np.generic], rows: int) -> ColumnWriter | ColumnInMemory:
-        if rows < WRITTEN_FROM_ROWS:
-            return ColumnInMemory(kind)
-        for left in self.home.glob(f".{name}.*.tmp"):  # by a process that was killed
-            if is_left_over(left, left.name.split(".")[-2]):
-                left.unlink(missing_ok=True)
-        return ColumnWriter(self.home / f".{name}.{os.getpid()}.tmp", kind)
+            write_arrays(folder, built, {"code": code})
+            return read_arrays(folder)[0]
+        except (OSError, BadArraysError):
+            return built
 
 
 def _arrays_of(part: Any, prefix: str = "") -> Arrays:
@@ -211,74 +179,6 @@ def _graph_of(arrays: Arrays, note: Mapping[str, Any], sha256: str) -> Knowledge
     )
     rank = arrays["name_rank"]
     return KnowledgeGraph(entities, relations, adjacency, rank, sha256=sha256, notes=flaws, origin=origin)
-
-
-def is_sound(arrays: Arrays, note: Mapping[str, Any]) -> bool:
-    """Whether every number of a graph's columns points to what exists. Raises what `_graph_of` raises."""
-    graph = _graph_of(arrays, note, "")
-    entities, relations, adjacency = graph.entities, graph.relations, graph.adjacency
-    count, rows, slots = len(entities.ids), len(relations.sources), len(adjacency.neighbours)
-    return (
-        all(_is_sound_column(getattr(entities, column.name), count) for column in fields(entities))
-        and all(_is_sound_column(getattr(relations, column.name), rows) for column in fields(relations))
-        and len(adjacency.relations) == len(adjacency.forward) == slots
-        and len(adjacency.indptr) == count + 1
-        and len(graph.name_rank) == count
-        and _ascend(adjacency.indptr, slots)
-        and all(
-            _lie_below(ends, count)
-            for ends in (relations.sources, relations.targets, adjacency.neighbours, graph.name_rank)
-        )
-        and _lie_below(adjacency.relations, rows)
-        and adjacency.forward.dtype == np.bool_
-        and bool(np.all(relations.weights >= 0))
-    )
-
-
-def _is_sound_column(column: Sized, rows: int) -> bool:
-    """Whether it has so many rows, and its texts, lists and codes are some."""
-    if isinstance(column, Strings):
-        sound = _are_texts(column)
-    elif isinstance(column, StringLists):
-        sound = _are_texts(column.items) and _ascend(column.offsets, len(column.items))
-    else:
-        sound = not isinstance(column, Categories) or _lie_below(column.codes, len(column.names))
-    return sound and len(column) == rows
-
-
-def _pieces(column: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    """Overlapping by one row, so that neighbours can be compared."""
-    for first in range(0, len(column), CHECKED_ROWS):
-        yield column[first : first + CHECKED_ROWS + 1]
-
-
-def _lie_below(column: NDArray[Any], limit: int) -> bool:
-    """Whole numbers from 0 to below the limit."""
-    return column.dtype.kind in "iu" and all(
-        part.min() >= 0 and part.max() < limit for part in _pieces(column)
-    )
-
-
-def _ascend(offsets: NDArray[Any], end: int) -> bool:
-    if offsets.dtype.kind not in "iu" or not len(offsets) or offsets[0] != 0 or offsets[-1] != end:
-        return False
-    return all(bool(np.all(part[1:] >= part[:-1])) for part in _pieces(offsets))
-
-
-def _are_texts(strings: Strings) -> bool:
-    """UTF-8, of which no character lies across two rows."""
-    data, offsets = strings.data, strings.offsets
-    if data.dtype != np.uint8 or not _ascend(offsets, len(data)):
-        return False
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    try:
-        for first in range(0, len(data), CHECKED_ROWS):
-            decoder.decode(data[first : first + CHECKED_ROWS].tobytes())
-        decoder.decode(b"", final=True)
-    except UnicodeDecodeError:
-        return False
-    starts = (part[part < len(data)] for part in _pieces(offsets))
-    return all(not np.any(data[part] & 0xC0 == 0x80) for part in starts)
 
 
 @cache

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.stored import ColumnInMemory, ColumnWriter, OnDisk
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, MissingExtraError
 from tiny_graph_rag.graph.tables import Adjacency, Entities, LoadNotes, Origin, Relations, rank_by_name
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Columns = Mapping[str, NDArray[Any]]
-Build = Callable[[], Mapping[str, NDArray[Any] | OnDisk]]
+Build = Callable[[], Columns]
 
 
 @dataclass(slots=True)
@@ -46,11 +45,7 @@ class Derived:
         return self.kept[name]
 
     def made(self, name: str, build: Build) -> Columns:
-        return {key: column for key, column in build().items() if not isinstance(column, OnDisk)}
-
-    def column(self, name: str, kind: type[np.generic], rows: int) -> ColumnWriter | ColumnInMemory:
-        """What collects a derived column of about so many rows, piece by piece."""
-        return ColumnInMemory(kind)
+        return build()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

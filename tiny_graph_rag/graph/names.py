@@ -21,6 +21,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import Text, fold, folded_letters, nfc, spaced, without_accents
 from tiny_graph_rag.language.function_words import HONORIFICS
 from tiny_graph_rag.language.kinds import Kind, kinds_of_entities
+from tiny_graph_rag.language.name_forms import are_distinct, long_and_short
 
 # A name → the entities it means and the level that found them.
 Meanings = dict[str, tuple[tuple[int, ...], str | None]]
@@ -101,6 +102,29 @@ class NameIndex:
                 return tuple(sorted(set(entities))), level
         return (), None
 
+    def resolve_reference(self, name: str) -> tuple[tuple[int, ...], str | None]:
+        """`resolve`; where that finds nothing, the one entity whose name is another form of it ("form"): the
+        long or the short form, without article, title, `and` or accents. Of two entities neither."""
+        entities, level = self.resolve(name)
+        folded = fold(name)
+        if entities or not folded:
+            return entities, level
+        forms = {
+            self.entity(row)
+            for row in self.table.rows_of(key_of(folded))
+            if self.kind(row) > ALIAS and fold(self.spelling(row)) == folded
+        }
+        if not forms:
+            forms = {row for _, form in _variants(name, may_have_title=True) for row in self.resolve(form)[0]}
+        one = forms.pop() if len(forms) == 1 else None
+        if one is None or are_distinct(name, self.names[one]):
+            return (), None
+        return (one,), "form"
+
+    def resolve_references(self, names: Iterable[str]) -> Meanings:
+        """`resolve_reference` for many names, each once."""
+        return {name: self.resolve_reference(name) for name in dict.fromkeys(names)}
+
     def resolve_all(self, names: Iterable[str]) -> Meanings:
         """`resolve` for many names, each once."""
         return {name: self.resolve(name) for name in dict.fromkeys(names)}
@@ -143,7 +167,8 @@ def _columns(graph: KnowledgeGraph) -> Mapping[str, NDArray[Any]]:
         words.add(written)
         titled = is_person[first : first + CHUNK].tolist()
         for row, (name, may_have_title) in enumerate(zip(chunk, titled, strict=True), first):
-            if may_have_title or "and" in name or "&" in name or name[:1] in "TtAa" or not name.isascii():
+            is_plain = name.isascii() and "and" not in name and not {"&", "(", "["} & set(name)
+            if may_have_title or name[:1] in "TtAa" or not is_plain:
                 variants += [(row, kind, text) for kind, text in _variants(name, may_have_title)]
     short = Strings.of(text for _, _, text in variants)
     for _, chunk in chain(_chunks(aliases.items), _chunks(short)):
@@ -253,6 +278,8 @@ def _variants(name: str, may_have_title: bool) -> Iterator[tuple[int, str]]:
         yield VARIANT, name.replace("&", " and ")
     if name[:1] in "TtAa" and ARTICLE.match(name):
         yield VARIANT, ARTICLE.sub("", name)
+    if ("(" in name or "[" in name or "（" in name) and (forms := long_and_short(name)):
+        yield from ((VARIANT, form) for form in forms)
     if not name.isascii() and (plain := without_accents(name)) != name:
         yield PLAIN, plain
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.namesakes import namesakes
 from tiny_graph_rag.graph.tables import DANGLING, Origin
 from tiny_graph_rag.language.folding import nfc
 
@@ -17,7 +18,8 @@ HUBS = 5  # entities with most relations that are named
 
 @dataclass(frozen=True, slots=True)
 class GraphStatistics:
-    """degrees: quantile → relations an entity (0, .25, .5, .75, .95, 1). components: sizes, largest first."""
+    """degrees: quantile → relations an entity (0, .25, .5, .75, .95, 1). components: sizes, largest first.
+    namesakes: (name, name) of each entity that looks like another one's long or short form, and of that."""
 
     entities: int
     relations: int
@@ -30,6 +32,7 @@ class GraphStatistics:
     aliases: int
     entities_with_aliases: int
     shared_names: tuple[tuple[str, int], ...]
+    namesakes: tuple[tuple[str, str], ...]
     duplicate_relations: int
     self_loops: int
     dangling_relations: int
@@ -58,6 +61,7 @@ def statistics(graph: KnowledgeGraph) -> GraphStatistics:
         shared_names=tuple(
             sorted((text for text in names.items() if text[1] > 1), key=lambda pair: (-pair[1], pair[0]))
         ),
+        namesakes=tuple(namesakes(graph)),
         duplicate_relations=len(triples) - len(np.unique(triples, axis=0)) if len(triples) else 0,
         self_loops=int((relations.sources == relations.targets).sum()),
         dangling_relations=graph.notes.count(DANGLING),

@@ -22,7 +22,7 @@ from tiny_graph_rag.shown import short_repr
 DEFAULT_WEIGHT = 1.0
 SLOTS_AT_ONCE = 1 << 24  # of an adjacency that are sorted at a time: under 1 GB
 DANGLING = "relations left out because an endpoint does not exist"  # a kind of LoadNotes
-UNDIRECTED = "undirected: every relation is followed both ways, regardless of --direction"
+UNDIRECTED = "undirected: every relation is followed both ways, regardless of retrieval.direction"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,9 +23,9 @@ from tiny_graph_rag.columns.arrays import Summed, Sums, counted, expanded
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import without_accents
+from tiny_graph_rag.language.segments import words_in
 from tiny_graph_rag.language.words import (
     POSSESSIVE,
-    WORD,
     folded_word,
     is_function_word,
     is_question_word,
@@ -56,7 +56,7 @@ def content_stem(written: str) -> str | None:
 
 def content_stems(text: str) -> list[str]:
     """Of the words of a text, in order, those of content."""
-    return [stem for word in WORD.findall(text) if (stem := content_stem(word)) is not None]
+    return [stem for word in words_in(text) if (stem := content_stem(word)) is not None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -213,7 +213,7 @@ class _Numbers:
         self._known: dict[str, int] = {}
 
     def of(self, text: str) -> list[int]:
-        return [number for word in WORD.findall(text) if (number := self._number(word)) >= 0]
+        return [number for word in words_in(text) if (number := self._number(word)) >= 0]
 
     def _number(self, word: str) -> int:
         number = self._known.get(word)

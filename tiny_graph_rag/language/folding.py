@@ -15,7 +15,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
-from typing import Literal
+from typing import Literal, NamedTuple
 
 LONGEST_RUN = 30  # combining marks on one letter, as in Unicode's Stream-Safe Text Format (UAX 15)
 _LONG_RUN = re.compile(rf"[^\w\s!-~]{{{LONGEST_RUN + 1},}}")  # of combining marks, or of other signs
@@ -101,6 +101,19 @@ HAS_HANGUL = re.compile("[가-힣]")
 _DIVIDED = re.compile(f"[가-힣{UNSPACED}]")
 
 
+class Cut(NamedTuple):
+    """A part of `Text.kept` behind which a name may end.
+
+    opens: whether a name may begin with it. inside: whether it ends within a word, so that the rest of the
+    word has to be particles.
+    """
+
+    start: int
+    end: int
+    opens: bool
+    inside: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Text:
     """The words of a text, one after the other.
@@ -170,6 +183,20 @@ class Text:
             for place in neighbours
         )
 
+    def cuts(self) -> list[Cut]:
+        """The text cut wherever a name may begin or end."""
+        if self.kept.isascii():
+            return [Cut(start, end, True, False) for start, end in zip(self.starts, self.ends, strict=True)]
+        cuts: list[Cut] = []
+        for first, word in zip(self.starts, self.words, strict=True):
+            start, opens = 0, True
+            for end in (*_divisions(word), len(word)):
+                closes = HAS_UNSPACED.match(word, end) or HAS_UNSPACED.match(word, end - 1)
+                inside = end < len(word) and not closes
+                cuts.append(Cut(first + start, first + end, opens, inside))
+                start, opens = end, not inside
+        return cuts
+
     @property
     def is_without_case(self) -> bool:
         """Whether most words end in a script without case: there, Latin letters are a name."""
@@ -177,46 +204,6 @@ class Text:
             return False
         without = sum(_DIVIDED.match(word, len(word) - 1) is not None for word in self.words)
         return 2 * without > len(self.words)
-
-
-@dataclass(frozen=True, slots=True)
-class Pieces:
-    """A text cut wherever a name may begin or end.
-
-    parts: as UTF-8; ends: of each part in `Text.kept`. may_start: whether a name may begin with the part.
-    inside: whether the part ends within a word, so that the rest of it has to be particles. plain: the parts
-    without accents, None for a text that has none.
-    """
-
-    parts: list[bytes]
-    ends: list[int]
-    may_start: list[bool]
-    inside: list[bool]
-    plain: list[bytes] | None
-
-    @classmethod
-    def of(cls, text: Text) -> Pieces:
-        if text.kept.isascii():
-            count = len(text.words)
-            parts = [word.encode() for word in text.words]
-            return cls(parts, text.ends, [True] * count, [False] * count, None)
-        ends: list[int] = []
-        may_start: list[bool] = []
-        inside: list[bool] = []
-        for start, word in zip(text.starts, text.words, strict=True):
-            opens = True
-            for place in _divisions(word):
-                closes = bool(HAS_UNSPACED.match(word, place) or HAS_UNSPACED.match(word, place - 1))
-                ends.append(start + place)
-                may_start.append(opens)
-                inside.append(not closes)
-                opens = closes
-            ends.append(start + len(word))
-            may_start.append(opens)
-            inside.append(False)
-        bare = without_accents(text.kept)
-        plain = _cut(bare, ends) if bare != text.kept and len(bare) == len(text.kept) else None
-        return cls(_cut(text.kept, ends), ends, may_start, inside, plain)
 
 
 def _divisions(word: str) -> list[int]:
@@ -228,11 +215,6 @@ def _divisions(word: str) -> list[int]:
         for place in range(1, len(word))
         if _DIVIDED.match(word, place) or HAS_UNSPACED.match(word, place - 1)
     ]
-
-
-def _cut(kept: str, ends: list[int]) -> list[bytes]:
-    starts = [0, *ends[:-1]]
-    return [kept[start:end].encode("utf-8", "surrogatepass") for start, end in zip(starts, ends, strict=True)]
 
 
 def _aligned(text: str) -> tuple[str, tuple[list[int], list[int]]]:

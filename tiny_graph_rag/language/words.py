@@ -32,8 +32,8 @@ from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.config import cache_folder
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.language.function_words import ENDINGS, FUNCTION_WORDS, NAMELESS, PARTICLES, table
+from tiny_graph_rag.language.segments import word_spans, words_in
 
-WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 CAMEL_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 HANGUL = re.compile("[가-힣]")
 POSSESSIVE = re.compile(r"['’]s$")
@@ -76,8 +76,7 @@ class Word:
 def words_of(text: str) -> list[Word]:
     """The words of a text in order; `X's` is X."""
     return [
-        Word(POSSESSIVE.sub("", folded_word(match.group())), match.start(), match.end())
-        for match in WORD.finditer(text)
+        Word(POSSESSIVE.sub("", folded_word(text[start:end])), start, end) for start, end in word_spans(text)
     ]
 
 
@@ -87,7 +86,7 @@ def folded_word(word: str) -> str:
 
 def words_of_name(name: str) -> list[str]:
     """The words of a type's name, the same for `place_of_birth`, `PlaceOfBirth` and `place of birth`."""
-    return [folded_word(word) for part in WORD.findall(name) for word in CAMEL_HUMP.split(part) if word]
+    return [folded_word(word) for part in words_in(name) for word in CAMEL_HUMP.split(part) if word]
 
 
 def is_korean(word: str) -> bool:
@@ -118,16 +117,28 @@ def _lemmas() -> Lemmas:
     return Lemmas.open()
 
 
+LISTED = 2 / 3  # of a text's words: German and Dutch share fewer with English, questions in English have more
+
+
+def is_in_listed_language(text: str) -> bool:
+    """Whether we know the function words of a text's language: whether most of its words are Korean, or
+    English by the dictionary. Words with a capital inside the text are names and tell nothing."""
+    words = words_of(text)
+    telling = [word.text for place, word in enumerate(words) if not place or not text[word.start].isupper()]
+    return sum(map(_is_listed, telling)) >= LISTED * len(telling)
+
+
+@lru_cache(CACHED_WORDS)
+def _is_listed(word: str) -> bool:
+    if is_korean(word) or word in NAMELESS:
+        return True
+    return word.isascii() and (not word.isalpha() or _lemmas().form(word) is not None)
+
+
 @lru_cache(CACHED_WORDS)
 def lemma(word: str) -> str:
     """The dictionary form of an English word; any other word as it is."""
     return _lemmas().lemma(word) if word.isascii() and word.isalpha() else word
-
-
-@cache
-def strays() -> frozenset[str]:
-    """Words whose lemma begins otherwise (thought → think)."""
-    return frozenset(_lemmas().strays)
 
 
 @lru_cache(CACHED_WORDS)
@@ -199,8 +210,7 @@ def _is_part(compound: str, part: str) -> bool:
     """screenwriter ends in a word of write's stem; both parts are words of three letters or more."""
     if len(part) < SHARED_PREFIX:
         return False
-    alike = (end for end in ends_of(compound) if end[0] == part[0] or _is_irregular(end))
-    return any(stem(end) == part for end in alike)
+    return any(stem(end) == part for end in ends_of(compound))
 
 
 def ends_of(word: str) -> list[str]:
@@ -208,13 +218,6 @@ def ends_of(word: str) -> list[str]:
     if len(word) > LONGEST_COMPOUND:
         return []
     return [word[place:] for place in range(SHORTEST_STEM, len(word) - SHORTEST_STEM)]
-
-
-@lru_cache(CACHED_WORDS)
-def _is_irregular(word: str) -> bool:
-    """Whether the lemma may begin otherwise (went → go). Of what the dictionary lacks, simplemma changes the
-    ending alone: so it is for all 128,000 ends of its words; and `located` needs no simplemma for `ated`."""
-    return not (word.isascii() and word.isalpha()) or _lemmas().holds(word)
 
 
 _TRIED = re.compile(r"[^\W_]+(?:[-.'’][^\W_]+)*")
@@ -254,7 +257,6 @@ def singulars(word: str) -> Iterator[str]:
 
 
 LANGUAGE = "en"
-BEGINNING = 3  # letters
 TRIED = 5  # last letters of its words that its rules are tried on
 UNKNOWN = "qxqxq"  # no word begins so
 FIRST_BITS = 16  # of a key, by which words are found
@@ -263,15 +265,15 @@ FIRST_BITS = 16  # of a key, by which words are found
 class Lemmas:
     """What simplemma says of words in small ASCII letters.
 
-    words, forms: the dictionary, and of each word its form in small letters. strays: words whose form has
-    another beginning (thought → think). rules: what words that the dictionary lacks end in, what instead, and
-    from which length on. A look-up by key takes a fifth of the time that comparing words would.
+    words, forms: the dictionary, and of each word its form in small letters. rules: what words that the
+    dictionary lacks end in, what instead, and from which length on. A look-up by key takes a fifth of the
+    time that comparing words would.
     """
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """arrays: as `_unpacked` makes them. Raises KeyError where one is missing."""
-        self.words, self.forms, self.strays, endings, changed = (
-            Strings.kept(arrays, name) for name in ("words", "forms", "strays", "endings", "changed")
+        self.words, self.forms, endings, changed = (
+            Strings.kept(arrays, name) for name in ("words", "forms", "endings", "changed")
         )
         self._table = KeyTable(arrays)
         self._rules = tuple(zip(endings, changed, arrays["least"].tolist(), strict=True))
@@ -280,7 +282,7 @@ class Lemmas:
     @classmethod
     def open(cls) -> Lemmas:
         """With the dictionary from the cache, which is written where it isn't there."""
-        path = cache_folder() / "lemmas" / f"{LANGUAGE}-{_installed():08x}.arrays"
+        path = cache_folder() / "lemmas" / f"{LANGUAGE}-{_installed():08x}"
         try:
             return cls(read_arrays(path)[0])
         except (BadArraysError, KeyError):
@@ -290,7 +292,7 @@ class Lemmas:
         return cls(arrays)
 
     def lemma(self, word: str) -> str:
-        form = self._form(word)
+        form = self.form(word)
         if form is not None:
             return form
         if word.endswith(self._endings):
@@ -299,11 +301,8 @@ class Lemmas:
                     return word[: -len(ending)] + instead
         return word
 
-    def holds(self, word: str) -> bool:
-        """Whether the dictionary has the word, with or without a capital."""
-        return self._form(word) is not None
-
-    def _form(self, word: str) -> str | None:
+    def form(self, word: str) -> str | None:
+        """The dictionary form of a word in small letters; None for a word that the dictionary lacks."""
         for row in self._table.rows_of(key_of(word)):
             if self.words[row] == word:
                 return str(self.forms[row])
@@ -328,7 +327,6 @@ def _unpacked() -> dict[str, NDArray[Any]]:
     columns = {
         "words": small,
         "forms": small.values(),
-        "strays": [word for word in small if small[word][:BEGINNING] != word[:BEGINNING]],
         "endings": endings,
         "changed": changed,
     }

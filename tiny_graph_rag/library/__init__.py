@@ -239,7 +239,6 @@ def evaluate(
     *,
     measures: str | Sequence[Measure | str] | None = None,
     retriever: Any = None,
-    repeat: int = 1,
     config: Config | None = None,
     progress: Callable[[int], None] = lambda done: None,
     **settings: Any,
@@ -249,13 +248,13 @@ def evaluate(
     graph, questions: loaded, or where they lie. measures: "ndcg@5,recall@{5,10},mrr", or one by one; without
     it the four that `eval` reports. retriever: the name of a built-in one, or a function of your own, sync or
     async, or an object that retrieves (docs/runs.md); it is asked in this process, each question for at most
-    `timeout` seconds, `concurrency` at a time. repeat: how many times it is asked, to see whether its order
-    changes. settings: any of config.yaml by name (hops, top_k, depth, linker …), over `config`. progress: is
-    called with how many questions are done. Raises UsageError for what does not go together, ConfigError for
-    a value out of its bounds, GraphError and DatasetError for broken input, ServiceError where a retriever
-    of your own fails for every question.
+    `timeout` seconds, `concurrency` at a time. settings: any of config.yaml by name (hops, top_k, linker …),
+    over `config`. progress: is called with how many questions are done. Raises UsageError for what does not
+    go together, ConfigError for a value out of its bounds, GraphError and DatasetError for broken input,
+    ServiceError where a retriever of your own fails for every question.
     """
     from tiny_graph_rag.retrieval import make_retriever
+    from tiny_graph_rag.study.evaluate import check_depth
     from tiny_graph_rag.study.evaluate import evaluate as evaluated
 
     if isinstance(graph, Mapping) or hasattr(graph, "columns"):
@@ -265,45 +264,28 @@ def evaluate(
         settings["retriever"] = _called(retriever) if given else retriever
     chosen = configured(config, settings)
     own = is_own(chosen.retrieval.retriever)
-    if repeat != 1 and not own:
-        raise UsageError("repeat= is for your own retriever; a built-in one always gives the same order")
     wanted = default_measures(chosen.evaluation.top_k) if measures is None else measures_of(measures)
-    check_depth(wanted, chosen.evaluation.top_k, chosen.retrieval.depth)
+    check_depth(chosen, wanted, chosen.evaluation.top_k)
     examples = questions if isinstance(questions, EvalSet) else load_questions(questions)
     maker = make_retriever
     if own:
         from tiny_graph_rag.retrieval.own import Asking, make_own
-        from tiny_graph_rag.retrieval.own_calls import Calls, callable_of
+        from tiny_graph_rag.retrieval.own_calls import callable_of
 
         asking = Asking(
             chosen.openai.concurrency,
             chosen.openai.timeout,
-            repeat=repeat,
             done=lambda done, note: progress(done),
         )
         name = chosen.retrieval.retriever
-        maker = make_own(name, asking, (lambda: Calls(callable_of(retriever, name))) if given else None)
+        function = callable_of(retriever, name) if given else None
+        maker = make_own(name, asking, function, in_process=chosen.running.own_process)
     shown = (lambda done: None) if own else progress
     return Result(
         evaluated(
             graph_of(graph), examples, chosen, wanted, shown, retriever_for=maker, every_kind=measures is None
         )
     )
-
-
-def check_depth(measures: Iterable[Measure], top_k: int, depth: int) -> None:
-    """Raises UsageError for what looks further down than retrieval goes."""
-    for entry in measures:
-        if (entry.cutoff or 0) > depth:
-            raise UsageError(
-                "{entry}: the cutoff is below depth={depth}, where retrieval ends; raise depth",
-                entry=entry,
-                depth=depth,
-            )
-    if top_k > depth:
-        raise UsageError(
-            "top_k={top_k} can't be larger than depth={depth}; raise depth", top_k=top_k, depth=depth
-        )
 
 
 def assert_retrieval(

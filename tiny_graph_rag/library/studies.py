@@ -20,7 +20,6 @@ from tiny_graph_rag.library import (
     GraphLike,
     QuestionsLike,
     Result,
-    check_depth,
     configured,
     figures_of,
     graph_of,
@@ -29,7 +28,7 @@ from tiny_graph_rag.library import (
     load_questions,
     saved,
 )
-from tiny_graph_rag.measures import Measure, default_measures, measures_of
+from tiny_graph_rag.measures import Measure, measures_of
 from tiny_graph_rag.scoring.frames import pandas_for
 
 if TYPE_CHECKING:
@@ -184,10 +183,9 @@ class SweepResult(_Tabled):
     @property
     def recommended(self) -> dict[str, Any] | None:
         """The settings to take: `{"retriever": "bfs", "hops": 3}`; None where there are too few questions."""
-        chosen = self.sweep.recommended[""].setting
-        if chosen is None:
+        setting = self.sweep.chosen()
+        if setting is None:
             return None
-        setting = self.sweep.settings[chosen]
         hops = {} if setting.hops is None else {"hops": setting.hops}
         return {**setting.variant.settings, **hops}
 
@@ -251,7 +249,7 @@ def sweep(
     retriever: str | Iterable[str] | None = None,
     measures: str | Sequence[Measure | str] | None = None,
     decide_by: Measure | str | None = None,
-    tolerance: float = 0.02,
+    tolerance: float = 0.005,
     config: Config | None = None,
     progress: Callable[[int], None] = lambda done: None,
     **settings: Any,
@@ -272,7 +270,8 @@ def sweep(
     varied = {"retriever": retriever, **settings}
     lists = {name: list(value) for name, value in varied.items() if isinstance(value, list | tuple)}
     fixed = {name: value for name, value in varied.items() if name not in lists and value is not None}
-    chosen = configured(config, {**fixed, "hops": max(limits), "latency_sample": 0})
+    chosen = configured(config, {**fixed, "latency_sample": 0})
+    configured(chosen, {"hops": max(limits)})
     for name, values in lists.items():
         for value in values:
             configured(chosen, {name: value})
@@ -281,20 +280,15 @@ def sweep(
         Variant(dict(zip(tried, values, strict=True)), tuple(tried)) for values in product(*tried.values())
     )
     cutoffs = _several(top_k) if top_k is not None else (chosen.evaluation.top_k,)
-    named = () if measures is None else measures_of(measures)
-    usual = Measure("ndcg", 5 if 5 in cutoffs else cutoffs[-1])
-    (deciding,) = (usual,) if decide_by is None else measures_of([decide_by])
-    if deciding.kind.weight is not None:
-        raise UsageError(
-            "decide_by={measure}: this measure has no value for a single question; choose another",
-            measure=deciding,
-        )
-    check_depth((*named, deciding), max(cutoffs), chosen.retrieval.depth)
-
-    def measures_at(cutoff: int) -> tuple[Measure, ...]:
-        return tuple(dict.fromkeys([*(named or default_measures(cutoff)), deciding]))
-
-    plan = Plan(limits, cutoffs, variants, measures_at, deciding, tolerance)
+    plan = Plan.of(
+        chosen,
+        limits,
+        cutoffs,
+        variants,
+        measures=() if measures is None else measures_of(measures),
+        decide_by=decide_by,
+        tolerance=tolerance,
+    )
     examples = questions if isinstance(questions, EvalSet) else load_questions(questions)
     return SweepResult(swept(graph_of(graph), examples, chosen, plan, progress))
 

@@ -143,19 +143,28 @@ class Linker(ABC):
         """One linked question an example, in order."""
 
 
-LINKERS: Registry[type[Linker]] = Registry("linker", "tiny_graph_rag.linking", first=("names",))
+LINKERS: Registry[type[Linker]] = Registry(
+    "linker",
+    "tiny_graph_rag.linking",
+    {
+        "names": "names:NameLinker",
+        "names+text": "names:NameAndTextLinker",
+        "gold": "names:GoldLinker",
+        "none": "names:NoLinker",
+        "llm": "llm:ModelLinker",
+    },
+)
 L = TypeVar("L", bound=Linker)
 
 
 def linker(name: str, line: str) -> Callable[[type[L]], type[L]]:
     """Register a Linker class. line: what it does, for `--help` and the docs."""
 
-    def register(made: type[L]) -> type[L]:
+    def named(made: type[Linker]) -> type[Linker]:
         made.name = name
-        LINKERS.add(name, made, made)
         return made
 
-    return register
+    return LINKERS.register(name, line, named)
 
 
 def in_text_order(seeds: Sequence[Seed]) -> tuple[Seed, ...]:

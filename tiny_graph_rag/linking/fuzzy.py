@@ -8,12 +8,10 @@ sentence, several content words, Hangul; one word in lower case only where nothi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
-from itertools import chain, islice
-
-import numpy as np
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import NamedTuple
 
 from tiny_graph_rag.errors import MissingExtraError
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -32,23 +30,11 @@ from tiny_graph_rag.linking.mentions import Mention
 
 FEWEST_LETTERS = 5  # in shorter names one letter is too much of a difference
 MOST_WORDS = 6  # of a stretch
-AT_ONCE = 16  # stretches that are compared with every spelling together
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """score: alikeness, in (0, 1]. start, end: characters of the question. entities: in tie-break order."""
-
-    score: float
-    start: int
-    end: int
-    entities: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Stretch:
+class _Stretch(NamedTuple):
     """start, end: characters of the question. is_name_like: whether it is written as names are."""
 
     start: int
@@ -67,60 +53,57 @@ class NearNames:
         try:
             from rapidfuzz import fuzz, process
         except ImportError:
-            raise MissingExtraError("--fuzzy", "rapidfuzz", "fuzzy") from None
+            raise MissingExtraError("retrieval.fuzzy", "rapidfuzz", "fuzzy") from None
         self.graph, self.names, self.threshold = graph, names, threshold
-        self.ratio = fuzz.ratio
-        self.ratios = partial(
-            process.cdist, scorer=fuzz.ratio, score_cutoff=100 * threshold, dtype=np.float64
-        )
+        self.ratio, self.extract = fuzz.ratio, process.extract
         self.stems = stems_of_types([*graph.relations.types.names, *graph.entities.types.names])
 
     def seeds(self, text: str, mentions: Sequence[Mention]) -> list[Seed]:
         """The best stretches first; no two of them, and no stretch and mention, share a place."""
-        named = [mention for mention in mentions if mention.grade < Grade.RELATION]
-        taken = [(mention.start, mention.end) for mention in named]
-        free = [
-            stretch
-            for stretch in _stretches(text, self.stems)
-            if all(stretch.end <= begin or stretch.start >= stop for begin, stop in taken)
-        ]
-        matches = list(self._near(text, [stretch for stretch in free if stretch.is_name_like]))
-        if not matches and not named:
-            matches = list(self._near(text, [stretch for stretch in free if not stretch.is_name_like]))
-        matches.sort(key=lambda match: (-match.score, match.start - match.end, match.start))
+        taken = [(mention.start, mention.end) for mention in mentions if mention.grade < Grade.RELATION]
+        stretches = [stretch for stretch in _stretches(text, self.stems) if not _overlaps(stretch, taken)]
+        matches = self._matches(text, [stretch for stretch in stretches if stretch.is_name_like])
+        if not matches and not taken:
+            matches = self._matches(text, [stretch for stretch in stretches if not stretch.is_name_like])
         seeds: list[Seed] = []
-        for match in matches:
-            if any(match.start < stop and match.end > begin for begin, stop in taken):
-                continue
-            taken.append((match.start, match.end))
-            mention = text[match.start : match.end]
-            seeds += Seed.sharing(match.entities, mention, match.start, match.end, "fuzzy", match.score)
+        for score, stretch, entities in matches:
+            if not _overlaps(stretch, taken):
+                start, end, _ = stretch
+                taken.append((start, end))
+                seeds += Seed.sharing(entities, text[start:end], start, end, "fuzzy", score)
         return seeds
 
-    def _near(self, text: str, stretches: Iterable[_Stretch]) -> Iterator[_Found]:
-        """The spellings most like each stretch, where they are enough so."""
-        letters = {stretch: _letters(text[stretch.start : stretch.end]) for stretch in stretches}
-        wanted = iter([stretch for stretch, its in letters.items() if len(its) >= FEWEST_LETTERS])
-        while part := list(islice(wanted, AT_ONCE)):
-            scores = self.ratios([letters[stretch] for stretch in part], self._spelled)
-            for stretch, row in zip(part, scores, strict=True):
-                best = float(row.max(initial=0))
-                if best:
-                    written, rows = text[stretch.start : stretch.end], np.flatnonzero(row == best).tolist()
-                    # Of names that fold to the same text, the one in the same case.
-                    cased = [self.ratio(written, self.names.spelling(spelling)) for spelling in rows]
-                    entities = {
-                        self.names.entity(spelling)
-                        for spelling, ratio in zip(rows, cased, strict=True)
-                        if ratio == max(cased)
-                    }
-                    ranked = sorted(entities, key=self.graph.name_rank.__getitem__)
-                    yield _Found(best / 100, stretch.start, stretch.end, tuple(ranked))
+    def _matches(
+        self, text: str, stretches: Sequence[_Stretch]
+    ) -> list[tuple[float, _Stretch, tuple[int, ...]]]:
+        """(similarity in (0, 1], stretch, entities of the most similar spellings), best and longest first."""
+        matches = []
+        for stretch in stretches:
+            written = text[stretch.start : stretch.end]
+            letters = _letters(written)
+            if len(letters) < FEWEST_LETTERS:
+                continue
+            similar = self.extract(
+                letters, self._spelled, scorer=self.ratio, score_cutoff=100 * self.threshold, limit=None
+            )
+            rows = [row for _, score, row in similar if score == similar[0][1]]
+            if rows:
+                # Of names that fold to the same text, the one in the same case.
+                cased = {row: self.ratio(written, self.names.spelling(row)) for row in rows}
+                best = max(cased.values())
+                entities = {self.names.entity(row) for row, ratio in cased.items() if ratio == best}
+                ranked = tuple(sorted(entities, key=self.graph.name_rank.__getitem__))
+                matches.append((similar[0][1] / 100, stretch, ranked))
+        return sorted(matches, key=lambda match: (-match[0], match[1].start - match[1].end, match[1].start))
 
     @cached_property
     def _spelled(self) -> list[str]:
         """The letters of every spelling."""
         return [_letters(spelling) for spelling in chain(self.names.names, self.names.others)]
+
+
+def _overlaps(stretch: _Stretch, taken: Sequence[tuple[int, int]]) -> bool:
+    return any(stretch.start < stop and stretch.end > begin for begin, stop in taken)
 
 
 def _letters(text: str) -> str:

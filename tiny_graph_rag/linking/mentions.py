@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.arrays import distinct, key_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import ALIAS, BEGINNING, NAME, PLAIN, VARIANT, NameIndex
-from tiny_graph_rag.language.folding import HAS_HANGUL, Pieces, Text, fold, is_dropped, nfc, without_accents
+from tiny_graph_rag.language.folding import HAS_HANGUL, Cut, Text, fold, is_dropped, nfc, without_accents
 from tiny_graph_rag.language.function_words import ParticleFit, particles
 from tiny_graph_rag.language.kinds import Kind, kind_of_type, kinds_of_entities
 from tiny_graph_rag.language.words import is_function_word, likeness, singulars, words_of_name
@@ -24,10 +24,6 @@ TANGIBLE = (Kind.PERSON, Kind.PLACE, Kind.THING)
 RULES = {ALIAS: "alias", VARIANT: "variant", PLAIN: "accent"}
 MOST_WORDS = 6  # of a name that is looked for by its plural
 SPELLINGS_KEPT = 1 << 14  # taken apart once, before they are forgotten
-
-
-# What the index may hold: start, end, whether the end lies within a word, rows with its key.
-Stretch = tuple[int, int, bool, list[int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,47 +94,45 @@ class MentionFinder:
 
         What stands there with accents and is no spelling is looked up without them.
         """
-        pieces = Pieces.of(text)
-        stretches = list(self._looked_up(text.kept, pieces.parts, pieces))
-        without: list[Stretch] = []
-        if pieces.plain is not None:
+        cuts = text.cuts()
+        stretches = [(*stretch, "") for stretch in self._looked_up(text.kept, cuts)]
+        plain = without_accents(text.kept)
+        if plain != text.kept and len(plain) == len(text.kept):
             known = {stretch[:2] for stretch in stretches}
-            plain = self._looked_up(without_accents(text.kept), pieces.plain, pieces)
-            without = [stretch for stretch in plain if stretch[:2] not in known]
-            stretches = sorted(stretches + without)
-        for stretch in stretches:
-            start, end, inside, rows = stretch
-            change = "accent" if stretch in without else ""
+            without = [(*stretch, "accent") for stretch in self._looked_up(plain, cuts)]
+            stretches = sorted(stretches + [stretch for stretch in without if stretch[:2] not in known])
+        for start, end, inside, rows, change in stretches:
             fit = ParticleFit.FITS
             if inside:
                 fit = particles(text.kept[start:end], text.rest_of_word(end))
             elif text.is_one_of_a_run(start, end):
                 continue
-            if fit:
-                folded = text.kept[start:end] if not change else without_accents(text.kept[start:end])
-                spellings = self._spelt(folded, rows)
-                if spellings:
-                    yield Reading(start, end, fit, inside, spellings, change)
+            spellings = self._spelt((plain if change else text.kept)[start:end], rows) if fit else []
+            if spellings:
+                yield Reading(start, end, fit, inside, spellings, change)
 
-    def _looked_up(self, kept: str, parts: Sequence[bytes], pieces: Pieces) -> Iterator[Stretch]:
-        table, ends, inside = self.names.table, pieces.ends, pieces.inside
-        slots, shift, last = table.slots, table.shift, len(parts)
-        for first, may_start in enumerate(pieces.may_start):
-            if not may_start:
+    def _looked_up(self, kept: str, cuts: Sequence[Cut]) -> Iterator[tuple[int, int, bool, list[int]]]:
+        """What the index may hold: start, end, whether the end lies within a word, rows with its key."""
+        table, last = self.names.table, len(cuts)
+        slots, shift = table.slots, table.shift
+        parts = [kept[cut.start : cut.end].encode("utf-8", "surrogatepass") for cut in cuts]
+        ends = [cut.end for cut in cuts]
+        for first, cut in enumerate(cuts):
+            if not cut.opens:
                 continue
-            start = ends[first - 1] if first else 0
+            start = cut.start
             limit = start + table.longest(kept[start : start + BEGINNING])
             key = 0
             for place in range(first, last):
                 end = ends[place]
                 if end > limit:
                     break
-                key = crc32(parts[place], key)  # goes on where the last piece ended
+                key = crc32(parts[place], key)  # goes on where the last part ended
                 slot = key >> shift
                 if slots[slot] != slots[slot + 1]:
                     rows = table.rows_of(key)
                     if rows:
-                        yield start, end, inside[place], rows
+                        yield start, end, cuts[place].inside, rows
 
     def _plurals(self, evidence: Evidence) -> Iterator[Reading]:
         """Stretches whose last word is the English plural of a spelling's, and that are no spelling."""
@@ -307,9 +301,9 @@ def occurrences(whole: str, phrase: str) -> list[tuple[int, int]]:
     text, folded = Text.of(whole), fold(phrase)
     if not folded:
         return []
-    pieces = Pieces.of(text)
-    opens = {start for start, may in zip((0, *pieces.ends), pieces.may_start, strict=False) if may}
-    inside = dict(zip(pieces.ends, pieces.inside, strict=True))
+    cuts = text.cuts()
+    opens = {cut.start for cut in cuts if cut.opens}
+    inside = {cut.end: cut.inside for cut in cuts}
     spans, start = [], text.kept.find(folded)
     while start >= 0:
         end = start + len(folded)

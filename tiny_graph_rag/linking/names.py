@@ -31,7 +31,7 @@ from tiny_graph_rag.linking.question_words import (
 )
 
 
-@linker("names", "names, aliases, pronouns; similar names with --fuzzy")
+@linker("names", "names, aliases, pronouns; retrieval.fuzzy: similar names")
 class NameLinker(Linker):
     """Names in the question; pronouns and what is left unsaid from its context; then, if wanted, near names.
 
@@ -85,6 +85,8 @@ class NameLinker(Linker):
 
 # Questions whose text seeds are kept: those that differ by the names in them have the same.
 KNOWN_QUESTIONS = 1 << 14
+WORD_RULES = ("exact", "folded", "alias", "plural")
+COMMON_SHARE, FEWEST_TEXTS = 0.05, 5  # of the entities: whose texts hold a common word, at least
 
 
 @linker("names+text", "names, plus entities whose texts match other words")
@@ -108,6 +110,7 @@ class NameAndTextLinker(Linker):
         return [self._with_text_seeds(question) for question in self.names.link(examples)]
 
     def _with_text_seeds(self, question: LinkedQuestion) -> LinkedQuestion:
+        question = self._without_common_words(question)
         words, named = tuple(tokens(without_seeds(question))[0].values()), bool(question.seeds)
         seeds = self._known.get((words, named))
         if seeds is None:
@@ -117,6 +120,19 @@ class NameAndTextLinker(Linker):
         if not seeds:
             return question
         return replace(question, seeds=(*question.seeds, *seeds), tried=())
+
+    def _without_common_words(self, question: LinkedQuestion) -> LinkedQuestion:
+        """Without names that are rather words: one word in lower case that many texts of the graph hold, as
+        `treatment` in a graph of medicine. Its entity may still match by text."""
+        kept = tuple([seed for seed in question.seeds if not self._is_common_word(seed)])
+        return question if len(kept) == len(question.seeds) else replace(question, seeds=kept)
+
+    def _is_common_word(self, seed: Seed) -> bool:
+        if seed.rule not in WORD_RULES or not seed.mention.islower() or not seed.mention.isalpha():
+            return False
+        stem = content_stem(seed.mention)
+        texts = len(self.index.own_bits(stem).entities) if stem is not None else 0
+        return texts >= max(FEWEST_TEXTS, COMMON_SHARE * len(self.graph))
 
     def _seeds(self, words: Sequence[str], *, named: bool) -> tuple[Seed, ...]:
         stems = content_stems_of(words)

@@ -1,9 +1,6 @@
 """The words of a question around its seeds: what asks, what is asked for, which relation types are meant.
 
-A relation type is spoken for by its name, by the vocabulary of the graph's owner and by synonyms. Which of
-many such words a word is like is found without comparing it with each: an index proposes by what makes two
-words similar (lemma, stem, beginning, part of a compound), `likeness` decides, and the answer is that of
-comparing with every word.
+A relation type is spoken for by its name, by the vocabulary of the graph's owner and by synonyms.
 """
 
 from __future__ import annotations
@@ -16,14 +13,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import expanded
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import content_stem
 from tiny_graph_rag.language.function_words import without_requests
-from tiny_graph_rag.language.kinds import KINDS_ASKED, asked_kind, singular, synonyms
+from tiny_graph_rag.language.kinds import asked_kind, singular, synonyms
 from tiny_graph_rag.language.words import (
-    BEGINNING,
     KOREAN_STEM,
     NOUN_FOLLOWS,
     RELATED,
@@ -39,7 +34,6 @@ from tiny_graph_rag.language.words import (
     lemma,
     likeness,
     stem,
-    strays,
     words_of,
     words_of_name,
 )
@@ -151,13 +145,17 @@ class Claims:
     weights: NDArray[np.int64]
     places: NDArray[np.int64]
 
+    @classmethod
+    def of(cls, rows: Sequence[tuple[int, int, int]]) -> Claims:
+        """rows: (type, weight, place), by type."""
+        return cls(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
+
     def __len__(self) -> int:
         return len(self.types)
 
 
-NO_CLAIMS = Claims(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
+NO_CLAIMS = Claims.of(())
 BY_NAME, BY_KIND, BY_OWNER = range(3)  # of equal weights, the first decides
-WAYS = 3
 
 
 class RelationWords:
@@ -168,18 +166,15 @@ class RelationWords:
         self, names: Sequence[str], vocabulary: Mapping[str, Sequence[str]], ranking: RankingPrices
     ) -> None:
         self.names = tuple(names)
-        rows: dict[str, int] = {}
-        found: list[tuple[int, int, int]] = []  # word, type, place in its name
+        self._holders: dict[str, list[tuple[int, int]]] = {}  # a word → types, and its place in their names
         lengths = []
         for type_, name in enumerate(names):
             words = [word for word in words_of_name(name) if not is_function_word(word)]
             lengths.append(len(words))
-            found += [(rows.setdefault(word, len(rows)), type_, place) for place, word in enumerate(words)]
+            for place, word in enumerate(words):
+                self._holders.setdefault(word, []).append((type_, place))
         self.lengths = np.array(lengths, dtype=np.int64)
-        word, self._types, self._places = np.array(sorted(found), dtype=np.int64).reshape(-1, 3).T
-        self._offsets = np.searchsorted(word, np.arange(len(rows) + 1))
-        self._rows = rows
-        self._alike = Alike(rows)
+        self._similar = SimilarWords(self._holders)
         self._weight = {
             SAME: 1000,
             SAME_STEM: milli(ranking.same_stem),
@@ -208,57 +203,33 @@ class RelationWords:
         return rank
 
     def claims(self, word: str) -> Claims:
-        """The types that a word speaks for."""
-        found = self._known.get(word)
-        if found is None:
-            found = self._known[word] = self._claims(word)
-        return found
-
-    def _claims(self, word: str) -> Claims:
-        """Of each type the greatest weight; of equal ones the first way to it, and the first word."""
-        ways: list[tuple[int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]] = []
-        if not is_function_word(word):
-            like = list(self._alike.like(word))
-            owner, slots = self._slots_of([other for other, _ in like])
-            weights = np.array([self._weight[grade] for _, grade in like], dtype=np.int64)[owner]
-            ways.append((BY_NAME, self._types[slots], self._places[slots], weights))
-        kinds = asked_kind(word)
-        if kinds:
-            _, slots = self._slots_of(
-                [other for kind in sorted(kinds) for other in self._of_kind.get(kind, ())]
+        """The types that a word speaks for; of each type the greatest weight, of equal ones the first way to
+        it, and the first word."""
+        claims = self._known.get(word)
+        if claims is None:
+            best: dict[int, tuple[int, int, int]] = {}
+            for weight, way, type_, place in self._ways(word):
+                claim = -weight, way, place
+                if type_ not in best or claim < best[type_]:
+                    best[type_] = claim
+            claims = self._known[word] = Claims.of(
+                [(type_, -weight, place) for type_, (weight, _, place) in sorted(best.items())]
             )
-            weights = np.full(len(slots), self._other_name)
-            ways.append((BY_KIND, self._types[slots], self._places[slots], weights))
-        by_owner = self._by_owner(word)
-        if by_owner:
-            types = np.array(sorted(by_owner))
-            weights = np.full(len(types), self._other_name)
-            ways.append((BY_OWNER, types, np.full(len(types), NO_WORD), weights))
-        if not sum(len(types) for _, types, _, _ in ways):
-            return NO_CLAIMS
-        most = max(self._other_name, *self._weight.values())
-        width = int(self.lengths.max()) + 1
-        best = np.full(len(self.names), np.iinfo(np.int64).max)
-        for way, types, places, weights in ways:
-            order = ((most - weights) * WAYS + way) * width + places - NO_WORD
-            np.minimum.at(best, types, order)
-        types = np.flatnonzero(best < np.iinfo(np.int64).max)
-        order = best[types]
-        return Claims(types, most - order // (WAYS * width), order % width + NO_WORD)
+        return claims
 
-    def _slots_of(self, words: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Where words of names stand: (which of the words, slot)."""
-        rows = np.array([self._rows[word] for word in words], dtype=np.int64)
-        return expanded(self._offsets[rows], self._offsets[rows + 1] - self._offsets[rows])
-
-    @cached_property
-    def _of_kind(self) -> dict[str, list[str]]:
-        """The words of names that say what a question word asks for."""
-        found: dict[str, list[str]] = {}
-        for word in self._rows:
-            for kind in {word, singular(word)} & KINDS_ASKED:
-                found.setdefault(kind, []).append(word)
-        return found
+    def _ways(self, word: str) -> Iterator[tuple[int, int, int, int]]:
+        """(weight, way, type, place in its name) of all that a word may stand for."""
+        if not is_function_word(word):
+            for other, grade in self._similar.to(word):
+                for type_, place in self._holders[other]:
+                    yield self._weight[grade], BY_NAME, type_, place
+        kinds = asked_kind(word)
+        for other in self._holders if kinds else ():
+            if not kinds.isdisjoint((other, singular(other))):
+                for type_, place in self._holders[other]:
+                    yield self._other_name, BY_KIND, type_, place
+        for type_ in self._by_owner(word):
+            yield self._other_name, BY_OWNER, type_, NO_WORD
 
     def _by_owner(self, word: str) -> set[int]:
         if not self._owner:
@@ -278,8 +249,7 @@ class RelationWords:
     def by_synonym(self, word: str) -> Claims:
         """The types that a word means by the common words for relations."""
         types = self._synonyms.get(word) or self._synonyms.get(stem(word)) or ()
-        rows = np.array(sorted(types), dtype=np.int64)
-        return Claims(rows, np.full(len(rows), self._other_name), np.full(len(rows), NO_WORD))
+        return Claims.of([(type_, self._other_name, NO_WORD) for type_ in sorted(types)])
 
     @cached_property
     def _synonyms(self) -> dict[str, set[int]]:
@@ -288,11 +258,13 @@ class RelationWords:
         The last word must stand in few types' names: `of spouse` may be one relation, `name` is none.
         """
         known: dict[str, set[int]] = {}
-        stems = {stem(word) for word in self._rows}
-        for word, row in self._rows.items():
-            types = self._types[self._offsets[row] : self._offsets[row + 1]].tolist()
+        stems = {stem(word) for word in self._holders}
+        for word, holders in self._holders.items():
+            types = [type_ for type_, _ in holders]
             others = synonyms(word) if len(types) <= OF_TYPES else ()
-            new = [synonym for synonym in others if synonym not in self._rows and stem(synonym) not in stems]
+            new = [
+                synonym for synonym in others if synonym not in self._holders and stem(synonym) not in stems
+            ]
             if not new or not (codes := {code for code in types if self._last_word(code) == word}):
                 continue
             for synonym in new:
@@ -325,91 +297,53 @@ def _relations_by_type(graph: KnowledgeGraph) -> dict[str, NDArray[np.int64]]:
     return {"counts": counts}
 
 
-START = BEGINNING  # letters that a word and its stem share, strays aside
-
-
-class Alike:
-    """Words of one list, found by any word of its script that they are like."""
+class SimilarWords:
+    """Words of one list, found by any word that they are like: an index proposes, `likeness` decides."""
 
     def __init__(self, words: Iterable[str]) -> None:
         self._of_script: dict[bool, list[str]] = {True: [], False: []}
-        for word in sorted(set(words)):
+        for word in words:
             self._of_script[is_korean(word)].append(word)
+        self._indexes: dict[bool, dict[tuple[str, str], list[str]]] = {}
 
-    def like(self, word: str) -> Iterator[tuple[str, int]]:
+    def to(self, word: str) -> Iterator[tuple[str, int]]:
         """The words of the list that `word` is like, in order, each with its grade of likeness."""
         korean = is_korean(word)
-        if not self._of_script[korean]:
-            return
-        for other in sorted(self._by_start.get(_start(word), ()) if korean else self._english.proposed(word)):
+        index = self._index(korean=korean) if self._of_script[korean] else {}
+        proposed = {other for key in _asked_under(word) for other in index.get(key, ())} if index else ()
+        for other in sorted(proposed):
             grade = likeness(word, other)
             if grade:
                 yield other, grade
 
-    @cached_property
-    def _by_start(self) -> dict[str, list[str]]:
-        words: dict[str, list[str]] = {}
-        for word in self._of_script[True]:
-            words.setdefault(_start(word), []).append(word)
-        return words
-
-    @cached_property
-    def _english(self) -> _English:
-        return _English(self._of_script[False])
-
-
-def _start(word: str) -> str:
-    return stem(word)[:KOREAN_STEM]
+    def _index(self, *, korean: bool) -> dict[tuple[str, str], list[str]]:
+        """Each script's own when it is first asked for: English needs the lemmatiser, slow to read."""
+        index = self._indexes.get(korean)
+        if index is None:
+            index = {}
+            for word in self._of_script[korean]:
+                for key in _found_under(word):
+                    index.setdefault(key, []).append(word)
+            self._indexes[korean] = index  # filled, then shared: other threads may ask meanwhile
+        return index
 
 
-class _English:
-    """Any script that is not Hangul. Each rule of `likeness` has its own way in, so that of a long list only
-    words are proposed that are like the word, or nearly so."""
-
-    def __init__(self, words: Sequence[str]) -> None:
-        self._by_stem: dict[str, list[str]] = {}  # the same word and the same lemma have the same stem
-        # By as much of the lemma's beginning as a word must share to be related: (lemma, word).
-        self._by_beginning: dict[str, list[tuple[str, str]]] = {}
-        self._ends: dict[str, dict[str, list[str]]] = {}  # what words may end in, by its start
-        self._ends_by_stem: dict[str, dict[str, list[str]]] = {}  # the same by stem, where a word asked
-        self._sizes: set[int] = set()  # letters of those beginnings
-        irregular = strays()
-        for word in words:
-            form = lemma(word)
-            self._by_stem.setdefault(stem(word), []).append(word)
-            if len(form) >= SHARED_PREFIX:
-                least = _least_shared(form)
-                self._sizes.add(least)
-                self._by_beginning.setdefault(form[:least], []).append((form, word))
-            for end in ends_of(word):
-                start = (stem(end) if end in irregular else end)[:START]
-                self._ends.setdefault(start, {}).setdefault(end, []).append(word)
-
-    def proposed(self, word: str) -> set[str]:
-        base, form = stem(word), lemma(word)
-        found = set(self._by_stem.get(base, ()))
-        least = form[: _least_shared(form)]
-        for size in self._sizes:
-            related = self._by_beginning.get(form[:size], ())
-            found.update(other for its_form, other in related if its_form.startswith(least))
-        for end in ends_of(word):
-            found.update(self._by_stem.get(stem(end), ()))
-        if len(base) >= SHARED_PREFIX:
-            found.update(self._ending_in(base))
-        return found
-
-    def _ending_in(self, base: str) -> Sequence[str]:
-        """The words that end in one of this stem."""
-        start = base[:START]
-        known = self._ends_by_stem.get(start)
-        if known is None:  # filled, then shown: other threads may ask meanwhile
-            known = {}
-            for end, words in self._ends.get(start, {}).items():
-                known.setdefault(stem(end), []).extend(words)
-            self._ends_by_stem[start] = known
-        return known.get(base, ())
+STEM_IS, BEGINS, ENDS_IN = "stem", "begins", "ends in"
 
 
-def _least_shared(form: str) -> int:
-    """Letters of its beginning that a lemma must share with another to be related: four, and half of it."""
-    return max(SHARED_PREFIX, (len(form) + 1) // 2)
+def _found_under(word: str) -> Iterator[tuple[str, str]]:
+    """What makes words similar: stem, beginning, and of a compound what it ends in."""
+    if is_korean(word):
+        yield BEGINS, stem(word)[:KOREAN_STEM]
+        return
+    yield STEM_IS, stem(word)
+    yield BEGINS, lemma(word)[:SHARED_PREFIX]
+    yield from ((ENDS_IN, end) for end in {stem(end) for end in ends_of(word)})
+
+
+def _asked_under(word: str) -> Iterator[tuple[str, str]]:
+    """The same of a word that is looked up: it may end a compound, and be one that ends in another."""
+    for key, form in _found_under(word):
+        yield (STEM_IS if key == ENDS_IN else key), form
+    if not is_korean(word):
+        yield ENDS_IN, stem(word)

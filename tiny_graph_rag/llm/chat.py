@@ -11,7 +11,7 @@ from tiny_graph_rag.llm.base import NOT_ASKED, Call, Outcome, Reply
 from tiny_graph_rag.llm.client import Attempts, Client, Stopped
 from tiny_graph_rag.llm.cost import Price
 from tiny_graph_rag.llm.endpoint import CallFailed
-from tiny_graph_rag.llm.kept import AnswerCache, Journal
+from tiny_graph_rag.llm.kept import Journal, ReplyCache
 from tiny_graph_rag.llm.limits import Budget, CapReached
 from tiny_graph_rag.messages import said
 
@@ -40,7 +40,7 @@ class Chat:
 
     client: Client
     journal: Journal | None = None
-    cache: AnswerCache | None = None
+    cache: ReplyCache | None = None
     retry_failed: bool = False
     ledger: Ledger = field(default_factory=Ledger)
 
@@ -63,8 +63,8 @@ class Chat:
         """The outcome of every call, in order. calls are taken one by one, when there is room for them.
 
         done gets each outcome once it is safe on disk. A call that can't be asked any more because of
-        the cap has the error NOT_ASKED. Raises ServiceError where no call can succeed, KeyboardInterrupt
-        after Ctrl-C; calls under way are waited for (a moment, after Ctrl-C) and journaled first.
+        the cap has the error NOT_ASKED. Raises ServiceError where no call can succeed, once the calls under
+        way are journaled; KeyboardInterrupt after Ctrl-C, which notes them as perhaps paid.
         """
         if self.journal is not None:
             self.journal.begin()
@@ -77,23 +77,23 @@ class Chat:
         outcomes: dict[int, Outcome] = {}
 
         async def step() -> bool:
-            place, call = next(numbered, (None, None))
-            if place is None or call is None:
+            row, call = next(numbered, (None, None))
+            if row is None or call is None:
                 return False
             try:
-                outcomes[place] = await self._outcome(call)
-            except CapReached as reached:
+                outcomes[row] = await self._outcome(call)
+            except (CapReached, Stopped) as ended:
                 self.ledger.stopped = NOT_ASKED
-                outcomes[place] = Outcome(error=NOT_ASKED)
-                self.client.stop.because(reached)
-            self._finish(outcomes[place], done)
+                outcomes[row] = Outcome(error=NOT_ASKED)
+                self.client.stop.because(ended)
+            self._finish(outcomes[row], done)
             return True
 
         await self.client.repeat(step)
-        for place, call in numbered:  # what is left after the cap was reached
-            outcomes[place] = self._known(call, self.key(call)) or Outcome(error=NOT_ASKED)
-            self._finish(outcomes[place], done)
-        return [outcomes[place] for place in sorted(outcomes)]
+        for row, call in numbered:  # what is left after the cap was reached
+            outcomes[row] = self._known(call, self.key(call)) or Outcome(error=NOT_ASKED)
+            self._finish(outcomes[row], done)
+        return [outcomes[row] for row in sorted(outcomes)]
 
     def _finish(self, outcome: Outcome, done: Callable[[Outcome], None]) -> None:
         self.ledger.failed += outcome.error is not None
@@ -109,14 +109,14 @@ class Chat:
 
     def _known(self, call: Call, key: str) -> Outcome | None:
         """What the journal has, else the cache; nothing that the call could not use."""
-        for found in (
+        for outcome in (
             self.journal.finished.get(key) if self.journal else None,
-            self.cache.get(key) if self.cache else None,
+            self.cache.outcome(key) if self.cache else None,
         ):
-            if found is None or (found.error is not None and self.retry_failed):
+            if outcome is None or (outcome.error is not None and self.retry_failed):
                 continue
-            if found.error is not None or (found.reply is not None and _problem(found.reply, call) is None):
-                return found
+            if outcome.error is not None or (outcome.reply and _problem(outcome.reply, call) is None):
+                return outcome
         return None
 
     async def _outcome(self, call: Call) -> Outcome:
@@ -143,7 +143,7 @@ class Chat:
         if self.journal is not None:
             await self.journal.record(key, call, outcome)
         if self.cache is not None and outcome.error is None:
-            self.cache.put(key, outcome)
+            self.cache.keep_outcome(key, outcome)
         return outcome
 
     async def _usable(self, call: Call, attempts: Attempts) -> Outcome:

@@ -8,12 +8,11 @@ Embedder (vectors)               ─┘
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import random
-import signal
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -22,14 +21,12 @@ from tiny_graph_rag.llm.cost import Price, TokenCounter
 from tiny_graph_rag.llm.endpoint import CallFailed, Endpoint
 from tiny_graph_rag.llm.limits import Budget, CapReached, Pace
 from tiny_graph_rag.messages import said
-from tiny_graph_rag.stopping import end_soon
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 T = TypeVar("T")
 UNREACHABLE_AFTER = 3  # calls that found no server, with all their retries, before anybody answered
-GRACE_SECONDS = 0.7  # that calls under way get to end after Ctrl-C: their answers are paid for
 
 
 class Stopped(Exception):  # noqa: N818 - no error: the run ends, and this call failed in passing
@@ -57,10 +54,9 @@ class Patience:
 
 
 class Stop:
-    """Why no new call begins any more: the cap, an error that no call survives, or Ctrl-C.
+    """Why no new call begins any more: the cap, or an error that no call survives.
 
-    After Ctrl-C nothing waits any longer and calls under way have a moment to end; a second one does not
-    leave them that. Made within the event loop that it stops.
+    Made within the event loop that it stops.
     """
 
     def __init__(self) -> None:
@@ -74,33 +70,9 @@ class Stop:
 
     async def sleep(self, seconds: float) -> None:
         """Raises Stopped where the run stops meanwhile."""
-        with contextlib.suppress(TimeoutError):
+        with suppress(TimeoutError):
             await asyncio.wait_for(self._stopped.wait(), seconds)
             raise Stopped
-
-    @contextlib.contextmanager
-    def at_ctrl_c(self) -> Iterator[None]:
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        assert task is not None
-
-        def stop() -> None:
-            end_soon(signal.SIGINT)
-            if isinstance(self.reason, KeyboardInterrupt):
-                task.cancel()
-            else:
-                loop.call_later(GRACE_SECONDS, task.cancel)
-            self.reason = KeyboardInterrupt()
-            self._stopped.set()
-
-        try:
-            loop.add_signal_handler(signal.SIGINT, stop)
-        except (NotImplementedError, RuntimeError, ValueError):  # Windows, or not the main thread
-            yield
-            return
-        try:
-            yield
-        finally:
-            loop.remove_signal_handler(signal.SIGINT)
 
 
 @dataclass(slots=True)
@@ -114,7 +86,8 @@ class Attempts:
 
 @dataclass(slots=True)
 class Client:
-    """price: of a model, None where unknown. concurrency: calls under way at most. cap_usd: None for none."""
+    """price: of a model, None where unknown. concurrency: calls under way at most. cap_usd: None for none.
+    last_failure: of an attempt in this run, also where a later attempt succeeded."""
 
     endpoint: Endpoint
     counter: Callable[[str], TokenCounter]
@@ -122,6 +95,7 @@ class Client:
     concurrency: int
     cap_usd: float | None = None
     patience: Patience = field(default_factory=Patience)
+    last_failure: CallFailed | None = None
     budget: Budget = field(init=False)
     stop: Stop = field(init=False)
     _connection: AsyncOpenAI = field(init=False)
@@ -135,7 +109,7 @@ class Client:
         self.budget = Budget(self.cap_usd)
 
     def run(self, work: Callable[[], Awaitable[T]]) -> T:
-        """Do `work` with connections open. Raises KeyboardInterrupt after Ctrl-C.
+        """Do `work` with connections open. Ctrl-C cancels the calls under way.
 
         Where an event loop runs already, as in a notebook, the work gets a thread and a loop of its own.
         """
@@ -144,17 +118,13 @@ class Client:
             self.stop = Stop()
             self._pace = Pace(self.concurrency, self.stop.sleep)
             self.budget.begin()
-            with self.stop.at_ctrl_c():
-                async with self.endpoint.connect() as self._connection:
-                    return await work()
+            async with self.endpoint.connect() as self._connection:
+                return await work()
 
         try:
             asyncio.get_running_loop()
         except RuntimeError:
-            try:
-                return asyncio.run(connected())
-            except asyncio.CancelledError:  # Ctrl-C, and calls that did not end in time
-                raise KeyboardInterrupt from None
+            return asyncio.run(connected())
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(asyncio.run, connected()).result()
 
@@ -189,6 +159,7 @@ class Client:
             except CallFailed as failure:
                 if failure.kind == "rejected" and parameters.refused(extra, failure.body):
                     continue
+                self.last_failure = failure
                 if failure.kind in ("fatal", "rejected"):
                     raise
                 if self.stop.reason is not None:

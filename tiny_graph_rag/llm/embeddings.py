@@ -4,24 +4,21 @@ text, so that a second run makes no call."""
 from __future__ import annotations
 
 import hashlib
-import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 
-from tiny_graph_rag.columns.stored import Arrays, BadArraysError, read_arrays, write_arrays
 from tiny_graph_rag.config import Config, cache_folder
 from tiny_graph_rag.errors import ServiceError, UsageError, amount
 from tiny_graph_rag.llm.base import Call, Message, Reply
 from tiny_graph_rag.llm.client import Attempts, Client
 from tiny_graph_rag.llm.cost import TokenCounter
 from tiny_graph_rag.llm.endpoint import CallFailed, Endpoint, Vectors
+from tiny_graph_rag.llm.kept import ReplyCache
 from tiny_graph_rag.messages import said
 
 OPENAI = "https://api.openai.com/v1"
-KEPT_AT_ONCE = 1024  # texts paid for between two writes to the cache
 
 
 @dataclass(slots=True)
@@ -62,33 +59,29 @@ class Embedded:
 @dataclass(slots=True)
 class Embedder:
     """One model of the service that `client` speaks to. url: the service's base, which its vectors are kept
-    under. folder: of the cache. batch: texts a call."""
+    under. batch: texts a call."""
 
     client: Client
     url: str
     model: str
-    folder: Path
+    cache: ReplyCache
     batch: int = 128
     spent: Embedded = field(default_factory=Embedded)
-    _known: dict[bytes, Vectors] | None = None
-    _new: dict[bytes, Vectors] = field(default_factory=dict)
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
         """(texts, dimension), each of length 1. Raises ServiceError where the service fails for good."""
-        keys = [self._key(text) for text in texts]
-        known = self._read_cache()
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-        waiting = list(missing.items())
+        text_of = {self._key(text): text for text in texts}
+        known = {key: vector for key in text_of if (vector := self._kept(key)) is not None}
+        waiting = [(key, text) for key, text in text_of.items() if key not in known]
         if waiting:
             parts = (waiting[at : at + self.batch] for at in range(0, len(waiting), self.batch))
             try:
-                self.client.run(lambda: self._ask_all(parts))
+                self.client.run(lambda: self._ask_all(parts, known))
             except CallFailed as failure:
                 raise ServiceError(
                     "{host}: no embeddings: {failure}", host=self.client.endpoint.host, failure=failure
                 ) from None
-            finally:
-                self._write_cache()
+        keys = [self._key(text) for text in texts]
         sizes = {len(known[key]) for key in keys}
         if len(sizes) > 1:
             raise ServiceError(
@@ -97,12 +90,12 @@ class Embedder:
                 host=self.client.endpoint.host,
                 model=self.model,
                 names=", ".join(map(str, sorted(sizes))),
-                home=self._home(),
+                home=self.cache.path,
             )
         return np.stack([known[key] for key in keys]) if keys else np.zeros((0, 0), dtype=np.float32)
 
-    async def _ask_all(self, parts: Iterator[list[tuple[bytes, str]]]) -> None:
-        """What was paid for before a failure is kept."""
+    async def _ask_all(self, parts: Iterator[list[tuple[str, str]]], known: dict[str, Vectors]) -> None:
+        """Adds to `known`. What was paid for before a failure is kept."""
 
         async def step() -> bool:
             part = next(parts, None)
@@ -113,53 +106,24 @@ class Embedder:
             reply = await self.client.reply(call, Attempts())
             assert reply.vectors is not None
             self.spent.add(len(part), reply)
-            for (key, _), vector in zip(part, reply.vectors, strict=True):
-                self._new[key] = self._read_cache()[key] = vector
-            if len(self._new) >= KEPT_AT_ONCE:
-                self._write_cache()
+            vectors = {key: vector for (key, _), vector in zip(part, reply.vectors, strict=True)}
+            known.update(vectors)
+            self.cache.put({key: vector.tobytes() for key, vector in vectors.items()})
             return True
 
         await self.client.repeat(step)
 
-    def _key(self, text: str) -> bytes:
-        return hashlib.sha256(f"{self.url}\0{self.model}\0{text}".encode("utf-8", "replace")).digest()
+    def _key(self, text: str) -> str:
+        content = f"{self.url}\0{self.model}\0{text}".encode("utf-8", "replace")
+        return "vector " + hashlib.sha256(content).hexdigest()
 
-    def _home(self) -> Path:
-        return self.folder / hashlib.sha256(f"{self.url}\0{self.model}".encode()).hexdigest()[:24]
-
-    def _read_cache(self) -> dict[bytes, Vectors]:
-        if self._known is None:
-            self._known = {}
-            for path in sorted(self._home().glob("*.arrays")):
-                try:
-                    arrays, _ = read_arrays(path)
-                    keys, vectors = arrays["keys"], arrays["vectors"]
-                except (BadArraysError, KeyError):
-                    continue  # paid for again, as if it had never been kept
-                if keys.ndim != 2 or vectors.ndim != 2 or vectors.dtype != np.float32:
-                    continue
-                sound = np.abs(np.linalg.norm(vectors, axis=1) - 1) < 1e-3
-                self._known.update(
-                    (keys[row].tobytes(), np.array(vectors[row]))
-                    for row in range(min(len(keys), len(vectors)))
-                    if sound[row]
-                )
-        return self._known
-
-    def _write_cache(self) -> None:
-        by_size: dict[int, list[bytes]] = {}
-        for key, vector in self._new.items():
-            by_size.setdefault(len(vector), []).append(key)
-        for keys in by_size.values():
-            arrays: Arrays = {
-                "keys": np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(len(keys), -1),
-                "vectors": np.stack([self._new[key] for key in keys]),
-            }
-            try:
-                write_arrays(self._home() / f"{uuid.uuid4().hex}.arrays", arrays, {"model": self.model})
-            except OSError:
-                break  # vectors that can't be kept still serve this run
-        self._new.clear()
+    def _kept(self, key: str) -> Vectors | None:
+        """The vector of a key; None where none is kept, or it is not of length 1."""
+        value = self.cache.get(key)
+        if not value or len(value) % 4:
+            return None
+        vector = np.frombuffer(value, dtype=np.float32)
+        return vector if abs(float(np.linalg.norm(vector)) - 1) < 1e-3 else None
 
 
 def make_embedder(config: Config, option: str) -> Embedder:
@@ -177,6 +141,6 @@ def make_embedder(config: Config, option: str) -> Embedder:
         Client(endpoint, lambda model: counter, lambda model: None, service.concurrency),
         service.base_url or OPENAI,
         settings.dense_model,
-        cache_folder() / "embeddings",
+        ReplyCache(cache_folder()),
         settings.embeddings_batch,
     )

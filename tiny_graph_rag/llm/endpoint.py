@@ -16,7 +16,6 @@ import json
 import math
 import re
 import time
-import zlib
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -61,7 +60,6 @@ MIB = 1 << 20
 SHOWN_CHARACTERS = 500  # of what a server says
 CHARACTERS_PER_TOKEN = 128  # at most, in any vocabulary that providers use
 LEAST_CUT = 1 << 16  # characters of an answer that are always taken
-GZIP_BITS = 31  # zlib's name of gzip
 _NOT_IN_A_KEY = re.compile(r"[^\x21-\x7e]")
 
 
@@ -139,7 +137,7 @@ class Endpoint:
             base_url=self._url or None,
             timeout=self.timeout,
             max_retries=0,  # retries are ours: they know of caps, journals and each other
-            default_headers={**self._headers, "Accept-Encoding": "gzip"},
+            default_headers={**self._headers, "Accept-Encoding": "identity"},
             default_query=self._parameters,
             http_client=openai.DefaultAsyncHttpxClient(
                 follow_redirects=False, event_hooks={"response": [self._bounded]}
@@ -191,13 +189,13 @@ class Endpoint:
         return {} if self._key or self._headers else {"Authorization": Omit()}
 
     async def _bounded(self, response: httpx2.Response) -> None:
-        """Before a reply is read: nothing beyond the largest size, packed or not, comes into memory."""
-        packed = response.headers.pop("content-encoding", "identity").strip().lower()
-        if packed not in ("identity", "gzip"):
+        """Before a reply is read: nothing beyond the largest size comes into memory."""
+        packed = response.headers.get("content-encoding", "identity").strip().lower()
+        if packed != "identity":
             raise ServiceError(
                 "the answer is compressed as {packed}, which was not requested", packed=repr(packed)
             )
-        response.stream = _bounded(response.stream, self._most_bytes, is_packed=packed == "gzip")
+        response.stream = _bounded(response.stream, self._most_bytes)
 
     def _refused(self, error: openai.APIStatusError, call: Call) -> CallFailed:
         status = int(error.status_code)
@@ -254,19 +252,16 @@ class Endpoint:
             )
         text = scrubbed(whole_characters(text), self.secrets).strip()
         reason: Any = getattr(choices[0], "finish_reason", None)
-        tokens = reported(getattr(answer, "usage", None))
-        shown = whole_characters(str(reason or ""))[:40]
-        counted, estimated = _counted(tokens or NO_TOKENS, call, text, counter)
-        return Reply(text, counted, estimated, shown)
+        tokens, is_estimated = _counted(reported(getattr(answer, "usage", None)), call, text, counter)
+        return Reply(text, tokens, is_estimated, whole_characters(str(reason or ""))[:40])
 
     def _embedded(self, answer: CreateEmbeddingResponse, call: Call, counter: TokenCounter) -> Reply:
         vectors = unit_vectors(getattr(answer, "data", None), len(call.messages))
         usage: Any = getattr(answer, "usage", None)
-        prompt = _count(getattr(usage, "prompt_tokens", None))
-        if prompt is None:
-            prompt = _count(getattr(usage, "total_tokens", None))
+        prompt = _count(getattr(usage, "prompt_tokens", None)) or _count(getattr(usage, "total_tokens", None))
         if prompt:
-            return Reply("", Tokens(prompt), vectors=vectors)
+            least = sum(counter.range(message.content)[0] for message in call.messages)
+            return Reply("", Tokens(max(prompt, least)), vectors=vectors)
         counted = sum(counter.count(message.content) for message in call.messages)
         return Reply("", Tokens(counted), estimated=counted > 0, vectors=vectors)
 
@@ -282,22 +277,21 @@ def _setting(call: Call) -> str:
     return "embeddings.dense_model" if call.purpose == "retrieving" else "generation.accuracy_model"
 
 
-def _bounded(stream: Any, most_bytes: int, *, is_packed: bool) -> Any:
-    """The stream, unpacked; raises ServiceError in words beyond so many bytes."""
+def _bounded(stream: Any, most_bytes: int) -> Any:
+    """The stream; raises ServiceError in words beyond so many bytes."""
     import httpx2
 
     class Bounded(httpx2.AsyncByteStream):
         async def __aiter__(self) -> AsyncIterator[bytes]:
-            unpacker, size = zlib.decompressobj(GZIP_BITS), 0
+            size = 0
             async for piece in stream:
-                whole = unpacker.decompress(piece, most_bytes - size + 1) if is_packed else piece
-                size += len(whole)
+                size += len(piece)
                 if size > most_bytes:
                     raise ServiceError(
                         "the answer is larger than {most_bytes} MiB (openai.largest_reply)",
                         most_bytes=f"{most_bytes // MIB:,}",
                     )
-                yield whole
+                yield piece
 
         async def aclose(self) -> None:
             await stream.aclose()
@@ -307,20 +301,14 @@ def _bounded(stream: Any, most_bytes: int, *, is_packed: bool) -> Any:
 
 def _check_key(key: Secret) -> None:
     """Raises ConfigError for a key that no header can hold; the library would show it in its own error."""
-    found = _NOT_IN_A_KEY.search(key.reveal())
-    if found is not None:
+    invalid = _NOT_IN_A_KEY.search(key.reveal())
+    if invalid is not None:
         raise ConfigError(
-            "OPENAI_API_KEY contains {character} at position {start} of {n}, which isn't valid in a "
-            "key. Copy the key again, in one line",
-            character=_character(found[0]),
-            start=found.start() + 1,
+            "OPENAI_API_KEY contains a character at position {start} of {n} that isn't valid in a key (a "
+            "space, a line break or a letter beyond ASCII). Copy the key again, in one line",
+            start=invalid.start() + 1,
             n=len(key.reveal()),
         )
-
-
-def _character(text: str) -> str:
-    names = {" ": "a space", "\n": "a line break", "\r": "a line break", "\t": "a tab"}
-    return names.get(text, f"the character U+{ord(text):04X}")
 
 
 def _split(base_url: str, key: Secret) -> tuple[str, dict[str, str], dict[str, str]]:
@@ -410,13 +398,18 @@ def reported(usage: CompletionUsage | None) -> Tokens | None:
     return Tokens(prompt, completion, cached, reasoning)
 
 
-def _counted(tokens: Tokens, call: Call, text: str, counter: TokenCounter) -> tuple[Tokens, bool]:
-    """What a chat took, and whether any of it is our count: no prompt takes 0 tokens, whatever a server
-    reports, and a cost cap that believed it would never be reached."""
-    if tokens.prompt:
-        return tokens, False
-    completion = tokens.completion or counter.count(text)
-    return replace(tokens, prompt=counter.prompt(call.messages), completion=completion), True
+def _counted(reported: Tokens | None, call: Call, text: str, counter: TokenCounter) -> tuple[Tokens, bool]:
+    """What a chat took, and whether any of it is our count.
+
+    A field that is missing or 0 is our likely count. Our lowest count is the floor of the others: a cost cap
+    that believed a server's smaller one would never be reached.
+    """
+    tokens = reported or NO_TOKENS
+    least = sum(counter.range(message.content)[0] for message in call.messages)
+    prompt = max(tokens.prompt, least) if tokens.prompt else counter.prompt(call.messages)
+    completion = max(tokens.completion, counter.range(text)[0]) if tokens.completion else counter.count(text)
+    is_ours = (prompt, completion) != (tokens.prompt, tokens.completion)
+    return replace(tokens, prompt=prompt, completion=completion), is_ours
 
 
 def _part(usage: object, part: str, name: str) -> int | None:

@@ -4,17 +4,18 @@ The journal belongs to one run: every finished call, on disk before it counts as
 line. A header line starts a run; lines after the last header belong to it. A line that was torn by a crash is
 cut off when the journal is opened again. Only one process may hold a journal.
 
-The answer cache serves every run: one small file a call, found by the call's key.
+The cache serves every run: one SQLite file under the cache folder, replies and vectors by their key.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
-import os
-from collections.abc import Callable
+import sqlite3
+import weakref
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ HEADER = {"tiny-graph-rag-journal": 1}
 HEADER_LINE = json.dumps(HEADER).encode() + b"\n"
 BUSY = "another process is writing this journal. Wait for it, or choose other results with -o"
 ENDING = ".journal.jsonl"
-LARGEST_ANSWER = 1 << 26  # bytes of a file in the cache; no reply is as large
+CACHE_FILE = "replies-2.sqlite3"  # under the cache folder, with the version of what lies in it
 
 
 def journal_path(results: Path) -> Path:
@@ -189,35 +190,63 @@ def _recovered(file: JournalFile) -> tuple[dict[str, Outcome], list[tuple[str, T
     return finished, paid
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerCache:
-    """folder: made when the first answer is kept. Processes may share it: files are moved into place."""
+class ReplyCache:
+    """Bytes by key in one file that several processes may share. A file that can't be read or written is no
+    reason to stop: what is missing is asked again, and a file that is no database is made again."""
 
-    folder: Path
+    def __init__(self, folder: Path) -> None:
+        """folder: made where it is missing."""
+        self.path = folder / CACHE_FILE
+        self._database = self._open()
 
-    def get(self, key: str) -> Outcome | None:
-        path = self._path(key)
-        try:
-            if path.stat().st_size > LARGEST_ANSWER:
+    def _open(self) -> sqlite3.Connection | None:
+        for is_last in (False, True):
+            database = None
+            try:
+                self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                database = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False)
+                # A cache may lose its last entries to a power cut: the journal has them.
+                database.execute("PRAGMA synchronous = OFF")
+                database.execute("CREATE TABLE IF NOT EXISTS kept (key TEXT PRIMARY KEY, value BLOB)")
+                weakref.finalize(self, database.close)
+                return database
+            except sqlite3.DatabaseError as error:
+                if database is not None:
+                    database.close()
+                if is_last or isinstance(error, sqlite3.OperationalError):
+                    return None
+                with suppress(OSError):
+                    self.path.unlink()
+            except OSError:
                 return None
-            found = json.loads(path.read_bytes())
-            if found.get("key", key) != key:
-                return None
-            return Outcome.from_dict(found)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            return None  # missing, or spoiled: asked again
+        return None
 
-    def put(self, key: str, outcome: Outcome) -> None:
-        """Keep an answer. A cache that can't be written is no reason to stop: the journal has the answer."""
-        path = self._path(key)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    def get(self, key: str) -> bytes | None:
+        """None where it is missing or can't be read."""
+        if self._database is None:
+            return None
         try:
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            entry = json.dumps({"key": key, **outcome.as_dict()}, ensure_ascii=False)
-            temporary.write_bytes(entry.encode("utf-8", "replace"))
-            temporary.replace(path)
-        except OSError:
-            temporary.unlink(missing_ok=True)
+            row = self._database.execute("SELECT value FROM kept WHERE key = ?", (key,)).fetchone()
+        except sqlite3.Error:
+            return None
+        return row[0] if row and isinstance(row[0], bytes) else None
 
-    def _path(self, key: str) -> Path:
-        return self.folder / key[:2] / f"{key}.json"
+    def put(self, values: Mapping[str, bytes]) -> None:
+        """Keep values, those of one call together."""
+        if self._database is None:
+            return
+        with suppress(sqlite3.Error):
+            self._database.execute("BEGIN IMMEDIATE")
+            self._database.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?)", values.items())
+            self._database.execute("COMMIT")
+
+    def outcome(self, key: str) -> Outcome | None:
+        """The answer to a call; None where there is none, or what is kept is no answer."""
+        kept = self.get(key)
+        try:
+            return None if kept is None else Outcome.from_dict(json.loads(kept))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return None
+
+    def keep_outcome(self, key: str, outcome: Outcome) -> None:
+        self.put({key: json.dumps(outcome.as_dict(), ensure_ascii=False).encode("utf-8", "replace")})

@@ -11,13 +11,12 @@ from tiny_graph_rag.llm.chat import Chat
 from tiny_graph_rag.llm.client import Client
 from tiny_graph_rag.llm.cost import Price, TokenCounter, find_price, how_to_price
 from tiny_graph_rag.llm.endpoint import Endpoint
-from tiny_graph_rag.llm.kept import AnswerCache, Journal
+from tiny_graph_rag.llm.kept import Journal, ReplyCache
 from tiny_graph_rag.messages import said
 
 HOW_TO_TURN_ON = (
     "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server without keys (docs/generation-and-cost.md)"
 )
-ANSWERS = "answers-1"  # folder of the answer cache, with the version of what lies in it
 
 
 def can_ask(config: Config) -> bool:
@@ -79,6 +78,6 @@ def open_chat(
     return Chat(
         Client(Endpoint.of(config), tariff.counter, tariff.price, settings.concurrency, cap_usd),
         journal=Journal.open(journal, resume=resume) if journal else None,
-        cache=AnswerCache(cache_folder() / ANSWERS) if config.running.answer_cache else None,
+        cache=ReplyCache(cache_folder()) if config.running.answer_cache else None,
         retry_failed=retry_failed,
     )

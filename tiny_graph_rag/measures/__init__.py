@@ -3,7 +3,6 @@
 from tiny_graph_rag.measures.base import (
     KINDS,
     Measure,
-    ceilings,
     default_measures,
     measures_of,
     parse_measures,
@@ -18,7 +17,6 @@ __all__ = [
     "Judged",
     "Mean",
     "Measure",
-    "ceilings",
     "default_measures",
     "judge",
     "means",

@@ -55,9 +55,9 @@ class MeasureKind:
 
     low, high: its range; the worst end is what a question counts that failed or that the run lacks. weight:
     of each question where the mean pools counts (micro averages), else None. needs: what it must know beyond
-    ranks and grades, "" for nothing. ceiling: the best that each question allows, where that is less than
-    `high`. scores_no_gold: whether it says something of questions without gold. times: whether it is a time,
-    which only what was answered has: a failed question is undefined, and counted next to the mean.
+    ranks and grades, "" for nothing. scores_no_gold: whether it says something of questions without gold.
+    times: whether it is a time, which only what was answered has: a failed question is undefined, and counted
+    next to the mean.
     """
 
     name: str
@@ -70,7 +70,6 @@ class MeasureKind:
     higher_is_better: bool = True
     weight: Compute | None = None
     needs: Need = ""
-    ceiling: Compute | None = None
     scores_no_gold: bool = False
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     times: bool = False
@@ -84,7 +83,45 @@ class MeasureKind:
         return self.low if self.higher_is_better else self.high
 
 
-KINDS: Registry[MeasureKind] = Registry("measure", "tiny_graph_rag.measures", first=("ranking", "sets"))
+KINDS: Registry[MeasureKind] = Registry(
+    "measure",
+    "tiny_graph_rag.measures",
+    {
+        "precision": "ranking:precision",
+        "recall": "ranking:recall",
+        "f1": "ranking:f1",
+        "set_precision": "ranking:set_precision",
+        "hit": "ranking:hit",
+        "all_hit": "ranking:all_hit",
+        "mrr": "ranking:reciprocal_rank",
+        "rprec": "ranking:r_precision",
+        "bpref": "ranking:bpref",
+        "map": "ranking:average_precision",
+        "map_hits": "ranking:average_precision_over_hits",
+        "contest_map": "ranking:contest_average_precision",
+        "rbp": "ranking:rank_biased_precision",
+        "ndcg": "ranking:ndcg",
+        "ndcg_exp": "ranking:ndcg_exponential",
+        "err": "ranking:expected_reciprocal_rank",
+        "ndcg_retrieved": "ranking:ndcg_of_the_retrieved",
+        "micro_precision": "sets:micro_precision",
+        "micro_recall": "sets:micro_recall",
+        "micro_f1": "sets:micro_f1",
+        "set_f1": "sets:set_f1",
+        "judged_bad": "sets:judged_bad",
+        "no_answer_accuracy": "sets:no_answer_accuracy",
+        "type_coverage": "coverage:type_coverage",
+        "source_diversity": "coverage:source_diversity",
+        "context_relevance": "coverage:context_relevance",
+        "context_completeness": "coverage:context_completeness",
+        "completeness": "coverage:completeness",
+        "relation_recall": "coverage:relation_recall",
+        "relation_precision": "coverage:relation_precision",
+        "path_completeness": "coverage:path_completeness",
+        "latency": "speed:latency",
+        "throughput": "speed:throughput",
+    },
+)
 
 
 def measure(name: str, *, source: str, **fields: Any) -> Callable[[Compute], Compute]:
@@ -105,7 +142,7 @@ def measure(name: str, *, source: str, **fields: Any) -> Callable[[Compute], Com
             )
         return kind
 
-    return KINDS.register(name, made)
+    return KINDS.register(name, "", made)
 
 
 _SPELLED = re.compile(r"(?P<name>[^@(]*)(?P<parameters>\(.*\))?(?P<at>@)?(?P<cutoff>.*)", re.S)
@@ -155,10 +192,6 @@ class Measure:
         """How much each question weighs in a mean that pools counts, None where all weigh the same."""
         return None if self.kind.weight is None else self._of(self.kind.weight, judged)
 
-    def ceiling(self, judged: Judged) -> Column | None:
-        """The best that each question allows, None where that is the end of the range."""
-        return None if self.kind.ceiling is None else self._of(self.kind.ceiling, judged)
-
     def _of(self, compute: Compute, judged: Judged) -> Column:
         kind, of = self.kind, judged.of(self.of)
         if of is None:  # nothing of what is judged was returned for any question
@@ -191,9 +224,9 @@ class Measure:
         name, at, cutoff = parts["name"].strip(), parts["at"] or "", parts["cutoff"]
         name = name if name in KINDS else OTHER_NAMES.get(name, name)
         if name not in KINDS:
-            choices = dict(sorted(KINDS.choices().items()))
+            choices = {key: KINDS[key] for key in sorted(KINDS)}
             wanted = {
-                key: key if choice.settings.get("cutoff") == "none" else f"{key}{at}{cutoff}"
+                key: key if choice.cutoff == "none" else f"{key}{at}{cutoff}"
                 for key, choice in choices.items()
             }
             raise unknown("measure", shown, list(choices), near=name, spelled=wanted)
@@ -311,23 +344,23 @@ def default_measures(cutoff: int, of: str = "") -> tuple[Measure, ...]:
     return tuple(Measure(name, at, (), of) for name, at in named)
 
 
-def telling(measures: Sequence[Measure]) -> Measure | None:
-    """The one that says how well a question went: nDCG, else the first that rises to 1; None without any."""
+def telling(measures: Sequence[Measure], cutoff: int | None = None) -> Measure | None:
+    """The one that says how well a question went: nDCG, else the first that rises to 1; None without any.
+
+    cutoff: of several cutoffs the one to take; without it, or where it is not among them, the largest.
+    """
     rising = [measure for measure in measures if measure.kind.higher_is_better and measure.kind.high == 1]
-    return next(
-        (measure for measure in rising if measure.name.startswith("ndcg")), rising[0] if rising else None
-    )
+    first = next((measure for measure in rising if measure.name.startswith("ndcg")), None)
+    first = first or (rising[0] if rising else None)
+    if first is None:
+        return None
+    others = [one for one in rising if replace(one, cutoff=None) == replace(first, cutoff=None)]
+    return max(others, key=lambda one: (one.cutoff == cutoff, one.cutoff is None, one.cutoff or 0))
 
 
 def score(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:
     """Every measure's column. A question without gold is NaN; one that failed has the worst value."""
     return {measure: measure.compute(judged) for measure in measures}
-
-
-def ceilings(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:
-    """For the measures that a question may keep below their range: the best that each question allows."""
-    found = {measure: measure.ceiling(judged) for measure in measures}
-    return {key: column for key, column in found.items() if column is not None}
 
 
 def weights(judged: Judged, measures: Iterable[Measure]) -> dict[Measure, Column]:
@@ -358,12 +391,6 @@ def returned(judged: Judged, cutoff: int | None) -> Column:
     """Entities that the list really has among its first k."""
     length = judged.retrieved if cutoff is None else np.minimum(judged.retrieved, cutoff)
     return np.asarray(length, dtype=np.float64)
-
-
-def within_cutoff(judged: Judged, cutoff: int | None) -> Column:
-    """Relevant entities that the first k have room for."""
-    room = judged.relevant if cutoff is None else np.minimum(judged.relevant, cutoff)
-    return np.asarray(room, dtype=np.float64)
 
 
 def added_up(values: NDArray[np.float64]) -> Column:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
@@ -132,48 +132,6 @@ def path_completeness(judged: Judged, cutoff: int | None) -> Column:
     by their number on that path; 0 where no seed is on one.
     """
     return _of_relations(judged, _stretch)
-
-
-@measure("depth_accuracy", cutoff="none", source=GRAPH_RAG, needs="graph")
-def depth_accuracy(judged: Judged, cutoff: int | None) -> Column:
-    """The lesser of two depths divided by the greater: how far the returned relations lead from the seeds,
-    and how far the reference relationships do. Undefined where no seed is on a reference relationship.
-    """
-    return _of_depths(judged, lambda returned, reference: min(returned, reference) / max(returned, reference))
-
-
-@measure("stopped_early", cutoff="none", source=GRAPH_RAG, needs="graph", higher_is_better=False)
-def stopped_early(judged: Judged, cutoff: int | None) -> Column:
-    "1 if the returned relations lead less far from the seeds than the reference ones do, else 0."
-    return _of_depths(judged, lambda returned, reference: float(returned < reference))
-
-
-@measure("stopped_late", cutoff="none", source=GRAPH_RAG, needs="graph", higher_is_better=False)
-def stopped_late(judged: Judged, cutoff: int | None) -> Column:
-    "1 if the returned relations lead farther from the seeds than the reference ones do, else 0."
-    return _of_depths(judged, lambda returned, reference: float(returned > reference))
-
-
-def _of_depths(judged: Judged, value: Callable[[int, int], float]) -> Column:
-    def of_question(context: RetrievedContext) -> float:
-        reference = _depth(context.seeds, context.references)
-        return value(_depth(context.seeds, context.relations or ()), reference) if reference else math.nan
-
-    return _of_relations(judged, of_question)
-
-
-def _depth(seeds: frozenset[int], relations: Sequence[RelationReference]) -> int:
-    """Steps to the farthest end that relations lead to from a seed, each end by its shortest way."""
-    reached, left, depth = set(seeds), list(relations), 0
-    while left:
-        steps = [relation for relation in left if reached & (relation.sources | relation.targets)]
-        ends = set().union(*(relation.sources | relation.targets for relation in steps)) - reached
-        if not ends:
-            return depth
-        depth += 1
-        reached |= ends
-        left = [relation for relation in left if relation not in steps]
-    return depth
 
 
 def _stretch(context: RetrievedContext) -> float:

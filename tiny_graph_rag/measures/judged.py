@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct, found_in, looked_up
 from tiny_graph_rag.errors import wrong_value
+from tiny_graph_rag.run import ABSENT
 from tiny_graph_rag.shown import short_repr
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ class Judged:
     entities judged 0, found or not. ideal: int32 (questions, most), grades of all relevant items, best first,
     filled up with 0. submitted: bool (questions, longest list), what was relevant in the list as it came,
     duplicates and all. answered: bool (questions,), False where the question failed or the run has no entry
-    for it: every measure that the gold set defines for it then has its worst value.
+    for it: every measure that the gold set defines for it then has its worst value. absent: bool
+    (questions,), of these the ones that the run has no entry for, which the contest's rule leaves out.
     facts: what some measures need beyond these, None where nobody gave it. seconds: float64 (questions,),
     how long each took, NaN where nobody knows; None where nobody asked. kinds: relations and passages of
     the same questions, judged the same way; None under a kind that the retriever returned for no question.
@@ -54,6 +56,7 @@ class Judged:
     ideal: NDArray[np.int32] | NDArray[np.float64]
     submitted: NDArray[np.bool_]
     answered: NDArray[np.bool_]
+    absent: NDArray[np.bool_]
     facts: Facts | None = None
     seconds: NDArray[np.float64] | None = None
     kinds: Mapping[str, JudgedKind | None] = field(default_factory=dict)
@@ -113,6 +116,7 @@ def tabled(
     gold_grades: NDArray[np.int32] | NDArray[np.float64],
     answered: NDArray[np.bool_],
     *,
+    absent: NDArray[np.bool_] | None = None,
     rows: NDArray[np.int64] | None = None,
     submitted: NDArray[np.bool_] | None = None,
     facts: Facts | None = None,
@@ -120,8 +124,9 @@ def tabled(
     """The one builder of what measures see: hits, put into tables of questions and ranks.
 
     retrieved, answered: as in Judged. gold_questions, gold_grades: (judged,), everything that the gold set
-    judges, found or not. rows: int64 (entities of all lists,), the rows of the run's table, list after list;
-    None where nobody looks them up. submitted: None where the lists came without duplicates.
+    judges, found or not. absent: None where no question failed: all without an answer are absent. rows: int64
+    (entities of all lists,), the rows of the run's table, list after list; None where nobody looks them up.
+    submitted: None where the lists came without duplicates.
     """
     questions = len(retrieved)
     shape = (questions, int(retrieved.max(initial=0)))
@@ -149,6 +154,7 @@ def tabled(
         ideal=_ideal(gold_questions[good], gold_grades[good], questions),
         submitted=grades > 0 if submitted is None else submitted,
         answered=answered,
+        absent=~answered if absent is None else absent,
         facts=facts,
     )
 
@@ -191,12 +197,15 @@ def judge(run: Run, judgments: Judgments, *, facts: Facts | None = None) -> Judg
     judged_bad = judgments.irrelevant_keys // max(judgments.universe, 1)
     answered = np.ones(len(run), dtype=bool)
     answered[list(run.failures)] = False
+    absent = np.zeros(len(run), dtype=bool)
+    absent[[row for row, reason in run.failures.items() if reason == ABSENT]] = True
     return tabled(
         Hits(question[kept][hit], rank[hit], np.append(judgments.grades, np.int32(0))[items], items),
         retrieved,
         np.concatenate([np.repeat(np.arange(len(run)), judgments.relevant), judged_bad]),
         np.concatenate([judgments.grades, np.zeros(len(judged_bad), dtype=np.int32)]),
         answered,
+        absent=absent,
         rows=np.flatnonzero(kept),
         submitted=submitted,
         facts=facts,

@@ -151,13 +151,17 @@ def difference_p(
     family: int = 1,
     span: float = 1.0,
 ) -> float:
-    """Two-sided p of "the mean difference is 0": the randomisation test's, or `unseen_p` if that is more.
+    """Two-sided p of "the mean difference is 0": the largest of the randomisation test's, the score test's on
+    two points of the sample's skewness, and `unseen_p`.
 
     Signs that flip test whether the differences are symmetric. Where many questions win a little and few lose
     much, they are not, and the mean may be 0 all the same. NaN without questions.
     """
     p = randomisation_p(differences, seed=seed, draws=draws, groups=groups, family=family)
-    return p if math.isnan(p) else max(p, unseen_p(differences, span=span, groups=groups))
+    if math.isnan(p):
+        return p
+    values = differences if groups is None else grouped(differences, None, groups)[0]
+    return max(p, two_point_p(values), unseen_p(differences, span=span, groups=groups))
 
 
 def unseen_p(differences: Differences, *, span: float = 1.0, groups: Groups | None = None) -> float:
@@ -256,22 +260,6 @@ def added_by_group(differences: Differences, groups: Groups | None) -> Differenc
     return np.where(np.abs(sums) <= EQUAL, 0.0, sums)
 
 
-def t_test_p(differences: Differences, groups: Groups | None = None) -> float:
-    """Two-sided paired t-test. Identical systems give 1; fewer than two questions give NaN."""
-    differences = added_by_group(differences, groups)
-    size = len(differences)
-    if size < 2:
-        return math.nan
-    mean, deviation = float(differences.mean()), float(differences.std(ddof=1))
-    if mean == 0:
-        return 1.0
-    if deviation <= EQUAL * abs(mean):
-        return 0.0  # every question differs by the same amount
-    t = mean / (deviation / math.sqrt(size))
-    freedom = size - 1
-    return _incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5)
-
-
 def holm(values: Sequence[float]) -> list[float]:
     """p adjusted for how many were looked at (Holm 1979); NaN stays NaN and counts for nothing."""
     order = sorted((p, row) for row, p in enumerate(values) if not math.isnan(p))
@@ -280,31 +268,3 @@ def holm(values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, p * (len(order) - place)))
         adjusted[row] = largest
     return adjusted
-
-
-def _incomplete_beta(x: float, a: float, b: float) -> float:
-    """Regularised incomplete beta function, by Lentz's continued fraction (Abramowitz & Stegun 26.5.8)."""
-    if x <= 0 or x >= 1:
-        return min(max(x, 0.0), 1.0)
-    if x > (a + 1) / (a + b + 2):  # where the fraction converges slowly, its mirror image converges fast
-        return 1 - _incomplete_beta(1 - x, b, a)
-    front = math.exp(
-        math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x)
-    )
-    tiny = 1e-300
-    fraction, c, d = 1.0, 1.0, 0.0
-    for step in range(500):
-        half = step // 2
-        if step == 0:
-            term = 1.0
-        elif step % 2 == 0:
-            term = half * (b - half) * x / ((a + 2 * half - 1) * (a + 2 * half))
-        else:
-            term = -(a + half) * (a + b + half) * x / ((a + 2 * half) * (a + 2 * half + 1))
-        d = 1 + term * d
-        d = 1 / (d if abs(d) > tiny else tiny)
-        c = 1 + term / (c if abs(c) > tiny else tiny)
-        fraction *= c * d
-        if abs(1 - c * d) < 1e-14:
-            break
-    return front * (fraction - 1) / a

@@ -19,7 +19,6 @@ from tiny_graph_rag.measures.base import (
     hits,
     measure,
     returned,
-    within_cutoff,
 )
 from tiny_graph_rag.measures.judged import Judged
 
@@ -30,34 +29,20 @@ MOST_EXPONENT = 1000  # of ndcg_exp: the sum of many such gains is still finite
 Grades = NDArray[np.int32] | NDArray[np.float64]
 
 
-def _best_precision(judged: Judged, cutoff: int | None) -> Column:
-    assert cutoff is not None
-    return within_cutoff(judged, cutoff) / cutoff
-
-
-def _best_recall(judged: Judged, cutoff: int | None) -> Column:
-    return divided(within_cutoff(judged, cutoff), judged.relevant)
-
-
-def _best_f1(judged: Judged, cutoff: int | None) -> Column:
-    assert cutoff is not None
-    return divided(2 * within_cutoff(judged, cutoff), judged.relevant + cutoff)
-
-
-@measure("precision", source=TREC_EVAL + " (P)", ceiling=_best_precision)
+@measure("precision", source=TREC_EVAL + " (P)")
 def precision(judged: Judged, cutoff: int | None) -> Column:
     """Relevant among the first k, divided by k, however short the list is."""
     assert cutoff is not None
     return defined(judged, hits(judged, cutoff) / cutoff)
 
 
-@measure("recall", source=TREC_EVAL + " (recall)", ceiling=_best_recall)
+@measure("recall", source=TREC_EVAL + " (recall)")
 def recall(judged: Judged, cutoff: int | None) -> Column:
     """Relevant among the first k, divided by the number of relevant."""
     return defined(judged, divided(hits(judged, cutoff), judged.relevant))
 
 
-@measure("f1", source="van Rijsbergen (1979), per question", ceiling=_best_f1)
+@measure("f1", source="van Rijsbergen (1979), per question")
 def f1(judged: Judged, cutoff: int | None) -> Column:
     """Harmonic mean of precision@k and recall@k of the question, then averaged."""
     assert cutoff is not None
@@ -146,22 +131,19 @@ def contest_average_precision(judged: Judged, cutoff: int | None) -> Column:
     """Average precision over the hits in the first k of the list as submitted, duplicates and all; a question
     without gold scores 1 where nothing was retrieved, else 0.
 
-    The contest leaves out a question without a prediction, which may raise the mean; here it scores 0.
+    A question that the run has no entry for is left out, by the contest's rule: it divides by what was
+    submitted. One that failed scores 0.
     """
     relevant = judged.submitted[:, :cutoff]
-    found = divided(_precision_at_hits(relevant), relevant.sum(axis=1))
-    return np.where(judged.relevant > 0, found, (judged.retrieved == 0).astype(np.float64))
-
-
-def _best_rbp(judged: Judged, cutoff: int | None, p: float) -> Column:
-    return np.asarray(1 - p ** within_cutoff(judged, cutoff))
+    precision = divided(_precision_at_hits(relevant), relevant.sum(axis=1))
+    scores = np.where(judged.relevant > 0, precision, (judged.retrieved == 0).astype(np.float64))
+    return np.where(judged.absent, np.nan, scores)
 
 
 @measure(
     "rbp",
     cutoff="optional",
     source="Moffat & Zobel (2008)",
-    ceiling=_best_rbp,
     parameters={"p": Parameter(0.8, 0, 1, "how likely a reader goes on to the next rank", open=True)},
 )
 def rank_biased_precision(judged: Judged, cutoff: int | None, p: float) -> Column:
@@ -215,15 +197,10 @@ def _stops(grades: NDArray[np.float64], top: float) -> Column:
     return added_up(satisfied * reaches / np.arange(1, satisfied.shape[1] + 1))
 
 
-def _best_err(judged: Judged, cutoff: int | None, top: float) -> Column:
-    return _stops(_gain(judged.ideal, cutoff), top)
-
-
 @measure(
     "err",
     cutoff="optional",
     source="Chapelle, Metzler, Zhang & Grinspan (2009)",
-    ceiling=_best_err,
     parameters={"top": Parameter(2.0, 1, 20, "the highest grade; higher ones count as this one")},
 )
 def expected_reciprocal_rank(judged: Judged, cutoff: int | None, top: float) -> Column:

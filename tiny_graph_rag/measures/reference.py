@@ -13,7 +13,8 @@ CUTOFFS = {"required": "@k", "optional": "[@k]", "none": ""}
 
 def listed() -> list[tuple[str, str, str, str]]:
     """(spelling, range, definition, source) of every measure."""
-    return [(spelling(kind), span(kind), defined(kind), kind.source) for _, kind in KINDS.items()]
+    kinds = [KINDS[name] for name in KINDS]
+    return [(spelling(kind), span(kind), defined(kind), kind.source) for kind in kinds]
 
 
 def spelling(kind: MeasureKind) -> str:

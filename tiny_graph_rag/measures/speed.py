@@ -23,7 +23,7 @@ def _weight(judged: Judged, cutoff: int | None) -> Column:
     cutoff="none",
     high=math.inf,
     higher_is_better=False,
-    source="wall clock: the run's own, else at most --latency-sample questions run alone",
+    source="wall clock: the run's own, else at most evaluation.latency_sample questions run alone",
     scores_no_gold=True,
     times=True,
 )
@@ -36,7 +36,7 @@ def latency(judged: Judged, cutoff: int | None) -> Column:
     "throughput",
     cutoff="none",
     high=math.inf,
-    source="wall clock: the run's own, else at most --latency-sample questions run alone",
+    source="wall clock: the run's own, else at most evaluation.latency_sample questions run alone",
     weight=_weight,
     scores_no_gold=True,
     times=True,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.measures import Judged, Measure, ceilings, means, weights
+from tiny_graph_rag.measures import Judged, Measure, means, weights
 from tiny_graph_rag.measures import Mean as Mean
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.statistics import Groups, percentiles
@@ -22,15 +22,13 @@ from tiny_graph_rag.shown import short_repr
 class Beside:
     """What a summary needs of each question next to its scores, (questions,) each.
 
-    weights: of measures whose mean pools counts. ceilings: the best that a question allows, of measures that
-    it may keep below their range. groups: None where every question stands for itself.
+    weights: of measures whose mean pools counts. groups: None where every question stands for itself.
     """
 
     relevant: NDArray[np.int64]
     retrieved: NDArray[np.int64]
     answered: NDArray[np.bool_]
     weights: Mapping[Measure, Column] = field(default_factory=dict)
-    ceilings: Mapping[Measure, Column] = field(default_factory=dict)
     groups: Groups | None = None
 
     __repr__ = short_repr
@@ -42,7 +40,6 @@ class Beside:
             judged.returned,
             judged.answered,
             weights(judged, measures),
-            ceilings(judged, measures),
             numbered(groups),
         )
 
@@ -104,13 +101,6 @@ def summarise(
 def slices(scores: Mapping[Measure, Column], beside: Beside, tags: Sequence[Sequence[str]]) -> Summary:
     """The same from columns alone, for runs that are never in memory as a whole."""
 
-    def bounds(measure: Measure, column: Column, rows: slice | NDArray[np.int64]) -> tuple[float, float]:
-        low, high = measure.bounds
-        if measure in beside.ceilings:
-            ceiling = beside.ceilings[measure][rows][~np.isnan(column)]
-            high = float(ceiling.mean()) if len(ceiling) else high
-        return low, high
-
     def part(rows: slice | NDArray[np.int64]) -> Slice:
         without_gold, failed = beside.relevant[rows] == 0, ~beside.answered[rows]
         empty = (beside.retrieved[rows] == 0) & ~failed
@@ -126,7 +116,7 @@ def slices(scores: Mapping[Measure, Column], beside: Beside, tags: Sequence[Sequ
             measures=means(
                 columns,
                 weights={key: column[rows] for key, column in beside.weights.items()},
-                bounds={measure: bounds(measure, column, rows) for measure, column in columns.items()},
+                bounds={measure: measure.bounds for measure in columns},
                 groups=groups,
             ),
             groups=None if groups is None else len(np.unique(groups)),

@@ -29,7 +29,8 @@ class TextMatch:
             raise unknown("--match", self.kind, MATCHES)
         if not 0 < self.threshold <= 1:
             raise UsageError(
-                "--rouge-threshold must be above 0 and at most 1, got {threshold}", threshold=self.threshold
+                "evaluation.rouge_threshold must be above 0 and at most 1, got {threshold}",
+                threshold=self.threshold,
             )
 
     @property
@@ -87,7 +88,7 @@ def _in_a_row(text: str) -> str:
 def _likeness(match: TextMatch):  # type: ignore[no-untyped-def]
     if match.kind == "text":
         return lambda text, reference: float(fold(text) == fold(reference))
-    rouge = optional("rouge_score.rouge_scorer", f"--match {match.kind}", "rouge", "rouge-score")
+    rouge = optional("rouge_score.rouge_scorer", f"match {match.kind}", "rouge", "rouge-score")
     scorer = rouge.RougeScorer([match.kind], tokenizer=Tokenizer())
     return lambda text, reference: scorer.score(reference, text)[match.kind].fmeasure
 

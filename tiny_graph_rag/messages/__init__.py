@@ -101,13 +101,7 @@ def shown(text: str) -> str:
 def _shown_value(value: object) -> object:
     if isinstance(value, BaseException):  # what went wrong because something else did
         value = getattr(value, "shown", value.args[0] if len(value.args) == 1 else str(value))
-    if isinstance(value, Said):
-        return shown(value)
-    if isinstance(value, str) and spoken() != ENGLISH:
-        from tiny_graph_rag.messages.libraries import translated
-
-        return translated(value, catalogue(spoken()))
-    return value
+    return shown(value) if isinstance(value, Said) else value
 
 
 def counted(number: int, one: str, many: str, /, **values: object) -> str:

@@ -16,7 +16,7 @@ Row = dict[str, Any]
 
 QUESTION = ("id", "query", "tags", "linked", "retrieved", "references")
 SLICE = ("slice", "questions", "measure", "mean", "low", "high", "n", "reliable")
-REACH = ("oracle_recall", "oracle_all", "reached_mean", "reached_p95", "seconds")
+REACH = ("oracle_recall", "oracle_all", "reached_mean", "reached_p95")
 SETTING = ("system", "retriever", "hops", "top_k", *SLICE, *REACH)
 COMPARED = (
     "slice",
@@ -27,7 +27,6 @@ COMPARED = (
     "low",
     "high",
     "p_randomisation",
-    "p_ttest",
     "p_holm",
     "wins",
     "ties",
@@ -97,7 +96,7 @@ def _settings(content: Json) -> Iterator[Row]:
     for setting in content["settings"]:
         fixed = {key: setting.get(key) for key in ("system", "retriever", "hops", "top_k")}
         sizes = {f"reached_{name}": value for name, value in (setting.get("subgraph") or {}).items()}
-        whole = {**setting, **sizes}  # what was reached and took how long is of all questions
+        whole = {**setting, **sizes}  # what was reached is of all questions
         for name, part in (("all", whole), *(setting.get("by_tag") or {}).items()):
             row = {**fixed, "slice": name, **{key: part.get(key) for key in ("questions", *REACH)}}
             for measure, mean in part.get("measures", {}).items():

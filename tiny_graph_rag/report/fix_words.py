@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tiny_graph_rag.messages import counted, figure, signed, t, three
+from tiny_graph_rag.messages import counted, signed, t, three
 
 Json = Mapping[str, Any]
 
@@ -24,14 +24,17 @@ KIND_WORDS = {
     "merges": "merges",
     "restore": "restored from the older graph",
     "ask": "questions for you",
+    "all": "all changes together",
 }
+SAMPLES = 5  # entries of a kind that are shown, so that it can be confirmed as a whole
+UNEVEN = 0.005  # between the gain of all and the sum of the kinds' from which on it is reported
 LONGEST_LIST = 6  # entries named in a line
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One change, or one kind of them. kind: whose questions it moves (`changes` of the content); ids: of the
-    questions that it moves itself. gain, control: in words."""
+    questions that it moves itself. gain, control: in words. samples: of the entries that it stands for."""
 
     kind: str
     what: str
@@ -39,6 +42,7 @@ class Row:
     control: str = ""
     note: str = ""
     ids: tuple[str, ...] = ()
+    samples: tuple[str, ...] = ()
 
 
 def summary_line(content: Json) -> str:
@@ -57,10 +61,9 @@ def proven(content: Json) -> Iterator[Row]:
     patch = content["patch"]
     for entry in patch.get("settings", ()):
         note = t(
-            "{won} questions better, {lost} worse; CPU time per question ×{seconds}",
+            "{won} questions better, {lost} worse",
             won=len(entry.get("won", ())),
             lost=len(entry.get("lost", ())),
-            seconds=figure(entry["seconds"], 2),
         )
         ids = (*entry.get("won", ()), *entry.get("lost", ()))
         yield Row("settings", setting_words(entry["values"]), gain(entry), control(entry), note, ids)
@@ -75,10 +78,9 @@ def proven(content: Json) -> Iterator[Row]:
 
 
 def batches(content: Json) -> Iterator[Row]:
-    """A line for each kind that a person judges, with what all its entries do together."""
+    """A line for each kind that a person judges, with what all its entries do together, and for all kinds."""
     for batch in content["patch"].get("batches", ()):
         named = [entry_words(kind, entry) for kind, entry in judged_entries(content) if kind == batch["kind"]]
-        more = "; …" if len(named) > 2 else ""
         yield Row(
             batch["kind"],
             t(
@@ -89,16 +91,17 @@ def batches(content: Json) -> Iterator[Row]:
             ),
             gain(batch),
             control(batch),
-            " · ".join(part for part in (*effects(batch), "; ".join(named[:2]) + more) if part),
+            " · ".join(effects(batch)),
+            samples=tuple(named[:SAMPLES]),
         )
 
 
 def effects(batch: Json) -> Iterator[str]:
-    """How many questions a batch moves up and down, and what it does where seeds are left out as well."""
+    """How many questions a batch moves up and down, and where its kinds don't add up."""
     if batch.get("won") or batch.get("lost"):
         yield t("{won} better, {lost} worse", won=batch.get("won", 0), lost=batch.get("lost", 0))
-    if batch.get("without_seeds") is not None:
-        yield t("together with --exclude-seeds {gain}", gain=f"{batch['without_seeds']:+.3f}")
+    if batch.get("parts") is not None and abs(batch["parts"] - batch["gain"]) >= UNEVEN:
+        yield t("the kinds don't add up: their gains sum to {gain}", gain=signed(batch["parts"]))
 
 
 def judged_entries(content: Json) -> Iterator[tuple[str, Json]]:
@@ -185,6 +188,6 @@ def control(entry: Json) -> str:
 
 
 def setting_words(values: Json) -> str:
-    from tiny_graph_rag.fixing.asking import label_of
+    from tiny_graph_rag.study.settings import label_of
 
     return label_of(dict(values))

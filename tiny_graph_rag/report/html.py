@@ -24,7 +24,6 @@ from tiny_graph_rag.report.systems import Systems, page_systems
 Json = dict[str, Any]
 
 RESULT_SCRIPTS = (
-    "columns.js",
     "data.js",
     "dom.js",
     "charts.js",

@@ -14,7 +14,7 @@ from tiny_graph_rag.report import tables as of
 from tiny_graph_rag.report.document import Document, joint_name
 from tiny_graph_rag.report.plain import one_line
 from tiny_graph_rag.report.reports import Files, report
-from tiny_graph_rag.report.views import LONGEST, blocks
+from tiny_graph_rag.report.views import LONGEST, file_blocks
 
 SECTIONS = ("section", "subsection", "subsubsection")
 PREAMBLE = r"% In the preamble: \usepackage{booktabs,adjustbox}"
@@ -53,7 +53,7 @@ def latex_file(documents: Sequence[Document]) -> Files:
 
 
 def latex(documents: Sequence[Document]) -> str:
-    tables = [line for block in blocks(documents) for line in (*_lines(block), "")]
+    tables = [line for block in file_blocks(documents) for line in (*_lines(block), "")]
     lines = [HANGUL if any(map(_HANGUL.search, tables)) else PREAMBLE, "", *tables]
     return "\n".join(lines).rstrip() + "\n"
 

@@ -8,7 +8,7 @@ from tiny_graph_rag.report import tables as of
 from tiny_graph_rag.report.document import Document, joint_name
 from tiny_graph_rag.report.plain import markdown_text
 from tiny_graph_rag.report.reports import Files, report
-from tiny_graph_rag.report.views import LONGEST, blocks, summary_blocks
+from tiny_graph_rag.report.views import LONGEST, file_blocks, summary_blocks
 from tiny_graph_rag.study.gates import GateOutcome
 
 
@@ -18,7 +18,7 @@ def markdown_file(documents: Sequence[Document]) -> Files:
 
 
 def markdown(documents: Sequence[Document]) -> str:
-    return _rendered(blocks(documents))
+    return _rendered(file_blocks(documents))
 
 
 def _rendered(parts: Iterable[of.Block]) -> str:

@@ -6,7 +6,6 @@ LaTeX needs booktabs; the same table as Markdown is written next to it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from string import ascii_lowercase
 from typing import Any
 
 from tiny_graph_rag.errors import amount
@@ -15,6 +14,7 @@ from tiny_graph_rag.report import latex, markdown
 from tiny_graph_rag.report.document import Document, joint_name
 from tiny_graph_rag.report.plain import best_of, one_line, swept_measures
 from tiny_graph_rag.report.reports import Files, report
+from tiny_graph_rag.report.sets import LETTERS, by_gold_set, letters, sets_table
 from tiny_graph_rag.report.systems import Systems, system_names
 from tiny_graph_rag.report.tables import Figure, PaperTable
 from tiny_graph_rag.study.compare import SURE
@@ -25,33 +25,29 @@ DAGGER = "†"
 
 @report("paper", "one table of systems and measures, LaTeX and Markdown")
 def paper(documents: Sequence[Document]) -> Files:
-    """One table of all results that can be compared, every pair tested; their comparison file adds
+    """One table of all results of one gold set, or of several, every pair tested; their comparison file adds
     nothing to it.
 
     Otherwise results, sweeps and comparisons have a table each.
     """
     results = [document for document in documents if document.has_questions]
     found = Systems.of(results)
-    if found is not None:
-        yield from _files(joint_name(results), systems_table(found))
+    is_joint = found is not None or len(by_gold_set(results)) > 1
+    if is_joint:
+        table = sets_table(results) if found is None else systems_table(found)
+        yield from _files(joint_name(results), table)
     for document in documents:
         if document.kind == "sweep":
             yield from _files(document.name, sweep_table(document.content))
-        elif document.kind == "comparison" and found is None:
+        elif document.kind == "comparison" and not is_joint:
             yield from _files(document.name, _of_comparison(document.content))
-        elif document.has_questions and found is None:
+        elif document.has_questions and not is_joint:
             yield from _files(document.name, _of_one(document))
 
 
 def _files(name: str, table: PaperTable) -> Files:
     yield f"{name}-paper.tex", latex.paper_table(table).encode("utf-8", "replace")
     yield f"{name}-paper.md", markdown.paper_table(table).encode("utf-8", "replace")
-
-
-def letters(count: int) -> list[str]:
-    """a, b, … z, aa, ab, …"""
-    singles = list(ascii_lowercase)
-    return [*singles, *(one + other for one in singles for other in singles)][:count]
 
 
 def systems_table(found: Systems) -> PaperTable:
@@ -73,13 +69,7 @@ def systems_table(found: Systems) -> PaperTable:
         )
         for row, name in enumerate(found.names)
     ]
-    tests = sum(map(len, found.pairs.tests.values()))
-    caption = (
-        f"{_on(found.documents[0].content)} The best mean of each measure is bold. A letter marks a system "
-        "that is significantly worse than the one it is shown with: paired randomisation test, two-sided, "
-        f"p < .05 after Holm's correction for {amount(tests, 'test')}, and a 95 % interval of the difference "
-        "without 0."
-    )
+    caption = f"{_on(found.documents[0].content)} {LETTERS}"
     return PaperTable(caption, _label(found.documents[0].content), ("system", *found.measures), tuple(rows))
 
 
@@ -155,9 +145,13 @@ def _is_sure(row: Json) -> bool:
 
 
 def _on(content: Json) -> str:
-    questions = content["summary"]["questions"] if "summary" in content else content.get("questions")
+    """The gold set, and the questions that the means are of."""
+    summary = content.get("summary") or content
+    scored = summary.get("scored")
+    questions = summary.get("questions") if scored is None else scored
     dataset = one_line((content.get("dataset") or {}).get("name") or "", 60)
-    counted = f"{amount(questions, 'question')}" if questions is not None else ""
+    counted = "" if questions is None else amount(questions, "question")
+    counted += "" if scored is None else " with a reference"
     return f"Results on {', '.join(part for part in (dataset, counted) if part)}."
 
 

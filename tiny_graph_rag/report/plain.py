@@ -19,10 +19,18 @@ if TYPE_CHECKING:
 _KEPT_INVISIBLE = "\u200c\u200d"
 # Steps that only a retriever which walks has; files of earlier versions have the last.
 OF_HOPS = ("reachable within h hops", "returned", "within hops")
+# What became of a reference, as every report says it.
 VERDICT_WORDS = {
-    "no_seed": "not linked",
-    "unreachable": "not reachable",
-    "below_min_score": "below min-score",
+    "not_in_graph": "not in the graph",
+    "no_seed": "no entity of the question was recognised",
+    "unreachable": "no path from any seed",
+    "filtered": "removed by a filter option",
+    "beyond_hops": "farther than --hops",
+    "below_min_score": "score below retrieval.min_score",
+    "below_depth": "below retrieval.depth",
+    "not_in_run": "not returned by the retriever",
+    "ranked_below_k": "ranked below k",
+    "missed": "missed",
 }
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 
@@ -127,12 +135,13 @@ def waterfall_steps(summary: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
     return steps if all(step["recall"] is not None for step in steps) else ()
 
 
-def worst_by(measures: Sequence[str]) -> str:
-    """The measure that says which questions went worst, as spelled; empty where there is none."""
+def worst_by(measures: Sequence[str], cutoff: int | None = None) -> str:
+    """The measure that says which questions went worst, as spelled; empty where there is none. cutoff: as
+    `telling` has it."""
     from tiny_graph_rag.measures.base import telling
 
     known = {name: measure for name in measures if (measure := _known(name)) is not None}
-    chosen = telling(list(known.values()))
+    chosen = telling(list(known.values()), cutoff)
     return next((key for key, measure in known.items() if measure == chosen), "")
 
 
@@ -165,6 +174,54 @@ def _known(measure: str) -> Measure | None:
     return Measure.parse(measure) if re.split("[@(]", measure)[0] in KINDS else None
 
 
-def verdict_word(verdict: str) -> str:
-    """A verdict of a results file as people read it."""
-    return VERDICT_WORDS.get(verdict, verdict.replace("_", " "))
+def verdict_words(verdict: str, cutoff: object = "k", hops: int | None = None) -> str:
+    """A verdict of a results file as people read it, with the k and the hops of its run where given."""
+    if verdict == "hit":
+        return t("in the first {k}", k=cutoff)
+    if verdict == "beyond_hops" and hops is not None:
+        return counted(hops, "farther than {n} hop", "farther than {n} hops")
+    if verdict == "ranked_below_k":
+        return t("ranked below {k}", k=cutoff)
+    return t(VERDICT_WORDS.get(verdict, verdict.replace("_", " ")))
+
+
+def cause_words(verdict: str, cutoff: object, hops: int | None) -> str:
+    """The same of a cause, as seen from the entities that the question names."""
+    if verdict == "beyond_hops" and hops is not None:
+        return counted(
+            hops,
+            "farther than {n} hop from the named entities",
+            "farther than {n} hops from the named entities",
+        )
+    if verdict == "no_seed":
+        return t("not recognised by name")
+    return verdict_words(verdict, cutoff, hops)
+
+
+def without_gold(part: Mapping[str, Any]) -> str:
+    """How many questions have no reference, and what became of them; "" where all have one.
+
+    part: a slice of a summary. Measures of refusals score these questions too, all others leave them out.
+    """
+    if not part["without_gold"]:
+        return ""
+    has_passages = any(measure.startswith("passages:") for measure in part["measures"])
+    if has_passages and part["without_gold"] == part["questions"]:
+        return t("no question has reference entities; their passages are scored")
+    empty, failed = part.get("rightly_empty", 0), part.get("failed_without_gold", 0)
+    sentence = counted(
+        part["without_gold"],
+        "{n} no-answer question: {empty} correctly returned nothing, {wrong} returned entities",
+        "{n} no-answer questions: {empty} correctly returned nothing, {wrong} returned entities",
+        empty=f"{empty:,}",
+        wrong=f"{part['without_gold'] - empty - failed:,}",
+    )
+    return sentence + (t(", {n} failed or not in the run", n=f"{failed:,}") if failed else "")
+
+
+def failed_words(failed: int) -> str:
+    return counted(
+        failed,
+        "{n} question failed or is not in the run: it gets the worst value of every measure",
+        "{n} questions failed or are not in the run: they get the worst value of every measure",
+    )

@@ -1,7 +1,7 @@
 """Reports by name: what `--report html,md,tex,csv,png,svg` writes.
 
 A report takes documents and gives files, (path, content) each; it computes nothing. To add one, write such a
-function under `@report(…)` in a module of this folder, or in another package with an entry point in the group
+function under `@report(…)` and add its name to the table, or to another package's entry points in the group
 `tiny_graph_rag.reports`.
 """
 
@@ -27,26 +27,30 @@ Files = Iterator[tuple[str, bytes]]
 Report = Callable[[Sequence[Document]], Files]
 
 REPORTS: Registry[Report] = Registry(
-    "report", "tiny_graph_rag.report", first=("html", "markdown", "latex", "csv_files")
+    "report",
+    "tiny_graph_rag.report",
+    {
+        "html": "html:pages",
+        "md": "markdown:markdown_file",
+        "tex": "latex:latex_file",
+        "csv": "csv_files:tables",
+        "paper": "paper:paper",
+        "png": "plots:png",
+        "svg": "plots:svg",
+    },
 )
 R = TypeVar("R", bound=Report)
 
 
 def report(name: str, line: str) -> Callable[[R], R]:
     """Register a report. line: what it writes, for `--help` and the docs."""
-
-    def register(write: R) -> R:
-        REPORTS.add(name, write, write)
-        return write
-
-    return register
+    return REPORTS.register(name, line, lambda write: write)
 
 
 def check_reports(names: Sequence[str]) -> None:
     """Refuse an unknown report before any work. Raises UsageError."""
     for name in names:
-        if name not in REPORTS:
-            raise REPORTS.unknown(name)
+        REPORTS.entry(name)
 
 
 def write_reports(

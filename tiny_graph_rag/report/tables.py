@@ -24,6 +24,7 @@ from tiny_graph_rag.report.plain import (
     size_figure,
     step_words,
     tags_of,
+    verdict_words,
     worst_by,
 )
 from tiny_graph_rag.study.waterfall import Verdict
@@ -57,9 +58,8 @@ class View:
     """A table. rows: a cell a column of `head`. words: the columns that hold words and stand to the left;
     figures stand to the right.
 
-    The rest is for a terminal. title: above the table. spare: column → how early it is left out where there
-    is little room, the highest first; a column that is not named stays. whole: columns whose cells are not
-    wrapped. styles: row → style, such as bold. parted: rows with room below.
+    title: above the table, in a terminal. spare: column → how early a narrow terminal leaves it out, the
+    highest first; a column that is not named stays.
     """
 
     head: tuple[str, ...]
@@ -67,9 +67,6 @@ class View:
     words: tuple[int, ...] = (0,)
     title: str = ""
     spare: Mapping[int, int] = field(default_factory=dict)
-    whole: tuple[int, ...] = ()
-    styles: Mapping[int, str] = field(default_factory=dict)
-    parted: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +98,15 @@ def mean_of(found: Mapping[str, Any] | None) -> Mean:
         math.nan if found.get(name) is None else found[name] for name in ("mean", "low", "high")
     )
     return Mean(mean, low, high, found["n"], reliable=found.get("reliable", True))
+
+
+def spoken_json(found: Mapping[str, Any], otherwise: str) -> str:
+    """A sentence of a results file in the language spoken. found: with `said`, the sentence with names in
+    braces, and their `values`; files of earlier versions have only the English text, under `otherwise`."""
+    if "said" not in found:
+        return str(found.get(otherwise) or "")
+    values = {name: t(value) if isinstance(value, str) else value for name, value in found["values"].items()}
+    return t(found["said"], **values)
 
 
 def ends(mean: Mean) -> str:
@@ -147,18 +153,6 @@ BEST = 1.0
 REFERENCES_SHOWN = 3  # missed ones of a question
 TRIED_SHOWN = 5  # words that were looked for; the results file has them all
 VERDICTS = {verdict.name.lower(): verdict for verdict in Verdict}
-# What became of a missed reference, where no figure tells how far off it is.
-END_WORDS = {
-    "missed": "missed",
-    "below_depth": "reached, but not among the --depth entities returned",
-    "not_in_run": "not returned by the retriever",
-    "filtered": "removed by a filter option",
-    "unreachable": "no path from any seed",
-    "below_min_score": "reached, but its score is below --min-score",
-    "beyond_hops": "farther than --hops",
-    "ranked_below_k": "ranked below k",
-    "not_in_graph": "not in the graph",
-}
 
 
 def mean_cells(measures: Json, wanted: Iterable[str]) -> tuple[Mean, ...]:
@@ -175,7 +169,7 @@ def means(summary: Json) -> View:
         counts = [part["measures"][measure]["n"] for measure in measures]
         n = f"{min(counts):,}" if len(set(counts)) == 1 else f"{min(counts):,}–{max(counts):,}"
         rows.append((label, *mean_cells(part["measures"], measures), n))
-    return View((t("questions"), *measures, "n"), tuple(rows), styles={0: "bold"})
+    return View((t("questions"), *measures, "n"), tuple(rows))
 
 
 def waterfall(
@@ -199,7 +193,7 @@ def waterfall(
     ]
     as_run = t("as run") if others else t("recall")
     heads = (t("step"), as_run, t("points lost"), t("references lost"), *(head for head, _ in others))
-    return View(heads, tuple(rows), whole=(0,))
+    return View(heads, tuple(rows))
 
 
 def other_seeds(summary: Json) -> list[tuple[str, Sequence[Json]]]:
@@ -217,30 +211,6 @@ def gold_steps(summary: Json) -> list[Json]:
     named = (summary.get("linking") or {}).get("questions", 0)
     steps: list[Json] = summary.get("waterfall_gold_seeds") or []
     return steps if gold_beside(named, summary["scored"]) else []
-
-
-def no_answer(summary: Json) -> View | None:
-    """What a least score would change for questions without an answer; None where it would change none."""
-    found = summary.get("no_answer") or {"thresholds": ()}
-    if len(found["thresholds"]) < 2:
-        return None
-    recall = f"recall@{summary['k']}"
-    rows = tuple(
-        (
-            f"{row['min_score']:g}",
-            f"{row['left_empty']:,} / {found['questions']:,}",
-            three(row[recall]),
-            f"{row['emptied_with_reference']:,}",
-        )
-        for row in found["thresholds"]
-    )
-    head = (
-        "--min-score",
-        t("no-answer questions that return nothing"),
-        recall,
-        t("questions with a reference that return nothing"),
-    )
-    return View(head, rows, (), spare={3: 1})
 
 
 def answer_scores(scores: Json) -> View:
@@ -346,7 +316,6 @@ def ranking(
         tuple(rows),
         words=tuple(at[head] for head in ("entity", "seed", "path") if head in at),
         spare={at[head]: early for head, early in (("cost", 2), ("seed", 1)) if "path" in at and head in at},
-        styles=dict.fromkeys(hits, "green"),
     )
 
 
@@ -433,4 +402,4 @@ def end_words(reference: Json, hops: int | None = None) -> str:
             return t("several names in one; put ';' between them: {names}", names="; ".join(joined))
         if near:
             return t("not in the graph; nearest names: {names}", names=", ".join(near[:3]))
-    return t(END_WORDS.get(verdict, verdict.replace("_", " ")))
+    return verdict_words(verdict, hops=hops)

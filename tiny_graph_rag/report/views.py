@@ -9,21 +9,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from tiny_graph_rag.config.settings import changed_settings
-from tiny_graph_rag.errors import amount
-from tiny_graph_rag.messages import ENGLISH, figure, p_value, signed, speaking, t, three
+from tiny_graph_rag.messages import ENGLISH, counted, figure, p_value, shown, signed, speaking, t, three
 from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.fix_words import KIND_WORDS, blocks_of, setting_words, summary_line
-from tiny_graph_rag.report.headline import changes_since, headline
+from tiny_graph_rag.report.headline import changes_since, headline, subject
 from tiny_graph_rag.report.plain import (
-    best_of,
+    failed_words,
     one_line,
     swept_measures,
     tags_of,
-    verdict_word,
+    verdict_words,
     walked,
     waterfall_steps,
+    without_gold,
 )
+from tiny_graph_rag.report.sets import by_gold_set, sets_table
 from tiny_graph_rag.report.systems import Systems
 from tiny_graph_rag.report.tables import (
     Block,
@@ -36,6 +37,7 @@ from tiny_graph_rag.report.tables import (
     mean_cells,
     mean_of,
     reference_lines,
+    spoken_json,
     worst_questions,
 )
 from tiny_graph_rag.study.gates import SPEEDS
@@ -47,22 +49,24 @@ WORST_SHOWN = 10
 RANKINGS_SHOWN = 3
 MOST_MOVED = 50  # questions before and after, of a kind of fix
 RANKING = ("rank", "entity", "hop", "seed", "path", *tables.COSTS)
-SLICE_TITLES = {"query_type": "By question type", "difficulty": "By difficulty", "category": "By category"}
 LONGEST = 900  # characters of a paragraph
 
 
 def blocks(documents: Sequence[Document]) -> list[Block]:
-    """One report of all documents: results method by method where there are several, each of them, then the
-    sweeps and comparisons. In English, as files are; only what `fix` found is in the language spoken."""
+    """One report of all documents, in the language spoken: results method by method where there are several,
+    each of them, then the sweeps and comparisons, and what `fix` found."""
+    return list(_blocks(documents))
+
+
+def file_blocks(documents: Sequence[Document]) -> list[Block]:
+    """The same for a file, which is in English; only what `fix` found is for a person to decide."""
+    if any(document.kind == "fixes" for document in documents):
+        return blocks(documents)
     with speaking(ENGLISH):
-        made = list(_measured(documents))
-    return [
-        *made,
-        *(block for document in documents if document.kind == "fixes" for block in _fixes(document.content)),
-    ]
+        return blocks(documents)
 
 
-def _measured(documents: Sequence[Document]) -> Iterator[Block]:
+def _blocks(documents: Sequence[Document]) -> Iterator[Block]:
     results = [document for document in documents if document.has_questions]
     if len(results) > 1:
         yield from _methods(results)
@@ -73,12 +77,14 @@ def _measured(documents: Sequence[Document]) -> Iterator[Block]:
             yield from _sweep(document.content)
         if document.kind == "comparison":
             yield from _comparison(document.content)
+        if document.kind == "fixes":
+            yield from _fixes(document.content)
 
 
 def summary_blocks(document: Document) -> list[Block]:
     """The short form, for the page of a CI job: the first sentences, means, tags, the worst questions."""
     if not document.has_questions:
-        return blocks([document])
+        return file_blocks([document])
     with speaking(ENGLISH):
         return list(_summarised(document))
 
@@ -86,34 +92,44 @@ def summary_blocks(document: Document) -> list[Block]:
 def _summarised(document: Document) -> Iterator[Block]:
     content, summary = document.content, document.content["summary"]
     yield Heading(_title(document, one_line(content["dataset"]["name"])), 2)
-    yield Paragraph(_facts(content))
+    yield Paragraph(subject(content))
     for sentence in (*headline(content), *changes_since(document)):
-        yield Paragraph(str(sentence), strong=True)
+        yield Paragraph(shown(sentence), strong=True)
     yield tables.means(summary)
     yield from _worst(content, 3, rankings=0)
 
 
 def _methods(results: Sequence[Document]) -> Iterator[Block]:
     summaries = {result.name: result.content["summary"] for result in results}
-    yield Heading(_title(results[0], "Method by method"), 1)
-    yield methods(summaries)
-    if len({result.content["dataset"]["sha256"] for result in results}) > 1:
-        yield Paragraph("These results come from different gold sets: their means can't be compared.")
+    yield Heading(_title(results[0], t("Method by method")), 1)
+    yield from _over_sets(results) if len(by_gold_set(results)) > 1 else [methods(summaries)]
+    if len(by_gold_set(results)) > 1:
         return
-    yield Heading("Best per slice", 2)
-    yield _best_per_slice(summaries)
     found = Systems.of(results)
     if found is None:
-        yield Paragraph("These are means only; run `compare` to see which differences are significant.")
+        yield Paragraph(t("These are means only; run `compare` to see which differences are significant."))
     else:
         yield from _which_to_take(found)
 
 
+def _over_sets(results: Sequence[Document]) -> Iterator[Block]:
+    """One table over all gold sets, as a paper has it."""
+    table = sets_table(results)
+    yield View(
+        table.head,
+        tuple(
+            (name, *(f"{cell.text} {''.join(cell.marks)}".strip() for cell in cells))
+            for name, cells in table.rows
+        ),
+    )
+    yield Paragraph(table.caption)
+
+
 def _which_to_take(found: Systems) -> Iterator[Block]:
     """Every pair by the measure that tells most, and what follows from it."""
-    yield Heading("Which system to choose", 2)
-    for number, sentence in enumerate(found.pairs.advice(found.measure)):
-        yield Paragraph(str(sentence), strong=number == 0)
+    yield Heading(t("Which system to choose"), 2)
+    for number, sentence in enumerate(found.advice()):
+        yield Paragraph(shown(sentence), strong=number == 0)
     rows = [
         (
             one_line(found.names[other]),
@@ -125,12 +141,14 @@ def _which_to_take(found: Systems) -> Iterator[Block]:
         )
         for (one, other), row in found.pairs.tests[found.measure].items()
     ]
-    head = ("system", "against", found.measure, "95 % interval", "p (Holm)", "won / tied / lost")
-    yield View(head, tuple(rows), (0, 1))
-    tests = amount(sum(map(len, found.pairs.tests.values())), "test")
+    compared = (t("95 % interval"), t("p (Holm)"), t("won / tied / lost"))
+    yield View((t("system"), t("against"), found.measure, *compared), tuple(rows), (0, 1))
     yield Paragraph(
-        f"Paired randomisation tests on {amount(found.pairs.questions, 'question')}; p corrected (Holm) for "
-        f"the {tests} over all pairs and measures."
+        t(
+            "Paired randomisation tests on {n} questions; p corrected (Holm) for {tests} pairs of systems.",
+            n=f"{found.pairs.means[found.measure][0].n:,}",
+            tests=len(found.pairs.tests[found.measure]),
+        )
     )
 
 
@@ -154,34 +172,12 @@ def methods(summaries: Mapping[str, Json]) -> View:
         )
         for (name, summary), mine in zip(summaries.items(), took, strict=True)
     ]
-    return View(("results", *measures, *names), tuple(rows))
-
-
-def _best_per_slice(summaries: Mapping[str, Json]) -> View:
-    measures = _shared_measures(summaries)
-    tags = dict.fromkeys(tag for summary in summaries.values() for tag in summary.get("by_tag", {}))
-    slices = [("all", list(summaries.values()))]
-    slices += [(tag, [summary["by_tag"].get(tag) for summary in summaries.values()]) for tag in tags]
-    rows = [
-        (one_line(tag), *(_best(list(summaries), parts, measure) for measure in measures))
-        for tag, parts in slices
-    ]
-    return View(("slice", *measures), tuple(rows))
+    return View((t("results"), *measures, *names), tuple(rows))
 
 
 def _shared_measures(summaries: Mapping[str, Json]) -> list[str]:
     first, *others = (summary["measures"] for summary in summaries.values())
     return [measure for measure in first if all(measure in other for other in others)]
-
-
-def _best(names: Sequence[str], parts: Sequence[Json | None], measure: str) -> str:
-    means = [None if part is None else (part["measures"].get(measure) or {}).get("mean") for part in parts]
-    top = best_of(measure, means)
-    if top is None:
-        return "–"
-    winners = [name for name, mean in zip(names, means, strict=True) if mean == top]
-    named = "all equal" if len(winners) == len(names) else ", ".join(map(one_line, winners))
-    return f"{named} {three(top)}"
 
 
 def _mean_cells(found: Json) -> tuple[str, str, str]:
@@ -195,116 +191,90 @@ def _result(document: Document, level: int) -> Iterator[Block]:
     measures = list(summary["measures"])
     name = one_line(content["dataset"]["name"] if level == 1 else document.name)
     yield Heading(_title(document, name) if level == 1 else name, level)
-    yield Paragraph(_facts(content))
+    yield Paragraph(subject(content))
     for sentence in (*headline(content), *changes_since(document)):
-        yield Paragraph(str(sentence), strong=True)
+        yield Paragraph(shown(sentence), strong=True)
     yield from _made(content)
     yield View(
-        ("measure", "mean", "95 % interval", "n"),
+        (t("measure"), t("mean"), t("95 % interval"), "n"),
         tuple((measure, *_mean_cells(mean)) for measure, mean in summary["measures"].items()),
     )
     yield from _counts(summary)
-    yield from _answers(summary, level + 1)
-    for title, tags in _slices(summary).items():
-        yield Heading(title, level + 1)
-        slices: list[tuple[Cell, ...]] = [
-            (label, str(part["questions"]), *mean_cells(part["measures"], measures)) for label, part in tags
-        ]
-        yield View((title.removeprefix("By "), "questions", *measures), tuple(slices))
+    if scores := (summary.get("answers") or {}).get("scores"):
+        yield Heading(t("Answers"), level + 1)
+        yield tables.answer_scores(scores)
+    slices: list[tuple[Cell, ...]] = [
+        (one_line(tag), str(part["questions"]), *mean_cells(part["measures"], measures))
+        for tag, part in tags_of(summary)
+    ]
+    if slices:
+        yield Heading(t("By tag"), level + 1)
+        yield View((t("tag"), t("questions"), *measures), tuple(slices))
     yield from _waterfall(content, level + 1)
-    yield from _verdicts(summary, level + 1)
-    thresholds = tables.no_answer(summary)
-    if thresholds is not None:
-        yield Heading("No-answer questions: what --min-score would change", level + 1)
-        yield thresholds
+    yield from _verdicts(content, level + 1)
     advice = summary.get("recommendations") or []
     if advice:
-        yield Heading("Recommendations", level + 1)
-        yield NumberedList(tuple(one_line(advice_line["text"], 600) for advice_line in advice))
+        yield Heading(t("Recommendations"), level + 1)
+        yield NumberedList(tuple(one_line(spoken_json(line, "text"), 600) for line in advice))
     yield from _worst(content, level + 1)
 
 
 def _made(content: Json) -> Iterator[Block]:
     """When and by which command a file was made, and the settings that are not the default."""
     made = content.get("made") or {}
-    when = f"Made {one_line(str(made['at']))}" if made.get("at") else ""
-    how = f"by {one_line(str(made['command']), 600)}" if made.get("command") else ""
-    if when or how:
-        yield Paragraph(" ".join(part for part in (when, how) if part))
+    if made.get("at") and made.get("command"):
+        yield Paragraph(
+            t(
+                "Made {when} by {command}",
+                when=one_line(str(made["at"])),
+                command=one_line(str(made["command"]), 600),
+            )
+        )
     foreign = content["kind"] == "score"  # an external run was not made by these settings
     settings = {} if foreign else changed_settings(content.get("config") or {})
     if settings:
-        listed = "; ".join(f"{name} = {value}" for name, value in settings.items())
-        yield Paragraph(f"Settings that are not the default: {one_line(listed, LONGEST)}")
-
-
-def _facts(content: Json) -> str:
-    asked = content["config"].get("retrieval", {}) if content["kind"] == "eval" else {}
-    run, graph = content.get("run") or {}, content.get("graph") or {}
-    parts = [
-        f"graph {one_line(graph['name'])}" if graph.get("name") else "",
-        f"run {one_line(run['name'])}" if run.get("name") else "",
-        f"{content['summary']['questions']:,} questions",
-        _retriever(asked, content["summary"]),
-        f"k = {content['summary']['k']}",
-    ]
-    return " · ".join(part for part in parts if part)
-
-
-def _retriever(asked: Json, summary: Json) -> str:
-    if not {"retriever", "hops"} <= asked.keys():
-        return ""
-    hops = asked["hops"]
-    return f"{asked['retriever']}, {amount(hops, 'hop')}" if walked(summary) else str(asked["retriever"])
-
-
-def _answers(summary: Json, level: int) -> Iterator[Block]:
-    scores = (summary.get("answers") or {}).get("scores") or {}
-    if scores:
-        yield Heading("Answers", level)
-        yield tables.answer_scores(scores)
-
-
-def _without_gold(summary: Json) -> str:
-    empty = summary.get("rightly_empty")
-    if empty is None:
-        return "without a reference"
-    failed = summary.get("failed_without_gold", 0)
-    wrong = summary["without_gold"] - empty - failed
-    more = f", {failed:,} failed" if failed else ""
-    return f"without a reference ({empty:,} correctly returned nothing, {wrong:,} returned entities{more})"
+        listed = one_line("; ".join(f"{name} = {value}" for name, value in settings.items()), LONGEST)
+        yield Paragraph(t("Settings that are not the default: {settings}", settings=listed))
 
 
 def _counts(summary: Json) -> Iterator[Block]:
+    """What the means leave out, what the questions cost, and which walks ended early."""
     missed = summary["nothing_retrieved"] - summary.get("rightly_empty", 0)
-    notes = [
-        (summary["without_gold"], _without_gold(summary)),
-        (missed, "with a reference retrieved nothing"),
-        (summary["failed"], "failed or not in the run (worst value of every measure)"),
-    ]
-    told = [f"{number:,} {what}" for number, what in notes if number]
+    lines = [without_gold(summary)]
+    if summary.get("groups") is not None:
+        lines.append(
+            t(
+                "{n} questions in {groups} groups: each group counts as one observation in the intervals",
+                n=f"{summary['questions']:,}",
+                groups=f"{summary['groups']:,}",
+            )
+        )
+    if missed:
+        lines.append(
+            counted(
+                missed,
+                "{n} question with a reference retrieved nothing and scores 0",
+                "{n} questions with a reference retrieved nothing and score 0",
+            )
+        )
+    if summary["failed"]:
+        lines.append(failed_words(summary["failed"]))
     spent, cost = summary["total_token_usage"], summary["estimated_cost_usd"]
     if spent:
-        told.append(f"{spent:,} tokens, {'cost unknown' if cost is None else f'{cost:.4f} USD'}")
-    if told:
-        yield Paragraph(f"Of {summary['questions']:,} questions: {', '.join(told)}.")
+        price = t("cost unknown") if cost is None else f"{cost:.4f} USD"
+        lines.append(t("{n} tokens, {price}", n=f"{spent:,}", price=price))
     for limit, part in (summary.get("walks_cut") or {}).get("limits", {}).items():
-        yield Paragraph(
-            f"Walks ended early in {part['questions']:,} questions, after {', '.join(part['hops'])} hops: "
-            f"the next would go beyond running.{limit} ({part['most']:,})."
+        lines.append(
+            t(
+                "the search stopped early in {n} questions, after {hops} hops: the next hop would exceed "
+                "{limit} ({most})",
+                n=f"{part['questions']:,}",
+                hops=", ".join(part["hops"]),
+                limit=f"running.{limit}",
+                most=f"{part['most']:,}",
+            )
         )
-
-
-def _slices(summary: Json) -> dict[str, list[tuple[str, Json]]]:
-    """Tags by what they say: `difficulty:hard` is a row of "By difficulty", a plain tag one of "By tag"."""
-    found: dict[str, list[tuple[str, Json]]] = {}
-    for tag, part in tags_of(summary):
-        kind, mark, value = tag.partition(":")
-        known = bool(mark) and kind in SLICE_TITLES
-        title = SLICE_TITLES[kind] if known else "By tag"
-        found.setdefault(title, []).append((one_line(value if known else tag), part))
-    order = [*SLICE_TITLES.values(), "By tag"]
-    return dict(sorted(found.items(), key=lambda pair: order.index(pair[0])))
+    yield from (Paragraph(line) for line in lines if line)
 
 
 def hops_of(content: Json) -> int | None:
@@ -314,29 +284,26 @@ def hops_of(content: Json) -> int | None:
 
 
 def _waterfall(content: Json, level: int) -> Iterator[Block]:
-    """Where recall of entities is lost, then that of relations and of passages, where they are judged."""
-    summary, hops = content["summary"], hops_of(content)
+    """Where recall of entities is lost, step by step."""
+    summary = content["summary"]
     steps = waterfall_steps(summary)
     if steps:
-        yield Heading("Where recall is lost", level)
-        yield tables.waterfall(steps, summary["k"], hops, tables.other_seeds(summary))
-    for kind, found in (summary.get("kinds") or {}).items():
-        steps = waterfall_steps(found)
-        if steps:
-            yield Heading(f"Where recall of {kind} is lost", level)
-            yield tables.waterfall(steps, summary["k"], hops)
+        yield Heading(t("Where recall is lost"), level)
+        yield tables.waterfall(steps, summary["k"], hops_of(content), tables.other_seeds(summary))
 
 
-def _verdicts(summary: Json, level: int) -> Iterator[Block]:
+def _verdicts(content: Json, level: int) -> Iterator[Block]:
+    summary = content["summary"]
     found = {key: number for key, number in (summary.get("verdicts") or {}).items() if number}
     total = sum(found.values())
     if not total:
         return
     rows = [
-        (verdict_word(key), f"{number:,}", f"{100 * number / total:.0f} %") for key, number in found.items()
+        (verdict_words(key, summary["k"], hops_of(content)), f"{number:,}", f"{100 * number / total:.0f} %")
+        for key, number in found.items()
     ]
-    yield Heading("What became of the references", level)
-    yield View(("verdict", "references", "share"), tuple(rows))
+    yield Heading(t("What became of the references"), level)
+    yield View((t("verdict"), t("references"), t("share")), tuple(rows))
 
 
 def _worst(content: Json, level: int, rankings: int = RANKINGS_SHOWN) -> Iterator[Block]:
@@ -354,8 +321,8 @@ def _worst(content: Json, level: int, rankings: int = RANKINGS_SHOWN) -> Iterato
         )
         for question in worst
     ]
-    yield Heading("Worst questions", level)
-    yield View(("id", "question", measure, "references"), tuple(rows), (0, 1, 3))
+    yield Heading(t("Worst questions"), level)
+    yield View(("id", t("question"), measure, t("references")), tuple(rows), (0, 1, 3))
     for question in worst[:rankings]:
         yield from _ranking(content, question)
 
@@ -366,58 +333,42 @@ def _ranking(content: Json, question: Json) -> Iterator[Block]:
     if not any("walk" in row for row in ranked):
         return
     names = {key: entity["name"] for key, entity in content.get("entities", {}).items()}
-    yield Paragraph(f"Ranking of {one_line(question['id'], 40)}", strong=True)
+    yield Paragraph(t("Ranking of {id}", id=one_line(question["id"], 40)), strong=True)
     yield tables.ranking(ranked, question["linked"], names, RANKING)
 
 
 def _sweep(content: Json) -> Iterator[Block]:
-    yield Heading("By hops", 2)
+    yield Heading(t("By hops"), 2)
     overall = (content.get("recommended") or {}).get("overall")
     if overall and overall.get("reason"):
-        yield Paragraph(_recommended(content, overall), strong=True)
+        yield Paragraph(recommended_words(content, overall), strong=True)
     yield tables.sweep(content["settings"], swept_measures(content))
     by_tag = (content.get("recommended") or {}).get("by_tag") or {}
-    tags = [
+    rows = [
         (
             one_line(tag),
-            _setting_of(content, part) or "none",
+            t("none") if part["setting"] is None else setting_flags(content, part["setting"]),
             f"{part['questions']:,}",
-            one_line(part["reason"], 300),
+            one_line(spoken_json(part, "reason"), 300),
         )
         for tag, part in by_tag.items()
     ]
-    if tags:
-        yield Heading("Recommended by tag", 3)
-        yield View(("tag", "setting", "questions", "why"), tuple(tags), (0, 1, 3))
+    if rows:
+        yield Heading(t("Recommended by tag"), 3)
+        yield View((t("tag"), t("setting"), t("questions"), t("why")), tuple(rows), (0, 1, 3))
 
 
-def _recommended(content: Json, part: Json) -> str:
-    """`Recommended: --hops 3 (ndcg@5 0.52 …), for …`; without a recommendation, why there is none."""
-    setting, reason = _setting_of(content, part), one_line(str(part["reason"]), 600)
-    if setting is None:
-        best = part.get("best")
-        leading = (
-            f" The best mean is that of {_flags(content, content['settings'][best])}."
-            if best is not None
-            else ""
-        )
-        return f"No setting is recommended: {reason}.{leading}"
-    held = part.get("held_out") or {}
-    mean = held.get("mean")
-    spread = "" if held.get("low") is None else f" ({three(held['low'])} – {three(held['high'])})"
-    figures = (
-        "" if mean is None else f" {content.get('decide_by')} on questions held out: {three(mean)}{spread}."
-    )
-    return f"Recommended: {setting}. Why: {reason}.{figures}"
+def recommended_words(content: Json, part: Json) -> str:
+    """`Recommended: --hops 3, …` and why; without a recommendation, why there is none."""
+    reason = one_line(spoken_json(part, "reason"), 600)
+    if part["setting"] is None:
+        return t("No recommendation: {reason}", reason=reason)
+    return t("Recommended: {reason}", reason=reason)
 
 
-def _setting_of(content: Json, part: Json) -> str | None:
-    at = part.get("setting")
-    return None if at is None else _flags(content, content["settings"][at])
-
-
-def _flags(content: Json, setting: Json) -> str:
-    """`--hops 3`, with the system before it where the sweep varies more."""
+def setting_flags(content: Json, place: int) -> str:
+    """`--hops 3`, with the system before it where the sweep varies more. place: of the setting."""
+    setting = content["settings"][place]
     hops = "" if setting["hops"] is None else f"--hops {setting['hops']}"
     several = len({other["system"] for other in content["settings"]}) > 1
     return one_line(f"{setting['system']} {hops}".strip() if several else hops or str(setting["system"]))
@@ -444,13 +395,13 @@ def _fixes(content: Json) -> Iterator[Block]:
             setting_words(one["values"]),
             signed(one["gain"]),
             f"{one['won']} / {one['lost']}",
-            figure(one["seconds"], 2),
+            p_value(one.get("p")),
         )
         for one in content["patch"].get("settings_tried", ())
     ]
     if tried:
         yield Heading(t("Settings tried on all questions (in sample)"), 2)
-        head_cells = (t("settings"), t("gain"), t("better / worse"), t("CPU time ×"))
+        head_cells = (t("settings"), t("gain"), t("better / worse"), "p")
         yield View(head_cells, tuple(tried))
     for kind, changes in content["changes"].items():
         if changes:
@@ -472,18 +423,36 @@ def _fixes(content: Json) -> Iterator[Block]:
 
 def _comparison(content: Json) -> Iterator[Block]:
     systems = content["systems"]
-    yield Heading("Compared", 2)
-    for item in content.get("verdicts", ()):
-        yield Paragraph(one_line(item, 400), strong=True)
+    yield Heading(t("Compared"), 2)
+    for sentence in content.get("told") or ({"verdict": text} for text in content.get("verdicts", ())):
+        yield Paragraph(one_line(spoken_json(sentence, "verdict"), 400), strong=True)
     differs = [
         (one_line(setting), *(one_line(str(value)) for value in values))
         for setting, values in content.get("differs", {}).items()
     ]
     if differs:
-        yield View(("differs", *(one_line(system["name"]) for system in systems)), tuple(differs))
-    took = tables.speeds({system["name"]: system.get("speed") or {} for system in systems})
-    if took is not None:
-        yield took
+        yield View((t("differs"), *(one_line(system["name"]) for system in systems)), tuple(differs))
     for measure, rows in content["measures"].items():
         yield Paragraph(measure, strong=True)
         yield View(tables.compared_head(), tuple(map(tables.compared, rows)))
+    for tag, measures in (content.get("by_tag") or {}).items():
+        rows = [(measure, *tables.compared(row)) for measure, rows in measures.items() for row in rows]
+        yield Heading(one_line(tag), 3)
+        yield View((t("measure"), *tables.compared_head()), tuple(rows), (0, 1))
+    moved = [
+        (
+            one_line(flip["system"], 40),
+            t(flip["change"]),
+            one_line(flip["id"], 40),
+            "; ".join(
+                f"{one_line(change['name'], 40)}: {verdict_words(change['before'])} → "
+                f"{verdict_words(change['after'])}"
+                for change in flip["references"]
+            ),
+        )
+        for flip in content.get("flips", ())[:MOST_MOVED]
+    ]
+    if moved:
+        yield Heading(t("Questions that changed"), 3)
+        head = (t("system"), t("change"), t("question"), t("references"))
+        yield View(head, tuple(moved), (0, 1, 2, 3))

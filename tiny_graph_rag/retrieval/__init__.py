@@ -56,7 +56,7 @@ def check_retrieval(config: Config) -> None:
     spec = config.retrieval.retriever
     if is_own(spec):
         require_trust(config, "retriever")
-        from tiny_graph_rag.retrieval.own_process import file_of
+        from tiny_graph_rag.retrieval.own_calls import file_of
 
         place = spec.rpartition(":")[0]
         if place.endswith(".py"):
@@ -65,7 +65,7 @@ def check_retrieval(config: Config) -> None:
         found, argument = _named(spec)
         if found.argument == "FILE":
             find_input(argument, Path(config.storage.results_dir), "run")
-    LINKERS.choice(config.retrieval.linker)
+    LINKERS.entry(config.retrieval.linker)
 
 
 def walks(spec: str) -> bool:

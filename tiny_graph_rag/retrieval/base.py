@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -62,8 +62,7 @@ class Foreign:
 
     graph: with an entity for every name that it returned and the graph lacks, behind the `known` ones.
     seconds: of each question;
-    wall_seconds: of all together. errors: None where a question did not fail. usage: as it said it. repeats:
-    what it returned where it was asked again.
+    wall_seconds: of all together. errors: None where a question did not fail. usage: as it said it.
     """
 
     graph: KnowledgeGraph
@@ -74,7 +73,6 @@ class Foreign:
     answers: tuple[str | None, ...]
     contexts: tuple[str | None, ...]
     usage: tuple[dict[str, Any], ...]
-    repeats: tuple[Run, ...] = ()
 
 
 class Retriever(ABC):
@@ -97,7 +95,7 @@ class Retriever(ABC):
     """Whether it starts from seeds and walks; one that doesn't needs no linking, and no hops count for it."""
 
     from_named: ClassVar[bool] = False
-    """Whether seeds by text are left aside where a question has named ones."""
+    """Whether it leaves seeds by text aside where a question has named ones; see `starting`."""
 
     def __init__(self, task: Task) -> None:  # noqa: B027 - `of` may make it of something else
         pass
@@ -115,6 +113,12 @@ class Retriever(ABC):
     @abstractmethod
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         """At most the configured depth of entities a question, sorted by (-score, hop, NFC name, id)."""
+
+    def starting(self, questions: Sequence[LinkedQuestion]) -> Sequence[LinkedQuestion]:
+        """The questions with the seeds that it starts from: those that results, context and verdicts use."""
+        if not self.from_named:
+            return questions
+        return [replace(question, seeds=question.starts) for question in questions]
 
     def prepare(self, linked: Callable[[], Sequence[LinkedQuestion]]) -> None:  # noqa: B027 - most need none
         """Called before questions are asked in parts. linked: gives all of them, at the price of linking."""
@@ -142,19 +146,31 @@ class Retriever(ABC):
         return None
 
 
-RETRIEVERS: Registry[type[Retriever]] = Registry("retriever", "tiny_graph_rag.retrieval", first=("bfs",))
+RETRIEVERS: Registry[type[Retriever]] = Registry(
+    "retriever",
+    "tiny_graph_rag.retrieval",
+    {
+        "bfs": "bfs:BfsRetriever",
+        "bfs-plain": "baselines:PlainBfsRetriever",
+        "oracle": "baselines:OracleRetriever",
+        "hybrid": "baselines:HybridRetriever",
+        "run": "baselines:RunFileRetriever",
+        "bm25": "bm25:Bm25Retriever",
+        "dense": "dense:DenseRetriever",
+        "pagerank": "pagerank:PageRankRetriever",
+    },
+)
 R = TypeVar("R", bound=Retriever)
 
 
 def retriever(name: str, line: str) -> Callable[[type[R]], type[R]]:
     """Register a Retriever class. line: what it does, for `--help` and the docs."""
 
-    def register(made: type[R]) -> type[R]:
+    def named(made: type[Retriever]) -> type[Retriever]:
         made.name = name
-        RETRIEVERS.add(name, made, made)
         return made
 
-    return register
+    return RETRIEVERS.register(name, line, named)
 
 
 def names_of(argument: str) -> list[str]:

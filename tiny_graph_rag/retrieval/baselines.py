@@ -123,7 +123,7 @@ class HybridRetriever(Retriever):
                 "--retriever hybrid needs different retrievers, as in hybrid:bfs*3+bm25; got {argument}",
                 argument=repr(task.argument),
             )
-        # What is below --min-score is so after fusing, not before.
+        # What is below retrieval.min_score is so after fusing, not before.
         config = task.config
         configs = [
             replace(config, retrieval=replace(config.retrieval, retriever=name, min_score=0.0))

@@ -1,8 +1,8 @@
 """What retrievers may walk and return, and in which order.
 
-The filters of `--relations`, `--types` …; the adjacency as the search walks it, an entity's slots grouped by
-relation type and direction (`Runs`); and what the baselines share (`Candidates`): what the settings let in,
-the tie-break order, and walks for what is ranked.
+The filters of `retrieval.relations`, `retrieval.types` …; the adjacency as paths follow it (`Slots`); and
+what the baselines share (`Candidates`): what the settings let in, the tie-break order, and walks for what is
+ranked.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import begins, zeros_as_touched
-from tiny_graph_rag.columns.stored import OnDisk
+from tiny_graph_rag.columns.arrays import zeros_as_touched
 from tiny_graph_rag.config.sections import Retrieval
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.graph.bfs import NOT_CUT, BreadthFirst, Reached, paths_back, worth_searching
-from tiny_graph_rag.graph.model import Derived, KnowledgeGraph
+from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import SLOTS_AT_ONCE, Adjacency, entity_ranges
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Task
@@ -45,9 +44,9 @@ class Filters:
     def of(cls, graph: KnowledgeGraph, settings: Retrieval) -> Filters:
         """Raises UsageError for an unknown type, with the nearest names."""
         kinds = graph.relations.types
-        wanted = _codes(settings.relations, kinds.names, "--relations", "relation type")
-        unwanted = _codes(settings.not_relations, kinds.names, "--not-relations", "relation type")
-        types = _codes(settings.types, graph.entities.types.names, "--types", "entity type")
+        wanted = _codes(settings.relations, kinds.names, "retrieval.relations", "relation type")
+        unwanted = _codes(settings.not_relations, kinds.names, "retrieval.not_relations", "relation type")
+        types = _codes(settings.types, graph.entities.types.names, "retrieval.types", "entity type")
         limits = []
         if wanted:
             limits.append(np.isin(kinds.codes, wanted))
@@ -114,17 +113,15 @@ HEAVIEST = (1 << 16) - 1  # units of the heaviest relation; a mass times it stay
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Runs:
-    """Adjacency in runs: the slots of one entity, grouped by relation type and direction.
+class Slots:
+    """The adjacency as paths follow it: the slots of entity i from indptr[i] to indptr[i + 1].
 
-    run_ptr: (entities + 1,) into runs. run_start: (runs + 1,) into slots. kind: (runs,), twice the type's
-    code, plus one against the relation's direction. neighbours, relations: (slots,). strength: (entities,),
-    the sum of its slots' units. units: (relations,), weights as whole numbers.
-    The columns are narrow because a walk from a hub reads most of them.
+    kind: (slots,), twice the relation type's code, plus one against the relation's direction; an entity's
+    slots are in the order of their kinds. neighbours, relations: (slots,). strength: (entities,), the sum of
+    its slots' units. units: (relations,), weights as whole numbers.
     """
 
-    run_ptr: NDArray[np.signedinteger[Any]]
-    run_start: NDArray[np.signedinteger[Any]]
+    indptr: NDArray[np.signedinteger[Any]]
     kind: NDArray[np.signedinteger[Any]]
     neighbours: NDArray[np.int32]
     relations: NDArray[np.int32]
@@ -132,34 +129,26 @@ class Runs:
     units: NDArray[np.uint16]
 
     @classmethod
-    def of(cls, graph: KnowledgeGraph, filters: Filters) -> Runs:
+    def of(cls, graph: KnowledgeGraph, filters: Filters) -> Slots:
         passable = filters.slots(graph)
         arrays: Mapping[str, Any]
         if passable is None:
-            arrays = graph.derived("runs", lambda: runs_of(graph, None))
+            arrays = graph.derived("slots", lambda: slot_columns(graph, None))
         else:
-            arrays = runs_of(graph, passable)
+            arrays = slot_columns(graph, passable)
         return cls(**arrays)
 
 
-def runs_of(graph: KnowledgeGraph, walked: NDArray[np.bool_] | None) -> dict[str, NDArray[Any] | OnDisk]:
-    """The arrays of Runs; walked: (slots,), None for all. Sorted for SLOTS_AT_ONCE slots at a time."""
+def slot_columns(graph: KnowledgeGraph, walked: NDArray[np.bool_] | None) -> dict[str, NDArray[Any]]:
+    """The arrays of Slots; walked: (slots,), None for all. Sorted for SLOTS_AT_ONCE slots at a time."""
     adjacency, entities = graph.adjacency, len(graph)
-    slots = len(adjacency.neighbours)
     codes, width = graph.relations.types.codes, 2 * max(len(graph.relations.types.names), 1)
-    wide = np.int32 if slots <= np.iinfo(np.int32).max else np.int64
-    numbers = {
-        "run_ptr": wide,
-        "run_start": wide,
-        "kind": np.int16 if width - 1 <= np.iinfo(np.int16).max else np.int32,
-        "neighbours": np.int32,
-        "relations": np.int32,
-    }
-    kept = graph.derivations if walked is None else Derived()
-    written = {name: kept.column(name, kind, slots) for name, kind in numbers.items()}
+    count = len(adjacency.neighbours) if walked is None else int(walked.sum())
+    kind = np.empty(count, np.int16 if width - 1 <= np.iinfo(np.int16).max else np.int32)
+    neighbours, relations = np.empty(count, np.int32), np.empty(count, np.int32)
     units = unit_weights(graph.relations.weights)
-    strength = np.zeros(entities, dtype=np.int64)
-    runs = passed = 0
+    strength, degrees = np.zeros(entities, np.int64), np.zeros(entities, np.int64)
+    done = 0
     for low, high in entity_ranges(adjacency.indptr, SLOTS_AT_ONCE):
         first, last = int(adjacency.indptr[low]), int(adjacency.indptr[high])
         starts = np.repeat(np.arange(high - low), np.diff(adjacency.indptr[low : high + 1]))
@@ -167,21 +156,19 @@ def runs_of(graph: KnowledgeGraph, walked: NDArray[np.bool_] | None) -> dict[str
         order = np.argsort(starts * width + kinds, kind="stable")
         if walked is not None:
             order = order[walked[first:last][order]]
-        starts, kinds = starts[order], kinds[order]
-        first_slots = np.flatnonzero(begins(starts, kinds))
-        relations = adjacency.relations[first:last][order]
-        np.add.at(strength[low:high], starts, units[relations])
-        written["run_ptr"].add(np.searchsorted(starts[first_slots], np.arange(high - low)) + runs)
-        written["run_start"].add(first_slots + passed)
-        written["kind"].add(kinds[first_slots])
-        written["neighbours"].add(adjacency.neighbours[first:last][order])
-        written["relations"].add(relations)
-        runs += len(first_slots)
-        passed += len(order)
-    written["run_ptr"].add(np.array([runs]))
-    written["run_start"].add(np.array([passed]))
-    columns = {name: part.done() for name, part in written.items()}
-    return {**columns, "strength": strength, "units": units}
+        part = slice(done, done + len(order))
+        kind[part] = kinds[order]
+        neighbours[part] = adjacency.neighbours[first:last][order]
+        relations[part] = adjacency.relations[first:last][order]
+        strength[low:high] = np.bincount(starts[order], units[relations[part]], high - low)
+        degrees[low:high] = np.bincount(starts[order], minlength=high - low)
+        done += len(order)
+    wide = np.int32 if count <= np.iinfo(np.int32).max else np.int64
+    indptr = np.concatenate([[0], np.cumsum(degrees)]).astype(wide)
+    return {
+        "indptr": indptr, "kind": kind, "neighbours": neighbours, "relations": relations,
+        "strength": strength, "units": units,
+    }  # fmt: skip
 
 
 def unit_weights(weights: NDArray[np.float64]) -> NDArray[np.uint16]:

@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,11 +38,8 @@ from tiny_graph_rag.graph.text_index import MILLI, Bits, TextIndex
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.linking.names import words_held
 from tiny_graph_rag.linking.question_words import content_stems_of, tokens, types_say_something, without_seeds
-from tiny_graph_rag.retrieval.cheapest import WeighedMention
 from tiny_graph_rag.retrieval.pagerank import Guide, RandomWalk, SynonymEdges
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.retrieval.dense import Nearness
+from tiny_graph_rag.retrieval.paths import WeighedMention
 
 UNIT = 1_000_000  # a cost of 1
 Column = NDArray[np.int64]
@@ -82,15 +79,10 @@ class Costs:
         many = len(graph.relations.types.names) > MOST_OF_A_VOCABULARY
         return cls(True, FREE_TEXT if many else VOCABULARY, ranking)
 
-    @property
-    def may_explain(self) -> bool:
-        """Whether a path often explains a whole question, so that texts needn't be asked."""
-        return self.weights is VOCABULARY
-
-    def path(self, energies: Column, hops: NDArray[np.signedinteger[Any]]) -> Column:
+    def path(self, costs: Column, hops: NDArray[np.signedinteger[Any]]) -> Column:
         """costs: of the cheapest explanations, in thousandths; hops: of their paths."""
         if self.typed:
-            return energies * (UNIT // MILLI)
+            return costs * (UNIT // MILLI)
         return round(self.ranking.untyped_hop * UNIT) * hops.astype(np.int64)
 
     def link(self, named: int) -> int:
@@ -98,6 +90,14 @@ class Costs:
         if not self.typed:
             return round(self.ranking.untyped_text_seed * UNIT)
         return round((self.ranking.text_seed + self.ranking.other_seed * max(0, named - 1)) * UNIT)
+
+    def explained(self, hops: int) -> Column:
+        """(hops + 1,): by hops of the path, the highest total in thousandths at which a bit costs nothing."""
+        if not self.typed:
+            return np.full(hops + 1, -1)
+        steps = round(2 * self.ranking.step * UNIT) * np.arange(hops + 1)
+        highest: Column = (round(self.ranking.explained * UNIT) + steps) * MILLI // UNIT
+        return highest
 
     def of_a_bit(self, reached: Column, hops: NDArray[np.signedinteger[Any]]) -> int:
         """Cost of one bit: the more, the more of the question the cheapest path leaves unexplained.
@@ -126,10 +126,8 @@ GUIDE = 3, 10  # of the bits that speak for a relation, so much is added to its 
 class TextScores:
     """Scores the questions of one graph. adjacency: the relations that may be walked."""
 
-    def __init__(self, index: TextIndex, adjacency: Adjacency, similar: Nearness | None = None) -> None:
-        """similar: entities and questions by embeddings; without, texts are compared by words alone."""
-        self.index, self.graph, self.similar = index, index.graph, similar
-        self.adjacency = adjacency
+    def __init__(self, index: TextIndex, adjacency: Adjacency) -> None:
+        self.index, self.graph, self.adjacency = index, index.graph, adjacency
         self.random_walk = RandomWalk(adjacency, SynonymEdges.of(index.graph))
 
     def of(
@@ -149,8 +147,6 @@ class TextScores:
         outside = content_stems_of(tokens(without_seeds(question))[0].values())
         inside = [stem for stem in content_stems_of(tokens(question.text)[0].values()) if stem not in outside]
         scores = [self.index.bits(stem) for stem in outside]
-        if self.similar is not None:
-            scores.append(Bits(np.arange(len(self.graph)), self.similar.bits(question)))
         own = self._at(entities, scores)
         bits_of = self.index.bits if every_text else self.index.own_bits
         own += self._at(entities, map(bits_of, inside)) * mentioned // MILLI

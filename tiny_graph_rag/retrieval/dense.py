@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.text_index import MILLI
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.llm.embeddings import Embedder, make_embedder
 from tiny_graph_rag.retrieval.base import Retriever, Task, retriever
@@ -79,13 +78,6 @@ class Nearness:
         products = (self._entities @ self._questions[question.text]).astype(np.float64)
         rounded: NDArray[np.float64] = np.round(products, DIGITS)
         return rounded
-
-    def bits(self, question: LinkedQuestion) -> NDArray[np.int64]:
-        """(entities,) thousandths of log2(entities / rank), ties of the better rank: 0 for the farthest."""
-        away = -self.cosines(question)
-        rank = 1 + np.searchsorted(np.sort(away), away)
-        found: NDArray[np.int64] = np.rint(MILLI * np.log2(len(away) / rank)).astype(np.int64)
-        return found
 
     def note(self) -> str:
         return self._embedder.spent.note(self._price)

@@ -33,7 +33,6 @@ from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import Passage, Relation
 
 KINDS = ("entities", "relations", "passages")
-LARGEST_REPLY = 64 << 20  # bytes of one reply as JSON
 MOST_ITEMS = 100_000  # of one kind for one question: a generator that never ends is stopped here
 ENTITIES = ("entities", "retrieved_entities", "retrieved")
 RELATIONS = ("relations", "relationships", "triples", "triplets", "edges")
@@ -57,8 +56,7 @@ _SECTION_KINDS = {"entit": "entities", "relation": "relations", "chunk": "passag
 @dataclass(frozen=True, slots=True)
 class OwnReply:
     """What one question brought. entities, relations, passages: best first, None where it returned nothing
-    of that kind. error: why it failed, None otherwise. usage: amounts and words. left_out: how many amounts
-    were none (negative, NaN, beyond a float)."""
+    of that kind. error: why it failed, None otherwise. usage: amounts and words."""
 
     entities: tuple[Retrieved, ...] | None = None
     relations: tuple[Relation, ...] | None = None
@@ -68,7 +66,6 @@ class OwnReply:
     answer: str | None = None
     context: str | None = None
     usage: dict[str, Any] = field(default_factory=dict)
-    left_out: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         values = {entry.name: getattr(self, entry.name) for entry in fields(self)}
@@ -76,19 +73,6 @@ class OwnReply:
             kind: [item._asdict() for item in values[kind]] for kind in KINDS if values[kind] is not None
         }
         return values | listed
-
-    def as_json(self) -> bytes:
-        """One line of strict JSON. Raises ValueError for a reply that is too large."""
-        line = json.dumps(self.as_dict(), ensure_ascii=False, allow_nan=False).encode()
-        if len(line) > LARGEST_REPLY:
-            raise ValueError(
-                said(
-                    "the reply has {n} MiB; at most {largest_reply} are allowed",
-                    n=f"{len(line) >> 20:,}",
-                    largest_reply=LARGEST_REPLY >> 20,
-                )
-            )
-        return line
 
 
 def unpacked(value: Any) -> OwnReply:

@@ -4,10 +4,10 @@
     --retriever package.module:function     of an importable module
     evaluate(…, retriever=my_function)      of this process, from Python
 
-On the command line it runs in a process of its own (`own_process`), from Python in threads of this one
-(`own_calls`). Each question is asked once, several at a time; every reply is on disk before it counts, so
-that a run that was cut off goes on where it stopped. A question that raises, times out or returns something
-else has failed: it retrieved nothing, is listed with its error and scores 0.
+Calls run in threads of this process, several at a time, each with a timeout; `running.own_process` has them
+run in processes of their own. Every reply is on disk before it counts, so that a run that was cut off goes on
+where it stopped. A question that raises, times out or returns something else has failed: it retrieved
+nothing, is listed with its error and scores 0.
 
 What the graph does not have keeps its place in the ranking, as an entity without relations that is no
 reference: leaving it out would move the others up.
@@ -15,36 +15,37 @@ reference: leaving it out would move the others up.
 
 from __future__ import annotations
 
-import contextlib
-import math
+import os
+import sys
 import time
 from collections import deque
-from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass, field, replace
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import contextmanager, redirect_stdout, suppress
+from dataclasses import dataclass, replace
+from itertools import count
+from math import inf
 from pathlib import Path
-from queue import Empty
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tiny_graph_rag.errors import ServiceError, UsageError
+from tiny_graph_rag.errors import ServiceError
 from tiny_graph_rag.formats.runs import Retrieved
 from tiny_graph_rag.gold.ambiguous import meant, note, relevant_entities
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.messages import said, t
+from tiny_graph_rag.messages import t
 from tiny_graph_rag.retrieval.base import Foreign, Retriever, Task
 from tiny_graph_rag.retrieval.native import OwnReply
-from tiny_graph_rag.retrieval.own_calls import BATCH, Calls, Event
-from tiny_graph_rag.retrieval.own_process import RetrieverProcess
+from tiny_graph_rag.retrieval.own_calls import Function, InProcess, InThread, load_function, no_reply
 from tiny_graph_rag.retrieval.own_replies import ReplyJournal
 from tiny_graph_rag.run import NO_HOP, Run
 
 NOT_IN_GRAPH = "NOT_IN_GRAPH"  # the type of what only the retriever knows
-MOST_ENDS = 5  # ends of the retriever's process in a row, without one reply, after which it is given up
-CANCEL_SECONDS = 0.5  # for an async call to end once it was cancelled
+BATCH = 32  # questions that a function for several is given at once
 LOOK_SECONDS = 0.5  # between two looks at whether Ctrl-C was pressed, where a wait can't be interrupted
 
 
@@ -53,19 +54,17 @@ class Asking:
     """How the user's function is asked.
 
     journal: where replies are kept, None nowhere. resume: take over what the journal has; what failed is
-    asked again. timeout: seconds for one question. repeat: how many times each question is asked; the first
-    replies are what is scored. done: called with after each how many are done and have failed.
+    asked again. timeout: seconds for one question. done: called after each with how many are done and failed.
     """
 
     concurrency: int = 8
     timeout: float = 60.0
     journal: Path | None = None
     resume: bool = False
-    repeat: int = 1
     done: Callable[[int, str], None] = lambda done, note: None
 
 
-Worker = Calls | RetrieverProcess  # who runs calls: in this process, or in another
+Worker = InThread | InProcess
 
 
 class OwnRetriever(Retriever):
@@ -75,21 +74,17 @@ class OwnRetriever(Retriever):
     argument: ClassVar[str] = "FILE.py:FUNCTION"
     walks: ClassVar[bool] = False
 
-    def __init__(
-        self, task: Task, asking: Asking, made: Callable[[], Worker], first: Worker | None = None
-    ) -> None:
-        """made: makes who runs the calls. first: one that runs already, for the first questions."""
+    def __init__(self, task: Task, asking: Asking, worker: Worker) -> None:
         self.graph, self.depth = task.graph, task.config.retrieval.depth
         self.spec, self.asking = task.argument, asking
         self.examples = task.examples
         self.replies: dict[str, OwnReply] = {}
-        self.repeats: list[dict[str, OwnReply]] = []
         self.wall_seconds = 0.0
         self.resumed = 0
         self.strangers: dict[str, int] = {}
         self.several: dict[str, None] = {}
         self.knows_some = False
-        self._made, self._first = made, first
+        self._worker = worker
         self._names = NameIndex.of(task.graph)
         self._ambiguous = task.config.evaluation.ambiguous
         self._relevant = relevant_entities(self._ambiguous, task.examples or (), self._names)
@@ -97,7 +92,7 @@ class OwnRetriever(Retriever):
 
     @classmethod
     def of(cls, task: Task) -> Self:
-        return cls(task, Asking(), partial(RetrieverProcess, task.argument))
+        return cls(task, Asking(), worker_of(task.argument, in_process=task.config.running.own_process))
 
     def prepare(self, linked: Callable[[], Sequence[LinkedQuestion]]) -> None:
         """Ask everything now. Raises ServiceError where every question fails: then nothing was measured."""
@@ -115,15 +110,12 @@ class OwnRetriever(Retriever):
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         self._ask({question.id: question.text for question in questions if question.id not in self.replies})
-        return self._whole_run([question.id for question in questions], self.replies)
-
-    def _whole_run(self, keys: Sequence[str], all_replies: dict[str, OwnReply]) -> Run:
-        replies = [all_replies[key] for key in keys]
-        sound = [reply for reply in all_replies.values() if reply.error is None]
+        replies = [self.replies[question.id] for question in questions]
+        sound = [reply for reply in self.replies.values() if reply.error is None]
         no_relations = all(reply.relations is None for reply in sound)
         no_passages = all(reply.passages is None for reply in sound)
         return replace(
-            Run.concatenated([self._run(key, all_replies[key]) for key in keys]),
+            Run.concatenated([self._run(question.id) for question in questions]),
             relations=None if no_relations else tuple(reply.relations or () for reply in replies),
             passages=None if no_passages else tuple(reply.passages or () for reply in replies),
             returns_entities=not sound or any(reply.entities is not None for reply in sound),
@@ -133,9 +125,8 @@ class OwnRetriever(Retriever):
     def foreign(self) -> Foreign:
         keys = [example.id for example in self.examples or ()]
         for key in keys:
-            self._run(key, self.replies[key])  # so that every stranger is known
+            self._run(key)  # so that every stranger is known
         replies = [self.replies[key] for key in keys]
-        repeats = tuple(self._whole_run(keys, again) for again in self.repeats)
         return Foreign(
             graph=self.graph.extended_by(list(self.strangers), NOT_IN_GRAPH),
             known=len(self.graph),
@@ -145,7 +136,6 @@ class OwnRetriever(Retriever):
             answers=tuple(reply.answer for reply in replies),
             contexts=tuple(reply.context for reply in replies),
             usage=tuple(reply.usage for reply in replies),
-            repeats=repeats,
         )
 
     def notes(self) -> list[str]:
@@ -185,36 +175,10 @@ class OwnRetriever(Retriever):
         lines += note(self.several, self._ambiguous)
         if self.resumed:
             lines.append(t("{spec}: {n} replies were taken from the journal", spec=self.spec, n=self.resumed))
-        left_out = sum(reply.left_out for reply in self.replies.values())
-        if left_out:
-            lines.append(
-                t(
-                    "{spec}: {n} values of usage are negative, NaN or infinite and were ignored",
-                    spec=self.spec,
-                    n=left_out,
-                )
-            )
-        if self.repeats:
-            lines.append(self._changes())
         return lines
 
     def _failed(self) -> list[tuple[str, str]]:
         return [(key, reply.error) for key, reply in self.replies.items() if reply.error is not None]
-
-    def _changes(self) -> str:
-        """How many questions did not get the same ranking each time."""
-        rounds = [self.replies, *self.repeats]
-        changed = [key for key in self.replies if len({_ranking(replies[key]) for replies in rounds}) > 1]
-        if not changed:
-            return t("{spec}: asked {n} times; all rankings were the same", spec=self.spec, n=len(rounds))
-        return t(
-            "{spec}: asked {n} times, {changed} of {all} questions got different rankings, such as {key}",
-            spec=self.spec,
-            n=len(rounds),
-            changed=len(changed),
-            all=len(self.replies),
-            key=repr(changed[0]),
-        )
 
     def _ask(self, questions: dict[str, str]) -> None:
         if not questions:
@@ -225,36 +189,36 @@ class OwnRetriever(Retriever):
             self.replies |= known
             self.resumed += len(known)
             left = {key: text for key, text in questions.items() if key not in known}
-            if left or self.asking.repeat > 1:
+            with set_apart():
                 self._ask_worker(questions, left, journal, len(known))
         finally:
+            self._worker.close()
             if journal is not None:
                 journal.close()
 
     def _ask_worker(
         self, questions: dict[str, str], left: dict[str, str], journal: ReplyJournal | None, before: int
     ) -> None:
-        worker, self._first = self._first or self._made(), None
-        try:
-            started = time.perf_counter()
-            self.replies |= Schedule(worker, left, self.asking, journal, before).replies()
-            self.wall_seconds += time.perf_counter() - started
-            for _ in range(self.asking.repeat - 1):
-                self.repeats.append(Schedule(worker, questions, self.asking, None, 0).replies())
-        except BaseException:
-            worker.kill()
-            raise
-        worker.close()
+        """before: how many questions have their reply."""
+        started, failed = time.perf_counter(), 0
+        for done, (key, reply) in enumerate(asked(self._worker, left, self.asking), start=before + 1):
+            if journal is not None:
+                journal.keep(key, left[key], reply)
+            self.replies[key] = reply
+            failed += reply.error is not None
+            self.asking.done(done, str(t("{n} failed", n=failed)) if failed else "")
+        self.wall_seconds += time.perf_counter() - started
 
-    def _run(self, key: str, reply: OwnReply) -> Run:
+    def _run(self, key: str) -> Run:
+        reply = self.replies[key]
         used: dict[int, None] = {}
         relevant = self._relevant.get(key, frozenset())
         scores = []
-        for place in reply.entities or ():
-            row = self._row(place, relevant, used)
+        for entity in reply.entities or ():
+            row = self._row(entity, relevant, used)
             if row not in used and len(used) < self.depth:
                 used[row] = None
-                scores.append(place.score)
+                scores.append(entity.score)
         count = len(used)
         given = [score for score in scores if score is not None]
         ranks = 1.0 / np.arange(1, count + 1)
@@ -266,187 +230,88 @@ class OwnRetriever(Retriever):
             failures={} if reply.error is None else {0: reply.error},
         )
 
-    def _row(self, place: Retrieved, relevant: Set[int], used: dict[int, None]) -> int:
+    def _row(self, entity: Retrieved, relevant: Set[int], used: dict[int, None]) -> int:
         """An id's entity; of a name's entities the one that counts; else a stranger."""
-        by_id = self._rows.get(place.id) if place.id else None
-        found = self._names.resolve(place.name or place.id)[0] if by_id is None else (by_id,)
-        if found:
+        by_id = self._rows.get(entity.id) if entity.id else None
+        rows = self._names.resolve(entity.name or entity.id)[0] if by_id is None else (by_id,)
+        if rows:
             self.knows_some = True
-            if len(found) > 1:
-                self.several[place.name or place.id] = None
-            return meant(found, relevant, used.keys())
-        key = place.name or place.id
+            if len(rows) > 1:
+                self.several[entity.name or entity.id] = None
+            return meant(rows, relevant, used.keys())
+        key = entity.name or entity.id
         return len(self.graph) + self.strangers.setdefault(key, len(self.strangers))
 
 
-def _ranking(reply: OwnReply) -> tuple[Any, ...]:
-    """What has to be the same for two replies to rank the same; scores may differ in their last bits."""
-    entities = None if reply.entities is None else tuple(place.key for place in reply.entities)
-    relations = None if reply.relations is None else tuple(relation[:4] for relation in reply.relations)
-    passages = None if reply.passages is None else tuple(passage[:2] for passage in reply.passages)
-    return reply.error is not None, entities, relations, passages
+def asked(worker: Worker, questions: dict[str, str], asking: Asking) -> Iterator[tuple[str, OwnReply]]:
+    """Each question's id with its reply, as they come; several are asked at a time.
 
-
-@dataclass(slots=True)
-class Under:
-    """A call under way. deadline: infinite until it is known to run."""
-
-    keys: list[str]
-    deadline: float = math.inf
-
-
-@dataclass(slots=True)
-class Schedule:
-    """Asks a worker all of `questions`, several at a time, until each has a reply.
-
-    A call that is not over at its deadline has failed; where it can't be cancelled, its process is ended once
-    the other calls are done, and another one goes on. Where the process ends by itself with several calls
-    under way, they are asked again one at a time, so that only the one that ends it fails.
+    A call that is not over at its deadline has failed; its thread, which can't be ended, is left to itself.
     """
+    keys, size = list(questions), BATCH if worker.several else 1
+    waiting = deque(keys[first : first + size] for first in range(0, len(keys), size))
+    ended = SimpleQueue[tuple[int, list[OwnReply]]]()
+    running: dict[int, tuple[list[str], float]] = {}  # with the deadline
+    numbers = count()
 
-    worker: Worker
-    questions: dict[str, str]
-    asking: Asking
-    journal: ReplyJournal | None
-    before: int
-    found: dict[str, OwnReply] = field(default_factory=dict)
-    waiting: deque[list[str]] = field(default_factory=deque)
-    alone: deque[list[str]] = field(default_factory=deque)
-    under_way: dict[int, Under] = field(default_factory=dict)
-    stuck: dict[int, float] = field(default_factory=dict)
-    calls: int = 0
-    failed: int = 0
-    ends: int = 0
-    is_over: bool = False
+    def ask(number: int, texts: list[str]) -> None:
+        ended.put((number, worker.ask(texts, asking.timeout)))
 
-    @property
-    def is_process(self) -> bool:
-        """Whether a call that does not end can be ended, with its process."""
-        return isinstance(self.worker, RetrieverProcess)
+    while waiting or running:
+        while waiting and len(running) < asking.concurrency:
+            number, batch = next(numbers), waiting.popleft()
+            running[number] = batch, inf if worker.keeps_time else time.monotonic() + asking.timeout
+            texts = [questions[key] for key in batch]
+            Thread(target=ask, args=(number, texts), daemon=True, name=f"retriever call {number}").start()
+        seconds = min(deadline for _, deadline in running.values()) - time.monotonic()
+        with suppress(Empty):
+            number, replies = ended.get(timeout=max(0.0, min(seconds, LOOK_SECONDS)))
+            if number in running:
+                batch, _ = running.pop(number)
+                yield from zip(batch, replies, strict=True)
+        for number, (batch, deadline) in list(running.items()):
+            if time.monotonic() >= deadline:
+                del running[number]
+                reply = OwnReply(seconds=asking.timeout, error=no_reply(asking.timeout))
+                yield from ((key, reply) for key in batch)
 
-    def replies(self) -> dict[str, OwnReply]:
-        keys, size = list(self.questions), BATCH if self.worker.several else 1
-        self.waiting.extend(keys[at : at + size] for at in range(0, len(keys), size))
-        while self.waiting or self.alone or self.under_way:
-            self._renew()
-            self._hand_out()
-            self._wait()
-        return {key: self.found[key] for key in keys}
 
-    def _renew(self) -> None:
-        """A new process where the old one is over, or holds a call that does not end."""
-        now = time.monotonic()
-        held = self.is_process and any(now >= until for until in self.stuck.values())
-        others = any(call.deadline < math.inf for call in self.under_way.values())
-        if not self.is_over and (not held or others):
-            return
-        for call in self.under_way.values():  # they wait behind the one that does not end
-            self.waiting.appendleft(call.keys)
-        self.under_way.clear()
-        self.stuck.clear()
-        self.is_over = False
-        if (self.waiting or self.alone) and isinstance(self.worker, RetrieverProcess):
-            try:
-                self.worker.restart()
-            except UsageError as error:
-                self._give_up(str(error))
+def worker_of(spec: str, *, in_process: bool) -> Worker:
+    """Who asks the function that `spec` names. Raises UsageError where it can't be had."""
+    if in_process:
+        return InProcess(spec)
+    with set_apart():
+        return InThread(load_function(spec))
 
-    def _give_up(self, reason: str) -> None:
-        for keys in (*self.alone, *self.waiting):
-            self._keep(keys, [OwnReply(error=reason)] * len(keys))
-        self.alone.clear()
-        self.waiting.clear()
 
-    def _hand_out(self) -> None:
-        if self.is_process and self.stuck:
-            return
-        most = 1 if self.alone else self.asking.concurrency
-        while (self.alone or self.waiting) and len(self.under_way) < most:
-            keys = self.alone.popleft() if self.alone else self.waiting.popleft()
-            self.calls += 1
-            self.under_way[self.calls] = Under(keys)
-            self.worker.start(self.calls, [self.questions[key] for key in keys])
-            most = 1 if self.alone else most
-
-    def _wait(self) -> None:
-        """For what happens next, or for the next deadline."""
-        moments = [call.deadline for call in self.under_way.values()]
-        if self.is_process:
-            moments += self.stuck.values()
-        if not moments:
-            return
-        seconds = max(0.0, min(min(moments) - time.monotonic(), LOOK_SECONDS))
-        with contextlib.suppress(Empty):
-            self._happened(self.worker.events.get(timeout=seconds))
-        self._expire()
-
-    def _happened(self, event: Event) -> None:
-        call = self.under_way.get(event.call)
-        if event.what == "died":
-            self._died(event.reason)
-        elif event.what == "started" and call is not None:
-            call.deadline = time.monotonic() + self.asking.timeout
-        elif event.what == "ended":
-            self.stuck.pop(event.call, None)
-            if call is not None:
-                del self.under_way[event.call]
-                self.ends = 0
-                self._keep(call.keys, event.replies)
-
-    def _died(self, reason: str) -> None:
-        calls = list(self.under_way.values())
-        self.under_way.clear()
-        self.is_over = True
-        self.ends += 1
-        if len(calls) == 1 and not self.stuck:
-            self._keep(calls[0].keys, [OwnReply(error=reason)] * len(calls[0].keys))
-        else:
-            self.alone.extend(call.keys for call in calls)
-        if self.ends >= MOST_ENDS:
-            self._give_up(
-                str(
-                    said(
-                        "{reason}; stopped because the process ended {n} times in a row",
-                        reason=reason,
-                        n=self.ends,
-                    )
-                )
-            )
-
-    def _expire(self) -> None:
-        now = time.monotonic()
-        for number, call in list(self.under_way.items()):
-            if now >= call.deadline:
-                del self.under_way[number]
-                self.stuck[number] = now + CANCEL_SECONDS
-                self.worker.cancel(number)
-                error = str(
-                    said("no reply within {seconds} s (--timeout)", seconds=f"{self.asking.timeout:g}")
-                )
-                reply = OwnReply(seconds=self.asking.timeout, error=error)
-                self._keep(call.keys, [reply] * len(call.keys))
-
-    def _keep(self, keys: Sequence[str], replies: Sequence[OwnReply]) -> None:
-        for key, reply in zip(keys, replies, strict=True):
-            if self.journal is not None:
-                self.journal.keep(key, self.questions[key], reply)
-            self.found[key] = reply
-            self.failed += reply.error is not None
-            note = str(t("{n} failed", n=self.failed)) if self.failed else ""
-            self.asking.done(self.before + len(self.found), note)
+@contextmanager
+def set_apart() -> Iterator[None]:
+    """The user's code runs here: what it prints goes to standard error, and a folder that it changes to is
+    left again, so that results are written where the user said."""
+    folder = Path.cwd()
+    sys.stdout.flush()
+    output = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(output, 1)
+        os.close(output)
+        os.chdir(folder)
 
 
 def make_own(
-    spec: str, asking: Asking, start: Callable[[], Worker] | None = None
+    spec: str, asking: Asking, given: Function | None = None, *, in_process: bool = False
 ) -> Callable[..., Retriever]:
     """A retriever maker for `evaluate`, as `make_retriever` is one, for the function that `spec` names.
 
-    start: makes who runs its calls; without it a process does that imports the function.
+    given: the function itself, of this process.
     """
-    start = start or partial(RetrieverProcess, spec)
-    first = start()  # what can't be imported is refused before a graph is read
+    # What can't be imported is refused before a graph is read.
+    worker = worker_of(spec, in_process=in_process) if given is None else InThread(given)
 
     def make(graph: KnowledgeGraph, config: Any, examples: Any = None, judgments: Any = None) -> Retriever:
-        return OwnRetriever(Task(graph, config, spec, examples, judgments), asking, start, first)
+        return OwnRetriever(Task(graph, config, spec, examples, judgments), asking, worker)
 
     return make

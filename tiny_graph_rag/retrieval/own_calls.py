@@ -1,43 +1,161 @@
-"""Asking a callable of the user's in this process: any kind of callable, several calls at a time.
+"""Asking a callable of the user's: in the calling thread, or (`running.own_process`) in another process.
 
-A call runs in a thread of its own, so that one that never ends keeps nobody waiting; what is async runs in
-one event loop for all calls, in another thread, so that it works where a loop runs already (Jupyter) and
-clients that belong to a loop can be shared. What a call returns is checked in its own thread as well: a
-generator may be slow or endless.
+Any kind of callable, sync or async, for one question or for several. What is async runs in one event loop
+for all calls, in a thread of its own, so that it works where a loop runs already (Jupyter) and clients that
+belong to a loop can be shared.
 """
 
 from __future__ import annotations
 
 import asyncio
+import importlib
+import importlib.util
 import inspect
+import json
+import multiprocessing
+import os
+import signal
+import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass, replace
-from queue import SimpleQueue
-from typing import Any, Literal, cast
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, cast
 
-from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.errors import UsageError, nearest
+from tiny_graph_rag.inputs import note_named
+from tiny_graph_rag.messages import said, speak, spoken
 from tiny_graph_rag.retrieval.native import MOST_ITEMS, OwnReply, refuse_mock
-from tiny_graph_rag.retrieval.own_replies import reply_of, told
+from tiny_graph_rag.retrieval.own_replies import error_text, reply_from, reply_of
 
 Function = Callable[..., Any]
 METHODS = ("retrieve", "invoke", "get_relevant_documents", "aretrieve", "ainvoke", "query_data", "query")
 SEVERAL = ("questions", "queries", "batch")  # how the parameter of a function that takes a list is called
-BATCH = 32  # questions that such a function is given at once
+END_SECONDS = 1.0  # for a process to end, before it is killed
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """started: the call runs from now on. ended: it did, with a reply for each of its questions. died: the
-    process of all calls ended, for this reason."""
+class InThread:
+    """Asks the function in the calling thread. several: a call takes a list of questions."""
 
-    what: Literal["started", "ended", "died"]
-    call: int = -1
-    replies: tuple[OwnReply, ...] = ()
-    reason: str = ""
+    keeps_time = False  # whether `ask` comes back by itself when the time is over
+
+    def __init__(self, function: Function) -> None:
+        self.function, self.several = function, _takes_several(function)
+
+    def ask(self, questions: list[str], timeout: float) -> list[OwnReply]:
+        """A reply for each question; errors of the function, and whatever else it raises, are replies too."""
+        started = time.perf_counter()
+        try:
+            replies = self._replies(questions)
+        except BaseException as error:  # SystemExit and KeyboardInterrupt of a user's function end no run
+            replies = [OwnReply(error=error_text(error))] * len(questions)
+        seconds = (time.perf_counter() - started) / len(questions)
+        return [replace(reply, seconds=seconds) for reply in replies]
+
+    def close(self) -> None:
+        """Nothing is to be ended."""
+
+    def _replies(self, questions: list[str]) -> list[OwnReply]:
+        value = self.function(list(questions) if self.several else questions[0])
+        if inspect.isawaitable(value) or isinstance(value, AsyncIterator):
+            value = asyncio.run_coroutine_threadsafe(_resolved(value), self._loop).result()
+        if not self.several:
+            return [reply_of(value)]
+        if isinstance(value, Mapping):
+            value = [value.get(question) for question in questions]
+        if isinstance(value, tuple) and value and isinstance(value[0], list):  # HippoRAG: (solutions, more)
+            value = value[0]
+        values = list(value)
+        if len(values) != len(questions):
+            raise ValueError(
+                said("wanted a reply for each of {n} questions, got {n_2}", n=len(questions), n_2=len(values))
+            )
+        return list(map(_checked, values))
+
+    @cached_property
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        loop = asyncio.new_event_loop()
+        threading.Thread(target=loop.run_forever, daemon=True, name="retriever loop").start()
+        return loop
+
+
+class InProcess:
+    """Asks the function in processes of their own, one for each call under way, where a crash ends nothing
+    else. Both sides speak JSON. Raises UsageError where the function can't be had."""
+
+    keeps_time = True
+
+    def __init__(self, spec: str) -> None:
+        self.spec, self.several = spec, False
+        self._idle = [self._started()]
+
+    def ask(self, questions: list[str], timeout: float) -> list[OwnReply]:
+        try:
+            process, pipe = self._idle.pop()
+        except IndexError:
+            process, pipe = self._started()
+        error = no_reply(timeout)
+        try:
+            pipe.send_bytes(json.dumps(questions).encode())
+            if pipe.poll(timeout):
+                replies = [reply_from(reply) for reply in json.loads(pipe.recv_bytes())]
+                self._idle.append((process, pipe))
+                return replies
+        except (EOFError, OSError):
+            process.join(END_SECONDS)
+            error = str(said("its process ended with exit code {code}", code=process.exitcode))
+        process.kill()
+        return [OwnReply(error=error)] * len(questions)
+
+    def close(self) -> None:
+        """End the processes that wait for a question."""
+        while self._idle:
+            process, pipe = self._idle.pop()
+            pipe.close()
+            process.join(END_SECONDS)
+            process.kill()
+
+    def _started(self) -> tuple[Any, Connection]:
+        context = multiprocessing.get_context("spawn")
+        pipe, other = context.Pipe()
+        process = context.Process(target=_serve, args=(self.spec, other, spoken(), sys.path), daemon=True)
+        process.start()
+        other.close()
+        try:
+            ready = json.loads(pipe.recv_bytes())
+        except EOFError:
+            process.join(END_SECONDS)
+            ready = {"refused": said("its process ended with exit code {code}", code=process.exitcode)}
+        if "refused" in ready:
+            raise UsageError("--retriever {spec}: {told}", spec=self.spec, told=ready["refused"])
+        self.several = ready["several"]
+        return process, pipe
+
+
+def _serve(spec: str, pipe: Connection, language: str, path: list[str]) -> None:
+    """The process's side, until the program closes the pipe."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    sys.path[:] = path
+    speak(language)
+    os.dup2(2, 1)  # what a retriever prints spoils no result
+    try:
+        asked = InThread(load_function(spec))
+    except UsageError as error:
+        pipe.send_bytes(json.dumps({"refused": str(error)}).encode())
+        return
+    pipe.send_bytes(json.dumps({"several": asked.several}).encode())
+    with suppress(EOFError):
+        while True:
+            replies = asked.ask(json.loads(pipe.recv_bytes()), 0)
+            pipe.send_bytes(json.dumps([reply.as_dict() for reply in replies], allow_nan=False).encode())
+
+
+def no_reply(timeout: float) -> str:
+    return str(said("no reply within {seconds} s (openai.timeout)", seconds=f"{timeout:g}"))
 
 
 def callable_of(given: Any, name: str) -> Function:
@@ -51,7 +169,7 @@ def callable_of(given: Any, name: str) -> Function:
             raise UsageError(
                 "{name}: the class can't be made without arguments: {error}",
                 name=name,
-                error=told(error),
+                error=error_text(error),
             ) from error
     if not inspect.isroutine(made):
         methods = (getattr(made, method, None) for method in METHODS)
@@ -66,6 +184,63 @@ def callable_of(given: Any, name: str) -> Function:
     return cast(Function, made)
 
 
+def load_function(spec: str) -> Function:
+    """The callable that a spec names. Raises UsageError, also for whatever the user's file raises."""
+    place, _, name = spec.rpartition(":")
+    try:
+        module = _module_of_file(file_of(place)) if place.endswith(".py") else _module(place)
+    except UsageError:
+        raise
+    except BaseException as error:  # whatever a user's file does when it is imported
+        raise UsageError(
+            "--retriever {spec}: importing it failed: {told}", spec=spec, told=error_text(error)
+        ) from error
+    function = getattr(module, name, None)
+    if function is None:
+        callables = [key for key, value in vars(module).items() if callable(value) and key[:1] != "_"]
+        hint = nearest(name, callables) or f"; it has: {', '.join(callables[:8]) or 'no function'}"
+        raise UsageError(
+            "--retriever {spec}: {place} has no {name}{hint}",
+            spec=spec,
+            place=place,
+            name=repr(name),
+            hint=hint,
+        )
+    return callable_of(function, f"--retriever {spec}: {name!r}")
+
+
+def file_of(place: str) -> Path:
+    """The file that a spec names before its colon. Raises UsageError for one that is not there."""
+    path = Path(place).expanduser().resolve()
+    if not path.is_file():
+        raise UsageError(
+            "--retriever {name}: no such file (looked in {parent})", name=path.name, parent=path.parent
+        )
+    note_named(path)
+    return path
+
+
+def _module_of_file(path: Path) -> Any:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.path.append(str(path.parent))  # so that it can import what lies next to it, now and later
+    before = sys.modules.get(path.stem)
+    sys.modules[path.stem] = module
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        if before is not None:  # a file that is called as a module of somebody else's
+            sys.modules[path.stem] = before
+    return module
+
+
+def _module(name: str) -> Any:
+    sys.path.append(str(Path.cwd()))
+    return importlib.import_module(name)
+
+
 def _takes_several(function: Function) -> bool:
     try:
         first = next(iter(inspect.signature(function).parameters.values()), None)
@@ -78,147 +253,23 @@ def _takes_several(function: Function) -> bool:
     return first.name in SEVERAL or listed.startswith(("list[str", "sequence[str", "iterable[str"))
 
 
-class Calls:
-    """Under way at once: as many as are started. several: a call takes a list of questions. tell: gets, from
-    other threads, what happens; without it `events` does."""
-
-    def __init__(self, function: Function, tell: Callable[[Event], None] | None = None) -> None:
-        self.function, self.several = function, _takes_several(function)
-        self.events = SimpleQueue[Event]()
-        self.tell = tell or self.events.put
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._is_closed = False
-        self._tasks: dict[int, asyncio.Task[Any] | None] = {}
-        self._lock = threading.Lock()
-
-    def start(self, call: int, questions: Sequence[str]) -> None:
-        work = threading.Thread(
-            target=self._work, args=(call, list(questions)), daemon=True, name=f"retriever call {call}"
-        )
-        try:
-            work.start()
-        except RuntimeError as error:  # no more threads
-            self.tell(Event("started", call))
-            self.tell(Event("ended", call, (OwnReply(error=told(error)),) * len(questions)))
-
-    def cancel(self, call: int) -> None:
-        """End an async call; what runs in a thread can't be ended from outside."""
-        task = self._tasks.get(call)
-        if task is not None and self._loop is not None:
-            self._loop.call_soon_threadsafe(task.cancel)
-
-    def close(self) -> None:
-        self._is_closed = True
-        if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._loop.stop)
-
-    kill = close
-
-    def _work(self, call: int, questions: list[str]) -> None:
-        begun: list[float] = []
-        number = len(questions)  # now: a user's function may replace anything, `len` too
-
-        def begin() -> None:
-            begun.append(time.perf_counter())
-            self.tell(Event("started", call))
-
-        try:
-            replies = self._replies(call, questions, begin)
-        except BaseException as error:  # SystemExit and KeyboardInterrupt of a user's function end no run
-            replies = [OwnReply(error=told(error))] * number
-        took = (time.perf_counter() - begun[0]) / number if begun else 0.0
-        self.tell(Event("ended", call, tuple(replace(reply, seconds=took) for reply in replies)))
-
-    def _replies(self, call: int, questions: list[str], begin: Callable[[], None]) -> list[OwnReply]:
-        function, several = self.function, self.several
-        argument: Any = list(questions) if several else questions[0]
-        if _is_async(function):
-
-            def called() -> Any:
-                begin()  # here and not before: the loop may be busy with another call
-                return function(argument)
-
-            value = self._in_loop(call, called)
-        else:
-            begin()
-            value = function(argument)
-            if inspect.isawaitable(value) or isinstance(value, AsyncIterator):
-                value = self._in_loop(call, lambda: value)
-        if not several:
-            return [reply_of(value)]
-        if isinstance(value, Mapping):
-            value = [value.get(question) for question in questions]
-        if isinstance(value, tuple) and value and isinstance(value[0], list):  # HippoRAG: (solutions, more)
-            value = value[0]
-        given = list(value)
-        if len(given) != len(questions):
-            raise ValueError(
-                said("wanted a reply for each of {n} questions, got {n_2}", n=len(questions), n_2=len(given))
-            )
-        return [_checked(option) for option in given]
-
-    def _in_loop(self, call: int, called: Callable[[], Any]) -> Any:
-        with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                threading.Thread(
-                    target=self._run, args=(self._loop,), daemon=True, name="retriever loop"
-                ).start()
-        over: Future[tuple[Any, BaseException | None]] = Future()
-
-        async def run() -> None:
-            self._tasks[call] = asyncio.current_task()
-            try:
-                over.set_result(await _resolved(called))
-            except asyncio.CancelledError as error:
-                over.set_result((None, error))
-            finally:
-                del self._tasks[call]
-
-        asyncio.run_coroutine_threadsafe(run(), self._loop)
-        # Over when the task is: one that is cancelled but goes on still holds the loop of all calls.
-        value, error = over.result()
-        if error is not None:
-            raise error
-        return value
-
-    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
-        while not self._is_closed:  # a function that stops the loop stops no call
-            loop.run_forever()
-        loop.close()
-
-
 def _checked(value: Any) -> OwnReply:
     """One of a batch: its fault is no other's."""
     try:
         return reply_of(value)
     except Exception as error:
-        return OwnReply(error=told(error))
+        return OwnReply(error=error_text(error))
 
 
-def _is_async(function: Function) -> bool:
-    called = getattr(function, "__call__", None)  # noqa: B004 - an object whose __call__ is async
-    return any(
-        inspect.iscoroutinefunction(item) or inspect.isasyncgenfunction(item) for item in (function, called)
-    )
-
-
-async def _resolved(called: Callable[[], Any]) -> tuple[Any, BaseException | None]:
-    """What it comes to, or why not: an error that left this coroutine could end the loop of all calls."""
-    try:
-        value = called()
-        refuse_mock(value)
-        while inspect.isawaitable(value):
-            value = await value
-        if isinstance(value, AsyncIterator):
-            items: list[Any] = []
-            async for item in value:
-                items.append(item)
-                if len(items) > MOST_ITEMS:
-                    break  # refused with its number, as any such list
-            value = items
-    except asyncio.CancelledError:
-        raise
-    except BaseException as error:
-        return None, error
-    return value, None
+async def _resolved(value: Any) -> Any:
+    refuse_mock(value)
+    while inspect.isawaitable(value):
+        value = await value
+    if isinstance(value, AsyncIterator):
+        items: list[Any] = []
+        async for item in value:
+            items.append(item)
+            if len(items) > MOST_ITEMS:
+                break  # refused with its number, as any such list
+        return items
+    return value

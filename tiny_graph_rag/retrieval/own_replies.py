@@ -35,31 +35,28 @@ def reply_from(given: dict[str, Any]) -> OwnReply:
     # A journal of an earlier version has entities alone.
     kinds = {kind: given[kind] for kind in KINDS if given.get(kind) is not None}
     reply = reply_of({**kinds, **{name: given.get(name) for name in ("answer", "context", "usage")}})
-    return replace(reply, seconds=float(seconds), left_out=int(given.get("left_out", 0)))
+    return replace(reply, seconds=float(seconds))
 
 
 def reply_of(value: Any) -> OwnReply:
     """What a function returned, checked. Raises ValueError with what was wanted and what came."""
     reply = unpacked(value)
     usage: dict[str, Any] = {}
-    left_out = 0
     for name, amount in list(reply.usage.items())[:MOST_USAGE]:
         if isinstance(amount, str):
             usage[whole(str(name))] = whole(amount[:LONGEST_TEXT])
         elif is_score(amount) and math.isfinite(amount) and amount >= 0:
             usage[whole(str(name))] = amount
-        elif isinstance(amount, int | float) and not isinstance(amount, bool):
-            left_out += 1
     entities = reply.entities
     if entities is not None:
         try:
             entities = tuple(in_order(list(entities), "the returned list"))
         except RunError as error:
             raise ValueError(str(error)) from error
-    return replace(reply, entities=entities, usage=usage, left_out=left_out)
+    return replace(reply, entities=entities, usage=usage)
 
 
-def told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """Type and first line of an error, whatever its own methods do; nobody's traceback."""
     try:
         line = whole(next(iter(str(error).splitlines()), ""))

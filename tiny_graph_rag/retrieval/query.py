@@ -13,8 +13,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +23,12 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import NO_ROWS, TextIndex, content_stem
-from tiny_graph_rag.language.kinds import KINDS_ASKED, asked_kind
+from tiny_graph_rag.language.function_words import DETERMINERS
+from tiny_graph_rag.language.kinds import KINDS_ASKED, Kind, asked_kind, kind_of_type
 from tiny_graph_rag.language.words import (
     folded_word,
     is_function_word,
+    is_in_listed_language,
     is_korean,
     is_question_word,
     is_return_word,
@@ -35,7 +38,6 @@ from tiny_graph_rag.language.words import (
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.linking.question_words import (
     EITHER,
-    NO_CLAIMS,
     NO_WORD,
     Claims,
     RelationWords,
@@ -47,13 +49,9 @@ from tiny_graph_rag.linking.question_words import (
     without_seeds,
 )
 
-if TYPE_CHECKING:
-    from tiny_graph_rag.retrieval.meaning import Meanings
-
-
 ADJACENT = 1
+OF_ENGLISH, OF_KOREAN = "of", "의"
 ANYTHING, OTHERS, ONE_OF_SEEDS = range(3)  # what a question asks for
-BITS = 62  # words of a question in one whole number
 READ_QUESTIONS = 1 << 14  # readings kept: questions that differ by their seeds alone are read once
 
 
@@ -96,6 +94,12 @@ class TextWords:
         if len(types.names) != 1:
             self._of_type = np.bincount(types.codes, minlength=len(types.names)).tolist()
         self._known: dict[str, Texts] = {}
+
+    @cached_property
+    def is_bare(self) -> bool:
+        """Whether nothing in the graph is described."""
+        entities, relations = self.graph.entities.descriptions, self.graph.relations.descriptions
+        return not int(entities.offsets[-1]) and not int(relations.offsets[-1])
 
     def find(self, word: str) -> Texts:
         texts = self._known.get(word)
@@ -180,6 +184,14 @@ class Reading:
     asks: int = ANYTHING
 
 
+class _Claim(NamedTuple):
+    """A relation type claims the word at this place. part: the word of its name that it stands for."""
+
+    place: int
+    weight: int
+    part: int
+
+
 @dataclass(slots=True)
 class _Mention:
     types: list[int]
@@ -197,22 +209,12 @@ class Reader:
         types: RelationWords,
         texts: TextWords,
         ranking: RankingPrices,
-        meanings: Meanings | None = None,
         *,
         typed: bool = True,
     ) -> None:
         """typed: whether relation types say anything; without, a question has no slots."""
-        self.types, self.texts, self.ranking, self.meanings = types, texts, ranking, meanings
-        self.typed = typed
+        self.types, self.texts, self.ranking, self.typed = types, texts, ranking, typed
         self._read: dict[str, Reading] = {}
-
-    def prepare(self, questions: Sequence[LinkedQuestion]) -> None:
-        """Learn what the words mean that nothing in the graph is like. Only with meanings; once a word."""
-        if self.meanings is None:
-            return
-        texts = {without_seeds(question) for question in questions if question.seeds} - self._read.keys()
-        words = {word for text in texts for word in tokens(text)[0].values()}
-        self.meanings.learn(sorted(word for word in words if self._is_unlike(word)))
 
     def _is_unlike(self, word: str) -> bool:
         """Whether a word of content is like none of the graph's; what texts hold is surer than a cosine."""
@@ -233,74 +235,109 @@ class Reader:
         words, seeds = tokens(masked)
         asking = question_word(words, seeds)
         mentions = self._mentions(words)
+        listed = is_in_listed_language(masked)
+        if not listed:
+            mentions = [mention for mention in mentions if self._tells_types_apart(mention, words)]
+            for mention in mentions:
+                mention.weight = self._by_coverage(mention, words)
+        if listed and seeds and self.texts.is_bare:
+            mentions += self._unknown(words, seeds, mentions)
         for mention in mentions:
             mention.to_seed = min((abs(a - b) for a in mention.places for b in seeds), default=len(masked))
-        focus = _focus(mentions, asking, seeds)
+        most = 0 if listed else max((mention.weight for mention in mentions), default=0)
+        focus = _focus([mention for mention in mentions if mention.weight >= most], asking, seeds)
         mentions.sort(key=lambda _mention: (_mention is focus, _mention.to_seed))
         slots, bits = self._slots(mentions, words, focus)
         claimed = {place for mention in mentions for place in mention.places}
         slots, head = self._word_slots(slots, words, claimed, asking)
-        content = {word for word in words.values() if not (is_function_word(word) or is_question_word(word))}
-        price = milli(self.ranking.unexplained) - milli(self.ranking.long_question) * max(
-            0, len(content) - self.ranking.short_question
-        )
-        unexplained = max(milli(self.ranking.unexplained_least), price)
+        unexplained = self._unexplained(words) if listed else milli(self.ranking.unexplained)
         asks = OTHERS if slots and (focus is not None or asking is not None) else ANYTHING
         if EITHER.search(masked):
             asks = ONE_OF_SEEDS
         return Reading(tuple(slots), bits, head, unexplained, asks)
 
+    def _unexplained(self, words: dict[int, str]) -> int:
+        """The price of a step that no word speaks for: less in a question of many words of content."""
+        content = {word for word in words.values() if not (is_function_word(word) or is_question_word(word))}
+        price = milli(self.ranking.unexplained) - milli(self.ranking.long_question) * max(
+            0, len(content) - self.ranking.short_question
+        )
+        return max(milli(self.ranking.unexplained_least), price)
+
+    def _unknown(
+        self, words: dict[int, str], seeds: Sequence[int], mentions: Sequence[_Mention]
+    ) -> list[_Mention]:
+        """Nouns that nothing in the graph knows, each a mention of whatever relation no other word means: the
+        *leader* of the country where it is spoken, in a graph that has no such type."""
+        claimed = {place for mention in mentions for place in mention.places}
+        known = {type_ for mention in mentions for type_ in mention.types}
+        types = [type_ for type_ in range(len(self.types.names)) if type_ not in known]
+        unknown = [place for place in words if place not in claimed and self._is_unknown(words[place])]
+        nouns = [place for place in unknown if _is_related_noun(words, seeds, place)]
+        if not mentions and not nouns:
+            nouns = unknown[:1]  # who employs her?
+        return [_Mention(types, [place], milli(self.ranking.unknown_word), False) for place in nouns if types]
+
+    def _is_unknown(self, word: str) -> bool:
+        """Whether a word of content may be a relation's, and nothing in the graph is like it."""
+        return (
+            word.isalpha()
+            and is_evidence(word)
+            and not is_return_word(word)
+            and kind_of_type(word) == Kind.UNKNOWN
+            and not self.types.has_synonym(word)
+            and not self.texts.find(word).weight
+        )
+
+    def _tells_types_apart(self, mention: _Mention, words: dict[int, str]) -> bool:
+        """Whether a word of it is no function word by the graph's texts: not where more than half of the
+        relations whose descriptions hold it are of types that it doesn't stand for."""
+        codes = self.texts.graph.relations.types.codes
+        for place in mention.places:
+            stem = content_stem(words[place])
+            rows = NO_ROWS if stem is None else self.texts.index.relations(stem)
+            if 2 * int(np.isin(codes[rows], mention.types).sum()) >= len(rows):
+                return True
+        return False
+
+    def _by_coverage(self, mention: _Mention, words: dict[int, str]) -> int:
+        """The weight of a mention by how much of a type's name its words cover. In a language without a list
+        any of its words may be a function word; those of which a name is made cover more of it."""
+        claims = _by_type({place: self.types.claims(words[place]) for place in mention.places})
+        return max(
+            (self._coverage(code, claims[code]) for code in mention.types if code in claims), default=0
+        )
+
     def _mentions(self, words: dict[int, str]) -> list[_Mention]:
         """Types claim words in the order of how much of their name is covered, then of compactness."""
-        claims = {place: found for place, word in words.items() if len(found := self._claims(word))}
-        if not claims:
-            return []
-        every, weights, parts = (
-            np.concatenate([getattr(claim, column) for claim in claims.values()])
-            for column in ("types", "weights", "places")
-        )
-        bits, places = (
-            np.repeat(column, [len(claim) for claim in claims.values()])
-            for column in (np.arange(len(claims)), np.array(list(claims)))
-        )
-        seen = np.zeros(len(self.types.names), dtype=bool)
-        seen[every] = True
-        types = np.flatnonzero(seen)
-        place_of = np.empty(len(seen), dtype=np.int64)
-        place_of[types] = np.arange(len(types))
-        row = place_of[every]  # of each claim, its type's among `types`
-        coverage = self._coverage(types, row, weights, parts)
-        span = _spans(row, places, len(types))
-        order = (int(coverage.max()) - coverage) * (int(span.max()) + 1) + span
-        order = order * len(seen) + self.types.rank[types]
-        claimed = np.zeros((1 + len(claims) // BITS, len(types)), dtype=np.int64)  # words, a bit each
-        np.add.at(claimed, (bits // BITS, row), 1 << bits % BITS)
-        free = np.full((len(claimed), 1), (1 << BITS) - 1)
+        claims = _by_type({place: self._claims(word) for place, word in words.items()})
+        coverage = {code: self._coverage(code, its) for code, its in claims.items()}
+        places = {code: {claim.place for claim in its} for code, its in claims.items()}
+
+        def order(code: int) -> tuple[int, int, int]:
+            return -coverage[code], max(places[code]) - min(places[code]), int(self.types.rank[code])
+
+        taken: set[int] = set()
         mentions: list[_Mention] = []
-        while (open_ := ((claimed & free) != 0).any(axis=0)).any():
-            first = int(np.where(open_, order, np.iinfo(np.int64).max).argmin())
-            mine = np.flatnonzero(row == first)
-            own = mine[[bool(free[bit // BITS, 0] >> bit % BITS & 1) for bit in bits[mine].tolist()]]
-            named = places[own[parts[own] != NO_WORD]].tolist()
+        for first in sorted(claims, key=order):
+            own = [claim for claim in claims[first] if claim.place not in taken]
+            if not own:
+                continue
+            taken |= places[first]
             # With it those that the same words speak for as well: one mention of either.
-            same = (claimed == claimed[:, first : first + 1]).all(axis=0) & (coverage == coverage[first])
-            mentions.append(
-                _Mention(
-                    types[same].tolist(),
-                    places[own].tolist(),
-                    int(weights[own].max()),
-                    _stand_apart(named),
-                )
-            )
-            free &= ~claimed[:, first : first + 1]
+            same = [
+                code
+                for code in sorted(claims)
+                if places[code] == places[first] and coverage[code] == coverage[first]
+            ]
+            named = [claim.place for claim in own if claim.part != NO_WORD]
+            weight = max(claim.weight for claim in own)
+            mentions.append(_Mention(same, [claim.place for claim in own], weight, _stand_apart(named)))
         return mentions
 
     def _claims(self, word: str) -> Claims:
-        """By embeddings where they are asked for, else by name and vocabulary, else by synonyms; but a word
-        like `place`, which may also say what kind of thing is asked for, only where no text knows it."""
-        by_meaning = NO_CLAIMS if self.meanings is None else self.meanings.claims(word)
-        if len(by_meaning):
-            return by_meaning
+        """By name and vocabulary, else by synonyms; but a word like `place`, which may also say what kind of
+        thing is asked for, only where no text knows it."""
         claims = self.types.claims(word)
         if (
             len(claims)
@@ -310,22 +347,13 @@ class Reader:
             return claims
         return self.types.by_synonym(word)
 
-    def _coverage(
-        self,
-        types: NDArray[np.int64],
-        row: NDArray[np.int64],
-        weights: NDArray[np.int64],
-        parts: NDArray[np.int64],
-    ) -> NDArray[np.int64]:
-        """How much of each type's name is covered, in thousandths; what its owner says covers all of it."""
-        lengths = self.types.lengths[types]
-        first = np.cumsum(lengths + 1) - lengths - 1  # a place for what stands for no word, then the words'
-        cover = np.zeros(int(lengths.sum()) + len(types), dtype=np.int64)
-        np.maximum.at(cover, first[row] + parts - NO_WORD, weights)
-        by_owner = cover[first]
-        of_words = np.add.reduceat(cover, first) - by_owner
-        coverage: NDArray[np.int64] = np.maximum(by_owner, of_words // np.maximum(1, lengths))
-        return coverage
+    def _coverage(self, code: int, claims: Sequence[_Claim]) -> int:
+        """How much of the type's name is covered, in thousandths; what its owner says covers all of it."""
+        covered: dict[int, int] = {}
+        for claim in claims:
+            covered[claim.part] = max(claim.weight, covered.get(claim.part, 0))
+        by_owner = covered.pop(NO_WORD, 0)
+        return max(by_owner, sum(covered.values()) // max(1, int(self.types.lengths[code])))
 
     def _slots(
         self, mentions: list[_Mention], words: dict[int, str], focus: _Mention | None
@@ -379,6 +407,16 @@ class Reader:
         return slots, head
 
 
+def _is_related_noun(words: Mapping[int, str], seeds: Sequence[int], place: int) -> bool:
+    """Whether a word is what something else has: *the leader of* it, its *leader*, 나라의 *지도자*."""
+    before, after = words.get(place - 1, ""), words.get(place + 1, "")
+    if is_korean(words[place]):
+        return place - 1 in seeds or before.endswith(OF_KOREAN)
+    if place - 1 in seeds:
+        return not after or is_function_word(after)
+    return before in DETERMINERS and after == OF_ENGLISH
+
+
 def _focus(mentions: Sequence[_Mention], asking: int | None, seeds: Sequence[int]) -> _Mention | None:
     """The mention nearest to the question word, no seed between; without one, the farthest from a seed."""
     near: list[tuple[int, int, int]] = []
@@ -393,13 +431,15 @@ def _focus(mentions: Sequence[_Mention], asking: int | None, seeds: Sequence[int
     return max(mentions, key=lambda _mention: _mention.to_seed, default=None)
 
 
-def _spans(row: NDArray[np.int64], places: NDArray[np.int64], rows: int) -> NDArray[np.int64]:
-    """From the first to the last place of each row."""
-    low, high = np.full(rows, int(places.max())), np.zeros(rows, dtype=np.int64)
-    np.minimum.at(low, row, places)
-    np.maximum.at(high, row, places)
-    spans: NDArray[np.int64] = high - low
-    return spans
+def _by_type(claims: Mapping[int, Claims]) -> dict[int, list[_Claim]]:
+    """What each relation type claims, in the order of the text. claims: of the words at their places."""
+    by_type: dict[int, list[_Claim]] = {}
+    for place, its in claims.items():
+        for code, weight, part in zip(
+            its.types.tolist(), its.weights.tolist(), its.places.tolist(), strict=True
+        ):
+            by_type.setdefault(code, []).append(_Claim(place, weight, part))
+    return by_type
 
 
 def _stand_apart(places: Sequence[int]) -> bool:

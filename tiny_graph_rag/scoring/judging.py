@@ -119,16 +119,11 @@ def judged(
         questions,
         None if run.relations is None else [run.relations.get(question.id, []) for question in questions],
         None if run.passages is None else [run.passages.get(question.id, []) for question in questions],
-        stretch.judged.answered,
+        stretch.judged,
         ends,
         matching or Matching(),
     )
     return replace(stretch, judged=replace(stretch.judged, kinds=kinds)) if kinds else stretch
-
-
-def with_its_run(questions: Sequence[Example], run: WrittenRun) -> tuple[Sequence[Example], WrittenRun]:
-    """Some questions and what the run has for them."""
-    return questions, run.rekeyed({question.id: question.id for question in questions})
 
 
 def parts(questions: Sequence[Example], run: WrittenRun, at_once: int) -> Iterator[Sequence[Example]]:
@@ -231,7 +226,7 @@ def _on_graph(
     good = [[name for name, grade in row.items() if grade > 0] for row in graded]
     bad = [[name for name, grade in row.items() if grade == 0] for row in graded]
     grades = [grade for row in graded for grade in row.values() if grade > 0]
-    meanings = index.resolve_all(name for names in (*good, *bad) for name in names)
+    meanings = index.resolve_references(name for names in (*good, *bad) for name in names)
     for name, (entities, level) in meanings.items():
         if not entities and fold(name):
             code = wanted.setdefault(fold(name), strangers.setdefault(name, len(strangers)))

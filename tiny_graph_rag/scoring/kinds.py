@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import DatasetError
 from tiny_graph_rag.formats.runs.items import relation_of
@@ -20,7 +19,7 @@ from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Judgments, Reference
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.measures.facts import RelationReference
-from tiny_graph_rag.measures.judged import PASSAGES, RELATIONS, JudgedKind, judge
+from tiny_graph_rag.measures.judged import PASSAGES, RELATIONS, Judged, JudgedKind, judge
 from tiny_graph_rag.measures.textual import TextMatch, filled_by_text
 from tiny_graph_rag.run import NO_HOP, Passage, Relation, Run
 from tiny_graph_rag.scoring.matching import ENDS, EXACT, ID, Matching
@@ -71,24 +70,25 @@ def judged_kinds(
     questions: Sequence[Example],
     relations: Sequence[Sequence[Relation]] | None,
     passages: Sequence[Sequence[Passage]] | None,
-    answered: NDArray[np.bool_],
+    of_entities: Judged,
     ends: tuple[Ends, Ends],
     matching: Matching,
 ) -> dict[str, JudgedKind]:
-    """relations, passages: of every question, None where they are not judged. ends: what the ends of returned
-    and of reference relations mean."""
+    """relations, passages: of every question, None where they are not judged. of_entities: the same
+    questions, judged; it knows which were answered. ends: what the ends of relations mean, of returned ones
+    and of references."""
     judged = {}
     if relations is not None:
-        judged[RELATIONS] = judged_relations(questions, relations, answered, *ends, matching.relations)
+        judged[RELATIONS] = judged_relations(questions, relations, of_entities, *ends, matching.relations)
     if passages is not None:
-        judged[PASSAGES] = judged_passages(questions, passages, answered, matching.passages)
+        judged[PASSAGES] = judged_passages(questions, passages, of_entities, matching.passages)
     return judged
 
 
 def judged_relations(
     questions: Sequence[Example],
     returned: Sequence[Sequence[Relation]],
-    answered: NDArray[np.bool_],
+    of_entities: Judged,
     ends_of_returned: Ends,
     ends_of_reference: Ends,
     rule: str = ENDS,
@@ -130,13 +130,13 @@ def judged_relations(
             filled.append(places)
         candidates.append(filled)
     keys = [[key(item) for item in items] for items in returned]
-    return _judged(returned, keys, references, candidates, answered, "relation")
+    return _judged(returned, keys, references, candidates, of_entities, "relation")
 
 
 def judged_passages(
     questions: Sequence[Example],
     returned: Sequence[Sequence[Passage]],
-    answered: NDArray[np.bool_],
+    of_entities: Judged,
     match: TextMatch | None = None,
 ) -> JudgedKind:
     """The passages of every question. match: None takes ids where the question has `reference_chunks`."""
@@ -157,7 +157,7 @@ def judged_passages(
         references.append(tuple(" … ".join(held) for held in groups.values()))
         candidates.append([[place] if place >= 0 else [] for place in groups])
     keys = [[item.id or fold(item.text) for item in items] for items in returned]
-    return _judged(returned, keys, references, candidates, answered, "passage")
+    return _judged(returned, keys, references, candidates, of_entities, "passage")
 
 
 def _judged(
@@ -165,7 +165,7 @@ def _judged(
     keys: Sequence[Sequence[Hashable]],
     references: Sequence[Sequence[Any]],
     candidates: Sequence[Sequence[Sequence[int]]],
-    answered: NDArray[np.bool_],
+    of_entities: Judged,
     resolved_by: str,
 ) -> JudgedKind:
     """candidates: for each reference the places of the list that can fill it."""
@@ -189,7 +189,7 @@ def _judged(
     entities = np.array(codes, dtype=np.int32)
     offsets = np.cumsum([0, *map(len, returned)]).astype(np.int64)
     run = Run(offsets, entities, np.zeros(len(codes)), np.full(len(codes), NO_HOP, dtype=np.int32))
-    judged = replace(judge(run, judgments), answered=answered)
+    judged = replace(judge(run, judgments), answered=of_entities.answered, absent=of_entities.absent)
     flat = [item for items in returned for item in items]
     rankings, ranks = [], []
     for question, (first, last) in enumerate(pairwise(judgments.item_offsets.tolist())):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -16,8 +17,7 @@ from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.gold.ambiguous import FIRST
 from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.scoring.stretches import Stretch, counted
-from tiny_graph_rag.scoring.trec_files import TrecRun
-from tiny_graph_rag.scoring.trec_gold import AnotherWay, GoldTable
+from tiny_graph_rag.scoring.trec import AnotherWay, GoldTable, TrecRun
 
 if TYPE_CHECKING:  # the quick way loads none of these
     from tiny_graph_rag.formats.runs import WrittenRun
@@ -53,11 +53,11 @@ class Request:
         if self.run_format is not None:
             from tiny_graph_rag.formats.runs import RUN_FORMATS
 
-            RUN_FORMATS.choice(self.run_format)
+            RUN_FORMATS.entry(self.run_format)
         if self.gold_format is not None:
             from tiny_graph_rag.formats.gold import GOLD_FORMATS
 
-            GOLD_FORMATS.choice(self.gold_format)
+            GOLD_FORMATS.entry(self.gold_format)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,21 +82,12 @@ def attempts(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
     Raises RunError or DatasetError for what can't be read, UsageError for what doesn't go together.
     """
     if graph is None and match is None and _is_large_trec(request):
-        gold: GoldTable | None
-        try:
+        with suppress(AnotherWay):
             gold = GoldTable.of(read_bytes(request.gold))
-        except AnotherWay:
-            gold = None
-        for scattered in (False, True):
-            if gold is None:
-                break
-            run = TrecRun(request.run, gold, request.ties)
-            yield Opened(
-                run.stretches(scattered=scattered),
-                bare_name(request.gold),
-                "trec",
-                notes=partial(_notes, run),
-            )
+            for scattered in (False, True):
+                run = TrecRun(request.run, gold, request.ties)
+                lines = run.stretches(scattered=scattered)
+                yield Opened(lines, bare_name(request.gold), "trec", notes=partial(_notes, run))
     yield open_run(request, graph, match)
 
 
@@ -132,9 +123,10 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
     from tiny_graph_rag.scoring.judging import notes, stretches
 
     gold = read_gold(request.gold, request.gold_format, request.split)
+    run = read_run(request.run, request.run_format, ties=request.ties)
     by_text = match is not None and match.by_text
     if not by_text:
-        with_references(gold, request.gold)
+        gold = with_references(gold, request.gold, passages=run.passages is not None)
         gold = with_patterns(graph, gold)
     questions = (gold if request.selection is None else gold.select(request.selection)).questions
     if match is not None and by_text and not any(question.reference_texts for question in questions):
@@ -143,7 +135,6 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
             name=request.gold.name,
             kind=match.kind,
         )
-    run = read_run(request.run, request.run_format, ties=request.ties)
     run = run.keyed_by({question.id: question.query for question in gold.questions})
     return Opened(
         stretches(questions, run, graph, match, matching=request.matching, ambiguous=request.ambiguous),

@@ -41,7 +41,7 @@ def ask(
     linker.prepare((example,))
     retriever = make_retriever(graph, config, EvalSet((example,)))
     retriever.prepare(lambda: linker.link((example,)))
-    (linked,) = linker.link((example,))
+    (linked,) = retriever.starting(linker.link((example,)))
     run = retriever.retrieve([linked])
     explained = range(min(reasons, len(run.entities)))
     return Asked(example, linked, run, tuple(retriever.reasons(linked, run, row) for row in explained))

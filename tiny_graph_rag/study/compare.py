@@ -20,7 +20,6 @@ from tiny_graph_rag.measures.paired import (
     holm,
     interval,
     smallest_shown,
-    t_test_p,
 )
 from tiny_graph_rag.measures.statistics import Groups, mean_of
 from tiny_graph_rag.measures.summary import numbered, rows_by_tag
@@ -53,7 +52,6 @@ class Compared:
     low: float = math.nan
     high: float = math.nan
     p_randomisation: float = math.nan
-    p_ttest: float = math.nan
     p_holm: float = math.nan
     wins: int | None = None
     ties: int | None = None
@@ -260,7 +258,6 @@ def compared_rows(
                 low=between.low,
                 high=between.high,
                 p_randomisation=difference_p(change, seed=seed, groups=mine, family=tests, span=span),
-                p_ttest=t_test_p(change, mine),
                 wins=int((better * change > 0).sum()),
                 ties=int((change == 0).sum()),
                 losses=int((better * change < 0).sum()),

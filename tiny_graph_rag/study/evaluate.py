@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.config import Config
+from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.gold.resolve import Judgments, resolve
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -19,70 +20,33 @@ from tiny_graph_rag.linking import LinkedQuestion, Linker, LinkerMaker, make_lin
 from tiny_graph_rag.measures import Judged, Measure, default_measures, judge, score
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, JudgedKind
-from tiny_graph_rag.measures.summary import Mean, Summary, summarise
-from tiny_graph_rag.messages import t
+from tiny_graph_rag.measures.summary import Summary, summarise
+from tiny_graph_rag.messages import counted, listed, t
 from tiny_graph_rag.retrieval import Reason, Retriever, RetrieverMaker, make_retriever
 from tiny_graph_rag.retrieval.base import Foreign
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.shown import short_repr
-from tiny_graph_rag.study.explanation import Explanation, JudgedRun, explain, limits_of
+from tiny_graph_rag.study.explanation import Explanation, JudgedRun, explain
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.study.advice import Trial
+    from tiny_graph_rag.results import Decision
     from tiny_graph_rag.study.answer_scores import Answered
-    from tiny_graph_rag.study.kind_verdicts import KindVerdicts
 
 Progress = Callable[[int], None]
-FROM_RELATIONS = (
-    *("relation_recall", "relation_precision", "path_completeness"),
-    *("depth_accuracy", "stopped_early", "stopped_late"),
-)
+FROM_RELATIONS = ("relation_recall", "relation_precision", "path_completeness")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Timing:
     """seconds: (questions,) linking and retrieval of one question alone, NaN where it was not in the sample.
 
-    questions_per_second: of the whole batch, linking included. busy: CPU seconds a question, of linking and
-    of retrieval, where all were asked one by one.
+    questions_per_second: of the whole batch, linking included.
     """
 
     seconds: NDArray[np.float64]
     questions_per_second: float
-    busy: tuple[float, float] | None = None
 
     __repr__ = short_repr
-
-
-@dataclass(slots=True)
-class Busy:
-    """CPU seconds of a gold set's questions so far."""
-
-    linking: float = 0.0
-    retrieval: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Drop:
-    """mean: with the altered questions. drop: what the mean lost (negative: gained), with the low and high of
-    its 95 % paired interval. n: questions that define the measure."""
-
-    mean: float
-    drop: float
-    low: float
-    high: float
-    n: int
-
-
-@dataclass(frozen=True, slots=True)
-class Perturbed:
-    """altered: questions whose text the kind changed at all. broken: (id, altered text) of those that found
-    less within k. measures: those that are means over questions; pooled ones have no paired interval."""
-
-    kind: str
-    altered: int
-    measures: dict[Measure, Drop]
-    broken: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,13 +68,10 @@ class Evaluation:
     notes: tuple[str, ...] = ()
     reasons: tuple[tuple[tuple[Reason, ...], ...], ...] | None = None
     """By question and rank, for the ranks that results show; None where they were not asked for."""
-    perturbed: tuple[Perturbed, ...] = ()
     foreign: Foreign | None = None
     """What somebody else's retriever did; None for ours."""
-    trials: tuple[Trial, ...] = ()
-    """What flags would change, where that was tried."""
-    kinds: tuple[KindVerdicts, ...] = ()
-    """Relations and passages, where they were judged."""
+    decision: Decision | None = None
+    """What other settings would do, where that was tried."""
 
     __repr__ = short_repr
 
@@ -177,16 +138,10 @@ def evaluate(
     why = explain(judged_run, retriever, config, list(scores))
     notes = [
         *retriever.notes(),
+        *_by_form(judgments),
         *_undefined(run, judged, measures),
         *_contained(run, judged, examples.examples, config),
     ]
-    rounds = [summary.overall.measures]
-    for again in foreign.repeats if foreign is not None else ():
-        again = _with_chunks(graph, again, config)
-        held = judge_on_graph(graph, examples.examples, names, linked, again, judgments, measures, config)
-        rounds.append(summarise(score(held, measures), held, tags, groups).overall.measures)
-    if len(rounds) > 1:
-        notes.append(_spread(rounds))
     reasons = _reasons(retriever, linked, run, config) if config.evaluation.save_reasons else None
     return Evaluation(
         graph,
@@ -203,30 +158,6 @@ def evaluate(
         reasons=reasons,
         notes=tuple(notes),
         foreign=foreign,
-        kinds=_kinds(judged_run, retriever, config),
-    )
-
-
-def _kinds(ranked: JudgedRun, retriever: Retriever, config: Config) -> tuple[KindVerdicts, ...]:
-    """Why relations and passages were found or missed, where they were judged."""
-    of_kinds = {kind: judged for kind, judged in ranked.judged.kinds.items() if judged is not None}
-    if not of_kinds:
-        return ()
-    from tiny_graph_rag.study.kind_verdicts import kind_verdicts
-
-    graph, limits = ranked.graph, limits_of(ranked.graph, retriever, config)
-    return tuple(
-        kind_verdicts(
-            kind,
-            judged,
-            graph,
-            ranked.names,
-            ranked.examples.examples,
-            ranked.linked,
-            limits,
-            config.evaluation.top_k,
-        )
-        for kind, judged in of_kinds.items()
     )
 
 
@@ -292,6 +223,21 @@ def _undefined(run: Run, judged: Judged, measures: Sequence[Measure]) -> list[st
     return lines
 
 
+def _by_form(judgments: Judgments) -> list[str]:
+    """How many of the gold set's names match only as another form of an entity's name."""
+    matched = [named.name for named in judgments.references.named if named.resolved_by == "form"]
+    if not matched:
+        return []
+    return [
+        counted(
+            len(matched),
+            "{n} reference name matches only another form of an entity's name ({names}); see `validate`",
+            "{n} reference names match only another form of an entity's name ({names}); see `validate`",
+            names=listed(matched, 3),
+        )
+    ]
+
+
 def _contained(run: Run, judged: Judged, examples: Sequence[Example], config: Config) -> list[str]:
     """Whether chunks hold reference texts, where none is one: the usual way to match finds nothing then."""
     strict = judged.kinds.get(PASSAGES)
@@ -314,28 +260,11 @@ def _contained(run: Run, judged: Judged, examples: Sequence[Example], config: Co
     return [
         t(
             "no returned passage is the same as a reference text, but {n} of {all} reference texts are part "
-            "of one: --match contains counts those",
+            "of one: evaluation.match=contains counts those",
             n=sum(filled),
             all=len(filled),
         )
     ]
-
-
-def _spread(rounds: Sequence[Mapping[Measure, Mean]]) -> str:
-    """How far the means of a retriever that was asked several times lie apart."""
-    ranges = [
-        (
-            measure,
-            min(round_[measure].mean for round_ in rounds),
-            max(round_[measure].mean for round_ in rounds),
-        )
-        for measure in rounds[0]
-    ]
-    listed = ", ".join(
-        f"{measure} {low:.3f}" if low == high else f"{measure} {low:.3f} to {high:.3f}"
-        for measure, low, high in ranges
-    )
-    return t("over {n} runs: {means}", n=len(rounds), means=listed)
 
 
 def judge_on_graph(
@@ -372,7 +301,7 @@ def judge_on_graph(
         examples,
         relations if RELATIONS in wanted else None,
         run.passages if PASSAGES in wanted else None,
-        judged.answered,
+        judged,
         (ends, lambda name: names.meant_by((name,))),
         matching,
     )
@@ -408,35 +337,26 @@ def _retrieved(
     size = 1 if alone else retriever.batch
     linked: list[LinkedQuestion] = []
     parts: list[Run] = []
-    moments, busy = [time.perf_counter()], Busy()
+    moments = [time.perf_counter()]
     batches = [examples.examples[start : start + size] for start in range(0, len(examples), size)]
-    for batch, run in _in_batches(linker, retriever, batches, busy):
+    for batch, run in _in_batches(linker, retriever, batches):
         parts.append(_without_failed(run, batch))
-        linked.extend(batch)
+        linked.extend(retriever.starting(batch))
         moments.append(time.perf_counter())
         progress(len(linked))
     seconds = np.diff(moments) if alone else _latencies(linker, retriever, examples, timed)
     per_second = len(examples) / max(moments[-1] - moments[0], 1e-9)
-    alone_busy = (busy.linking / len(examples), busy.retrieval / len(examples)) if alone else None
-    return tuple(linked), Run.concatenated(parts), Timing(seconds, per_second, alone_busy)
+    return tuple(linked), Run.concatenated(parts), Timing(seconds, per_second)
 
 
 def _in_batches(
-    linker: Linker, retriever: Retriever, batches: Sequence[Sequence[Example]], busy: Busy
+    linker: Linker, retriever: Retriever, batches: Sequence[Sequence[Example]]
 ) -> Iterator[tuple[list[LinkedQuestion], Run]]:
-    """Each batch linked and ranked; where the retriever can, one is ranked while the next one is linked.
-
-    busy: gets what batches cost that follow one another.
-    """
+    """Each batch linked and ranked; where the retriever can, one is ranked while the next one is linked."""
     if not retriever.beside_linking or len(batches) < 2 or len(batches[0]) == 1:
         for batch in batches:
-            began = time.process_time()
             linked = linker.link(batch)
-            is_linked = time.process_time()
-            run = retriever.retrieve(linked)
-            busy.linking += is_linked - began
-            busy.retrieval += time.process_time() - is_linked
-            yield linked, run
+            yield linked, retriever.retrieve(linked)
         return
     from concurrent.futures import ThreadPoolExecutor
 
@@ -470,3 +390,24 @@ def _latencies(linker: Linker, retriever: Retriever, examples: EvalSet, timed: i
         retriever.retrieve(linker.link([examples.examples[row]]))
         seconds[row] = time.perf_counter() - started
     return seconds
+
+
+def check_depth(config: Config, measures: Iterable[Measure], top_k: int) -> None:
+    """Raises UsageError for what looks further down than anything is retrieved."""
+    depth = config.retrieval.depth
+    if top_k > depth:
+        raise UsageError(
+            "top_k {k} can't be larger than retrieval.depth={depth}: nothing is retrieved below that rank; "
+            "raise retrieval.depth (--set retrieval.depth={k})",
+            k=top_k,
+            depth=depth,
+        )
+    for measure in measures:
+        if (measure.cutoff or 0) > depth:
+            raise UsageError(
+                "{measure}: the cutoff is below retrieval.depth={depth}, where retrieval ends; raise "
+                "retrieval.depth (--set retrieval.depth={k})",
+                measure=measure,
+                depth=depth,
+                k=measure.cutoff,
+            )

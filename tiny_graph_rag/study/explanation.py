@@ -1,13 +1,11 @@
 """Everything that says why an evaluation's numbers are what they are.
 
 `ties` is what chance decides: equal scores at the border of the first k, and what another order would have
-given. `no_answer` is of questions that nothing in the graph answers: how many got something, and what a least
-score would change.
+given.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -23,9 +21,9 @@ from tiny_graph_rag.graph.bfs import shortest_paths
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion
+from tiny_graph_rag.linking.base import Seed
 from tiny_graph_rag.measures import Judged, Measure, judge, score, weights
 from tiny_graph_rag.measures.base import Column
-from tiny_graph_rag.measures.judged import NO_ITEM
 from tiny_graph_rag.retrieval import Retriever, walks
 from tiny_graph_rag.retrieval.base import names_of
 from tiny_graph_rag.retrieval.candidates import Filters
@@ -40,15 +38,18 @@ from tiny_graph_rag.study.gold_seeds import (
     gold_links,
     unlinked_questions,
 )
-from tiny_graph_rag.study.verdicts import FreeHops, HopTag, diagnose, hop_tags, walked_from
+from tiny_graph_rag.study.verdicts import HopTag, diagnose, hop_tags
 from tiny_graph_rag.study.waterfall import (
     Diagnosis,
     Limits,
     Verdict,
     WaterfallStep,
     by_verdict,
+    causes,
     losses,
+    steps_of,
     verdict_table,
+    waterfall,
     waterfalls,
 )
 
@@ -165,85 +166,14 @@ def _mean(values: NDArray[np.float64], weight: NDArray[np.float64] | None) -> fl
     return float(np.average(values[defined], weights=None if weight is None else weight[defined]))
 
 
-SHARES = (0.25, 0.5, 0.75, 0.9, 1.0)  # of the no-answer questions that get something: what thresholds empty
-DIGITS = 4  # significant ones of a threshold
-
-
-@dataclass(frozen=True, slots=True)
-class Threshold:
-    """min_score: as `--min-score` takes it. left_empty: no-answer questions that then get nothing.
-    recall: mean recall@k of the questions with a reference; emptied: how many of these then get nothing."""
-
-    min_score: float
-    left_empty: int
-    recall: float
-    emptied: int
-
-
-@dataclass(frozen=True, slots=True)
-class NoAnswer:
-    """questions: without a reference; returned: how many of them got something. thresholds: ascending, the
-    one in force first."""
-
-    questions: int
-    returned: int
-    cutoff: int
-    thresholds: tuple[Threshold, ...]
-
-
-def no_answer(run: Run, judged: Judged, cutoff: int, min_score: float) -> NoAnswer | None:
-    """None where every question has a reference. min_score: the one in force. From the scores of the run
-    alone."""
-    without = judged.relevant == 0
-    if not without.any():
-        return None
-    length = np.diff(run.offsets)
-    best = np.full(len(run), -np.inf)
-    full = length > 0
-    best[full] = run.scores[run.offsets[:-1][full]]
-    returned = np.sort(best[without & full])
-    tried = {min_score}
-    if len(returned):
-        places = [math.ceil(share * len(returned)) - 1 for share in SHARES]
-        tried |= {_above(float(returned[place])) for place in places}
-    thresholds = tuple(
-        _at(threshold, run, judged, cutoff, best)
-        for threshold in sorted(tried)
-        if min_score <= threshold <= 1  # what the option takes
-    )
-    return NoAnswer(int(without.sum()), len(returned), cutoff, thresholds)
-
-
-def _at(threshold: float, run: Run, judged: Judged, cutoff: int, best: NDArray[np.float64]) -> Threshold:
-    scored = np.flatnonzero(judged.relevant > 0)
-    rows, items = judged.rows[scored, :cutoff], judged.items[scored, :cutoff]
-    scores = np.append(run.scores, -np.inf)[rows]  # NO_ROW is the last
-    hits = ((items != NO_ITEM) & (scores >= threshold)).sum(axis=1)
-    recall = float((hits / judged.relevant[scored]).mean()) if len(scored) else float("nan")
-    return Threshold(
-        threshold,
-        int((best[judged.relevant == 0] < threshold).sum()),
-        recall,
-        int((best[scored] < threshold).sum()),
-    )
-
-
-def _above(score: float) -> float:
-    """The least number of a few digits that is greater than `score`."""
-    if score <= 0:
-        return 10.0**-DIGITS
-    digits = DIGITS - 1 - math.floor(math.log10(score))
-    threshold = float(round(math.ceil(score * 10**digits) / 10**digits, digits))
-    return threshold if threshold > score else float(round(threshold + 10.0**-digits, digits))
-
-
 HYBRID = "hybrid"  # the one retriever that has parts
 NEAREST_SOUGHT = 2000  # different missing names whose nearest are looked up: seconds on a large graph
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Explanation:
-    """verdicts: of references as written. waterfall_names: from the seeds that the questions name, without
+    """verdicts, causes: of references as written, as run and as `waterfall.causes` has them; lost: the
+    waterfall of the causes. waterfall_names: from the seeds that the questions name, without
     those by text; () where the retriever doesn't walk. gold_seeds: None where the gold set names no seeds,
     or the retriever needs none. unlinked: None where the names of the questions were recognised, or need not
     be. no_answer: None where every question has a reference. nearest: name that the graph lacks → the names
@@ -251,12 +181,13 @@ class Explanation:
 
     diagnosis: Diagnosis
     verdicts: dict[str, int]
+    causes: dict[str, int]
+    lost: tuple[WaterfallStep, ...]
     waterfall: tuple[WaterfallStep, ...]
     waterfall_by_tag: dict[str, tuple[WaterfallStep, ...]]
     waterfall_names: tuple[WaterfallStep, ...]
     gold_seeds: GoldSeeds | None
     unlinked: Unlinked | None
-    no_answer: NoAnswer | None
     hop_tags: dict[str, HopTag]
     ties: Ties
     nearest: dict[str, tuple[Near, ...]] = field(default_factory=dict)
@@ -316,10 +247,9 @@ def explain(
 ) -> Explanation:
     """Why the figures of a run are what they are. retriever: as it ranked; asked again for the questions
     whose gold seeds differ from those linked. measures: which of them ties could have moved."""
-    graph, examples, linked = ranked.graph, ranked.examples, walked_from(ranked.linked, retriever)
+    graph, examples, linked = ranked.graph, ranked.examples, retriever.starting(ranked.linked)
     run, judgments, judged = ranked.run, ranked.judgments, ranked.judged
     cutoff, limits = config.evaluation.top_k, limits_of(graph, retriever, config)
-    distances = FreeHops(graph.adjacency, judgments)
     relevant = judgments.relevant
     gold = gold_links(graph, ranked.names, examples.examples, linked)
     given = [question.seed_entities is not None for question in examples]
@@ -327,12 +257,18 @@ def explain(
         one if is_given else replace(other, seeds=other.named)
         for one, other, is_given in zip(gold, linked, given, strict=True)
     ]
-    found = diagnose(graph, linked, run, judgments, judged, limits, cutoff, distances)
-    tags = hop_tags(examples.examples, judgments, ideal, distances)
+    found = diagnose(graph, linked, run, judgments, judged, limits, cutoff)
+    tags = hop_tags(graph.adjacency, examples.examples, judgments, ideal)
     lost = losses(verdict_table(found.verdicts, relevant), limits, cutoff)
     overall, by_tag = waterfalls(lost, relevant, [example.tags for example in examples])
-    names_alone: tuple[WaterfallStep, ...] = ()
-    gold_seeds, unlinked = None, None
+    names_alone, gold_seeds, unlinked = None, None, None
+    is_misnamed = np.array(
+        [
+            is_given and bool(one.seeds) and not _entities(one.seeds) & _entities(other.named)
+            for one, other, is_given in zip(gold, linked, given, strict=True)
+        ],
+        dtype=bool,
+    )
     if limits.walks:
         rows = np.flatnonzero(np.array(given, dtype=bool) & (relevant > 0))
         other = OtherSeeds(graph, judgments, retriever, [(linked, found)])
@@ -340,15 +276,18 @@ def explain(
         gold_seeds = from_gold_seeds(other, gold, rows)
         if config.retrieval.linker not in ("gold", "none"):
             unlinked = unlinked_questions(graph, examples.examples, ranked.linked, relevant)
+    every = np.arange(len(relevant))
+    at_fault = causes(found, names_alone, is_misnamed)
     return Explanation(
         diagnosis=found,
-        verdicts=_reference_verdicts(found, judgments),
+        verdicts=_reference_verdicts(found.verdicts, judgments),
+        causes=_reference_verdicts(at_fault, judgments),
+        lost=steps_of(losses(verdict_table(at_fault, relevant), limits, cutoff), relevant, every),
         waterfall=overall,
         waterfall_by_tag=by_tag,
-        waterfall_names=names_alone,
+        waterfall_names=() if names_alone is None else waterfall(names_alone, relevant, every),
         gold_seeds=gold_seeds,
         unlinked=unlinked,
-        no_answer=no_answer(run, judged, cutoff, config.retrieval.min_score),
         hop_tags=tags,
         ties=ties(run, judgments, measures, cutoff, judged),
         nearest=_nearest(graph, judgments),
@@ -356,11 +295,15 @@ def explain(
     )
 
 
-def _reference_verdicts(found: Diagnosis, judgments: Judgments) -> dict[str, int]:
+def _entities(seeds: Sequence[Seed]) -> set[int]:
+    return {seed.entity for seed in seeds}
+
+
+def _reference_verdicts(verdicts: NDArray[np.int8], judgments: Judgments) -> dict[str, int]:
     """Verdict → references that have it, found first, then in the order of loss; those that occur."""
     references = judgments.references
     items = judgments.item_offsets[references.questions] + references.items
-    counts = by_verdict(np.bincount(found.verdicts[items], minlength=len(Verdict)))
+    counts = by_verdict(np.bincount(verdicts[items], minlength=len(Verdict)))
     return {verdict: count for verdict, count in counts.items() if count}
 
 

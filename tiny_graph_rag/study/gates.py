@@ -7,7 +7,7 @@ import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.measures import Mean, Measure
@@ -77,17 +77,6 @@ def parse_floors(text: str) -> tuple[Gate, ...]:
     return _gates(text, _FLOOR, "--fail-under", "recall@5>=0.65")
 
 
-def parse_question_floors(text: str) -> tuple[Gate, ...]:
-    """`--junit-questions "recall@5>=0.5"`. Raises UsageError for what is no such list, and for a speed."""
-    gates = _gates(text, _FLOOR, "--junit-questions", "recall@5>=0.5")
-    for gate in gates:
-        if isinstance(gate.measure, str) or gate.measure.kind.weight is not None:
-            raise UsageError(
-                "--junit-questions {gate}: a single question has no such figure", gate=gate.measure
-            )
-    return gates
-
-
 def parse_drops(text: str) -> tuple[Gate, ...]:
     """`--max-drop "ndcg@5=0.02"`: how much the measure may lose against the baseline."""
     return _gates(text, _DROP, "--max-drop", "ndcg@5=0.02")
@@ -97,7 +86,10 @@ def check_basis(basis: str) -> str:
     """`mean` or `interval`. Raises UsageError for anything else."""
     if basis not in (MEAN, INTERVAL):
         raise UsageError(
-            "--gate-on must be {one} or {other}, got {basis}", one=MEAN, other=INTERVAL, basis=repr(basis)
+            "gate_on must be {one} or {other}, got {basis}",
+            one=MEAN,
+            other=INTERVAL,
+            basis=repr(basis),
         )
     return basis
 
@@ -196,62 +188,23 @@ def check_tags(gates: Iterable[Gate], tags: Collection[str]) -> None:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionCase:
-    """A question of the results against a floor of its own. value: None where the measure is undefined."""
-
-    id: str
-    query: str
-    value: float | None
-    gate: Gate
-
-    @property
-    def passed(self) -> bool:
-        return self.value is None or _SIGNS[self.gate.sign](self.value, self.gate.limit)
-
-    @property
-    def message(self) -> str:
-        return f"{self.gate.measure} {_said(math.nan if self.value is None else self.value)}: {self.query}"
-
-
-def question_cases(gates: Iterable[Gate], results: Iterable[Mapping[str, Any]]) -> list[QuestionCase]:
-    """A case a question and gate. results: the questions of a results file."""
-    rows = list(results)
-    return [
-        QuestionCase(row["id"], row["query"] or row["id"], row["metrics"].get(str(gate.measure)), gate)
-        for gate in gates
-        for row in rows
-        if not gate.tag or gate.tag in row["tags"]
-    ]
-
-
-def junit_xml(outcomes: Iterable[GateOutcome], suite: str, questions: Iterable[QuestionCase] = ()) -> bytes:
-    """A JUnit report with one test case a gate, as CI systems read it, then one a question; a question whose
-    measure is undefined is skipped."""
+def junit_xml(outcomes: Iterable[GateOutcome], suite: str) -> bytes:
+    """A JUnit report with one test case a gate, as CI systems read it."""
     from xml.etree import ElementTree
 
-    held, asked = list(outcomes), list(questions)
-    failed = sum(not outcome.passed for outcome in held) + sum(not question.passed for question in asked)
-    skipped = sum(case.value is None for case in asked)
+    held = list(outcomes)
     root = ElementTree.Element(
         "testsuite",
         name=_xml(suite),
-        tests=str(len(held) + len(asked)),
-        failures=str(failed),
+        tests=str(len(held)),
+        failures=str(sum(not outcome.passed for outcome in held)),
         errors="0",
-        skipped=str(skipped),
+        skipped="0",
     )
-    for outcome in held:
+    for outcome in outcomes:
         case = ElementTree.SubElement(root, "testcase", classname=_xml(suite), name=_xml(outcome.gate))
         if not outcome.passed:
             ElementTree.SubElement(case, "failure", message=_xml(outcome.message))
-    for question in asked:
-        name = f"{question.id}: {question.gate}"
-        case = ElementTree.SubElement(root, "testcase", classname=_xml(f"{suite}.questions"), name=_xml(name))
-        if question.value is None:
-            ElementTree.SubElement(case, "skipped", message="undefined: the question has no reference")
-        elif not question.passed:
-            ElementTree.SubElement(case, "failure", message=_xml(question.message))
     return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
 
 

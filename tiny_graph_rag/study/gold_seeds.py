@@ -100,12 +100,10 @@ class OtherSeeds:
         return diagnosis
 
 
-def by_names_alone(other: OtherSeeds, relevant: NDArray[np.int64]) -> tuple[WaterfallStep, ...]:
-    """The waterfall from the seeds that the questions name; () where too many would be asked again."""
-    linked, rows = other.known[0][0], np.flatnonzero(relevant > 0)
-    named = [replace(question, seeds=question.named) for question in linked]
-    found = other.of(named, rows)
-    return () if found is None else waterfall(found, relevant, np.arange(len(relevant)))
+def by_names_alone(other: OtherSeeds, relevant: NDArray[np.int64]) -> Diagnosis | None:
+    """From the seeds that the questions name; None where too many would be asked again."""
+    named = [replace(question, seeds=question.named) for question in other.known[0][0]]
+    return other.of(named, np.flatnonzero(relevant > 0))
 
 
 def from_gold_seeds(
@@ -136,6 +134,7 @@ def _weights(question: LinkedQuestion) -> dict[tuple[int, bool], float]:
 
 
 SHOWN = 3  # questions whose nearest names are looked up
+LIKELY = 0.8  # likeness of a name worth showing: "looking" is .73 like Loki, "Bertrram" .93 like Bertram
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +191,9 @@ def _nearest(graph: KnowledgeGraph, examples: Sequence[Example]) -> tuple[Likely
     names, found = NameIndex.of(graph), list[LikelyName]()
     for example in examples[: 4 * SHOWN]:
         found += [
-            LikelyName(example.id, near.words, near.name) for near in nearest_names(example.query, names, 1)
+            LikelyName(example.id, near.words, near.name)
+            for near in nearest_names(example.query, names, 1)
+            if near.likeness >= LIKELY
         ]
         if len(found) == SHOWN:
             break

@@ -1,6 +1,6 @@
 """Every system against every other one: which is better than which, and which to take.
 
-The tests of one table are read together, so they are corrected together (Holm over all pairs and measures).
+The tests of one measure are read together, so they are corrected together (Holm over all pairs of systems).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.measures.summary import numbered
 from tiny_graph_rag.messages import Said, p_value, said, signed, three
-from tiny_graph_rag.study.compare import Compared, compared_rows, corrected, sign
+from tiny_graph_rag.study.compare import Compared, Rows, compared_rows, corrected, sign
 from tiny_graph_rag.study.results_file import System
 
-# Signs are drawn for so many tests at most: with thousands of questions and ten systems more would take
-# minutes, and p corrected for 45 pairs of five measures still reaches .006.
+# Signs are drawn for so many tests at most: with thousands of questions and twenty systems more would take
+# minutes, and p corrected for 190 pairs still reaches .005.
 MOST_DRAWN_FOR = 40
 
 
@@ -121,24 +121,23 @@ class Pairs:
 def pairs(systems: Sequence[System], measures: Sequence[str], *, seed: int = 0) -> Pairs:
     """systems: aligned, so that all hold the same questions in one order (`align`)."""
     groups = numbered(systems[0].groups)
-    tests = len(measures) * len(systems) * (len(systems) - 1) // 2
-    family = min(tests, MOST_DRAWN_FOR)
+    family = min(len(systems) * (len(systems) - 1) // 2, MOST_DRAWN_FOR)
     means: dict[str, tuple[Compared, ...]] = {}
-    found: dict[str, dict[str, tuple[Compared, ...]]] = {}
+    found: dict[str, dict[str, Rows]] = {}
     for measure in measures:
         columns = np.stack([system.columns[measure] for system in systems])
         defined = np.flatnonzero(~np.isnan(columns).any(axis=0))
         for place in range(len(systems)):
             rows = compared_rows(systems[place:], measure, defined, groups, seed, family)
-            found.setdefault(str(place), {})[measure] = rows
+            found.setdefault(measure, {})[str(place)] = {measure: rows}
             means[measure] = (*means.get(measure, ()), rows[0])
-    fixed = corrected(found)
+    fixed = {measure: corrected(rows) for measure, rows in found.items()}
     return Pairs(
         tuple(system.name for system in systems),
         means,
         {
             measure: {
-                (one, other): fixed[str(one)][measure][other - one]
+                (one, other): fixed[measure][str(one)][measure][other - one]
                 for one, other in combinations(range(len(systems)), 2)
             }
             for measure in measures

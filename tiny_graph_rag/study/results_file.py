@@ -15,7 +15,6 @@ from tiny_graph_rag.errors import RunError, json_kind
 from tiny_graph_rag.files import mapped
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.results import KINDS, Json, Question, Reference, Results, Summary, part
-from tiny_graph_rag.study.upstream_results import upstream_document
 from tiny_graph_rag.version import SCHEMA_VERSION
 
 # Settings that change no figure: where files lie, what results keep, how many calls go out at once.
@@ -64,7 +63,7 @@ class _Version(msgspec.Struct):
 def read_results(path: Path, commands: Sequence[str], record: Any = None) -> Any:
     """The file as `record`, a type of tiny_graph_rag.results or a `part` of one; None: as its own kind's.
 
-    commands: whose files are wanted; upstream's read as files of `score`. Raises RunError for what is no
+    commands: whose files are wanted. Raises RunError for what is no
     results file, of another command or version, or lacks a part.
     """
     return decoded(path, commands, record)[1]
@@ -74,8 +73,6 @@ def decoded(path: Path, commands: Sequence[str], record: Any = None) -> tuple[by
     """`read_results` next to the JSON that it was decoded from."""
     raw: bytes | memoryview = memoryview(mapped(path))
     try:
-        theirs = upstream_document(path, raw)
-        raw = raw if theirs is None else msgspec.json.encode(theirs)
         version = msgspec.json.decode(raw, type=_Version)
     except UNREADABLE as error:
         raise RunError(
@@ -131,15 +128,6 @@ class System:
     speed: dict[str, float] = field(default_factory=dict)
     groups: tuple[str | None, ...] = ()
     failed: int = 0
-
-
-def measured_values(path: Path) -> dict[str, Any]:
-    """`means`, measure → mean, and `questions`, id → measure → value, of a results file."""
-    found = read_results(path, MEASURED, _COMPARED)
-    return {
-        "means": {name: mean["mean"] for name, mean in found.summary.measures.items()},
-        "questions": {question.id: question.metrics for question in found.results},
-    }
 
 
 def read_system(path: Path) -> System:

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.errors import ServiceError
+from tiny_graph_rag.errors import ServiceError, UsageError
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.resolve import Judgments, resolve
 from tiny_graph_rag.graph.bfs import NOT_REACHED, sizes_within
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, LinkerMaker, asks_model, make_linker
-from tiny_graph_rag.measures import Measure, score
+from tiny_graph_rag.measures import Measure, default_measures, measures_of, score
 from tiny_graph_rag.measures.base import Column
-from tiny_graph_rag.measures.paired import changes
-from tiny_graph_rag.measures.summary import Mean, numbered, rows_by_tag, summarise
+from tiny_graph_rag.measures.statistics import Groups
+from tiny_graph_rag.measures.summary import Mean, rows_by_tag, summarise
+from tiny_graph_rag.results import Decision
 from tiny_graph_rag.retrieval import Retriever, RetrieverMaker, make_retriever
-from tiny_graph_rag.run import Cut, Run
+from tiny_graph_rag.run import Cut
 from tiny_graph_rag.shown import short_repr
-from tiny_graph_rag.study.choosing import Recommendation, recommend
-from tiny_graph_rag.study.evaluate import Progress, judge_on_graph, on_graph
+from tiny_graph_rag.study.evaluate import Progress, check_depth, judge_on_graph, on_graph
 from tiny_graph_rag.study.explanation import limits_of
-from tiny_graph_rag.study.verdicts import are_named, nearest_hops, reachable_hops, seed_columns, walked_from
+from tiny_graph_rag.study.gold_questions import runs_within
+from tiny_graph_rag.study.settings import decision, question_groups, seeds_are_no_answers
+from tiny_graph_rag.study.verdicts import reachable_hops, seed_columns
 from tiny_graph_rag.study.waterfall import Limits
 
 
@@ -59,7 +61,8 @@ def _spelled(value: object) -> str:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """What is swept. variants: each is tried at every hop limit. decide_by: the measure that recommends;
-    tolerance: the loss in it that still counts as equal."""
+    tolerance: the loss in it that still counts as equal. without_seeds: tried too where no question has one
+    of its seeds as a reference."""
 
     hops: tuple[int, ...]
     cutoffs: tuple[int, ...]
@@ -67,6 +70,47 @@ class Plan:
     measures: Callable[[int], tuple[Measure, ...]]
     decide_by: Measure
     tolerance: float
+    without_seeds: Variant | None = None
+
+    @classmethod
+    def of(
+        cls,
+        config: Config,
+        hops: tuple[int, ...],
+        cutoffs: tuple[int, ...],
+        variants: tuple[Variant, ...],
+        *,
+        measures: Sequence[Measure] = (),
+        decide_by: Measure | str | None = None,
+        tolerance: float = 0.02,
+    ) -> Plan:
+        """What the command and the library sweep. measures: the usual ones at each cutoff without them.
+
+        decide_by: nDCG at 5 without it, at the last cutoff where 5 is none. Raises UsageError for a plan that
+        looks deeper than a variant retrieves.
+        """
+        if not 0 <= tolerance <= 1:
+            raise UsageError("--tolerance must be from 0 to 1, got {tolerance}", tolerance=tolerance)
+        deciding = deciding_measure(decide_by, 5 if 5 in cutoffs else cutoffs[-1])
+        for variant in variants:
+            check_depth(config.replaced(variant.settings), (*measures, deciding), max(cutoffs))
+
+        def measures_at(cutoff: int) -> tuple[Measure, ...]:
+            return tuple(dict.fromkeys([*(measures or default_measures(cutoff)), deciding]))
+
+        return cls(hops, cutoffs, variants, measures_at, deciding, tolerance)
+
+
+def deciding_measure(decide_by: Measure | str | None, usual: int) -> Measure:
+    """The measure that decides, nDCG at the cutoff `usual` without one. Raises UsageError for one that pools
+    its counts."""
+    (measure,) = measures_of([decide_by]) if decide_by else (Measure("ndcg", usual),)
+    if measure.kind.weight is not None:
+        raise UsageError(
+            "decide by {measure}: this measure has no value for a single question; choose another",
+            measure=measure,
+        )
+    return measure
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +124,8 @@ class SettingSlice:
 class SweptSetting:
     """hops: None for a retriever that does not walk; then there is no reach and no subgraph either.
 
-    reached_mean, reached_p95: entities within the hops a question, before depth cuts. seconds: of retrieving
-    for all questions with this setting, linking and loading apart; shared by the cutoffs. walks_cut:
-    questions whose walks a limit (`running.max_steps`, `max_states`) ended before these hops.
+    reached_mean, reached_p95: entities within the hops a question, before depth cuts. walks_cut: questions
+    whose walks a limit (`running.max_steps`) ended before these hops.
     """
 
     variant: Variant
@@ -92,7 +135,6 @@ class SweptSetting:
     by_tag: dict[str, SettingSlice]
     reached_mean: float
     reached_p95: float
-    seconds: float
     walks_cut: int = 0
 
     @property
@@ -104,52 +146,38 @@ class SweptSetting:
         """The variant's name."""
         return self.variant.name
 
-
-@dataclass(frozen=True, slots=True)
-class HopFlips:
-    """Ids of the questions whose deciding measure rose or fell from one hop limit to the next one swept."""
-
-    system: str
-    before: int
-    after: int
-    won: tuple[str, ...]
-    lost: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SeedShare:
-    """How much the seeds decide before any hop, over the questions with a reference.
-
-    without_seed: questions without any. seeds: references that are seeds already; by_text: of them, those
-    that only texts made seeds; farther: references reachable within the most hops swept that are no seeds.
-    flat: every hop limit gave every question the same value of the deciding measure.
-    """
-
-    questions: int
-    without_seed: int
-    references: int
-    seeds: int
-    by_text: int
-    farther: int
-    flat: bool
+    def label(self, *, several: bool) -> str:
+        """`--hops 3`; where a sweep has several systems, the system before it."""
+        hops = "" if self.hops is None else f"--hops {self.hops}"
+        shown = several or len(self.variant.varied) > 1
+        return f"{self.system} {hops}".strip() if shown else hops or self.system
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sweep:
-    """settings: by retriever, hops, cutoff. recommended: "" for the whole, then by tag. seeds: by system, of
-    those that return nothing beyond their hops."""
+    """settings: by retriever, hops, cutoff. recommended: "" for the whole, then by tag. first_of: the row in
+    `settings` of each setting that a decision speaks of."""
 
     graph: KnowledgeGraph
     examples: EvalSet
     config: Config
     plan: Plan
     settings: tuple[SweptSetting, ...]
-    recommended: dict[str, Recommendation]
-    flips: tuple[HopFlips, ...]
-    seeds: dict[str, SeedShare]
+    recommended: dict[str, Decision]
+    first_of: tuple[int, ...]
     seconds: float
 
     __repr__ = short_repr
+
+    def chosen(self, tag: str = "") -> SweptSetting | None:
+        """The setting recommended for a tag's questions, or for all."""
+        place = self.recommended[tag].recommended
+        return None if place is None else self.settings[self.first_of[place]]
+
+    def best(self, tag: str = "") -> SweptSetting | None:
+        """The setting with the best mean."""
+        place = self.recommended[tag].best
+        return None if place is None else self.settings[self.first_of[place]]
 
 
 def sweep(
@@ -172,30 +200,32 @@ def sweep(
     links: dict[tuple[object, ...], list[LinkedQuestion]] = {}
     tags = [example.tags for example in examples]
     groups = [example.group for example in examples]
-    group_of = numbered(groups)
+    group_of = question_groups(examples.examples, judgments)
     by_tag = rows_by_tag(tags)
     settings: list[SweptSetting] = []
     deciding: list[Column] = []
     first_of: list[int] = []
-    seeds: dict[str, SeedShare] = {}
-    for variant in plan.variants:
+    variants = list(plan.variants)
+    for variant in variants:
         deepest = config.replaced({**variant.settings, "hops": max(plan.hops)})
         asked_how = repr(deepest.openai) if asks_model(deepest) else ""
         by = (deepest.retrieval.linker, deepest.retrieval.fuzzy, asked_how)
         if by not in links:
             links[by] = _linked(graph, names, deepest, examples, linker_for)
         linked = links[by]
+        if variant is variants[0] and plan.without_seeds and seeds_are_no_answers(linked, judgments):
+            variants.append(plan.without_seeds)
         retriever = retriever_for(graph, deepest, examples, judgments)
         limits = limits_of(graph, retriever, deepest)
 
         def remade(hops: int, config: Config = deepest) -> Retriever:
             return retriever_for(graph, config.override(hops=hops), examples, judgments)
 
-        starting = walked_from(linked, retriever)
+        starting = retriever.starting(linked)
         reach = Reaches.of(graph, judgments, starting, limits, plan.hops)
         each_hops = plan.hops if limits.walks else (None,)
         asked = [measure for cutoff in plan.cutoffs for measure in plan.measures(cutoff)]
-        for hops, run, seconds in _runs(retriever, remade, linked, each_hops):
+        for hops, run in runs_within(retriever, remade, linked, each_hops):
             first_of.append(len(settings))
             judged = judge_on_graph(
                 graph, examples.examples, names, linked, run, judgments, [plan.decide_by, *asked], config
@@ -213,34 +243,50 @@ def sweep(
                     for tag, slice_ in slices.items()
                 }
                 mean, p95 = reach.reached(hops)
-                settings.append(
-                    SweptSetting(
-                        variant, hops, cutoff, parts.pop(""), parts, mean, p95, seconds, len(run.cuts)
-                    )
-                )  # fmt: skip
+                overall = parts.pop("")
+                settings.append(SweptSetting(variant, hops, cutoff, overall, parts, mean, p95, len(run.cuts)))
             progress(len(first_of) * len(linked))
-        if reach.items is not None:
-            columns = deciding[-len(plan.hops) :]
-            flat = all(np.array_equal(column, columns[0], equal_nan=True) for column in columns)
-            seeds[variant.name] = _seed_share(starting, reach, max(plan.hops), flat=flat)
+    today = [_is_today(settings[row], config) for row in first_of]
     recommended = {
-        tag: recommend(
-            [column[rows] for column in deciding],
-            [settings[index].hops for index in first_of],
-            first_of,
-            tolerance=plan.tolerance,
-            higher_is_better=plan.decide_by.kind.higher_is_better,
-            bounds=plan.decide_by.bounds,
-            seed=config.evaluation.seed,
-            groups=None if group_of is None else group_of[rows],
-        )
+        tag: _decision(plan, [settings[row] for row in first_of], deciding, today, rows, group_of, config)
         for tag, rows in {"": np.arange(len(judgments)), **by_tag}.items()
     }
-    labels = [(settings[index].system, settings[index].hops) for index in first_of]
-    ids = [example.id for example in examples]
-    flips = tuple(_flips(labels, deciding, ids, plan.decide_by.kind.higher_is_better))
     elapsed = time.perf_counter() - started
-    return Sweep(graph, examples, config, plan, tuple(settings), recommended, flips, seeds, elapsed)
+    return Sweep(graph, examples, config, plan, tuple(settings), recommended, tuple(first_of), elapsed)
+
+
+def _is_today(setting: SweptSetting, config: Config) -> bool:
+    """Whether a setting of the sweep is what the configuration has without it."""
+    if setting.hops not in (None, config.retrieval.hops):
+        return False
+    return config.replaced(setting.variant.settings) == config
+
+
+def _decision(
+    plan: Plan,
+    settings: Sequence[SweptSetting],
+    deciding: Sequence[Column],
+    today: Sequence[bool],
+    rows: NDArray[np.int64],
+    groups: Groups,
+    config: Config,
+) -> Decision:
+    """What to take by these questions. deciding: the measure of each setting, one value a question."""
+    higher = plan.decide_by.kind.higher_is_better
+    low, high = plan.decide_by.bounds
+    return decision(
+        np.stack([column[rows] for column in deciding]) * (1 if higher else -1),
+        [{**setting.variant.settings, "hops": setting.hops} for setting in settings],
+        [(setting.system, float(setting.hops or 0)) for setting in settings],
+        str(plan.decide_by),
+        today=today.index(True) if True in today else None,
+        groups=groups[rows],
+        tolerance=plan.tolerance,
+        sign=1.0 if higher else -1.0,
+        span=high - low,
+        seed=config.evaluation.seed,
+        labels=[setting.label(several=len(plan.variants) > 1) for setting in settings],
+    )
 
 
 def _linked(
@@ -252,80 +298,13 @@ def _linked(
     failed = [f"{seed.id}: {seed.error}" for seed in linked if seed.error is not None]
     if failed:
         raise ServiceError(
-            "{n} of {n_2} questions could not be linked, first {failed}. Run it again: what was "
+            "{n} of {all} questions could not be linked, first {failed}. Run it again: what was "
             "answered is in the cache",
             n=f"{len(failed):,}",
-            n_2=f"{len(linked):,}",
+            all=f"{len(linked):,}",
             failed=failed[0],
         )
     return linked
-
-
-def _runs(
-    retriever: Retriever,
-    remade: Callable[[int], Retriever],
-    linked: Sequence[LinkedQuestion],
-    hops: Sequence[int | None],
-) -> Iterator[tuple[int | None, Run, float]]:
-    """Each hop limit with its run and the seconds that it took; work that limits share counts for the first.
-
-    Walks are not kept: nothing here shows them.
-    """
-    limited = [hop for hop in hops if hop is not None]
-    others: dict[int, Retriever] = {}
-    parts: dict[int | None, list[Run]] = {hop: [] for hop in hops}
-    seconds = dict.fromkeys(hops, 0.0)
-    for start in range(0, len(linked), retriever.batch):
-        batch = linked[start : start + retriever.batch]
-        shared = retriever.retrieve_within(batch, limited) if limited else None
-        for hop in hops:
-            before = time.perf_counter()
-            if shared is not None:
-                run = next(shared)
-            elif hop is None:
-                run = retriever.retrieve(batch)
-            else:
-                if hop not in others:
-                    others[hop] = remade(hop)
-                run = others[hop].retrieve(batch)
-            parts[hop].append(replace(run, walks=None))
-            seconds[hop] += time.perf_counter() - before
-    for hop in hops:
-        yield hop, Run.concatenated(parts.pop(hop)), seconds[hop]
-
-
-def _seed_share(linked: Sequence[LinkedQuestion], reach: Reaches, most: int, *, flat: bool) -> SeedShare:
-    judgments, hops = reach.judgments, reach.items
-    named = nearest_hops(judgments, np.where(are_named(linked, *judgments.pairs), 0, NOT_REACHED))
-    scored = np.flatnonzero(judgments.relevant > 0).tolist()
-    assert hops is not None  # of a retriever that walks
-    are_seeds = hops == 0
-    return SeedShare(
-        questions=len(scored),
-        without_seed=sum(not linked[row].seeds for row in scored),
-        references=len(hops),
-        seeds=int(are_seeds.sum()),
-        by_text=int((are_seeds & (named != 0)).sum()),
-        farther=int(((hops > 0) & (hops <= most)).sum()),
-        flat=flat,
-    )
-
-
-def _flips(
-    labels: Sequence[tuple[str, int | None]], deciding: Sequence[Column], ids: Sequence[str], higher: bool
-) -> Iterator[HopFlips]:
-    for place in range(1, len(labels)):
-        (name, before), (other, after) = labels[place - 1], labels[place]
-        if name != other or before is None or after is None:
-            continue
-        change = changes(deciding[place - 1], deciding[place]) * (1 if higher else -1)
-        yield HopFlips(
-            name,
-            before,
-            after,
-            tuple(ids[row] for row in np.flatnonzero(change > 0).tolist()),
-            tuple(ids[row] for row in np.flatnonzero(change < 0).tolist()),
-        )
 
 
 @dataclass(frozen=True, slots=True)

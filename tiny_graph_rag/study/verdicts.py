@@ -3,16 +3,14 @@
 A reference is lost at one step only. The steps stand in the order in which retrieval passes them, and an
 item's verdict is the furthest step that any entity with its name reached. Relevant items are distinct: what
 two names of one entity share counts once.
-
-Distances from seeds to references are searched once, however many tables are made from them (`FreeHops`).
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,7 +24,6 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.measures.judged import NO_ITEM, Judged, matched_in_order
-from tiny_graph_rag.retrieval.base import Retriever
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.study.waterfall import (
     NO_ENTITY,
@@ -46,69 +43,53 @@ def diagnose(
     judged: Judged,
     limits: Limits,
     cutoff: int,
-    free: FreeHops | None = None,
 ) -> Diagnosis:
-    """All in the same question order. cutoff: the k of hit. free: distances found so far."""
-    free = free or FreeHops(graph.adjacency, judgments)
-    places = _Places.of(graph, linked, run, judgments, limits, free)
-    items = len(judgments.grades)
-    questions = np.repeat(np.arange(len(judgments)), judgments.relevant)
-    verdicts = np.full(items, Verdict.NOT_IN_GRAPH, dtype=np.int8)
-    best = _furthest(places, judgments)
+    """All in the same question order. cutoff: the k of hit."""
+    of_pairs, hops_of_pairs, rows_of_pairs = _of_pairs(graph, linked, run, judgments, limits)
+    best = _furthest(of_pairs, hops_of_pairs, rows_of_pairs, judgments)
     has = best >= 0
-    verdicts[has] = places.verdicts[best[has]]
-    entities = np.where(has, np.append(places.entities, NO_ENTITY)[best], NO_ENTITY).astype(np.int32)
-    hops = np.where(has, np.append(places.hops, NOT_REACHED)[best], NOT_REACHED).astype(np.int32)
-    rows = np.where(has, np.append(places.rows, -1)[best], -1)
-    ranks = ranks_of_items(judged, items)
+    verdicts = np.full(len(best), Verdict.NOT_IN_GRAPH, dtype=np.int8)
+    verdicts[has] = of_pairs[best[has]]
+    entities = np.where(has, np.append(judgments.pairs[1], NO_ENTITY)[best], NO_ENTITY).astype(np.int32)
+    hops = np.where(has, np.append(hops_of_pairs, NOT_REACHED)[best], NOT_REACHED).astype(np.int32)
+    rows = np.where(has, np.append(rows_of_pairs, -1)[best], -1)
+    ranks = ranks_of_items(judged, len(best))
     verdicts[(ranks > NO_RANK) & (ranks <= cutoff)] = Verdict.HIT
     verdicts[ranks > cutoff] = Verdict.RANKED_BELOW_K
+    questions = np.repeat(np.arange(len(judgments)), judgments.relevant)
     return Diagnosis(cutoff, limits, verdicts, ranks, entities, hops, rows, questions)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Places:
-    """How far each (question, entity) pair of the judgments came; in the order of Judgments.pair_keys."""
-
-    verdicts: NDArray[np.int8]
-    entities: NDArray[np.int32]
-    hops: NDArray[np.int32]
-    rows: NDArray[np.int64]
-
-    @classmethod
-    def of(
-        cls,
-        graph: KnowledgeGraph,
-        linked: Sequence[LinkedQuestion],
-        run: Run,
-        judgments: Judgments,
-        limits: Limits,
-        free: FreeHops,
-    ) -> _Places:
-        question, entity = judgments.pairs
-        rows = _rows_in_run(run, judgments)
-        listed = rows >= 0
-        verdicts = np.full(len(rows), Verdict.RANKED_BELOW_K, dtype=np.int8)
-        hops = np.append(run.hops, NOT_REACHED)[rows].astype(np.int32)
-        missing = np.flatnonzero(~listed)
-        length = np.diff(run.offsets)
-        if limits.walks:
-            apart = np.flatnonzero(hops == NOT_REACHED)  # missing, or listed without a path
-            ends, hops[apart] = _where_walks_end(
-                graph, linked, question[apart], entity[apart], limits, free, run
-            )
-            verdicts[apart] = np.where(listed[apart], Verdict.RANKED_BELOW_K, ends)
-        else:
-            at_most = np.iinfo(np.int64).max if limits.depth is None else limits.depth
-            is_cut = length[question[missing]] >= at_most
-            verdicts[missing] = np.where(is_cut, Verdict.BELOW_DEPTH, Verdict.NOT_IN_RUN)
-            if limits.returnable is not None:
-                verdicts[missing[~limits.returnable[entity[missing]]]] = Verdict.FILTERED
-        if limits.scores_cut and limits.depth is not None:
-            # Within reach, and the list has room left: its score was too low to be returned.
-            short = length[question] < limits.depth
-            verdicts[(verdicts == Verdict.BELOW_DEPTH) & short] = Verdict.BELOW_MIN_SCORE
-        return cls(verdicts, entity.astype(np.int32), hops, rows)
+def _of_pairs(
+    graph: KnowledgeGraph,
+    linked: Sequence[LinkedQuestion],
+    run: Run,
+    judgments: Judgments,
+    limits: Limits,
+) -> tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.int64]]:
+    """How far each (question, entity) pair of the judgments came: its verdict, hops and row in the run."""
+    question, entity = judgments.pairs
+    rows = _rows_in_run(run, judgments)
+    listed = rows >= 0
+    verdicts = np.full(len(rows), Verdict.RANKED_BELOW_K, dtype=np.int8)
+    hops = np.append(run.hops, NOT_REACHED)[rows].astype(np.int32)
+    missing = np.flatnonzero(~listed)
+    length = np.diff(run.offsets)
+    if limits.walks:
+        apart = np.flatnonzero(hops == NOT_REACHED)  # missing, or listed without a path
+        ends, hops[apart] = _where_walks_end(graph, linked, question[apart], entity[apart], limits, run)
+        verdicts[apart] = np.where(listed[apart], Verdict.RANKED_BELOW_K, ends)
+    else:
+        at_most = np.iinfo(np.int64).max if limits.depth is None else limits.depth
+        is_cut = length[question[missing]] >= at_most
+        verdicts[missing] = np.where(is_cut, Verdict.BELOW_DEPTH, Verdict.NOT_IN_RUN)
+        if limits.returnable is not None:
+            verdicts[missing[~limits.returnable[entity[missing]]]] = Verdict.FILTERED
+    if limits.scores_cut and limits.depth is not None:
+        # Within reach, and the list has room left: its score was too low to be returned.
+        short = length[question] < limits.depth
+        verdicts[(verdicts == Verdict.BELOW_DEPTH) & short] = Verdict.BELOW_MIN_SCORE
+    return verdicts, hops, rows
 
 
 def _rows_in_run(run: Run, judgments: Judgments) -> NDArray[np.int64]:
@@ -164,11 +145,10 @@ def _where_walks_end(
     question: NDArray[np.int64],
     entity: NDArray[np.int64],
     limits: Limits,
-    distances: FreeHops,
     run: Run,
 ) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
     """Verdict and hops of pairs that are not in the list of a retriever that walks."""
-    free = distances.of(linked, question, entity)
+    free = free_hops(graph.adjacency, linked, question, entity)
     hops = free
     if limits.passable is not None:
         wanted = (question, entity)
@@ -191,55 +171,24 @@ def _where_walks_end(
     return verdicts.astype(np.int8), np.where(hops == NOT_REACHED, free, hops)
 
 
-def _furthest(places: _Places, judgments: Judgments) -> NDArray[np.int64]:
+def _furthest(
+    verdicts: NDArray[np.int8], hops: NDArray[np.int32], rows: NDArray[np.int64], judgments: Judgments
+) -> NDArray[np.int64]:
     """(items,): the pair that fills the item or came furthest; -1 where it has none."""
-    pairs = np.arange(len(judgments.pair_keys))
-    row_order = np.where(places.rows >= 0, places.rows, np.iinfo(np.int64).max)
-    order = np.lexsort((pairs, places.hops, row_order, -places.verdicts.astype(np.int64)))
+    row_order = np.where(rows >= 0, rows, np.iinfo(np.int64).max)
+    order = np.lexsort((np.arange(len(rows)), hops, row_order, -verdicts.astype(np.int64)))
     return assigned(judgments, order)
 
 
-_UNKNOWN = -2
-
-
-class FreeHops:
-    """Hops without any filter, for pairs of the judgments; asked again under other seeds, it searches again.
-
-    So verdicts, gold seeds and hop tags share one search where the linked seeds are the gold ones.
-    """
-
-    def __init__(self, adjacency: Adjacency, judgments: Judgments) -> None:
-        self.adjacency, self.judgments = adjacency, judgments
-        self._hops = np.full(len(judgments.pair_keys), _UNKNOWN, dtype=np.int32)
-        self._seeds: list[frozenset[int] | None] = [None] * len(judgments)
-
-    def of(
-        self, linked: Sequence[LinkedQuestion], question: NDArray[np.int64], entity: NDArray[np.int64]
-    ) -> NDArray[np.int32]:
-        """For each pair the fewest relations from a seed of its question; NOT_REACHED where no walk leads."""
-        keys, universe = self.judgments.pair_keys, self.judgments.universe
-        pairs = np.searchsorted(keys, question * universe + entity)
-        self._ask_from(linked, distinct(question)[0].tolist())
-        new = self._hops[pairs] == _UNKNOWN
-        if new.any():
-            wanted = (question[new], entity[new])
-            self._hops[pairs[new]] = hops_between(self.adjacency, seed_columns(linked), wanted)
-        return self._hops[pairs]
-
-    def _ask_from(self, linked: Sequence[LinkedQuestion], questions: Iterable[int]) -> None:
-        """Forget what was found from other seeds of these questions."""
-        for row in questions:
-            seeds = frozenset([seed.entity for seed in linked[row].seeds])
-            known, self._seeds[row] = self._seeds[row], seeds
-            if known is not None and known != seeds:
-                self._hops[self.judgments.pairs_of(row)] = _UNKNOWN
-
-
-def walked_from(linked: Sequence[LinkedQuestion], retriever: Retriever) -> Sequence[LinkedQuestion]:
-    """The questions with the seeds that the retriever starts from."""
-    if not retriever.from_named:
-        return linked
-    return [replace(question, seeds=question.starts) for question in linked]
+def free_hops(
+    adjacency: Adjacency,
+    linked: Sequence[LinkedQuestion],
+    question: NDArray[np.int64],
+    entity: NDArray[np.int64],
+) -> NDArray[np.int32]:
+    """For each pair the fewest relations from a seed of its question, without any filter; NOT_REACHED where
+    no path leads."""
+    return hops_between(adjacency, seed_columns(linked), (question, entity))
 
 
 def seed_columns(linked: Sequence[LinkedQuestion]) -> Columns:
@@ -278,10 +227,10 @@ def hops_of_tag(tag: str) -> int | None:
 
 
 def hop_tags(
+    adjacency: Adjacency,
     examples: Sequence[Example],
     judgments: Judgments,
     linked: Sequence[LinkedQuestion],
-    distances: FreeHops,
 ) -> dict[str, HopTag]:
     """linked: with the gold seeds where they are given, else with what the question names."""
     rows: dict[str, list[int]] = {}
@@ -292,12 +241,11 @@ def hop_tags(
     if not rows:
         return {}
     asked = np.zeros(len(judgments), dtype=bool)
-    asked[[row for row_cells in rows.values() for row in row_cells]] = True
-    universe = max(judgments.universe, 1)
-    question, entity = judgments.pair_keys // universe, judgments.pair_keys % universe
+    asked[[row for tagged in rows.values() for row in tagged]] = True
+    question, entity = judgments.pairs
     pairs = np.flatnonzero(asked[question])
     hops = np.full(len(question), NOT_REACHED, dtype=np.int32)
-    hops[pairs] = distances.of(linked, question[pairs], entity[pairs])
+    hops[pairs] = free_hops(adjacency, linked, question[pairs], entity[pairs])
     farthest = farthest_hops(judgments, nearest_hops(judgments, hops))
     return {tag: _tag(int(hops_of_tag(tag) or 0), farthest[part]) for tag, part in rows.items()}
 

@@ -53,7 +53,7 @@ class Limits:
     first, where it differs (a hub may be left only if it is a seed). excludes_seeds: seeds that the question
     names aren't returned. scores_cut: a list may be shorter than what was reached because of a least score.
     depth: entities that are returned at most, None where nobody knows; what a shorter list of a retriever
-    that doesn't walk lacks is not in the run, and no --depth would bring it.
+    that doesn't walk lacks is not in the run, and no retrieval.depth would bring it.
     """
 
     walks: bool
@@ -162,6 +162,27 @@ def steps_of(
         before -= loss
         steps.append(WaterfallStep(name, min(max(before, 0.0), 1.0), loss, int(column[scored].sum())))
     return tuple(steps)
+
+
+LATE = (Verdict.BELOW_MIN_SCORE, Verdict.BELOW_DEPTH, Verdict.RANKED_BELOW_K)
+OF_NAMES = (Verdict.NO_SEED, Verdict.UNREACHABLE, Verdict.BEYOND_HOPS)
+
+
+def causes(found: Diagnosis, by_names: Diagnosis | None, is_misnamed: NDArray[np.bool_]) -> NDArray[np.int8]:
+    """(items,): the verdicts, but of what only texts brought near, and what was then ranked low, the step at
+    which the names of the question lose it.
+
+    by_names: without the seeds by text. is_misnamed: (questions,) that link to none of their gold seeds by
+    name.
+    """
+    verdicts = found.verdicts.copy()
+    if by_names is None:
+        return verdicts
+    is_late = np.isin(verdicts, LATE)
+    is_far = is_late & np.isin(by_names.verdicts, OF_NAMES)
+    verdicts[is_far] = by_names.verdicts[is_far]
+    verdicts[is_late & is_misnamed[found.questions]] = Verdict.NO_SEED
+    return verdicts
 
 
 def verdict_table(verdicts: NDArray[np.int8], relevant: NDArray[np.int64]) -> NDArray[np.int64]:

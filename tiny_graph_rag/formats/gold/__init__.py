@@ -7,12 +7,14 @@ itself; next to any other lies `NAME.metadata.json`.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.documents import json_file
-from tiny_graph_rag.errors import DatasetError, Problems, UsageError, json_kind
+from tiny_graph_rag.errors import DatasetError, UsageError, json_kind
 from tiny_graph_rag.files import encoding_of, read_bytes, sha256_of, text_in
 from tiny_graph_rag.formats.detection import Head, looks_like_a_run
 from tiny_graph_rag.formats.detection import detected as recognised
@@ -23,7 +25,10 @@ from tiny_graph_rag.formats.gold.base import (
     gold_format,
     graded,
 )
-from tiny_graph_rag.formats.gold.questions import check_ids
+from tiny_graph_rag.formats.gold.layouts import is_yaml
+from tiny_graph_rag.formats.gold.questions import with_own_ids
+from tiny_graph_rag.formats.tables import fields_beside
+from tiny_graph_rag.formats.words import FIELDS
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import Said, counted, said
@@ -56,28 +61,26 @@ def read_sound(
             "{name}: only tables (CSV, TSV, Parquet) have splits; leave out --split", name=path.name
         )
     read = reader.read(path, split, drafts=drafts) if reader.has_drafts else reader.read(path, split)
-    problems = Problems(DatasetError)
-    if not isinstance(read, Sound):
-        check_ids(read, path, problems)
-    found = read if isinstance(read, Sound) else Sound(tuple(read), tuple(problems))
+    found = read if isinstance(read, Sound) else Sound(tuple(read))
+    examples, again = with_own_ids(found.examples)
     head = dict(found.head) or head_beside(path)
     gold = EvalSet(
-        found.examples,
+        examples,
         name=bare_name(path),
         path=path,
         sha256=sha256_of(path),
         format=format,
         head=head,
         list_key=found.list_key,
-        notes=(*_said_encoding(path), *found.notes),
+        notes=(*_said_encoding(path), *found.notes, *again),
     )
     return gold, list(found.problems)
 
 
 def _said_encoding(path: Path) -> list[str]:
     raw = read_bytes(path)
-    encoding = encoding_of(raw) if text_in(path, others=True) is not None else "utf-8"
-    if encoding == "utf-8":
+    encoding = encoding_of(raw)
+    if encoding == "utf-8" or text_in(path, others=True) is None:
         return []
     return [said("not UTF-8; read as {encoding}. Save it as UTF-8 to be sure", encoding=encoding.upper())]
 
@@ -88,6 +91,9 @@ def detected(path: Path) -> str:
     if head.text.strip() in ("[]", "{}"):
         in_list = said("at least one question in the list")
         raise DatasetError.at(path.name, "the gold set is empty; wanted {wanted}", wanted=in_list)
+    check_is_content(head)
+    if fields_beside(path, FIELDS, DatasetError):
+        return "jsonl" if head.is_json or is_yaml(path) else "sheet"
     found = recognised(GOLD_FORMATS, head, "--gold-format")
     if found is None and looks_like_a_run(head.first):
         raise DatasetError.at(
@@ -110,19 +116,45 @@ def detected(path: Path) -> str:
     return found
 
 
+LFS_POINTER = "version https://git-lfs.github.com/spec/"
+_NUMBERS = re.compile(r"[-+0-9.eE,;\s]+")
+
+
+def check_is_content(head: Head) -> None:
+    """Raises DatasetError for what is no file of questions: a pointer of Git LFS, rows of numbers."""
+    if head.text.startswith(LFS_POINTER):
+        raise DatasetError.at(
+            head.path.name, "a pointer of Git LFS, not the file itself; run `git lfs pull` to get the file"
+        )
+    if head.line and not head.is_json and _NUMBERS.fullmatch(head.line) and not head.is_trec(4):
+        raise DatasetError.at(
+            f"{head.path.name}:1", "rows of numbers, no questions; got {line}", line=repr(head.line[:60])
+        )
+
+
 FIELDS_NAMED = 10  # of a gold set that none of ours is among
 
 
-def read_eval_set(path: Path) -> EvalSet:
+def read_eval_set(path: Path, *, passages: bool = False) -> EvalSet:
     """Load a gold set. Raises DatasetError with every broken line (file, line, field, what came), and for one
-    that asks but does not say what is relevant."""
-    return with_references(read_gold(path), path)
+    that asks but does not say what is relevant. passages: as `with_references` has it."""
+    return with_references(read_gold(path), path, passages=passages)
 
 
-def with_references(gold: EvalSet, path: Path) -> EvalSet:
-    """The set, where any of its questions says what is relevant. Raises DatasetError where none does."""
+def with_references(gold: EvalSet, path: Path, *, passages: bool = False) -> EvalSet:
+    """The set, where any of its questions says what is relevant. passages: whether ids or texts of passages
+    say it too. Raises DatasetError where none does."""
     if any(example.judged for example in gold):
         return gold
+    if passages and any(example.reference_chunks or example.reference_texts for example in gold):
+        return replace(gold, examples=tuple(replace(example, judged=True) for example in gold))
+    if any(example.reference_chunks or example.reference_texts for example in gold):
+        raise DatasetError.at(
+            path.name,
+            "{questions} with passages and without 'reference_entities'. Passages are scored with "
+            "--set evaluation.source_chunks=passages, with a --retriever of your own, or by `score`",
+            questions=counted(len(gold), "{n} question", "{n} questions"),
+        )
     unused = dict.fromkeys(field for example in gold for field in example.unknown)
     raise DatasetError.at(
         path.name,

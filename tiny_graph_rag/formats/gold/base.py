@@ -63,6 +63,17 @@ class GoldFormat(Format[GoldReader]):
 
 
 GOLD_FORMATS: Registry[GoldFormat] = Registry(
-    "gold format", "tiny_graph_rag.formats.gold", first=("json_forms",)
+    "gold format",
+    "tiny_graph_rag.formats.gold",
+    {
+        "jsonl": "json_forms:read_jsonl",
+        "sheet": "json_forms:read_sheet",
+        "rag": "json_forms:read_rag",
+        "evidence": "json_forms:read_evidence",
+        "contest": "json_forms:read_contest",
+        "metaqa": "json_forms:read_metaqa",
+        "trec": "qrels:read_qrels",
+        "table": "qrels:read_table_gold",
+    },
 )
 gold_format = registering(GOLD_FORMATS, GoldFormat)

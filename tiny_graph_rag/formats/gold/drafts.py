@@ -17,9 +17,10 @@ import msgspec
 
 from tiny_graph_rag.errors import DatasetError
 from tiny_graph_rag.files import lines_of, sha256_of, text_in
-from tiny_graph_rag.formats.detection import Head, is_general
-from tiny_graph_rag.formats.gold import GOLD_FORMATS, read_sound
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.gold import GOLD_FORMATS, check_is_content, read_sound
 from tiny_graph_rag.formats.gold.exchange import row_of
+from tiny_graph_rag.formats.gold.layouts import is_yaml
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.inputs import bare_name
@@ -101,11 +102,12 @@ def drafted(path: Path) -> EvalSet:
 def _is_plain_text(path: Path) -> bool:
     """Whether it is no table, no JSON and no TREC file: then a line is a question."""
     head = Head.of(path)
-    if head.is_json or head.is_parquet or head.is_worksheet:
+    check_is_content(head)
+    if head.is_json or head.is_parquet or head.is_worksheet or is_yaml(path):
         return False
     named = path.name.lower().removesuffix(".gz").endswith((".csv", ".tsv"))
-    particular = (name for name in GOLD_FORMATS.built_in if not is_general(GOLD_FORMATS, name))
-    return not named and not any(GOLD_FORMATS[name].recognises(head) for name in particular)
+    particular = (GOLD_FORMATS[name] for name in GOLD_FORMATS.table if not GOLD_FORMATS[name].general)
+    return not named and not any(format.recognises(head) for format in particular)
 
 
 JUDGMENTS = ("reference_entities", "highly_relevant_entities", "irrelevant_entities")
@@ -115,7 +117,7 @@ _NOTES = ("draft", "candidates", "differ", "judge_first", "like", "no_seed", "fo
 
 def draft_row(draft: Draft) -> dict[str, Any]:
     """A draft's line."""
-    row: dict[str, Any] = {"draft": True, **row_of(draft.example, "")}
+    row: dict[str, Any] = {"draft": True, **row_of(draft.example)}
     if not row.get("reference_entities"):
         row.pop("reference_entities", None)
     row["differ"] = round(draft.differ, 4)

@@ -17,14 +17,10 @@ from typing import Any
 
 from tiny_graph_rag.files import lines_of, text_in
 from tiny_graph_rag.formats.gold import detected
-from tiny_graph_rag.formats.gold.json_forms import question_of as example_of_rag
-from tiny_graph_rag.formats.gold.layout import JsonStyle
-from tiny_graph_rag.formats.gold.questions import example_of
-from tiny_graph_rag.formats.gold.records import ours, placed_in
-from tiny_graph_rag.formats.gold.sheet import sheet_as_it_was, sheet_parts
+from tiny_graph_rag.formats.gold.sheet import sheet_parts
 from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded
 from tiny_graph_rag.formats.writing import GOLD_WRITERS, form_of, gold_writer, parquet_of
-from tiny_graph_rag.gold.examples import GRADED, HIGHEST, EvalSet, Example
+from tiny_graph_rag.gold.examples import HIGHEST, EvalSet, Example
 
 _COLUMNS = ("query_id", "doc_id", "score")
 _FIELDS = (  # in the order in which they are written
@@ -40,53 +36,18 @@ _TYPED_TAGS = ("query_type", "difficulty", "category")
 _JUDGED = {"id", "reference_entities", "highly_relevant_entities", "irrelevant_entities", "grades"}
 
 
-def row_of(example: Example, format: str = "jsonl", *, in_place: bool = True) -> dict[str, Any]:
-    """The question as an object of our own format; fields that hold nothing are left out. One that came from
-    the format asked for is as its file has it, but for what was changed since. in_place: whether it stands
-    where it stood; elsewhere an id that only its line gave is written."""
-    source = example.source
-    if (
-        source is None
-        or not isinstance(source.row, dict)
-        or source.format != format
-        or source.format in GRADED
-    ):
-        return _canonical(example)
-    if format == "rag":
-        before, _ = _rag(example_of_rag(source.row, example.line)), None
-        after, keys = _rag(example), {}
-    else:
-        before = _canonical(example_of(ours(source.row, source.names, table=source.table), example.line))
-        after = _canonical(example)
-        keys = {
-            field: key for field, (key, _) in placed_in(source.row, source.names, table=source.table).items()
-        }
-    by_line = after.get("id") == f"line-{example.line}"
-    if (by_line and in_place) or _is_renamed(str(before.get("id")), example.id):
-        before["id"] = after["id"]
-    row = {"id": after["id"], **source.row} if by_line and not in_place else dict(source.row)
-    for name in dict.fromkeys([*before, *after]):
-        if before.get(name) != after.get(name):
-            row.pop(keys.get(name, name), None) if name not in after else row.update(
-                {keys.get(name, name): after[name]}
-            )
-    return row
-
-
-def _is_renamed(given: str, id: str) -> bool:
-    """Whether the id was made different here, because the file uses it twice."""
-    return id.startswith(f"{given}-") and id[len(given) + 1 :].replace("-", "").isdigit()
-
-
-def _canonical(example: Example) -> dict[str, Any]:
+def row_of(example: Example) -> dict[str, Any]:
+    """The question as an object of our own format; fields that hold nothing are left out."""
     row: dict[str, Any] = {name: getattr(example, name) for name in _FIELDS}
     row = {name: list(value) if isinstance(value, tuple) else value for name, value in row.items()}
+    row["id"] = example.written_id
     row["reference_relationships"] = list(map(asdict, example.reference_relationships))
     if len(example.ground_truth) == 1:
         row["ground_truth"] = example.ground_truth[0]
+    # An empty list says something here: nothing should be retrieved, nothing should be linked.
     meant = {"reference_entities": example.judged, "seed_entities": example.seed_entities is not None}
-    kept = {name: value for name, value in row.items() if value or meant.get(name)}  # an empty list too
-    return kept | {name: value for name, value in example.unknown.items() if value is not None}
+    full = {name: value for name, value in row.items() if value or meant.get(name)}
+    return full | {name: value for name, value in example.unknown.items() if value is not None}
 
 
 def as_lines(gold: EvalSet) -> Iterator[str]:
@@ -95,7 +56,7 @@ def as_lines(gold: EvalSet) -> Iterator[str]:
     if text is not None and text.lstrip("\ufeff \t\r\n")[:1] == "{" and not gold.list_key:
         yield from lines_of(text)
         return
-    yield from (json.dumps(row_of(example, ""), ensure_ascii=False) for example in gold)
+    yield from (json.dumps(row_of(example), ensure_ascii=False) for example in gold)
 
 
 def line_of(example: Example) -> bytes:
@@ -115,17 +76,17 @@ def format_of(path: Path | None) -> str:
 
 def ending_for(format: str, like: Path | None) -> str:
     """The suffix of a file in that format; of a table that of `like`, where it is one. Raises UsageError."""
-    own = GOLD_WRITERS.choice(format).settings
+    own = GOLD_WRITERS[format]
     suffix = "" if like is None else Path(like.name.removesuffix(".gz")).suffix.lower()
     is_like = suffix in (".csv", ".tsv") or (suffix == ".parquet" and format == "table")
-    return suffix if is_like and format in ("sheet", "table") else own.get("ending") or own["suffixes"][0]
+    return suffix if is_like and format in ("sheet", "table") else own.ending or own.suffixes[0]
 
 
 def written(
     examples: Sequence[Example], path: Path, format: str | None = None, like: EvalSet | None = None
 ) -> Iterable[bytes]:
-    """The file's content. path: for its suffix alone (csv, tsv, parquet). like: the set that they come from:
-    written in its format, they keep its layout, and what was not changed is byte for byte as it was."""
+    """The file's content, in one normal form. path: for its suffix alone (csv, tsv, parquet). like: the set
+    that they come from; JSON keeps what it says of all questions around their list."""
     return GOLD_WRITERS[format_for(path, format)].write(examples, path, like)
 
 
@@ -147,29 +108,22 @@ def lost(examples: Sequence[Example], path: Path, format: str | None = None) -> 
 
 @gold_writer("jsonl", "an object a line, with everything", suffixes=(".jsonl",))
 def jsonl(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Iterable[bytes]:
-    return _style(like).lines(_rows(examples, "jsonl", like))
+    return map(line_of, examples)
 
 
 @gold_writer("json", "the same in one list", suffixes=(".json",))
 def json_list(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Iterable[bytes]:
-    return _style(like).listed(_rows(examples, "jsonl", like), like)
+    return _listed(list(map(row_of, examples)), like)
 
 
 @gold_writer("rag", "RAG gold JSON: query_id and relevant_chunk_ids", ending=".json")
 def rag(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Iterable[bytes]:
-    rows = [
-        row if example.source is not None and example.source.format == "rag" else _rag(example)
-        for example, row in zip(examples, _rows(examples, "rag", like), strict=True)
-    ]
-    return _style(like).listed(rows, like)
+    return _listed(list(map(_rag, examples)), like)
 
 
 @gold_writer("sheet", "a table with one question per row; references split by ;", ending=".csv")
 def sheet(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Iterable[bytes]:
-    delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
-    if like is not None and like.format == "sheet" and all(example.source for example in examples):
-        return sheet_as_it_was(_rows(examples, "sheet", like), delimiter, like.path)
-    return sheet_parts(list(map(row_of, examples)), delimiter)
+    return sheet_parts(list(map(row_of, examples)), "\t" if path.suffix.lower() == ".tsv" else ",")
 
 
 @gold_writer(
@@ -216,13 +170,19 @@ def contest(examples: Sequence[Example], path: Path, like: EvalSet | None) -> It
     return [json.dumps(ids, ensure_ascii=False, indent=1).encode("utf-8", "replace") + b"\n"]
 
 
-def _rows(examples: Sequence[Example], format: str, like: EvalSet | None) -> list[dict[str, Any]]:
-    in_place = like is not None and [one.line for one in examples] == [one.line for one in like]
-    return [row_of(example, format, in_place=in_place) for example in examples]
-
-
-def _style(like: EvalSet | None) -> JsonStyle:
-    return JsonStyle() if like is None else JsonStyle.of(like)
+def _listed(rows: Sequence[dict[str, Any]], like: EvalSet | None) -> Iterator[bytes]:
+    """One list with a row a line, inside the object that held it where there was one."""
+    held = {} if like is None else dict(like.head)
+    key = like.list_key if like is not None and like.list_key else "questions"
+    if held:
+        head = {name: value for name, value in held.items() if name != key}
+        opened = json.dumps(head, ensure_ascii=False)[:-1] + (", " if head else "")
+        yield f"{opened}{json.dumps(key, ensure_ascii=False)}: ".encode("utf-8", "replace")
+    yield b"[\n"
+    for number, row in enumerate(rows, start=1):
+        line = json.dumps(row, ensure_ascii=False) + (",\n" if number < len(rows) else "\n")
+        yield line.encode("utf-8", "replace")
+    yield b"]}\n" if held else b"]\n"
 
 
 def _rag(example: Example) -> dict[str, Any]:
@@ -239,7 +199,7 @@ def _rag(example: Example) -> dict[str, Any]:
     kinds = {name: typed.get(name) or example.unknown.get(name) for name in _TYPED_TAGS}
     kinds["query_type"] = kinds["query_type"] or example.unknown.get("shape")
     outer = {name: value for name, value in kinds.items() if value and str(inner.get(name)) != value}
-    more = {name: value for name, value in _canonical(example).items() if name not in _RAG_HOLDS}
+    more = {name: value for name, value in row_of(example).items() if name not in _RAG_HOLDS}
     return {
         "query_id": example.written_id,
         "query": example.query,

@@ -12,8 +12,9 @@ from tiny_graph_rag.errors import DatasetError, Problems, json_kind
 from tiny_graph_rag.files import lines_of, text_in
 from tiny_graph_rag.formats.detection import Head, looks_like_a_run
 from tiny_graph_rag.formats.gold.base import Sound, gold_format, graded
-from tiny_graph_rag.formats.gold.questions import NOT_STRINGS, check_ids, is_string_list, sound_questions
-from tiny_graph_rag.formats.gold.records import folded, records, rows_of
+from tiny_graph_rag.formats.gold.layouts import is_yaml, records, rows_of
+from tiny_graph_rag.formats.gold.questions import NOT_STRINGS, is_string_list, sound_questions
+from tiny_graph_rag.formats.gold.records import folded, placed_in
 from tiny_graph_rag.formats.gold.sheet import is_sheet
 from tiny_graph_rag.formats.words import FIELDS
 from tiny_graph_rag.gold.examples import Example, Source
@@ -24,6 +25,8 @@ _TOPIC = re.compile(r"[^\t]*\[([^\]\t]+)\][^\t]*\t[^\t]+")
 
 def _form(head: Head) -> str:
     """Which of the forms below it is; "" for what is none."""
+    if is_yaml(head.path):
+        return "jsonl"
     if not head.is_json:
         return ""
     rows, _ = rows_of(head.first)
@@ -35,12 +38,13 @@ def _form(head: Head) -> str:
     if not rows or isinstance(row, str):
         return "jsonl"
     if not isinstance(row, dict):
-        return "rag" if isinstance(head.first, list) else "contest"
+        return "jsonl" if isinstance(head.first, list) else "contest"
     names = {folded(name) for name in row}
     if "evidence" in names and isinstance(row.get("ground_truth"), list):
         return "evidence"
-    if "relevant_chunk_ids" in names or (
-        "query_id" in names and not names & {*FIELDS["query"], *FIELDS["reference_entities"]}
+    names_entities = bool(names & {*FIELDS["reference_entities"]})
+    if not names_entities and (
+        "relevant_chunk_ids" in names or ("query_id" in names and not names & {*FIELDS["query"]})
     ):
         return "rag"
     if looks_like_a_run(row) and not names & {*FIELDS["ground_truth"], "reference_entities"}:
@@ -189,7 +193,8 @@ def read_metaqa(path: Path, split: str | None) -> list[Example]:
 
 RAG_GRADES = (("irrelevant_chunk_ids", 0), ("relevant_chunk_ids", 1), ("highly_relevant_chunk_ids", 2))
 RAG_TAGS = ("query_type", "difficulty", "category")
-_KNOWN = {"query_id", "query", "expected_doc_types", "tags", *RAG_TAGS, *(name for name, _ in RAG_GRADES)}
+_KNOWN = {"expected_doc_types", "tags", *RAG_TAGS, *(name for name, _ in RAG_GRADES)}
+_FOUND_BY_KEYS = ("id", "query", "ground_truth", "reference_texts")  # whatever the record calls them
 
 
 def sound_rag(path: Path) -> Sound:
@@ -201,12 +206,11 @@ def sound_rag(path: Path) -> Sound:
         for record in found
         if _is_sound(record.row, record.place, problems)
     ]
-    check_ids(questions, path, problems)
     return Sound(tuple(questions), tuple(problems), found.head, found.list_key)
 
 
 def _is_sound(row: Any, place: str, problems: Problems) -> bool:
-    if not isinstance(row, dict) or not isinstance(row.get("query_id"), str | int):
+    if not isinstance(row, dict) or not {"id", "query"} & placed_in(row).keys():
         came = said("one without") if isinstance(row, dict) else json_kind(row)
         problems.add(place, "wanted an object with 'query_id', a text or a number, got {got}", got=came)
         return False
@@ -238,14 +242,20 @@ def question_of(row: dict[str, Any], number: int) -> Example:
     grades: dict[str, int] = {}
     for name, grade in RAG_GRADES:
         grades.update(dict.fromkeys(map(str, row.get(name) or ()), grade))
-    known = {**(row.get("metadata") or {}), **row}
+    more = {**(row.get("metadata") or {}), **row}
+    placed = {field: pair for field, pair in placed_in(row).items() if field in _FOUND_BY_KEYS}
+    fields = {field: value for field, (_, value) in placed.items()}
+    used = _KNOWN | {key for key, _ in placed.values()}
+    query = fields.get("query", "")
     return graded(
-        str(row["query_id"]),
+        str(fields.get("id", f"line-{number}")),
         grades,
-        query=str(row.get("query") or ""),
-        tags=(*(f"{name}:{known[name]}" for name in RAG_TAGS if known.get(name)), *(row.get("tags") or ())),
+        query=query if isinstance(query, str) else query[-1],
+        ground_truth=tuple(fields.get("ground_truth", ())),
+        reference_texts=tuple(fields.get("reference_texts", ())),
+        tags=(*(f"{name}:{more[name]}" for name in RAG_TAGS if more.get(name)), *(row.get("tags") or ())),
         expected_types=tuple(map(str, row.get("expected_doc_types") or ())),
-        unknown={name: value for name, value in row.items() if name not in _KNOWN},
+        unknown={name: value for name, value in row.items() if name not in used},
         line=number,
         source=Source("rag", row),
     )

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, Records, parse_json
-from tiny_graph_rag.errors import DatasetError, Problems, at, json_kind
+from tiny_graph_rag.errors import DatasetError, Problems, at, json_kind, nearest
 from tiny_graph_rag.formats.gold.base import Sound
-from tiny_graph_rag.formats.gold.records import folded, holds_names, is_ours, ours, records
+from tiny_graph_rag.formats.gold.layouts import records
+from tiny_graph_rag.formats.gold.records import folded, holds_names, is_ours, ours
 from tiny_graph_rag.formats.words import NAMES_OR_ANSWER, QUERY_KEYS
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship, Source
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.inputs import bare_name
+from tiny_graph_rag.messages import Said, said
 
 STRING_LISTS = (
     "tags",
@@ -55,6 +57,7 @@ def sound_questions(path: Path, format: str, *, drafts: bool = False) -> Sound:
     names = _names_in(rows)
     examples: list[Example] = []
     places: list[str] = []
+    _check_asked(rows, names, path, table=table)
     for record in every:
         row = record.row
         if isinstance(row, str) and row.strip():
@@ -64,7 +67,7 @@ def sound_questions(path: Path, format: str, *, drafts: bool = False) -> Sound:
             if table:
                 row |= {name: value for name in row if (value := _object(row[name])) is not None}
         if _is_sound(row, record.place, problems, drafts=drafts):
-            examples.append(example_of(row, record.number, Source(format, record.row, names, table)))
+            examples.append(example_of(row, record.number, Source(format, record.row)))
             places.append(record.place)
     if problems and not examples and all(problem.endswith(DRAFT) for problem in problems):
         problems[:] = [at(path.name, DRAFT)]
@@ -75,18 +78,30 @@ def sound_questions(path: Path, format: str, *, drafts: bool = False) -> Sound:
             if not example.judged:  # a question that lacks what the others have was forgotten
                 problems.add(place, MISSING, field="'reference_entities'")
         examples = [example for example in examples if example.judged]
-        check_ids(examples, path, problems)
-    elif drafts:
-        check_ids(examples, path, problems)
-    else:
-        examples, again = _renamed(examples)
-        notes += _said_again(again)
     if not examples and not problems:
         problems.add(path.name, "the gold set is empty; wanted {wanted}", wanted=_wanted(found))
     if table or not is_judged:
         notes += _columns_kept(examples)
     notes += _said_names(rows, names, table)
     return Sound(tuple(examples), tuple(problems), found.head, found.list_key, tuple(notes))
+
+
+def _check_asked(
+    rows: Sequence[Mapping[str, Any]], names: frozenset[str], path: Path, *, table: bool
+) -> None:
+    """Raises DatasetError, once for all, where no record has a field with its question."""
+    if not rows or any("query" in ours(dict(row), names, table=table) for row in rows):
+        return
+    keys = list(dict.fromkeys(str(key) for row in rows for key in row))
+    raise DatasetError.at(
+        path.name,
+        "'query' is missing in all {n} records; they have: {names}{near}. Name the columns in "
+        "{file}: query: COLUMN",
+        n=f"{len(rows):,}",
+        names=", ".join(keys[:NAMED_COLUMNS]) or "–",
+        near=nearest("question", keys) or nearest("query", keys),
+        file=f"{bare_name(path)}-columns.yaml",
+    )
 
 
 def _object(value: Any) -> Any:
@@ -138,8 +153,8 @@ def _columns_kept(examples: Sequence[Example]) -> list[str]:
     return [said("columns kept but not used: {names}", names=listed)]
 
 
-def _renamed(examples: Sequence[Example]) -> tuple[list[Example], list[str]]:
-    """Ids made different where a file of other makers uses one twice; and which."""
+def with_own_ids(examples: Sequence[Example]) -> tuple[tuple[Example, ...], list[Said]]:
+    """The questions, with ids made different where one is used twice; and what a note says of it."""
     known = {example.id for example in examples}
     seen: set[str] = set()
     again: list[str] = []
@@ -152,13 +167,9 @@ def _renamed(examples: Sequence[Example]) -> tuple[list[Example], list[str]]:
                 id, number = f"{example.id}-{number}", number + 1
         seen.add(id)
         made.append(example if id == example.id else replace(example, id=id))
-    return made, again
-
-
-def _said_again(again: Sequence[str]) -> list[str]:
     if not again:
-        return []
-    return [
+        return tuple(made), []
+    return tuple(made), [
         said(
             "ids used twice: {n}, such as {id}; the later question is called {id}-2",
             n=f"{len(again):,}",
@@ -188,19 +199,11 @@ def eval_set_of(given: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet:
             examples.append(example_of(row, number))
         else:
             problems.add(place, MISSING, field="'reference_entities'")
-    first: dict[str, int] = {}
-    for example in examples:
-        if first.setdefault(example.id, example.line) != example.line:
-            problems.add(
-                f"question {example.line}",
-                "id {id} is used already by question {first}",
-                id=repr(example.id),
-                first=first[example.id],
-            )
     if not examples and not problems:
         problems.append(said("the gold set is empty; wanted records with 'query' and 'reference_entities'"))
     problems.check()
-    return EvalSet(tuple(examples), name=name)
+    unique, notes = with_own_ids(examples)
+    return EvalSet(unique, name=name, notes=tuple(notes))
 
 
 def example_of(row: Mapping[str, Any], number: int, source: Source | None = None) -> Example:
@@ -280,6 +283,11 @@ def _is_sound(row: object, place: str, problems: Problems, *, drafts: bool = Fal
         problems.add(
             place, "'ground_truth' must be a string or a list of strings, got {got}", got=json_kind(truth)
         )
+    relations = row.get("reference_relations")
+    if relations is not None and not isinstance(relations, list):
+        problems.add(
+            place, "'reference_relations' must be a list of relations, got {got}", got=json_kind(relations)
+        )
     _check_relationships(row.get("reference_relationships"), place, problems)
     return len(problems) == before
 
@@ -305,20 +313,6 @@ def _check_relationships(value: object, place: str, problems: Problems) -> None:
         if not sound or not isinstance(one.get("type") or "", str):
             problems.add(place, "{wanted}, got {got} in it", wanted=wanted, got=json_kind(one))
             return
-
-
-def check_ids(examples: Iterable[Example], path: Path, problems: Problems) -> None:
-    """An id that is used twice goes to `problems`."""
-    first: dict[str, int] = {}
-    for example in examples:
-        earlier = first.setdefault(example.id, example.line)
-        if earlier != example.line:
-            problems.add(
-                f"{path.name}:{example.line}",
-                "id {id} is used already in line {line}",
-                id=repr(example.id),
-                line=earlier,
-            )
 
 
 def is_string_list(value: object) -> bool:

@@ -7,14 +7,12 @@ cell with several names holds them between `;`, `|` or line breaks, tags between
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.files import BYTE_ORDER_MARK, PARQUET_MAGIC, ZIP_MAGIC, read_bytes
+from tiny_graph_rag.files import BYTE_ORDER_MARK
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.gold.records import folded
 from tiny_graph_rag.formats.tables import TableWriter, guarded
@@ -60,36 +58,6 @@ def sheet_parts(rows: Sequence[dict[str, Any]], delimiter: str) -> Iterator[byte
         ]
         table.writerow([guarded(cell) for cell in (*cells, *(_own_cell(row.get(name)) for name in own))])
     yield BYTE_ORDER_MARK + text.getvalue().encode()
-
-
-def sheet_as_it_was(rows: Sequence[dict[str, Any]], delimiter: str, path: Path | None) -> Iterator[bytes]:
-    """Rows with the columns of the table that they come from; its mark, line ends and quoting where it is
-    text. path: of that table."""
-    raw = b"" if path is None else read_bytes(path)
-    known = raw[:4] not in (PARQUET_MAGIC, ZIP_MAGIC)
-    first = raw[: raw.find(b"\n") + 1]
-    end = "\n" if known and raw and not first.endswith(b"\r\n") else "\r\n"
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    text_rows = [[_as_cell(name, row.get(name)) for name in columns] for row in rows]
-    mark = BYTE_ORDER_MARK if not raw or raw[:3] == BYTE_ORDER_MARK or not known else b""
-    made = b""
-    for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC):
-        stream = io.StringIO()
-        writer = csv.writer(stream, delimiter=delimiter, lineterminator=end, quoting=quoting)
-        writer.writerow(columns)
-        writer.writerows([guarded(cell) for cell in cells] for cells in text_rows)
-        made = mark + stream.getvalue().encode()
-        if made == raw:
-            break
-        if quoting == csv.QUOTE_MINIMAL:
-            usual = made
-    yield made if made == raw else usual
-
-
-def _as_cell(name: str, value: Any) -> str:
-    if isinstance(value, list):
-        return _cell(value, _SIGNS.get(name, _NAMES_SIGNS))
-    return _own_cell(value)
 
 
 def _own_cell(value: Any) -> str:

@@ -19,24 +19,23 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.columns.stored import FileStamp, stamp_of
+from tiny_graph_rag.columns.stored import stamp_of
 from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import GraphError, Problems, UsageError, json_kind, nearest
 from tiny_graph_rag.files import combined_sha256, sha256_meanwhile, sha256_of
 from tiny_graph_rag.formats.detection import Head, particular_first
 from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS, GraphFormat
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.inputs import find_input, note_read
+from tiny_graph_rag.inputs import ENDINGS, find_input, note_read
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.outputs import write_atomically
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.formats.graphs.listed import Columns
+    from tiny_graph_rag.formats.graphs.given import Columns
     from tiny_graph_rag.graph.large import Triples
 
 CACHED_FROM_BYTES = 4_000_000  # below this, loading takes less time than looking for a cache
-STREAMED = ("triples", "triples in Parquet")
 STREAMED_FROM_BYTES = 10_000_000  # smaller files hold too few triples
 DATABASE = re.compile(r"[a-z][a-z0-9+]+:/", re.I)  # an address, of which a path may have taken a slash
 COLUMNS_ENDING = "-columns.yaml"
@@ -90,7 +89,7 @@ def read_graph(
 
 def _large(format: GraphFormat, paths: Sequence[Path]) -> Triples | None:
     """The triples of files that are loaded piece by piece."""
-    if format.name not in STREAMED or paths[0].stat().st_size < STREAMED_FROM_BYTES:
+    if format.name != "triples" or paths[0].stat().st_size < STREAMED_FROM_BYTES:
         return None
     from tiny_graph_rag.formats.graphs.streams import triples_of
     from tiny_graph_rag.graph.large import LARGE_FROM_ROWS
@@ -106,6 +105,8 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
     if _is_several(path):
         return GRAPH_FORMATS["tables"], _parts(path)
     for format in _formats():  # the first alone is loaded where it is its file
+        if format.general and (beside := _lies_beside(path)) is not None:
+            raise GraphError.at(path, beside)
         paths = _beside(format, path)
         if format.recognises(Head(paths)):
             missing = [path.name for path in paths if not path.is_file()]
@@ -117,8 +118,6 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
                     missing=missing[0],
                 )
             return format, paths
-    if (beside := _lies_beside(path)) is not None:
-        raise GraphError.at(path, beside)
     suffix = "".join(path.suffixes[-2:]).lower().removesuffix(".gz")
     for format in _formats():
         if suffix.endswith(format.suffixes) and format.suffixes:
@@ -130,7 +129,7 @@ def stated_columns(text: str | None) -> Columns | None:
     """What `--columns` says. Raises UsageError."""
     if text is None:
         return None
-    from tiny_graph_rag.formats.graphs.listed import Columns
+    from tiny_graph_rag.formats.graphs.given import Columns
 
     return Columns.of(text)
 
@@ -171,7 +170,7 @@ def columns_beside(path: Path) -> Columns | None:
     beside = home / f"{graph_name(path)}{COLUMNS_ENDING}"
     if not beside.is_file():
         return None
-    from tiny_graph_rag.formats.graphs.listed import Columns
+    from tiny_graph_rag.formats.graphs.given import Columns
 
     return Columns.read(beside)
 
@@ -332,15 +331,8 @@ def graph_name(path: Path) -> str:
 
 def graph_files(folder: Path) -> list[Path]:
     """Files of a folder that may be graphs, by their suffixes."""
-    choices = GRAPH_FORMATS.built_in.values()
-    suffixes = tuple(suffix for choice in choices for suffix in choice.settings.get("suffixes", ()))
-    if not folder.is_dir():
-        return []
-    return sorted(
-        path
-        for path in folder.iterdir()
-        if path.is_file() and path.name.removesuffix(".gz").endswith(suffixes)
-    )
+    paths = sorted(path for path in folder.glob("*") if path.is_file())
+    return [path for path in paths if path.name.removesuffix(".gz").endswith(ENDINGS["knowledge graph"])]
 
 
 def _formats() -> Iterator[GraphFormat]:
@@ -348,7 +340,7 @@ def _formats() -> Iterator[GraphFormat]:
     return (GRAPH_FORMATS[name] for name in particular_first(GRAPH_FORMATS))
 
 
-def _stamp(path: Path) -> FileStamp | None:
+def _stamp(path: Path) -> list[int] | None:
     try:
         return stamp_of(path)
     except OSError:

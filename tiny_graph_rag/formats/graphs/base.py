@@ -53,7 +53,36 @@ class GraphFormat(Format[GraphReader]):
 
 # Of a file that several formats would take, the first of these counts.
 GRAPH_FORMATS: Registry[GraphFormat] = Registry(
-    "graph format", "tiny_graph_rag.formats.graphs", first=("kg_json", "ms_graphrag", "lightrag", "pairs")
+    "graph format",
+    "tiny_graph_rag.formats.graphs",
+    {
+        "KG JSON": "kg_json:read_kg_json",
+        "MS GraphRAG": "ms_graphrag:read_ms_graphrag",
+        "LightRAG": "lightrag:read_lightrag",
+        "LightRAG export": "lightrag:read_export",
+        "Cognee": "cognee:read_cognee",
+        "fast-graphrag": "graphml:read_fast_graphrag",
+        "Cypher": "refused:refuse_cypher",
+        "pickle": "refused:refuse_pickle",
+        "OWL/XML": "refused:refuse_owl",
+        "Graphify": "graphify:read_graphify",
+        "HippoRAG": "hipporag:read_hipporag",
+        "pyvis": "json_lists:read_pyvis",
+        "LlamaIndex": "llama_index:read_llama_index",
+        "Neo4j (APOC JSON lines)": "neo4j:read_apoc",
+        "neo4j-graphrag": "neo4j:read_neo4j_graphrag",
+        "GEXF": "networkx_graphs:read_gexf",
+        "GML": "networkx_graphs:read_gml",
+        "Pajek": "networkx_graphs:read_pajek",
+        "RDF": "rdf:read_rdf",
+        "SQLite": "sql:read_sqlite",
+        "DuckDB": "sql:read_duckdb",
+        "tables": "pairs:read_tables",
+        "worksheets": "pairs:read_worksheets",
+        "GraphML": "graphml:read_any_graphml",
+        "JSON lists": "json_lists:read_lists",
+        "triples": "triples:read_triples",
+    },
 )
 
 

@@ -7,6 +7,7 @@ A node's `type` is the class of its data point. Documents, chunks and summaries 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +47,8 @@ def read_cognee(paths: Sequence[Path]) -> KnowledgeGraph:
     of_type = {
         edge.source: types[edge.target] for edge in edges if edge.type == "is_a" and edge.target in types
     }
-    typed = [
-        Node(question.id, question.labels, question.properties, of_type.get(question.id, ""))
-        for question in nodes
-    ]
-    return from_property_graph(path, rows.writer, typed, edges, lexical=NO_ENTITIES, rows=rows)
+    typed = [replace(node, type=of_type.get(node.id, "")) for node in nodes]
+    return from_property_graph(rows, typed, edges, lexical=NO_ENTITIES)
 
 
 def _of_json(path: Path, rows: Rows) -> tuple[list[Node], list[Edge]]:
@@ -71,8 +69,7 @@ def _nodes(values: Iterable[Any], rows: Rows) -> Iterable[Node]:
         if not isinstance(value, dict) or value.get("id") is None:
             rows.problem(f"nodes[{number}]", "wanted an object with 'id', got {got}", got=json_kind(value))
             continue
-        properties = {key: part for key, part in value.items() if key not in ("id", "type")}
-        yield Node(text_of(value["id"]), (text_of(value.get("type")),), properties)
+        yield Node(text_of(value["id"]), (text_of(value.get("type")),), _without(("id", "type"), value))
 
 
 def _edges(values: Iterable[Any], rows: Rows) -> Iterable[Edge]:
@@ -89,13 +86,18 @@ def _edges(values: Iterable[Any], rows: Rows) -> Iterable[Edge]:
 
 
 def _of_graphml(path: Path) -> tuple[list[Node], list[Edge]]:
-    graph = read_xml(path, "graphml")
+    graph = read_xml(path)
     nodes = [
-        Node(id, (record.pop("type", ""),), {key: part for key, part in record.items() if key != "id"})
-        for id, record in graph.nodes
+        Node(record.pop("<id>"), (record.pop("type", ""),), _without(("id",), record))
+        for record in graph.nodes
     ]
     edges = []
-    for id, source, target, record in graph.edges:
+    for record in graph.edges:
         types = [record.pop(name, "") for name in ("relationship", "relationship_name", "label")]
+        id, source, target, _ = (record.pop(f"<{name}>") for name in ("id", "source", "target", "directed"))
         edges.append(Edge(source, target, next(filter(None, types), ""), record, id))
     return nodes, edges
+
+
+def _without(keys: Sequence[str], record: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in record.items() if key not in keys}

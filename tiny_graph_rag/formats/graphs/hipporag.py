@@ -14,6 +14,7 @@ from typing import Any
 from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format, json_of
+from tiny_graph_rag.formats.graphs.filling import fill_records
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -48,7 +49,8 @@ def read_hipporag(paths: Sequence[Path]) -> KnowledgeGraph:
     if not isinstance(docs, list):
         raise GraphError.at(path, "{wanted}, got {got}", wanted=said(WANTED), got=json_kind(docs))
     passages: dict[str, str] = {}
-    told: dict[str, list[str]] = {}
+    chunks_of: dict[str, list[str]] = {}
+    triples: list[dict[str, Any]] = []
     named: dict[str, None] = {}
     for number, doc in enumerate(docs):
         if not isinstance(doc, dict) or not isinstance(doc.get("extracted_triples", []), list):
@@ -65,19 +67,23 @@ def read_hipporag(paths: Sequence[Path]) -> KnowledgeGraph:
         if isinstance(entities, list):
             named.update(dict.fromkeys(entity for entity in entities if isinstance(entity, str)))
         for triple in doc.get("extracted_triples", []):
-            ends = _triple(triple)
-            if ends is None:
+            texts = _triple(triple)
+            if texts is None:
                 rows.flaw(BROKEN, f"{triple!r:.60}")
                 continue
-            source, relation, target = ends
+            source, relation, target = texts
             for end in (source, target):
-                chunks = told.setdefault(end, [])
+                chunks = chunks_of.setdefault(end, [])
                 if not chunks or chunks[-1] != chunk:
                     chunks.append(chunk)
-            rows.relation(source, target, relation, chunks=(chunk,))
-    for name, chunks in told.items():
-        rows.entity(name, name, description=passages.get(name, ""), chunks=chunks)
-    untold = [name for name in named if name not in told]
+            ends = {"<source>": source, "<target>": target}
+            triples.append({**ends, "<type>": relation, "<chunks>": [chunk]})
+    entities = [
+        {"<id>": name, "<name>": name, "<description>": passages.get(name), "<chunks>": chunks}
+        for name, chunks in chunks_of.items()
+    ]
+    fill_records(rows, entities, triples)
+    untold = [name for name in named if name not in chunks_of]
     if untold:
         rows.dropped(UNTOLD, untold[0], len(untold))
     rows.took("file", ROLES)

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import json
 import mmap
 import re
 from collections.abc import Sequence
@@ -18,16 +19,13 @@ from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format, json_of
-from tiny_graph_rag.formats.graphs.keys import key_of
-from tiny_graph_rag.formats.graphs.listed import Columns, fill, lists_of
-from tiny_graph_rag.formats.graphs.rows import Rows
-from tiny_graph_rag.formats.words import ENTITY_LISTS, RELATION_LISTS
+from tiny_graph_rag.formats.graphs.given import Columns
+from tiny_graph_rag.formats.graphs.listed import Lists, fill, lists_of
+from tiny_graph_rag.formats.graphs.rows import Rows, text_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
 LINES = (".jsonl", ".ndjson")
-_INNER = re.compile(rf'"(?:{"|".join(RELATION_LISTS)})"\s*:\s*\[')
-WRAPPERS = ("elements", "graph", "graphdict")
 WANTED = (
     'wanted {"entities": […], "relations": […]}, or a list of [source, relation, target] or of objects with '
     "'source', 'relation', 'target'"
@@ -35,16 +33,9 @@ WANTED = (
 
 
 def _is_lists(head: Head) -> bool:
+    """Any JSON that holds objects or lists: its reader says what it lacks."""
     text = head.text
-    if text[:1] == "[":
-        return text[1:].lstrip()[:1] in ("[", "{")
-    signs = {key_of(key): sign for key, sign in head.keys.items() if sign in "[{"}
-    if signs.get("nodes") == "[":
-        return False  # node-link JSON
-    listed = any(signs.get(key) == "[" for key in ENTITY_LISTS) or bool(
-        signs.keys() & {*RELATION_LISTS, *WRAPPERS}
-    )
-    return text[:1] == "{" and (listed or _is_lines(head) or _INNER.search(head.text) is not None)
+    return text[:1] == "{" or (text[:1] == "[" and text[1:].lstrip()[:1] in ("[", "{"))
 
 
 def _is_lines(head: Head) -> bool:
@@ -90,7 +81,30 @@ def of_document(path: Path, writer: str, columns: Columns | None = None) -> Know
             path, "{wanted}; its lists are {names}", wanted=said(WANTED), names=", ".join(names[:8]) or "none"
         )
     fill(rows, lists, columns)
+    count_hyperedges(rows, document)
+    used = {place.partition("[")[0] for place in lists.places}
+    for key, value in document.items() if isinstance(document, dict) else ():
+        if (
+            isinstance(value, list)
+            and value
+            and isinstance(value[0], dict)
+            and key not in {*used, "hyperedges"}
+        ):
+            rows.dropped("lists that hold neither entities nor relations", key)
     return rows.graph()
+
+
+def count_hyperedges(rows: Rows, document: Any) -> None:
+    about = document.get("graph") if isinstance(document, dict) else None
+    hyperedges = isinstance(document, dict) and (
+        document.get("hyperedges") or (about.get("hyperedges") if isinstance(about, dict) else None)
+    )
+    if isinstance(hyperedges, list) and hyperedges:
+        first = hyperedges[0]
+        example = (
+            text_of(first.get("label") or first.get("id")) if isinstance(first, dict) else text_of(first)
+        )
+        rows.dropped("hyperedges (they join more than two nodes)", example, len(hyperedges))
 
 
 def records_in(path: Path) -> list[Any]:
@@ -108,3 +122,39 @@ def _document(path: Path, rows: Rows) -> Any:
         return json_of(path)
     text = decode_utf8(read_bytes(path), path)
     return [record.row for record in json_lines(path, text, rows.problems, decoded_json)]
+
+
+_DATA_SET = re.compile(r"(?<![\w.])(nodes|edges)\s*=\s*new\s+vis\.DataSet\(\s*(?=\[)")
+
+
+@graph_format(
+    "pyvis",
+    "the page of a pyvis network (HTML)",
+    lambda head: "vis-network" in head.text or "vis.DataSet" in head.text,
+    suffixes=(".html", ".htm"),
+)
+def read_pyvis(paths: Sequence[Path]) -> KnowledgeGraph:
+    """The nodes and edges that the page's script holds as JSON."""
+    path = paths[0]
+    text = decode_utf8(read_bytes(path), path)
+    parts: dict[str, list[Any]] = {}
+    for match in _DATA_SET.finditer(text):
+        try:
+            parts[match[1]], _ = json.JSONDecoder().raw_decode(text, match.end())
+        except (ValueError, RecursionError):
+            continue
+    if not {"nodes", "edges"} <= parts.keys():
+        raise GraphError.at(
+            path,
+            "the page holds no nodes and edges as JSON. Save the graph itself, in pyvis with "
+            "networkx.write_graphml(graph, 'graph.graphml')",
+        )
+    rows = Rows(path, "pyvis")
+    look = {"color", "shape", "size", "font", "x", "y", "physics", "hidden", "arrows", "width", "borderWidth"}
+    nodes, edges = (
+        [{key: value for key, value in record.items() if key not in look} for record in parts[name]]
+        for name in ("nodes", "edges")
+    )
+    is_directed = any("arrows" in edge for edge in parts["edges"])
+    fill(rows, Lists(nodes, edges, is_directed, ("nodes[{}]", "edges[{}]")))
+    return rows.graph()

@@ -10,11 +10,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
 from tiny_graph_rag.formats.graphs.rows import text_of
+from tiny_graph_rag.formats.graphs.spelling import (
+    admin_column,
+    are_numbers,
+    is_number,
+    key_of,
+    looks_like_id,
+    words_of,
+)
 from tiny_graph_rag.formats.words import (
     CHUNK_KEYS,
     COMMON_TYPES,
@@ -24,12 +31,14 @@ from tiny_graph_rag.formats.words import (
     EDGE_KEYS,
     ID_WORDS,
     LABEL_WORDS,
+    LANGUAGES,
     LETTERS,
     NAME_WORDS,
     NO_TYPES,
     NODE_KEYS,
     OTHER_WORDS,
     PAIRS,
+    TIME_PAIRS,
     TYPE_WORDS,
     Role,
 )
@@ -37,43 +46,8 @@ from tiny_graph_rag.formats.words import (
 LONGEST_NAME = 120
 SAMPLE = 10_000  # values of a column that are looked at
 
-_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+|[^\W\d_a-zA-Z]+")
-_ADMIN = re.compile(
-    r"(?P<name>[^:]*):(?P<kind>ID|START_ID|END_ID|TYPE|LABEL|IGNORE|[a-z]+(?:\[\])?)"
-    r"(?:\((?P<space>[^()]*)\))?(?:\{.*\})?",
-)
-
+_TIME = re.compile(r"(1[0-9]|20)[0-9]{2}(-[0-9]{1,2}(-[0-9]{1,2}([T ].*)?)?)?")
 Values = Callable[[str], Iterable[Any]]  # of a column
-
-
-class AdminColumn(NamedTuple):
-    """A column as neo4j-admin's import names it: `personId:ID(Person)`, `since:int`, `:TYPE`."""
-
-    name: str
-    kind: str
-    space: str
-
-
-def admin_column(column: str) -> AdminColumn | None:
-    """None for a plain name."""
-    match = _ADMIN.fullmatch(column.strip())
-    return AdminColumn(match["name"], match["kind"], match["space"] or "") if match else None
-
-
-@lru_cache(maxsize=1 << 12)
-def words_of(column: str) -> tuple[str, ...]:
-    """`sourceEntityID`, `source_entity_id` → source, entity, id."""
-    admin = admin_column(column)
-    if admin is not None and admin.kind.isupper():
-        column = admin.kind
-    elif admin is not None:
-        column = admin.name
-    return tuple(word.casefold() for word in _WORD.findall(column))
-
-
-def key_of(column: str) -> str:
-    """`Entity Type`, `entityType` → `entitytype`."""
-    return "".join(words_of(column))
 
 
 class End(NamedTuple):
@@ -156,7 +130,7 @@ def edge_roles(
     """
     roles = dict(given or {})
     left = [column for column in columns if column not in roles]
-    _add_ends(roles, left, values, strict=strict)
+    _add_ends(roles, [column for column in left if not _is_time(column, values)], values, strict=strict)
     left = [column for column in left if column not in roles]
     for column in left:
         if not column or column.startswith("Unnamed: "):  # pandas' row numbers
@@ -166,8 +140,11 @@ def edge_roles(
         elif key_of(column) == "key" or _is_embedding(column):
             roles[column] = Role.UNUSED
     _add_keys(roles, left, EDGE_KEYS, lambda role, column: role != Role.WEIGHT or _is_weight(column, values))
+    if Role.TYPE not in roles.values():  # `partnership_type`
+        kinds = [column for column in left if column not in roles and words_of(column)[-1:] == ("type",)]
+        roles.update(dict.fromkeys(kinds[:1], Role.TYPE))
     _put_last(roles, Role.TYPE, NO_TYPES, values, given)
-    return roles
+    return _deciding(roles, values)
 
 
 def node_roles(
@@ -180,7 +157,7 @@ def node_roles(
     roles = dict(given or {})
     left = [column for column in columns if column not in roles]
     for column in left:
-        if _is_embedding(column):
+        if _is_embedding(column) or column.startswith("Unnamed: "):
             roles[column] = Role.UNUSED
     _add_keys(
         roles, left, NODE_KEYS, lambda role, column: key_of(column) != "group" or _are_words(column, values)
@@ -191,10 +168,46 @@ def node_roles(
             roles[column] = Role.TYPE
         elif key_of(column) == "label":
             _add_label(roles, column, values)
-    if Role.NAME not in roles.values() and Role.ID in roles.values():
+    _add_languages(roles, left)
+    if Role.NAME not in roles.values():
         _add_name(roles, left, values)
     _put_last(roles, Role.TYPE, NO_TYPES, values, given)
-    return roles
+    return _deciding(roles, values)
+
+
+def _deciding(roles: dict[str, str], values: Values | None) -> dict[str, str]:
+    """Roles of columns that decide: one behind a column without an empty cell is a detail."""
+    if values is None:
+        return roles
+    full: set[str] = set()
+    found = {}
+    for column, role in roles.items():
+        found[column] = Role.DETAIL if role in full and role != Role.ALIASES else role
+        is_one_of_several = role not in (Role.DETAIL, Role.UNUSED) and [*roles.values()].count(role) > 1
+        if is_one_of_several and not any(value is None or value == "" for value in values(column)):
+            full.add(role)
+    return found
+
+
+def _add_languages(roles: dict[str, str], columns: Sequence[str]) -> None:
+    """`label_en`, `name_zh`: the first language is the name where no column is, the others are aliases."""
+    told = {}
+    for column in columns:
+        words = words_of(column)
+        is_name = len(words) == 2 and words[0] in ("name", "label", "title") and words[1] in LANGUAGES
+        if is_name and roles.get(column, Role.DETAIL) == Role.DETAIL:
+            told[column] = LANGUAGES.index(words[1])
+    for column in sorted(told, key=lambda column: told[column]):
+        roles[column] = Role.ALIASES if Role.NAME in roles.values() else Role.NAME
+
+
+def _is_time(column: str, values: Values | None) -> bool:
+    """Whether a column `from`, `to`, `start` or `end` holds years or dates."""
+    words = words_of(column)
+    if values is None or not any(word in pair for pair in TIME_PAIRS for word in words):
+        return False
+    texts = [text_of(value) for value in islice(values(column), SAMPLE) if value not in (None, "")]
+    return bool(texts) and all(map(_TIME.fullmatch, texts))
 
 
 def _add_keys(
@@ -219,14 +232,20 @@ def _add_label(roles: dict[str, str], column: str, values: Values | None) -> Non
     """A column `label` among entities: a name, a type or a detail."""
     typed = [other for other, role in roles.items() if role == Role.TYPE]
     id = next((other for other, role in roles.items() if role == Role.ID), None)
+    named = [other for other, role in roles.items() if role == Role.NAME]
     labels: Iterable[Any] = values(column) if values is not None else ()
     if values is not None and id is not None:  # an id may stand in several rows
         labels = {text_of(key): label for key, label in zip(values(id), labels, strict=True)}.values()
-    named = [other for other, role in roles.items() if role == Role.NAME]
-    if not typed and are_types(labels):
+    share = 2 / 3
+    if not named and values is not None and id is not None:
+        ids = list(islice((text_of(value) for value in values(id)), SAMPLE))
+        share = (
+            1 / 3 if all(map(looks_like_id, ids)) and not are_numbers(ids) else share
+        )  # nothing else names
+    if not typed and are_types(labels, share):
         roles[column] = Role.TYPE
-    elif any(key_of(other) != "title" for other in named):
-        roles[column] = Role.DETAIL
+    elif any(key_of(other) != "title" for other in named):  # it names those that they leave empty
+        roles[column] = Role.DETAIL if are_types(labels) else Role.NAME
     else:  # a title next to a label is what a page shows of it
         for other in named:
             roles[other] = Role.DETAIL
@@ -246,33 +265,40 @@ def _add_name(roles: dict[str, str], columns: Sequence[str], values: Values | No
         ):
             roles[column] = Role.NAME
             return
-        if len(words) == 2 and words[0] in ("entity", "node") and words[1] in ("text", "value", "word"):
-            roles[column] = Role.NAME
-            return
-    id = next(column for column, role in roles.items() if role == Role.ID)
-    if values is None or _are_words(id, values):
-        return
-    for column in left:
-        texts = [
-            text_of(value).strip() for value in islice(values(column), SAMPLE) if value not in (None, "")
-        ]
-        if (
-            texts
-            and max(map(len, texts)) <= LONGEST_NAME
-            and not are_types(texts)
-            and _are_words(column, values)
+        if words[-1:] in (("text",), ("value",), ("word",), ("mention",)) and (
+            words[:-1] in (("entity",), ("node",)) or (len(words) == 1 and _are_short(column, values))
         ):
             roles[column] = Role.NAME
             return
+    id = next((column for column, role in roles.items() if role == Role.ID), None)
+    if values is None or id is None:
+        return
+    if _are_words(id, values) and not all(looks_like_id(text_of(value)) for value in values(id)):
+        return
+    for column in left:
+        texts = [text_of(value) for value in islice(values(column), SAMPLE) if value not in (None, "")]
+        is_told = not are_types(texts) and not any(map(looks_like_id, texts))
+        if is_told and _are_short(column, values) and _are_words(column, values):
+            roles[column] = Role.NAME
+            return
 
 
-def are_types(values: Iterable[Any]) -> bool:
-    """Whether so few of the values differ that they are no names."""
+def _are_short(column: str, values: Values | None) -> bool:
+    """Whether a column holds single values that are no longer than names."""
+    cells = islice(values(column), SAMPLE) if values is not None else ()
+    texts = [value for value in cells if value not in (None, "")]
+    return bool(texts) and all(
+        isinstance(text, str | int | float) and len(str(text)) <= LONGEST_NAME for text in texts
+    )
+
+
+def are_types(values: Iterable[Any], share: float = 2 / 3) -> bool:
+    """Whether so few of the values differ that they are no names. share: of all, the most that differ."""
     texts = [text_of(value).strip() for value in islice(values, SAMPLE) if value not in (None, "")]
     if not texts:
         return False
     different = set(texts)
-    return (len(texts) > 1 and 3 * len(different) <= 2 * len(texts)) or all(
+    return (len(texts) > 1 and len(different) <= share * len(texts)) or all(
         text.casefold() in COMMON_TYPES for text in different
     )
 
@@ -315,7 +341,7 @@ def _add_ends(roles: dict[str, str], columns: Sequence[str], values: Values | No
         labels = [found for found in own if found[1][1].kind == "label"]
         ends = (ids or names or labels)[0]
         roles[ends[1][0]], roles[ends[2][0]] = Role.SOURCE, Role.TARGET
-        rest = [*names, *labels] if ids else labels if names else []
+        rest = [*names, *labels] if ids else labels if names and not _has_spaces(ends[1][0], values) else []
         for number, (_, (source, end), (target, _)) in enumerate(rest):
             is_type = end.kind == "label" and (values is None or are_types(values(source)))
             if is_type:
@@ -330,6 +356,12 @@ def _add_ends(roles: dict[str, str], columns: Sequence[str], values: Values | No
                 for column, end in ends_there.items():
                     if end.kind == Role.TYPE and column not in roles and role not in roles.values():
                         roles[column] = role
+
+
+def _has_spaces(column: str, values: Values | None) -> bool:
+    """Whether some of a column's values are several words: names then, whose labels describe them."""
+    sample = islice(values(column), SAMPLE) if values is not None else ()
+    return any(" " in text_of(value).strip() for value in sample)
 
 
 def _add_mixed(roles: dict[str, str], columns: Sequence[str]) -> None:
@@ -404,18 +436,5 @@ def _is_weight(column: str, values: Values | None) -> bool:
 def _are_words(column: str, values: Values | None) -> bool:
     """Whether a column holds no numbers."""
     return values is None or not all(
-        _is_number(value) for value in islice(values(column), SAMPLE) if value not in (None, "")
+        is_number(value) for value in islice(values(column), SAMPLE) if value not in (None, "")
     )
-
-
-def are_numbers(values: Sequence[str]) -> bool:
-    """Whether all of some cells are numbers."""
-    return bool(values) and all(map(_is_number, values))
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return True

@@ -1,23 +1,20 @@
 """KG JSON, the upstream tool's own format: `{"entities": {id: {…}}, "relationships": [{…}]}`.
 
-A file that is worth it is decoded piece by piece straight into columns, a small one as a whole by the
-standard library, which is loaded anyway. What can't be taken piece by piece is not JSON, has not the two
-parts, or has an id twice: where reading it as a whole would take five times its size, the first mistake is
-named from where the scan stopped; elsewhere it is read so, which loads it or says all that is wrong with it.
+A large file goes straight into records; what is not plain there (an unknown key, NaN, an id twice, a mistake)
+is read with care, which keeps it or says all that is wrong with it.
 """
 
 from __future__ import annotations
 
-import gc
-import mmap
 import re
 from collections.abc import Sequence
+from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import GraphError, InputError, Problems, json_kind
-from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
+from tiny_graph_rag.files import BYTE_ORDER_MARK, decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format, json_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -27,7 +24,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.graph.building import GraphColumns
 
 LOOKED_AT_BYTES = 1 << 28  # of a file that is not ours: looking takes five times its size
-IN_PIECES_FROM_BYTES = 1 << 19  # below, loading the decoder takes longer than it saves
+QUICK_FROM_BYTES = 1 << 19  # below, loading the decoder takes longer than it saves
 
 # The modules that decode are imported where they are used: a graph from the cache needs none of them.
 
@@ -53,7 +50,7 @@ def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
     """Load KG JSON. Raises GraphError listing all that is wrong (file, line or field, what came)."""
     path = paths[0]
     try:
-        columns = (_in_pieces(path) if _size(path) >= IN_PIECES_FROM_BYTES else None) or _with_care(path)
+        columns = (_quickly(path) if _size(path) >= QUICK_FROM_BYTES else None) or _with_care(path)
     except GraphError:
         if not _is_of_others(path):
             raise
@@ -76,10 +73,13 @@ def _is_of_others(path: Path) -> bool:
         document = json_of(path)
     except (InputError, OSError):
         return False
-    lists = lists_of(document) if isinstance(document, dict) and "entities" in document else None
+    if not isinstance(document, dict):
+        return False
+    lists = lists_of(document)
     records = [record for record in lists.relations if isinstance(record, dict)] if lists is not None else []
     ours = {"source_entity_id", "target_entity_id"}
-    return lists is not None and bool(lists.relations) and not any(ours & record.keys() for record in records)
+    is_ours = "entities" in document and any(ours & record.keys() for record in records)
+    return lists is not None and bool(lists.relations) and not is_ours
 
 
 def _size(path: Path) -> int:
@@ -89,44 +89,54 @@ def _size(path: Path) -> int:
         return 0  # reading it says what is wrong
 
 
-def _in_pieces(path: Path) -> GraphColumns | None:
-    """None where the file has to be read as a whole. Raises GraphError."""
-    from tiny_graph_rag.formats.graphs import kg_faults
-    from tiny_graph_rag.formats.graphs.kg_pieces import (
-        NotPlainError,
-        RecordPieces,
-        parts_beside_non_finite,
-        parts_of,
-    )
-    from tiny_graph_rag.graph.building import GraphColumns, RepeatedIdError
+def _plain(*kinds: type) -> type:
+    """The whole file as records, where no key is unknown."""
+    import msgspec
 
-    columns = GraphColumns()
-    buffer = mapped(path)
-    collecting = gc.isenabled()
-    gc.disable()  # a piece's records hold no cycles; looking for some doubles the time
+    entity, relation = (
+        msgspec.defstruct(
+            kind.__name__,
+            [
+                (
+                    one.name,
+                    get_type_hints(kind)[one.name],
+                    *(() if one.default is MISSING else (one.default,)),
+                )
+                for one in fields(kind)
+            ],
+            forbid_unknown_fields=True,
+            gc=False,
+        )
+        for kind in kinds
+    )
+    return msgspec.defstruct(
+        "KnowledgeGraphFile",
+        [("entities", dict[str, entity]), ("relationships", list[relation])],  # type: ignore[valid-type]
+        forbid_unknown_fields=True,
+    )
+
+
+def _quickly(path: Path) -> GraphColumns | None:
+    """None where the file has to be read with care."""
+    import msgspec
+
+    from tiny_graph_rag.graph.building import Entity, GraphColumns, Relation, RepeatedIdError
+
+    raw = read_bytes(path)
     try:
-        try:
-            parts = parts_of(buffer)
-        except NotPlainError:
-            private = mapped(path, private=True)
-            parts = parts_beside_non_finite(bytearray(private) if isinstance(private, bytes) else private)
-        pieces = RecordPieces(buffer, parts, path)
-        for entities in pieces.entities():
-            if not pieces.problems:
-                columns.add_entities(*entities)
-        for relations in pieces.relations():
-            if not pieces.problems:
-                columns.add_relations(*relations)
-    except NotPlainError as error:
-        if isinstance(buffer, mmap.mmap):
-            raise kg_faults.refused(path, buffer, error) from error
+        found: Any = msgspec.json.decode(raw.removeprefix(BYTE_ORDER_MARK), type=_plain(Entity, Relation))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
+    if raw.count(b'"name"') > len(found.entities) or not all(
+        row.name.strip() for row in found.entities.values()
+    ):
+        return None  # an id may stand there twice, of which the decoder takes the last
+    columns = GraphColumns()
+    try:
+        columns.add_entities(list(found.entities), list(found.entities.values()), {})
+        columns.add_relations(found.relationships, {})
     except RepeatedIdError:
         return None
-    finally:
-        if collecting:
-            gc.enable()
-    pieces.problems.check()
     return columns
 
 

@@ -53,7 +53,7 @@ def _is_lightrag(head: Head) -> bool:
     besides=("kv_store_*.json", "vdb_*.json"),
 )
 def read_lightrag(paths: Sequence[Path]) -> KnowledgeGraph:
-    graph = read_xml(paths[0], "graphml")
+    graph = read_xml(paths[0])
     is_nano = "keywords" not in graph.columns["edge"] and "entity_id" not in graph.columns["node"]
     writer = "nano-graphrag" if is_nano else "LightRAG"
     return from_xml(Rows(paths[0], writer), graph, NODE_ROLES, EDGE_ROLES, without_quotes)
@@ -85,14 +85,14 @@ def read_export(paths: Sequence[Path]) -> KnowledgeGraph:
             continue
         graph.columns[about] = list(dict.fromkeys([*graph.columns[about], *properties]))
         if about == "node":
-            graph.nodes.append((fields[0], properties))
+            graph.nodes.append({"<id>": fields[0], **properties})
             continue
         source, target = fields[:2]
         if (target, source, fields[-1]) in written:  # an edge is written from both of its ends
             rows.dropped("relations written from their other end too", f"{source} – {target}")
             continue
         written.add((source, target, fields[-1]))
-        graph.edges.append(("", source, target, properties))
+        graph.edges.append({"<source>": source, "<target>": target, **properties})
     return from_xml(rows, graph, NODE_ROLES, EDGE_ROLES)
 
 

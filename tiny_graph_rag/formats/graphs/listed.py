@@ -1,135 +1,31 @@
-"""Lists of entities and relations as records, whatever file or database holds them, into `Rows`.
-
-What their columns mean is keys.py's to say. Ends are ids, else names, else numbers of entities in their list;
-where no list of entities is given, an entity is what stands at an end.
-"""
+"""The lists of entities and relations in a JSON document, whatever shape they have, into `Rows`."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tiny_graph_rag.documents import read_yaml
-from tiny_graph_rag.errors import GraphError, UsageError, json_kind, unknown
-from tiny_graph_rag.formats.graphs.keys import Values, admin_column, are_types, edge_roles, key_of, node_roles
-from tiny_graph_rag.formats.graphs.property_graph import INNER, bare, labels_of
+from tiny_graph_rag.errors import json_kind
+from tiny_graph_rag.formats.graphs.filling import end_text, fill_entities, fill_relations, flat
+from tiny_graph_rag.formats.graphs.given import Columns, listed, names_ends
+from tiny_graph_rag.formats.graphs.keys import are_types, edge_roles, node_roles
 from tiny_graph_rag.formats.graphs.rows import (
-    SOME_UNDIRECTED,
     Roles,
     Rows,
-    column_roles,
-    split_roles,
-    strings_of,
     text_of,
-    unfolded,
 )
-from tiny_graph_rag.formats.words import ENTITY_LISTS, INNER_KEYS, NODE_KEYS, RELATION_LISTS, Role
+from tiny_graph_rag.formats.graphs.spelling import key_of
+from tiny_graph_rag.formats.graphs.table import Table, cells_of, columns_of
+from tiny_graph_rag.formats.words import (
+    ADJACENCIES,
+    ENTITY_LISTS,
+    NODE_KEYS,
+    RELATION_LISTS,
+    Role,
+)
 from tiny_graph_rag.messages import Said, said
 
 TRIPLE = 3
-TEXT_NODES = frozenset({"document", "chunk"})
-TEXTS = ("page_content", "text")  # what a node of a text has, and no entity
-UNDIRECTED_WORDS = frozenset({"undirected", "mutual", "false", "0"})
-
-# What `--columns ROLE=COLUMN` may name.
-NODE_NAMES = {
-    "id": Role.ID,
-    "name": Role.NAME,
-    "type": Role.TYPE,
-    "description": Role.DESCRIPTION,
-    "aliases": Role.ALIASES,
-    "chunks": Role.CHUNKS,
-}
-EDGE_NAMES = {
-    "source": Role.SOURCE,
-    "target": Role.TARGET,
-    "relation": Role.TYPE,
-    "weight": Role.WEIGHT,
-    "relation_description": Role.DESCRIPTION,
-    "source_name": Role.SOURCE_NAME,
-    "target_name": Role.TARGET_NAME,
-    "source_type": Role.SOURCE_TYPE,
-    "target_type": Role.TARGET_TYPE,
-}
-TABLE_NAMES = ("nodes", "edges")
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """What the user calls columns: role → column, and `nodes` and `edges` → a table of several."""
-
-    named: Mapping[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, text: str) -> Columns:
-        """`source=head_entity,name=label`. Raises UsageError."""
-        named: dict[str, str] = {}
-        for part in text.split(","):
-            role, equals, column = part.partition("=")
-            if not equals or not column.strip():
-                raise UsageError(
-                    "--columns: wanted ROLE=COLUMN, such as source=head_entity; got {part}",
-                    part=repr(part.strip()),
-                )
-            named[role.strip().replace("-", "_")] = column.strip()
-        return cls.checked(named, "--columns")
-
-    @classmethod
-    def checked(cls, named: Mapping[str, str], place: str) -> Columns:
-        for role in named:
-            if role not in {**NODE_NAMES, **EDGE_NAMES} and role not in TABLE_NAMES:
-                raise unknown(place, role, [*NODE_NAMES, *EDGE_NAMES, *TABLE_NAMES])
-        return cls(named)
-
-    @classmethod
-    def read(cls, path: Path) -> Columns:
-        """Of a YAML file `role: column`. Raises GraphError, UsageError."""
-        found = read_yaml(path, GraphError)
-        if not isinstance(found, dict) or not all(isinstance(column, str) for column in found.values()):
-            raise GraphError.at(
-                path, "wanted lines such as 'source: head_entity', got {got}", got=json_kind(found)
-            )
-        return cls.checked(found, str(path))
-
-    @property
-    def sha256(self) -> str:
-        text = "\n".join(f"{role}={column}" for role, column in sorted(self.named.items()))
-        return hashlib.sha256(text.encode()).hexdigest()
-
-    def of_nodes(self, columns: Iterable[str]) -> dict[str, str]:
-        """Column → role, of the columns that a table of entities has."""
-        return self._among(columns, NODE_NAMES)
-
-    def of_edges(self, columns: Iterable[str]) -> dict[str, str]:
-        return self._among(columns, EDGE_NAMES)
-
-    def _among(self, columns: Iterable[str], names: Mapping[str, str]) -> dict[str, str]:
-        there = set(columns)
-        return {
-            column: names[role] for role, column in self.named.items() if role in names and column in there
-        }
-
-    def check(self, columns: Iterable[str], place: object) -> None:
-        """Raises GraphError for a column that no table of the file has."""
-        there = dict.fromkeys(columns)
-        for role, column in self.named.items():
-            if column not in there and role not in TABLE_NAMES:
-                raise GraphError.at(
-                    place,
-                    "no column {column} for {role}; the file has: {columns}",
-                    column=repr(column),
-                    role=role,
-                    columns=_listed(there),
-                )
-
-
-def names_ends(columns: Sequence[str], given: Columns | None = None, *, strict: bool = False) -> bool:
-    """Whether columns of these names hold relations. strict: as `edge_roles` has it."""
-    own = given.of_edges(columns) if given is not None else None
-    return {Role.SOURCE, Role.TARGET} <= set(edge_roles(columns, given=own, strict=strict).values())
 
 
 @dataclass(slots=True)
@@ -156,136 +52,79 @@ def fill(
     """
     given = given or Columns()
     if given.named:
-        given.check([*_columns(lists.entities or ()), *_columns(lists.relations)], rows.path)
-    entities = lists.entities or None
-    if entities is not None:
-        fill_entities(rows, entities, given, own_nodes, lists.places[0])
-    fill_relations(rows, lists, given, own_edges)
-
-
-def fill_entities(
-    rows: Rows,
-    entities: list[Any],
-    given: Columns,
-    own: Roles | None = None,
-    place: str = "entities[{}]",
-) -> None:
-    """Put entities into `rows`. place: what a problem calls one, by its number."""
-    entities = flat([{"name": value} if isinstance(value, str) else value for value in entities])
-    columns = _columns(entities)
-    roles = own or node_roles(columns, _values(entities), given.of_nodes(columns))
-    typed = _admin_labels(columns)
-    for number, record in enumerate(entities):
-        if not isinstance(record, dict):
-            rows.problem(place.format(number), "wanted a name or an object, got {got}", got=json_kind(record))
-            continue
-        found, rest = split_roles(record, roles)
-        id = text_of(found.get(Role.ID)).strip() or _name(found.get(Role.NAME)).strip()
-        if not id:
-            rows.problem(
-                place.format(number), "wanted 'id' or 'name', got the keys {listed}", listed=_listed(record)
-            )
-            continue
-        type, more = _type(found.get(Role.TYPE), split=typed)
-        if len(type) < 16 and bare(type) in TEXT_NODES and any(record.get(key) for key in TEXTS):
-            rows.dropped(f"{type} nodes (texts, no entities)", id)
-            rows.texts.add(id)
-            continue
-        if more:
-            rest = {**(rest or {}), "labels": more}
-        rows.entity(
-            id,
-            _name(found.get(Role.NAME)),
-            type,
-            _lines(found.get(Role.DESCRIPTION)),
-            strings_of(found.get(Role.ALIASES)),
-            strings_of(found.get(Role.CHUNKS)),
-            unfolded(rest),
-        )
-    rows.took("entities", column_roles(columns, roles))
-
-
-def fill_relations(rows: Rows, lists: Lists, given: Columns, own: Roles | None = None) -> None:
-    """Put relations into `rows`, and what stands at their ends where no entities are listed."""
-    place = lists.places[1]
+        given.check([*columns_of(lists.entities or ()), *columns_of(lists.relations)], rows.path)
+    if lists.entities:
+        named = [{"name": value} if isinstance(value, str) else value for value in lists.entities]
+        entities = _objects(rows, flat(named), lists.places[0], said("a name or an object"))
+        fill_entities(rows, Table.of_records(entities), given, own_nodes, lists.places[0])
     relations = flat(_of_lists(lists.relations, rows if lists.entities else None))
-    columns = _columns(relations)
-    roles = own or edge_roles(columns, _values(relations), given.of_edges(columns))
-    if columns and not {Role.SOURCE, Role.TARGET} <= set(roles.values()):
-        raise GraphError(no_ends(rows.path, columns))
-    alone = not lists.entities
-    directed: dict[bool, int] = {True: 0, False: 0}
-    texts = rows.texts
+    relations = _objects(rows, _one_way(relations, given), lists.places[1], said("a source and a target"))
+    table = Table.of_records(relations, row_label="")
+    roles = own_edges or edge_roles(table.names, table.cells, given.of_edges(table.names))
+    if not lists.entities and (objects := _ends_in(relations, roles)):
+        fill_entities(rows, Table.of_records(objects), given, None, lists.places[1])
     for number, record in enumerate(relations):
-        found, rest = split_roles(record, roles) if isinstance(record, dict) else ({}, None)
-        ends = (_end(found.get(Role.SOURCE)), _end(found.get(Role.TARGET)))
-        if not (ends[0] and ends[1]) and not _has_ends(record, roles):
-            got = (
-                f"the keys {_listed(record)}"
-                if isinstance(record, dict)
-                else f"{json_kind(record)} {record!r:.60}"
-            )
-            rows.problem(place.format(number), "wanted a source and a target, got {got}", got=got)
-            continue
-        if texts and not texts.isdisjoint(ends):
-            rows.dropped("relations of texts", f"{ends[0]} → {ends[1]}")
-            continue
-        if alone and ends[0] and ends[1]:
-            for end, name, type in zip(
-                ends, (Role.SOURCE_NAME, Role.TARGET_NAME), (Role.SOURCE_TYPE, Role.TARGET_TYPE), strict=True
-            ):
-                rows.end(end, text_of(found.get(name)), _type(found.get(type), split=False)[0])
-        if Role.DIRECTED in found:
-            directed[text_of(found[Role.DIRECTED]).strip().casefold() not in UNDIRECTED_WORDS] += 1
-        rows.relation(
-            ends[0],
-            ends[1],
-            _type(found.get(Role.TYPE), split=False)[0],
-            _lines(found.get(Role.DESCRIPTION)),
-            found.get(Role.WEIGHT),
-            strings_of(found.get(Role.CHUNKS)),
-            unfolded(rest),
-            text_of(found.get(Role.ID)),
-        )
-    rows.took("relations", column_roles(columns, roles))
-    if directed[False] and directed[True]:
-        rows.flaw(SOME_UNDIRECTED, lists.places[1].format(0), directed[False])
-    elif directed[False] or not lists.is_directed:
-        rows.undirected("relations", "directed: false")
-
-
-def no_ends(path: object, columns: Iterable[str]) -> Said:
-    return said(
-        "{path}: no columns for a relation's source and target; the file has: {columns}. Set them: "
-        "--columns source=COLUMN,target=COLUMN,relation=COLUMN",
-        path=path,
-        columns=_listed(columns),
+        if not _has_ends(record, roles) and {Role.SOURCE, Role.TARGET} <= set(roles.values()):
+            keys = said("the keys {listed}", listed=listed(record))
+            rows.problem(lists.places[1].format(number), "wanted a source and a target, got {got}", got=keys)
+    fill_relations(
+        rows,
+        table,
+        given,
+        roles,
+        alone=not lists.entities,
+        place=lists.places[1],
+        is_directed=lists.is_directed,
     )
 
 
+def _ends_in(relations: list[dict[str, Any]], roles: Roles) -> list[dict[str, Any]]:
+    """The entities that relations hold as objects at their ends, equal ones once."""
+    ends = [name for name, role in roles.items() if role in (Role.SOURCE, Role.TARGET)]
+    objects = [record.get(name) for name in ends for record in relations]
+    if not all(isinstance(value, dict) for value in objects):
+        return []
+    merged: dict[str, dict[str, Any]] = {}
+    for record in flat(objects):
+        merged.setdefault(end_text(record), {}).update(record)
+    merged.pop("", None)
+    return list(merged.values())
+
+
+def _objects(rows: Rows, values: list[Any], place: str, wanted: Said) -> list[dict[str, Any]]:
+    """The objects of a list; what is none is a problem."""
+    for number, value in enumerate(values):
+        if not isinstance(value, dict):
+            got = f"{json_kind(value)} {value!r:.60}" if value not in (None, "") else json_kind(value)
+            rows.problem(place.format(number), "wanted {wanted}, got {got}", wanted=wanted, got=got)
+    return [value for value in values if isinstance(value, dict)]
+
+
 def lists_of(document: Any) -> Lists | None:
-    """The lists in a JSON document; None where it has none."""
+    """The lists in a JSON document; None where it has none. A dictionary of objects is a list whose keys are
+    ids."""
     document = _unwrapped(document)
     if isinstance(document, list):
         return _of_list(document)
     if not isinstance(document, dict):
         return None
-    graph = document.get("graph_dict")  # LlamaIndex's older store: subject → [relation, object] …
-    if isinstance(graph, dict):
-        pairs = [
-            (end, more) for end, several in graph.items() if isinstance(several, list) for more in several
-        ]
-        return Lists(None, [[end, *more] if isinstance(more, list) else more for end, more in pairs])
-    is_directed = document.get("directed") is not False
     by_key = {key_of(key): key for key in reversed(document)}
     nodes = [by_key[key] for key in ENTITY_LISTS if key in by_key]
     edges = [by_key[key] for key in RELATION_LISTS if key in by_key and _are_relations(document[by_key[key]])]
+    around = next((by_key[key] for key in ADJACENCIES if key in by_key), None)
+    entities = next((document[key] for key in nodes if isinstance(document[key], list | dict)), None)
+    is_directed = document.get("directed") is not False
     if edges:
-        entities = next((document[key] for key in nodes if isinstance(document[key], list | dict)), None)
-        listed = next((document[key] for key in edges if document[key]), document[edges[0]])
-        records = list(listed.values()) if isinstance(listed, dict) else listed
-        places = f"{nodes[0] if nodes else 'entities'}[{{}}]", f"{edges[0]}[{{}}]"
-        return Lists(None if entities is None else _entities(entities), records, is_directed, places)
+        key = next((key for key in edges if _have_ends(document[key])), edges[0])
+        values: Any = document[key] or next((document[key] for key in edges if document[key]), [])
+        records = list(values.values()) if isinstance(values, dict) else values
+        places = f"{nodes[0] if nodes else 'entities'}[{{}}]", f"{key}[{{}}]"
+        lists = Lists(None if entities is None else _entities(entities), records, is_directed, places)
+        return _with_names(lists, document)
+    if around is not None and isinstance(document[around], dict | list):
+        relations = _neighbours(document[around], entities)
+        if relations:
+            return Lists(None if entities is None else _entities(entities), relations, is_directed)
     for value in document.values():  # {"elements": …}, {"graph": …}
         inner = (
             lists_of(value)
@@ -294,22 +133,91 @@ def lists_of(document: Any) -> Lists | None:
         )
         if inner is not None and (inner.relations or inner.entities):
             return inner
-    return None
+    return _of_adjacency(document)
+
+
+def _of_adjacency(document: dict[str, Any]) -> Lists | None:
+    """Of `{"Ann": ["Ben"]}`, `{"Ann": {"knows": ["Ben"]}}`, `{"Ann": {"Ben": {…}}}`, where most of what is
+    pointed at is a key as well: else any settings would be a graph."""
+    relations = _neighbours(document, None)
+    targets = {text_of(relation["target"]) for relation in relations}
+    if not targets or 2 * len(targets & document.keys()) < len(targets):
+        return None
+    return Lists([{"id": key} for key in document], relations)
+
+
+def _neighbours(value: Any, nodes: Any) -> list[dict[str, Any]]:
+    """Relations of a dictionary from entity to neighbours, or of networkx's list of lists next to `nodes`."""
+    if isinstance(value, list):
+        ids = [node.get("id") if isinstance(node, dict) else node for node in nodes or ()]
+        pairs = zip(ids, value, strict=False)
+    else:
+        pairs = value.items()
+    found: list[dict[str, Any]] = []
+    for source, targets in pairs:
+        if isinstance(targets, dict):
+            for key, more in targets.items():
+                if isinstance(more, list):  # relation → targets
+                    found += [{"source": source, "relation": key, "target": target} for target in more]
+                elif isinstance(more, dict):
+                    found.append({**more, "source": source, "target": key})
+                elif isinstance(more, int | float):
+                    found.append({"source": source, "target": key, "weight": more})
+                elif isinstance(more, str):
+                    found.append({"source": source, "relation": key, "target": more})
+        elif isinstance(targets, list):
+            for target in targets:
+                if isinstance(target, list) and len(target) == 2:
+                    found.append({"source": source, "relation": target[0], "target": target[1]})
+                elif isinstance(target, dict):
+                    found.append({"source": source, "target": end_text(target), **target})
+                elif isinstance(target, str | int):
+                    found.append({"source": source, "target": target})
+    return [relation for relation in found if isinstance(relation["target"], str | int)]
+
+
+def _with_names(lists: Lists, document: dict[str, Any]) -> Lists:
+    """Names of ids and of relation types that a dictionary in the document tells: `{"R1": "knows"}`."""
+    triples = [record for record in lists.relations if isinstance(record, list) and len(record) == TRIPLE]
+    if not triples:
+        return lists
+    tables = [(key_of(key), value) for key, value in document.items() if isinstance(value, dict)]
+    tables += [(key, {str(id): name for name, id in table.items()}) for key, table in tables]
+    tables = [(key, table) for key, table in tables if all(isinstance(name, str) for name in table.values())]
+
+    def naming(ids: set[str], word: str) -> dict[str, str]:
+        """The dictionary that has all the ids; of several the one whose key has the word."""
+        fits = [(word not in key, place) for place, (key, table) in enumerate(tables) if ids <= table.keys()]
+        return tables[min(fits)[1]][1] if fits else {}
+
+    types = naming({text_of(record[1]) for record in triples}, "rel")
+    if types and any(types.values()):
+        named = [[record[0], types[text_of(record[1])], record[2]] for record in triples]
+        others = [record for record in lists.relations if not isinstance(record, list)]
+        lists = replace(lists, relations=[*named, *others])
+    if lists.entities is None:
+        names = naming({text_of(record[end]) for record in triples for end in (0, 2)}, "ent")
+        if names:
+            lists = replace(lists, entities=[{"id": id, "name": name} for id, name in names.items()])
+    return lists
 
 
 def _of_list(values: list[Any]) -> Lists:
     """Of a list of relations, of both, or of documents with lists of their own."""
     if _are_documents(values):
-        entities: list[Any] = []
-        relations: list[Any] = []
-        for value in values:
-            inner = lists_of(value)
-            if inner is not None:
-                entities += inner.entities or []
-                relations += inner.relations
-        return Lists(_once(entities) or None, relations)
+        parts = [part for part in map(lists_of, values) if part is not None]
+        records = [record for part in parts for record in part.entities or () if isinstance(record, dict)]
+        roles = node_roles(columns_of(records), cells_of(records))
+        named = [_names_of(part, {role: key for key, role in reversed(roles.items())}) for part in parts]
+        together: dict[str, set[str]] = {}
+        for id, name in (item for names in named for item in names.items()):
+            together.setdefault(id, set()).add(name)
+        if 2 * sum(len(names) > 1 for names in together.values()) > len(together):  # `e1` of each document
+            parts = [_by_name(part, names) for part, names in zip(parts, named, strict=True)]
+        entities = [entity for part in parts for entity in part.entities or ()]
+        return Lists(_once(entities) or None, [relation for part in parts for relation in part.relations])
     records = flat(values)
-    roles = edge_roles(_columns(records), _values(records))
+    roles = edge_roles(columns_of(records), cells_of(records))
     if {Role.SOURCE, Role.TARGET} <= set(roles.values()):
         both = [(record, _has_ends(record, roles)) for record in records]
         if not all(is_relation for _, is_relation in both):
@@ -317,6 +225,37 @@ def _of_list(values: list[Any]) -> Lists:
             others = [record for record, is_relation in both if is_relation or not _is_node(record)]
             return Lists(entities or None, others)
     return Lists(None, values)
+
+
+def _names_of(lists: Lists, called: Roles) -> dict[str, str]:
+    """The names of ids that a document's own entities have. called: role → key."""
+    if not {Role.ID, Role.NAME} <= called.keys():
+        return {}
+    return {
+        text_of(record.get(called[Role.ID])): text_of(record.get(called[Role.NAME]))
+        for record in lists.entities or ()
+        if isinstance(record, dict)
+    }
+
+
+def _by_name(lists: Lists, names: dict[str, str]) -> Lists:
+    """The lists with names for ids that hold in one document alone."""
+    entities = [
+        {key: value for key, value in record.items() if text_of(value) not in names}
+        if isinstance(record, dict)
+        else record
+        for record in lists.entities or ()
+    ]
+    relations: list[Any] = []
+    for record in lists.relations:
+        if isinstance(record, dict):
+            roles = edge_roles(list(record))
+            ends = [key for key, role in roles.items() if role in (Role.SOURCE, Role.TARGET)]
+            record = record | {key: names.get(text_of(record[key]), record[key]) for key in ends}
+        elif isinstance(record, list):
+            record = [names.get(text_of(value), value) for value in record]
+        relations.append(record)
+    return Lists(entities, relations, lists.is_directed, lists.places)
 
 
 def _is_node(record: Any) -> bool:
@@ -368,6 +307,12 @@ def _are_relations(values: Any) -> bool:
     return isinstance(values, list) and (not values or not isinstance(values[0], str))
 
 
+def _have_ends(values: Any) -> bool:
+    """Whether a list holds relations, and not their types: `[{"id": "knows", "label": "knows"}]`."""
+    first = next(iter(values.values() if isinstance(values, dict) else values), None)
+    return isinstance(first, list) or (isinstance(first, dict) and names_ends(list(flat([first])[0])))
+
+
 def _entities(values: Any) -> list[Any]:
     """Entities as a list: of a dictionary by id, by name → type, or by type → names."""
     if isinstance(values, list):
@@ -403,7 +348,7 @@ def _of_lists(relations: list[Any], listed: Rows | None) -> list[Any]:
     )
 
     def named(value: list[Any]) -> Any:
-        if len(value) == 2 and pairs and known:
+        if len(value) == 2 and pairs:
             return {"source": value[0], "target": value[1]}
         if len(value) == TRIPLE and isinstance(value[2], dict):  # networkx's edge with its data
             return {**value[2], "source": value[0], "target": value[1]}
@@ -412,94 +357,23 @@ def _of_lists(relations: list[Any], listed: Rows | None) -> list[Any]:
     return [named(value) if isinstance(value, list) else value for value in relations]
 
 
-def flat(records: list[Any]) -> list[Any]:
-    """Records with what stands under `properties`, `data` and the like next to their other keys."""
-    there = set(_columns(records))
-    inner = [
-        key
-        for key in INNER_KEYS
-        if key in there
-        and any(isinstance(value, dict) and isinstance(value.get(key), dict) for value in records)
-    ]
-    if not inner:
+def _one_way(records: list[Any], given: Columns) -> list[Any]:
+    """Records whose ends are called otherwise than those of most, with the names of those."""
+    roles = edge_roles(columns_of(records), cells_of(records), given.of_edges(columns_of(records)))
+    names = {role: name for name, role in reversed(roles.items())}
+    if not {Role.SOURCE, Role.TARGET} <= names.keys():
         return records
-    return [_flattened(record, inner) if isinstance(record, dict) else record for record in records]
 
+    def renamed(record: Any) -> Any:
+        if not isinstance(record, dict) or _has_ends(record, roles):
+            return record
+        own = edge_roles(list(record))
+        called = {role: name for name, role in reversed(own.items())}
+        if not {Role.SOURCE, Role.TARGET} <= called.keys():
+            return record
+        moved = {called[role]: names[role] for role in (Role.SOURCE, Role.TARGET)}
+        if Role.TYPE in called:
+            moved[called[Role.TYPE]] = names.get(Role.TYPE, called[Role.TYPE])
+        return {moved.get(key, key): value for key, value in record.items()}
 
-def _flattened(record: dict[str, Any], inner: list[str]) -> dict[str, Any]:
-    below = {
-        key: value
-        for name in inner
-        if isinstance(record.get(name), dict)
-        for key, value in record[name].items()
-    }
-    own = {key: value for key, value in record.items() if not (key in inner and isinstance(value, dict))}
-    return {
-        **below,
-        **{key: value for key, value in own.items() if value not in (None, "") or key not in below},
-    }
-
-
-def _columns(records: Iterable[Any]) -> list[str]:
-    seen: dict[str, None] = {}
-    keys: Any = None
-    for record in records:  # most have the keys of the one before
-        if isinstance(record, dict) and record.keys() != keys:
-            keys = record.keys()
-            seen.update(dict.fromkeys(keys))
-    return list(seen)
-
-
-def _values(records: Sequence[Any]) -> Values:
-    return lambda column: (record.get(column) for record in records if isinstance(record, dict))
-
-
-def _admin_labels(columns: Iterable[str]) -> bool:
-    """Whether labels stand in one cell, as neo4j-admin has them: `Person;Actor`."""
-    return any((admin := admin_column(column)) is not None and admin.kind == "LABEL" for column in columns)
-
-
-def _type(value: Any, *, split: bool) -> tuple[str, list[str]]:
-    """A type, and all labels where there are several."""
-    if isinstance(value, str) and value[:1] != ":" and not split and value not in INNER:
-        return value.strip(), []
-    if isinstance(value, str):
-        labels = value.split(";") if split else labels_of(value) if value[:1] == ":" else (value,)
-    elif isinstance(value, list | tuple):
-        labels = tuple(map(text_of, value))
-    elif isinstance(value, dict):  # a query's result, or a type with a name of its own
-        labels = (_end(value),)
-    else:
-        labels = (text_of(value),)
-    own = [label for label in labels if label and label not in INNER] or [label for label in labels if label]
-    return (own[0].strip() if own else ""), list(labels) if len(own) > 1 else []
-
-
-def _name(value: Any) -> str:
-    return text_of(value[0]) if isinstance(value, list) and value else text_of(value)
-
-
-def _lines(value: Any) -> str:
-    """A description: of several observations one a line."""
-    return "\n".join(strings_of(value)) if isinstance(value, list) else text_of(value)
-
-
-def _end(value: Any) -> str:
-    """An end's id or name, of an object its `id` or `name`."""
-    if isinstance(value, str):
-        return value.strip()
-    if isinstance(value, dict):
-        value = flat([value])[0]
-        by_key = {key_of(key): key for key in reversed(value)}
-        keys = (
-            by_key[key]
-            for key in (*NODE_KEYS[Role.ID], *NODE_KEYS[Role.NAME], "label", "value")
-            if key in by_key
-        )
-        value = next((value[key] for key in keys if value[key] not in (None, "")), None)
-    return "" if isinstance(value, list | dict) else text_of(value).strip()
-
-
-def _listed(columns: Iterable[str]) -> str:
-    names = list(columns)
-    return (", ".join(map(repr, names[:12])) + (", …" if len(names) > 12 else "")) or "none"
+    return list(map(renamed, records))

@@ -22,8 +22,9 @@ WANTED = "wanted {'nodes': {id: {'label', 'name'}}, 'relations': {id: {'label', 
 
 
 def _is_llama_index(head: Head) -> bool:
+    others = {"edges", "links", "relationships", "adjacency"} & head.keys.keys()
     return (
-        head.keys.get("nodes") == "{" and head.keys.get("relations") in ("{", None)
+        head.keys.get("nodes") == "{" and head.keys.get("relations") in ("{", None) and not others
     ) or "graph_dict" in head.keys
 
 
@@ -44,6 +45,8 @@ def read_llama_index(paths: Sequence[Path]) -> KnowledgeGraph:
     document = json_of(path)
     if isinstance(document, dict) and "graph_dict" in document:  # the store of a KnowledgeGraphIndex
         return of_document(path, "LlamaIndex")
+    if isinstance(document, dict) and not isinstance(document.get("relations"), dict):
+        return of_document(path, "JSON lists")  # of somebody who has a dictionary of nodes as well
     nodes, relations = document.get("nodes"), document.get("relations")
     for part in (nodes, relations):
         if not isinstance(part, dict):
@@ -66,4 +69,4 @@ def read_llama_index(paths: Sequence[Path]) -> KnowledgeGraph:
             continue
         properties = object_of(row.get("properties"))
         found_edges.append(Edge(str(ends[0]), str(ends[1]), text_of(row.get("label")), properties, key))
-    return from_property_graph(path, rows.writer, found_nodes, found_edges, rows=rows)
+    return from_property_graph(rows, found_nodes, found_edges)

@@ -7,25 +7,24 @@ relations go to the first. A parquet pair that `convert` wrote is read by the sa
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import GraphError, InputError
+from tiny_graph_rag.files import PARQUET_MAGIC, read_start
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
+from tiny_graph_rag.formats.graphs.csv_tables import csv_table
+from tiny_graph_rag.formats.graphs.filling import fill_entities, fill_relations
+from tiny_graph_rag.formats.graphs.given import Columns
 from tiny_graph_rag.formats.graphs.pairs import read_tables
-from tiny_graph_rag.formats.graphs.rows import BAD_WEIGHTS, NAMELESS, Rows, column_roles
-from tiny_graph_rag.formats.graphs.tables import Table, read_columns
+from tiny_graph_rag.formats.graphs.rows import Rows, text_of
+from tiny_graph_rag.formats.graphs.table import Table, parquet_table
 from tiny_graph_rag.formats.tables import one_of
 from tiny_graph_rag.formats.words import Role
-from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT
 
 SHARED = "titles that several rows have (relations go to the first of them)"
 FOLLOWS = f"{Role.UNUSED}: follows from the graph or places it on paper"
@@ -103,104 +102,38 @@ def _base_dirs(folder: Path) -> list[str]:
 def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     entities, relations = sorted(paths)
     rows = Rows(entities.parent, "MS GraphRAG")
-    table = read_columns(entities)
-    is_own = bool({"title", "human_readable_id", "text_unit_ids"} & set(table.names))
-    if not is_own or not {"source", "target"} <= set(read_columns(relations).names):
+    nodes, edges = _table(entities, rows), _table(relations, rows)
+    is_own = bool({"title", "human_readable_id", "text_unit_ids"} & {*nodes.names, *nodes.unread})
+    if not is_own or not {"source", "target"} <= set(edges.names):
         return read_tables(paths)  # of somebody who calls tables as GraphRAG does
-    name = one_of(("title", "name"), table.names, entities, GraphError)
-    rows.took("entities", column_roles(table.names, ENTITY_ROLES))
-    titles = table.strings(name)
-    ids = table.strings("id") if "id" in table.names else titles
-    names: Sequence[str] = titles
-    nameless = _blank(titles)
-    if nameless:
-        names = [title if title.strip() else id for title, id in zip(titles, ids, strict=True)]
-        rows.flaw(NAMELESS, ids[nameless[0]], len(nameless))
-    row_of_id = _Keys(ids)
-    if row_of_id.repeated:
+    title = one_of(("title", "name"), nodes.names, entities, GraphError)
+    ids = nodes.cells("id") if "id" in nodes.names else nodes.cells(title)
+    nodes.put("id", ids)
+    twice = next((id for id, count in Counter(map(text_of, ids)).items() if count > 1), None)
+    if twice is not None:
         raise GraphError.at(
             entities,
             "the id {twice} is in several rows; give each entity its own id",
-            twice=repr(row_of_id.twice),
+            twice=repr(twice),
         )
-    row_of_title = _Keys(titles)
-    if row_of_title.repeated:
-        rows.flaw(SHARED, row_of_title.twice, row_of_title.repeated)
-    columns = GraphColumns()
-    columns.add_entity_columns(
-        ids,
-        names,
-        table.filled("type", UNKNOWN_TYPE),
-        table.strings("description"),
-        table.lists("aliases"),
-        table.lists("text_unit_ids"),
-        table.details(ENTITY_ROLES),
-    )
-    _add_relations(columns, rows, read_columns(relations), relations, row_of_title, row_of_id)
-    return rows.finished(columns)
+    shared = [name for name, count in Counter(nodes.cells(title)).items() if count > 1]
+    if shared:
+        rows.flaw(SHARED, text_of(shared[0]), nodes.rows - len(set(nodes.cells(title))))
+    fill_entities(rows, nodes, Columns(), {**ENTITY_ROLES, title: Role.NAME})
+    own = dict(RELATION_ROLES)
+    if {"source_id", "target_id"} <= set(edges.names):  # of titles that several rows have
+        own |= {
+            "source": Role.UNUSED,
+            "target": Role.UNUSED,
+            "source_id": Role.SOURCE,
+            "target_id": Role.TARGET,
+        }
+    edges.row_label = ""
+    fill_relations(rows, edges, Columns(), own, alone=False, place="relationships[{}]")
+    return rows.graph()
 
 
-def _add_relations(
-    columns: GraphColumns,
-    rows: Rows,
-    table: Table,
-    path: Path,
-    row_of_title: _Keys,
-    row_of_id: _Keys,
-) -> None:
-    for end in ("source", "target"):
-        one_of((end,), table.names, path, GraphError)
-    rows.took("relations", column_roles(table.names, RELATION_ROLES))
-    type = next((text for text in ("relationship_type", "type") if text in table.names), "relationship_type")
-    weights = table.numbers("weight")
-    if "weight" in table.names:
-        wrong = np.flatnonzero(np.isnan(weights))
-        if len(wrong):
-            rows.flaw(BAD_WEIGHTS, f"row {wrong[0] + 1}", len(wrong))
-    ids = table.strings("id")
-    labelled = bool(len(ids)) and bool(np.diff(ids.offsets).all())
-    columns.add_relation_columns(
-        ids if labelled else [f"relationships[{row}]" for row in range(len(table))],
-        _ends(table, "source", row_of_title, row_of_id),
-        _ends(table, "target", row_of_title, row_of_id),
-        table.filled(type, UNKNOWN_RELATION),
-        table.strings("description"),
-        np.where(np.isnan(weights), DEFAULT_WEIGHT, weights),
-        table.lists("text_unit_ids"),
-        table.details(RELATION_ROLES),
-    )
-
-
-def _ends(table: Table, end: str, row_of_title: _Keys, row_of_id: _Keys) -> NDArray[np.int32]:
-    """Entity rows, -1 where none: by `source_id` where the file has it, else by title, else by id."""
-    exact = f"{end}_id"
-    codes, keys = table.coded(exact if exact in table.names else end)
-    first, second = (row_of_id, row_of_title) if exact in table.names else (row_of_title, row_of_id)
-    found = first.rows(keys)
-    missing = np.flatnonzero(found < 0)
-    if len(missing):
-        found[missing] = second.rows([keys[row] for row in missing.tolist()])
-    return found[codes]
-
-
-def _blank(texts: Strings) -> list[int]:
-    """Rows of white space alone. Few begin with a byte that may begin some, and only those are looked at."""
-    starts = np.append(texts.data, 0)[texts.offsets[:-1]]
-    may_be = (np.diff(texts.offsets) == 0) | (starts <= ord(" ")) | (starts >= 0xC2)
-    return [row for row in np.flatnonzero(may_be).tolist() if not texts[row].strip()]
-
-
-class _Keys:
-    """The first row of each key. repeated: how many rows have a key that an earlier one has; twice: the first
-    such key."""
-
-    def __init__(self, keys: Strings) -> None:
-        written = list(keys)
-        self._row_of = dict(zip(reversed(written), range(len(written) - 1, -1, -1), strict=True))
-        self.repeated = len(written) - len(self._row_of)
-        again = (key for row, key in enumerate(written) if self._row_of[key] < row)
-        self.twice = next(again, "") if self.repeated else ""
-
-    def rows(self, keys: Sequence[str]) -> NDArray[np.int32]:
-        """-1 where there is none."""
-        return np.fromiter((self._row_of.get(key, -1) for key in keys), np.int32, len(keys))
+def _table(path: Path, rows: Rows) -> Table:
+    """Parquet or CSV, by content."""
+    is_parquet = path.suffix == ".parquet" or read_start(path, 4) == PARQUET_MAGIC
+    return parquet_table(path) if is_parquet else csv_table(path, rows, padded=True)[1]

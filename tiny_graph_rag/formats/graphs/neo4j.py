@@ -16,9 +16,10 @@ from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format, json_of
-from tiny_graph_rag.formats.graphs.property_graph import Edge, Node, from_property_graph, labels_of, object_of
+from tiny_graph_rag.formats.graphs.property_graph import Edge, Node, from_property_graph, object_of
 from tiny_graph_rag.formats.graphs.rows import Rows, text_of
-from tiny_graph_rag.formats.graphs.tables import ParquetTable
+from tiny_graph_rag.formats.graphs.spelling import labels_of
+from tiny_graph_rag.formats.graphs.table import parquet_table
 from tiny_graph_rag.formats.tables import one_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
@@ -54,7 +55,7 @@ def read_apoc(paths: Sequence[Path]) -> KnowledgeGraph:
                 "wanted a 'type' of node or relationship and an 'id', got {got}",
                 got=json_kind(row.get("type")),
             )
-    return from_property_graph(path, rows.writer, nodes, edges, rows=rows)
+    return from_property_graph(rows, nodes, edges)
 
 
 def _lines(path: Path, rows: Rows) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -92,7 +93,7 @@ def read_neo4j_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     nodes: list[Node] = []
     edges: list[Edge] = []
     for path in paths:
-        table = ParquetTable(path)
+        table = parquet_table(path)
         wanted = ("__id__",) if path.parent.name == "nodes" else ("from", "to", "type")
         for column in wanted:
             one_of((column,), table.names, path, GraphError)
@@ -106,4 +107,4 @@ def read_neo4j_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
                 type = text_of(row.pop("type"))
                 more = {key: part for key, part in row.items() if key not in ("from_label", "to_label")}
                 edges.append(Edge(*ends, type, more))
-    return from_property_graph(folder, "neo4j-graphrag", nodes, edges)
+    return from_property_graph(Rows(folder, "neo4j-graphrag"), nodes, edges)

@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from tiny_graph_rag.errors import GraphError, ServiceError, UsageError, optional
+from tiny_graph_rag.formats.graphs.filling import fill_records
 from tiny_graph_rag.formats.graphs.property_graph import EMBEDDINGS, Edge, Node, from_property_graph
 from tiny_graph_rag.formats.graphs.rows import Rows, text_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -146,10 +147,8 @@ class _Collected:
         if self.others:
             rows.dropped("returned values that are no nodes, relationships or paths", "value", self.others)
         if self.triples:
-            for source, type, target in self.triples:
-                rows.end(source)
-                rows.end(target)
-                rows.relation(source, target, type)
+            columns = ("<source>", "<type>", "<target>")
+            fill_records(rows, [], [dict(zip(columns, triple, strict=True)) for triple in self.triples])
             return rows.graph()
         nodes = [self.nodes[id] for id in sorted(self.nodes, key=_in_order)]
         edges = [self.edges[id] for id in sorted(self.edges, key=_in_order)]
@@ -157,7 +156,7 @@ class _Collected:
             raise GraphError.at(
                 path, "the query returns relationships without their nodes; return both, such as a, r, b"
             )
-        return from_property_graph(path, rows.writer, nodes, edges, rows=rows)
+        return from_property_graph(rows, nodes, edges)
 
 
 def _in_order(id: str) -> tuple[Any, ...]:

@@ -10,34 +10,28 @@ are called: keys.py.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from tiny_graph_rag.errors import GraphError, InputError
 from tiny_graph_rag.files import BYTE_ORDER_MARK, PARQUET_MAGIC, read_start
 from tiny_graph_rag.formats.graphs.base import graph_format
+from tiny_graph_rag.formats.graphs.csv_tables import csv_table
+from tiny_graph_rag.formats.graphs.filling import fill_entities, fill_relations, flat
+from tiny_graph_rag.formats.graphs.given import Columns, names_ends
 from tiny_graph_rag.formats.graphs.json_lists import records_in
-from tiny_graph_rag.formats.graphs.keys import admin_column, node_roles, words_of
-from tiny_graph_rag.formats.graphs.listed import (
-    Columns,
-    Lists,
-    fill_entities,
-    fill_relations,
-    flat,
-    names_ends,
-)
+from tiny_graph_rag.formats.graphs.keys import node_roles
 from tiny_graph_rag.formats.graphs.rows import Rows
-from tiny_graph_rag.formats.graphs.tables import ParquetTable, csv_lists
-from tiny_graph_rag.formats.tables import delimiter_of, unguarded
+from tiny_graph_rag.formats.graphs.spelling import admin_column, looks_like_id, words_of
+from tiny_graph_rag.formats.graphs.table import Table, csv_lists, of_matrix, parquet_table, worksheet_tables
+from tiny_graph_rag.formats.tables import delimiter_of
 from tiny_graph_rag.formats.words import EDGE_WORDS, NODE_WORDS, Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
 JSON_ENDINGS = ENDINGS[3:]
-LONGER = "rows with more fields than the header (the last column takes the rest)"
 HEADER_BYTES = 1 << 16
+STRANGERS = "tables next to it whose entities are in no relation (left out)"
 
 
 def tables_beside(path: Path) -> list[tuple[Path, ...]]:
@@ -73,6 +67,7 @@ def _groups(files: Sequence[Path]) -> list[tuple[Path, ...]]:
     ]
     if pairs:
         return pairs
+    named = [(file, is_edges, rest) for file, is_edges, rest in named if is_edges or _holds_entities(file)]
     both = [[file for file, is_edges, _ in named if is_edges is wanted] for wanted in (False, True)]
     return [tuple(file for group in both for file in group)] if all(both) else []
 
@@ -80,7 +75,7 @@ def _groups(files: Sequence[Path]) -> list[tuple[Path, ...]]:
 def _holds_entities(file: Path) -> bool:
     """Whether a table's header, where it has one, names entities."""
     header = _header(file)
-    return not header or bool({Role.ID, Role.NAME} & set(node_roles(header).values()))
+    return not header or _has_names(header, Columns())
 
 
 def _is_table(file: Path) -> bool:
@@ -100,7 +95,10 @@ def _named(file: Path) -> tuple[bool | None, tuple[str, ...]]:
     """Whether the name says that the table holds relations, entities (False) or nothing of it, and the
     rest of
     the name."""
-    words = words_of(_stem(file))
+    return _says(words_of(_stem(file)))
+
+
+def _says(words: tuple[str, ...]) -> tuple[bool | None, tuple[str, ...]]:
     for place, word in enumerate(words):
         if word in EDGE_WORDS or word in NODE_WORDS:
             return word in EDGE_WORDS, (*words[:place], *words[place + 1 :])
@@ -156,6 +154,7 @@ def _header(file: Path) -> list[str]:
     tables=tables_beside,
 )
 def read_tables(paths: Sequence[Path], columns: Columns | None = None) -> KnowledgeGraph:
+    rows = Rows(paths[0].parent if len(paths) != 1 else paths[0], "tables")
     heads = [path for path in paths if _base(path) and len(csv_lists(path)) == 1]
     tables = []
     for path in paths:
@@ -163,131 +162,169 @@ def read_tables(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
             (head for head in heads if _stem(path).startswith(_base(head)) and not _admin_kinds(path)), None
         )
         if path not in heads:
-            tables.append(_table(path, head))
-    rows = Rows(paths[0].parent if len(paths) != 1 else paths[0], "tables")
-    return of_tables(rows, tables, columns)
+            tables.append(_table(path, rows, head))
+    try:
+        return of_tables(rows, tables, columns)
+    except GraphError:
+        edges = [table for table in tables if table.is_edges]
+        if not edges or len(edges) == len(tables):
+            raise
+        alone = Rows(rows.path, rows.writer)
+        for table in (table for table in tables if not table.is_edges):
+            alone.flaw(STRANGERS, table.name)
+        graph = of_tables(alone, edges, columns)
+        if all(map(looks_like_id, graph.entities.names)):
+            raise
+        return graph
 
 
-@dataclass(slots=True)
-class RecordTable:
-    """is_edges: whether it holds relations; None where only its columns tell. label: what its rows are.
-    longer: how many rows had more fields than the header."""
-
-    name: str
-    columns: list[str]
-    records: list[dict[str, Any]]
-    is_edges: bool | None = None
-    label: str = ""
-    longer: int = 0
-
-
-def of_tables(rows: Rows, tables: Sequence[RecordTable], given: Columns | None = None) -> KnowledgeGraph:
+def of_tables(rows: Rows, tables: Sequence[Table], given: Columns | None = None) -> KnowledgeGraph:
     """The graph of tables of entities and tables of relations. Raises GraphError."""
     given = given or Columns()
-    given.check([column for table in tables for column in table.columns], rows.path)
+    given.check([column for table in tables for column in table.names], rows.path)
     for table in tables:
-        admin = {column.kind for name in table.columns if (column := admin_column(name))}
+        admin = {column.kind for name in table.names if (column := admin_column(name))}
         if "START_ID" in admin or ("ID" in admin and table.is_edges is None):
             table.is_edges = "START_ID" in admin
         elif table.is_edges is None:
-            table.is_edges = names_ends(table.columns, given)
-        if table.longer:
-            rows.flaw(LONGER, table.name, table.longer)
+            table.is_edges = names_ends(table.names, given)
+    tables = [table if names_ends(table.names, given) else of_matrix(table) or table for table in tables]
     nodes = [table for table in tables if table.is_edges is False]
     edges = [table for table in tables if table.is_edges]
     _apart(nodes, edges)
     for table in nodes:
-        _fill_labels(table.records, table.columns, table.label if len(nodes) > 1 else "", ("type",))
-        fill_entities(rows, table.records, given, place=f"{table.name}[{{}}]")
+        if len(nodes) > 1:
+            _put_label(table, "type")
+        fill_entities(rows, table, given, place=f"{table.name}[{{}}]")
     for table in edges:
-        _fill_labels(
-            table.records, table.columns, table.label if len(edges) > 1 else "", ("type", "relation")
-        )
-        if len(table.columns) == 2 and not names_ends(table.columns):
-            table = RecordTable(
-                table.name,
-                ["source", "target"],
-                [dict(zip(("source", "target"), record.values(), strict=False)) for record in table.records],
-            )
-        lists = Lists([] if not nodes else [True], table.records, places=("", f"{table.name}[{{}}]"))
-        fill_relations(rows, lists, given)
+        if len(edges) > 1:
+            _put_label(table, "relation")
+        if len(table.names) == 2 and not names_ends(table.names):
+            ends = dict(zip(("source", "target"), map(table.cells, table.names), strict=True))
+            table = Table.of_columns(ends, table.name)
+        table.row_label = ""
+        fill_relations(rows, table, given, alone=not nodes, place=f"{table.name}[{{}}]")
     return rows.graph()
 
 
-def _fill_labels(records: list[dict[str, Any]], columns: list[str], label: str, keys: Sequence[str]) -> None:
+def _put_label(table: Table, column: str) -> None:
     """Of several tables each says by its name what its rows are, where no column does."""
-    if label and not any(
-        words_of(column)[-1:] in (("type",), ("label",), ("kind",)) or words_of(column) == ("relation",)
-        for column in columns
+    if table.label and not any(
+        words_of(name)[-1:] in (("type",), ("label",), ("kind",)) or words_of(name) == ("relation",)
+        for name in table.names
     ):
-        for record in records:
-            record[keys[-1]] = label
+        table.put(column, [table.label] * table.rows)
 
 
-def _apart(nodes: Sequence[RecordTable], edges: Sequence[RecordTable]) -> None:
+def _apart(nodes: Sequence[Table], edges: Sequence[Table]) -> None:
     """Ids of several id spaces (`:ID(Person)`, `:ID(Film)`), which may be equal, with their space before
-    them.
-    """
+    them."""
     spaces = {
         admin.space
         for table in nodes
-        for column in table.columns
+        for column in table.names
         if (admin := admin_column(column)) and admin.kind == "ID"
     }
     if len(spaces) < 2:
         return
     for table in (*nodes, *edges):
-        for column in table.columns:
+        for column in table.names:
             admin = admin_column(column)
             if admin is not None and admin.kind in ("ID", "START_ID", "END_ID") and admin.space:
-                for record in table.records:
-                    if record.get(column) not in (None, ""):
-                        record[column] = f"{admin.space}:{record[column]}"
+                cells = table.cells(column)
+                table.put(
+                    column, [f"{admin.space}:{cell}" if cell not in (None, "") else cell for cell in cells]
+                )
 
 
-def _table(path: Path, head: Path | None = None) -> RecordTable:
+def _table(path: Path, rows: Rows, head: Path | None = None) -> Table:
     """head: the file of its header, where that is another."""
     is_edges, rest = _named(path)
     if _ending(path) == ".parquet" or read_start(path, 4) == PARQUET_MAGIC:
-        parquet = ParquetTable(path)
-        return RecordTable(path.name, parquet.names, list(parquet.records()), is_edges, " ".join(rest))
-    if _ending(path) in JSON_ENDINGS:
+        table = parquet_table(path)
+    elif _ending(path) in JSON_ENDINGS:
         values = flat(records_in(path))
         records = [value for value in values if isinstance(value, dict)]
         if len(records) < len(values):
             raise GraphError.at(path, "wanted a list of objects, one an entity or relation")
-        return RecordTable(
-            path.name,
-            list(dict.fromkeys(key for record in records for key in record)),
-            records,
-            is_edges,
-            " ".join(rest),
-        )
-    names, records, longer = _records([*(csv_lists(head) if head is not None else ()), *csv_lists(path)])
-    return RecordTable(path.name, names, records, is_edges, " ".join(rest), longer)
+        table = Table.of_records(records, path.name)
+    else:
+        _, table = csv_table(path, rows, head=head, padded=True)
+    table.is_edges, table.label = is_edges, " ".join(rest)
+    return table
 
 
-def _records(lines: list[list[str]]) -> tuple[list[str], list[dict[str, Any]], int]:
-    """Header, records and how many rows have more fields than the header; types after a colon are left
-    out.
+@graph_format(
+    "worksheets",
+    "an Excel workbook: a sheet of relations, or sheets of entities and of relations",
+    lambda head: head.is_worksheet,
+    suffixes=(".xlsx",),
+    general=True,
+    takes_columns=True,
+)
+def read_worksheets(paths: Sequence[Path], columns: Columns | None = None) -> KnowledgeGraph:
+    """The name of a sheet says what it holds, else its columns do; others are left out."""
+    tables = {table.name: table for table in worksheet_tables(paths[0])}
+    headers = {name: table.names for name, table in tables.items()}
+    return of_database(Rows(paths[0], "worksheets"), headers, tables.__getitem__, columns)
+
+
+def of_database(
+    rows: Rows,
+    headers: Mapping[str, list[str]],
+    load: Callable[[str], Table],
+    given: Columns | None = None,
+    pointed: Mapping[str, list[str]] | None = None,
+) -> KnowledgeGraph:
+    """The graph of tables in one file, of which some may hold something else.
+
+    headers: of every table. load: reads one. pointed: table → those that its foreign keys point to, None
+    where the file knows none. Raises GraphError where no table holds relations.
     """
-    if not lines:
-        return [], [], 0
-    names = [_name(field.strip()) for field in lines[0]]
-    width, records, longer = len(names), [], 0
-    for line in lines[1:]:
-        if len(line) > width and any(cell.strip() for cell in line[width:]):
-            line = [*line[: width - 1], ",".join(line[width - 1 :])]  # a text whose commas nobody quoted
-            longer += 1
-        record = {name: unguarded(cell.strip()) for name, cell in zip(names, line, strict=False) if name}
-        if any(record.values()):
-            records.append(record)
-    return [name for name in names if name], records, longer
+    given = given or Columns()
+    named = {role: given.named[role].split("+") for role in ("nodes", "edges") if role in given.named}
+    for name in (name for names in named.values() for name in names if name not in headers):
+        raise GraphError.at(
+            rows.path,
+            "no table {table}; the file has: {listed}",
+            table=repr(name),
+            listed=_listed(headers),
+        )
+
+    says = {name: _says(words_of(name))[0] for name in headers}
+    ends = [name for name, columns in headers.items() if names_ends(columns, given)]
+    edges = named.get("edges") or [name for name in ends if says[name]] or ends
+    if not edges:
+        raise GraphError.at(
+            rows.path,
+            "no table of relations among {tables}. Set it: --columns "
+            "edges=TABLE,source=COLUMN,target=COLUMN,nodes=TABLE",
+            tables=_listed(headers),
+        )
+    others = [name for name in headers if name not in edges and _has_names(headers[name], given)]
+    nodes = (
+        named.get("nodes")
+        or [name for name in others if says[name] is False]
+        or [name for name in others if any(name in (pointed or {})[edge] for edge in edges if pointed)]
+        or (others if len(others) == 1 or pointed is None else [])
+    )
+    tables = []
+    for name in (*nodes, *edges):
+        table = load(name)
+        table.is_edges, table.label = name in edges, " ".join(_says(words_of(name))[1])
+        tables.append(table)
+    for name in headers:
+        if name not in (*nodes, *edges):
+            rows.dropped("tables that hold neither entities nor relations", name)
+    return of_tables(rows, tables, given)
 
 
-def _name(field: str) -> str:
-    """A column's name without its type; "" for one that pandas numbers rows by."""
-    admin = admin_column(field)
-    if admin is not None and not admin.kind.isupper():
-        return admin.name
-    return "" if field.startswith("Unnamed: ") or (admin is not None and admin.kind == "IGNORE") else field
+def _has_names(columns: list[str], given: Columns) -> bool:
+    return bool({Role.ID, Role.NAME} & set(node_roles(columns, given=given.of_nodes(columns)).values()))
+
+
+def _listed(headers: Mapping[str, list[str]]) -> str:
+    return (
+        ", ".join(f"{name} ({', '.join(columns[:8])})" for name, columns in list(headers.items())[:8])
+        or "no tables"
+    )

@@ -8,20 +8,21 @@ entity stands in, and becomes its source chunks.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.formats.graphs.rows import Rows, column_roles, split_roles, strings_of, text_of
+from tiny_graph_rag.formats.graphs.filling import fill_records
+from tiny_graph_rag.formats.graphs.rows import Rows, strings_of
+from tiny_graph_rag.formats.graphs.spelling import INNER, bare
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 LEXICAL = frozenset(
     {"document", "chunk", "textchunk", "documentchunk", "textnode", "textdocument", "community"}
 )
-INNER = frozenset({"__Entity__", "__KGBuilder__", "__Node__", "__tempEntity__", "Entity"})
 ENTITY_MARK = "__Entity__"
+CHUNK_KEY = "triplet_source_id"
 EMBEDDINGS = ("embedding", "embeddings", "embedding_vector", "vector")
 NODE_ROLES = {
     "name": Role.NAME,
@@ -32,14 +33,14 @@ NODE_ROLES = {
     "entity_description": Role.DESCRIPTION,
     "summary": Role.DESCRIPTION,
     "aliases": Role.ALIASES,
-    "triplet_source_id": Role.CHUNKS,
+    CHUNK_KEY: Role.CHUNKS,
     **dict.fromkeys(EMBEDDINGS, Role.UNUSED),
 }
 EDGE_ROLES = {
     "description": Role.DESCRIPTION,
     "relationship_description": Role.DESCRIPTION,
     "weight": Role.WEIGHT,
-    "triplet_source_id": Role.CHUNKS,
+    CHUNK_KEY: Role.CHUNKS,
     **dict.fromkeys(EMBEDDINGS, Role.UNUSED),
 }
 
@@ -64,20 +65,12 @@ class Edge:
 
 
 def from_property_graph(
-    path: Path,
-    writer: str,
-    nodes: Iterable[Node],
-    edges: Iterable[Edge],
-    *,
-    lexical: Collection[str] = LEXICAL,
-    rows: Rows | None = None,
+    rows: Rows, nodes: Sequence[Node], edges: Sequence[Edge], *, lexical: Collection[str] = LEXICAL
 ) -> KnowledgeGraph:
     """lexical: labels of nodes that are no entities, in lower case without underscores.
 
     Where nodes carry `__Entity__`, only those are entities.
     """
-    rows = rows or Rows(path, writer)
-    nodes, edges = list(nodes), list(edges)
     marked = any(ENTITY_MARK in node.labels for node in nodes)
     left_out: dict[str, str] = {}
     chunks: dict[str, list[str]] = {}
@@ -89,55 +82,33 @@ def from_property_graph(
         if label:
             left_out[node.id] = label
             rows.dropped(f"{label} nodes (no entities)", node.id)
+    related = []
     for edge in edges:
         for here, there in ((edge.source, edge.target), (edge.target, edge.source)):
             if here in left_out and there not in left_out and "chunk" in bare(left_out[here]):
                 chunks.setdefault(there, []).append(here)
-    seen: dict[str, None] = {}
-    for node in nodes:
-        if node.id in left_out:
-            continue
-        seen.update(dict.fromkeys(node.properties))
-        found, rest = split_roles(node.properties, NODE_ROLES)
-        own = [label for label in node.labels if label not in INNER]
-        if len(own) > 1 and not node.type:
-            rest = {**(rest or {}), "labels": list(node.labels)}
-        rows.entity(
-            node.id,
-            text_of(found.get(Role.NAME)),
-            node.type or next(iter(own), ""),
-            text_of(found.get(Role.DESCRIPTION)),
-            strings_of(found.get(Role.ALIASES)),
-            list(dict.fromkeys([*strings_of(found.get(Role.CHUNKS)), *chunks.get(node.id, ())])),
-            rest,
-        )
-    rows.took("entities", {"labels": Role.TYPE, **column_roles(seen, NODE_ROLES)})
-    seen = {}
-    for edge in edges:
         if edge.source in left_out or edge.target in left_out:
-            rows.dropped(
-                f"{edge.type} edges (of nodes that are no entities)", f"{edge.source} → {edge.target}"
-            )
-            continue
-        seen.update(dict.fromkeys(edge.properties))
-        found, rest = split_roles(edge.properties, EDGE_ROLES)
-        rows.relation(
-            edge.source,
-            edge.target,
-            edge.type,
-            text_of(found.get(Role.DESCRIPTION)),
-            found.get(Role.WEIGHT),
-            strings_of(found.get(Role.CHUNKS)),
-            rest,
-            edge.id,
-        )
-    rows.took("relations", {"type": Role.TYPE, **column_roles(seen, EDGE_ROLES)})
+            what = f"{edge.type} edges (of nodes that are no entities)"
+            rows.dropped(what, f"{edge.source} → {edge.target}")
+        else:
+            ends = {"<source>": edge.source, "<target>": edge.target}
+            related.append({"<id>": edge.id, **ends, "<type>": edge.type, **edge.properties})
+    entities = [_record(node, chunks.get(node.id, [])) for node in nodes if node.id not in left_out]
+    rows.took("entities", {"labels": Role.TYPE})
+    rows.took("relations", {"type": Role.TYPE})
+    fill_records(rows, entities, related, NODE_ROLES, EDGE_ROLES)
     return rows.graph()
 
 
-def bare(label: str) -> str:
-    """`__Chunk__`, `text_chunk` → `chunk`, `textchunk`."""
-    return label.replace("_", "").casefold()
+def _record(node: Node, chunks: Sequence[str]) -> dict[str, Any]:
+    """chunks: that have an edge to the node."""
+    own = [label for label in node.labels if label not in INNER]
+    record = {"<id>": node.id, "<type>": node.type or next(iter(own), ""), **node.properties}
+    if chunks:
+        record["<chunks>"] = list(dict.fromkeys([*strings_of(record.pop(CHUNK_KEY, None)), *chunks]))
+    if len(own) > 1 and not node.type:
+        record["labels"] = list(node.labels)
+    return record
 
 
 def object_of(value: Any) -> dict[str, Any]:
@@ -148,10 +119,3 @@ def object_of(value: Any) -> dict[str, Any]:
         except ValueError:
             return {}
     return value if isinstance(value, dict) else {}
-
-
-def labels_of(value: Any) -> tuple[str, ...]:
-    """`["Person", "__Entity__"]`, `"Person"`, `":Person:Actor"` → labels."""
-    if isinstance(value, str):
-        return tuple(part for part in value.split(":") if part)
-    return tuple(map(text_of, value)) if isinstance(value, Sequence) else ()

@@ -16,6 +16,7 @@ from tiny_graph_rag.errors import GraphError, optional
 from tiny_graph_rag.files import mapped
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
+from tiny_graph_rag.formats.graphs.filling import fill_records
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.xml_graphs import DOCTYPE_REFUSED
 from tiny_graph_rag.formats.words import Role
@@ -32,6 +33,7 @@ DESCRIPTIONS = (
     "http://purl.org/dc/terms/description",
     "http://purl.org/dc/elements/1.1/description",
 )
+XSD = "http://www.w3.org/2001/XMLSchema#"
 RDF_TYPE = f"{RDF}type"
 ROLES = {
     "rdfs:label, skos:prefLabel, foaf:name, schema:name": f"{Role.NAME}, in further languages {Role.ALIASES}",
@@ -84,9 +86,15 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
     details: dict[str, dict[str, Any]] = {}
     resources: dict[str, None] = {}
     edges: list[tuple[str, str, str]] = []
+    facts: dict[str, tuple[str, str, str]] = {}  # what a node says something about, as RDF-star has it
     for subject, predicate, value, language in _triples(path):
+        if isinstance(value, tuple):
+            facts[subject] = value
+            continue
         resources.setdefault(subject)
-        if language is None:  # another resource
+        if language is None and value.startswith(XSD):
+            rows.dropped("data types (no entities)", value)
+        elif language is None:  # another resource
             if predicate == RDF_TYPE:
                 types.setdefault(subject, []).append(value)
             else:
@@ -103,25 +111,41 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
             key = last_part(predicate)
             kept[key] = value if key not in kept else [*_list(kept[key]), value]
     edges = _without_lists(edges, resources)
+    edges += [fact for fact in dict.fromkeys(facts.values()) if fact not in set(edges)]
+    for source, _, target in facts.values():
+        resources.update(dict.fromkeys((source, target)))
+    blank = {iri for iri in resources if iri.startswith("_:") and iri not in names}
+    for iri in sorted(blank - facts.keys()):
+        rows.dropped("blank nodes without a name (no entities), with their relations", iri)
+    resources = {iri: None for iri in resources if iri not in blank}
+    edges = [edge for edge in edges if not blank.intersection(edge)]
+    about: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for node, fact in facts.items():
+        about.setdefault(fact, {}).update(details.get(node, {}))
     used = {end for source, _, target in edges for end in (source, target)}
     named = {iri: _best(found) for iri, found in names.items()}
     predicates = {predicate for _, predicate, _ in edges}
+    entities: list[dict[str, Any]] = []
     for iri in resources:
         if iri in predicates and iri not in used:
             rows.dropped("predicates that the file describes (they name relation types)", iri)
             continue
         name = named.get(iri, "")
         others = [text for _, text in names.get(iri, ()) if text != name]
-        rows.entity(
-            iri,
-            name or last_part(iri),
-            _label(types[iri][0], named) if iri in types else "",
-            descriptions.get(iri, ""),
-            list(dict.fromkeys([*others, *aliases.get(iri, ())])),
-            details={**details.get(iri, {}), **_more_types(types.get(iri, ()), named)} or None,
-        )
+        record = {
+            "<id>": iri,
+            "<name>": name or last_part(iri),
+            "<type>": _label(types[iri][0], named) if iri in types else "",
+            "<description>": descriptions.get(iri, ""),
+            "<aliases>": list(dict.fromkeys([*others, *aliases.get(iri, ())])),
+        }
+        entities.append({**record, **details.get(iri, {}), **_more_types(types.get(iri, ()), named)})
+    relations: list[dict[str, Any]] = []
     for source, predicate, target in edges:
-        rows.relation(source, target, _label(predicate, named))
+        ends = {"<source>": source, "<target>": target, "<type>": _label(predicate, named)}
+        relations.append({**ends, **about.get((source, predicate, target), {})})
+    fill_records(rows, entities, relations, edge_roles={"weight": Role.WEIGHT})
+    rows.columns.clear()
     rows.took("file", ROLES)
     return rows.graph()
 
@@ -160,8 +184,9 @@ def _without_lists(
     return flat
 
 
-def _triples(path: Path) -> Iterator[tuple[str, str, str, str | None]]:
-    """Subject, predicate, value and the value's language; None for the language where it is a resource."""
+def _triples(path: Path) -> Iterator[tuple[str, str, Any, str | None]]:
+    """Subject, predicate, value and the value's language; None for the language where it is a resource, or a
+    fact: its three resources."""
     pyoxigraph = optional("pyoxigraph", said("reading RDF"), "rdf")
     buffer = mapped(path)
     notation, form = _form(path, bytes(buffer[: 1 << 16]))
@@ -169,7 +194,16 @@ def _triples(path: Path) -> Iterator[tuple[str, str, str, str | None]]:
         raise GraphError.at(path, said(DOCTYPE_REFUSED))
     try:
         for quad in pyoxigraph.parse(bytes(buffer), format=getattr(pyoxigraph.RdfFormat, form)):
-            if isinstance(quad.object, pyoxigraph.Literal):
+            if isinstance(quad.object, pyoxigraph.Triple):
+                fact = quad.object
+                if not isinstance(fact.object, pyoxigraph.Literal | pyoxigraph.Triple):
+                    yield (
+                        _key(quad.subject),
+                        "",
+                        (_key(fact.subject), fact.predicate.value, _key(fact.object)),
+                        None,
+                    )
+            elif isinstance(quad.object, pyoxigraph.Literal):
                 yield _key(quad.subject), quad.predicate.value, quad.object.value, quad.object.language or ""
             else:
                 yield _key(quad.subject), quad.predicate.value, _key(quad.object), None
@@ -184,6 +218,8 @@ def _form(path: Path, head: bytes) -> tuple[str, str]:
     ending = Path(path.name.removesuffix(".gz")).suffix.lower()
     if b"<rdf:RDF" in head:
         return FORMS[".rdf"]
+    if head.lstrip().startswith(tuple(mark.encode() for mark in TURTLE_MARKS)) and ending != ".trig":
+        return FORMS[".ttl"]
     if head.lstrip()[:1] in (b"{", b"["):
         return FORMS[".jsonld"]
     if ending in FORMS:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import GraphError, Problems
 from tiny_graph_rag.formats.words import Role
-from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE, GraphColumns
+from tiny_graph_rag.graph.building import UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT, UNDIRECTED, Dropped, Origin
 from tiny_graph_rag.messages import said
@@ -27,9 +28,43 @@ TWICE = "entities that stand in the file more than once (taken as one)"
 NAMELESS = "entities without a name (named by their id)"
 BAD_WEIGHTS = f"relations whose weight is no number (taken as {DEFAULT_WEIGHT})"
 NUMBERED = "relations whose ends are taken as numbers of rows, for as ids some are not there"
-SOME_UNDIRECTED = "undirected relations among directed ones (--direction takes them as they are written)"
+SOME_UNDIRECTED = (
+    "undirected relations among directed ones (retrieval.direction takes them as they are written)"
+)
+
+AMBIGUOUS = "relations whose end is a name of several entities (the first of them is taken)"
+LOOKED_AT = 100_000  # ends, for examples of those that are missing
 
 Roles = Mapping[str, str]
+# Of records that a reader makes itself: keys that no file's columns have.
+OWN: Roles = {
+    "<id>": Role.ID,
+    "<name>": Role.NAME,
+    "<type>": Role.TYPE,
+    "<description>": Role.DESCRIPTION,
+    "<aliases>": Role.ALIASES,
+    "<chunks>": Role.CHUNKS,
+    "<source>": Role.SOURCE,
+    "<target>": Role.TARGET,
+    "<weight>": Role.WEIGHT,
+    "<directed>": Role.DIRECTED,
+}
+Codes = NDArray[np.int32]
+
+
+@dataclass(slots=True)
+class Block:
+    """Relations by column. sources, targets: places in `ends`, -1 for an empty one."""
+
+    ends: Sequence[str]
+    sources: Codes
+    targets: Codes
+    types: Sequence[str]
+    descriptions: Sequence[str]
+    weights: NDArray[np.float64]
+    chunks: Sequence[Sequence[str]]
+    details: Sequence[str]
+    ids: Sequence[str]
 
 
 class Rows:
@@ -48,16 +83,11 @@ class Rows:
         self.aliases: list[Sequence[str]] = []
         self.chunks: list[Sequence[str]] = []
         self.details: list[dict[str, Any] | None] = []
-        self.ends: list[tuple[str, str]] = []
-        self.relation_ids: list[str] = []
-        self.relation_types: list[str] = []
-        self.relation_descriptions: list[str] = []
-        self.weights: list[float] = []
-        self.relation_chunks: list[Sequence[str]] = []
-        self.relation_details: list[dict[str, Any] | None] = []
+        self.blocks: list[Block] = []
         self.columns: dict[tuple[str, str], str] = {}
         self.problems = Problems(GraphError)
         self.texts: set[str] = set()  # ids of nodes that are texts, not entities
+        self.ambiguous: set[str] = set()  # ends that are names of several entities
         self._dropped: dict[str, tuple[int, list[str]]] = {}
         self._flaws: dict[str, tuple[int, list[str]]] = {}
 
@@ -88,40 +118,17 @@ class Rows:
         self.chunks.append(chunks)
         self.details.append(details)
 
-    def end(self, id: str, name: str = "", type: str = "") -> None:
-        """An entity that stands at a relation's end, where no table lists entities."""
-        row = self.known.get(id)
-        if row is None:
-            self.entity(id, name, type)
-            return
-        self.names[row] = self.names[row] or name
-        self.types[row] = self.types[row] or type
-
-    def relation(
-        self,
-        source: str,
-        target: str,
-        type: str = "",
-        description: str = "",
-        weight: Any = None,
-        chunks: Sequence[str] = (),
-        details: dict[str, Any] | None = None,
-        id: str = "",
-    ) -> None:
-        self.ends.append((source, target))
-        self.relation_ids.append(id or f"relations[{len(self.relation_ids)}]")
-        self.relation_types.append(type)
-        self.relation_descriptions.append(description)
-        self.weights.append(DEFAULT_WEIGHT if weight is None else self._number(weight))
-        self.relation_chunks.append(chunks)
-        self.relation_details.append(details)
-
-    def _number(self, weight: Any) -> float:
-        try:
-            return float(weight)
-        except (TypeError, ValueError, OverflowError):
-            self.flaw(BAD_WEIGHTS, f"{weight!r:.40}")
-            return DEFAULT_WEIGHT
+    def ends(self, ids: Sequence[str], names: Sequence[str] = (), types: Sequence[str] = ()) -> None:
+        """Entities that stand at relations' ends, where no table lists entities; each once. names, types:
+        of the same ids, in the same order; empty for none."""
+        for number, id in enumerate(ids):
+            name, type = names[number] if names else "", types[number] if types else ""
+            row = self.known.get(id)
+            if row is None:
+                self.entity(id, name, type)
+            else:
+                self.names[row] = self.names[row] or name
+                self.types[row] = self.types[row] or type
 
     def undirected(self, place: str, written: str) -> None:
         """Note that the file's relations have no direction. place, written: what says so."""
@@ -170,51 +177,64 @@ class Rows:
             self.chunks,
             list(map(detail_text, self.details)),
         )
-        sources, targets = self._end_rows()
-        pairs = zip(self.ends, sources.tolist(), targets.tolist(), strict=True)
-        missing = (end for ends, *rows in pairs for end, row in zip(ends, rows, strict=True) if row < 0)
-        columns.missing = list(islice(map(repr, missing), 3))
-        columns.add_relation_columns(
-            self.relation_ids,
-            sources,
-            targets,
-            [type_ or UNKNOWN_RELATION for type_ in self.relation_types],
-            self.relation_descriptions,
-            np.array(self.weights, dtype=np.float64),
-            self.relation_chunks,
-            list(map(detail_text, self.relation_details)),
-        )
+        rows_of = self._end_rows()
+        for block in self.blocks:
+            self._count_ambiguous(block)
+            row_of = np.array([*(rows_of[end] for end in block.ends), -1], dtype=np.int32)
+            columns.add_relation_columns(
+                block.ids,
+                row_of[block.sources],  # the last is that of -1
+                row_of[block.targets],
+                block.types,
+                block.descriptions,
+                block.weights,
+                block.chunks,
+                block.details,
+            )
+        columns.missing = [repr(end) for end, row in islice(rows_of.items(), LOOKED_AT) if row < 0][:3]
         return self.finished(columns)
 
-    def _end_rows(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Rows of the entities at both ends: by id, else by name, whatever its case, else by number."""
-        written = [end for pair in self.ends for end in pair]
-        ends = [self.known.get(end, -1) for end in written]
+    def _count_ambiguous(self, block: Block) -> None:
+        if self.ambiguous:
+            is_ambiguous = np.array([*(end in self.ambiguous for end in block.ends), False])
+            count = int((is_ambiguous[block.sources] | is_ambiguous[block.targets]).sum())
+            if count:
+                self.flaw(AMBIGUOUS, repr(block.ends[int(is_ambiguous.argmax())]), count)
+
+    def _end_rows(self) -> dict[str, int]:
+        """End → row of its entity: by id, else by name, whatever its case, else by number; -1 for none."""
+        ends = dict.fromkeys(end for block in self.blocks for end in block.ends)
+        found = {end: self.known.get(end, -1) for end in ends}
         for fold in (str, str.casefold):
-            if -1 not in ends:
+            missing = [end for end, row in found.items() if row < 0]
+            if not missing:
                 break
             named: dict[str, int] = {}
+            shared: set[str] = set()
             for row, name in enumerate(self.names):
-                named.setdefault(fold(name), row)
-            ends = [
-                named.get(fold(end), -1) if row < 0 else row for end, row in zip(written, ends, strict=True)
-            ]
-        if -1 in ends:
-            ends = self._numbers(written) or ends
-        both = np.array(ends, dtype=np.int32).reshape(-1, 2)
-        return both[:, 0].copy(), both[:, 1].copy()
+                key = fold(name)
+                if key in named:
+                    shared.add(key)
+                named.setdefault(key, row)
+            for end in missing:
+                found[end] = named.get(fold(end), -1)
+                if found[end] >= 0 and fold(end) in shared:
+                    self.ambiguous.add(end)
+        if -1 in found.values():
+            return self._numbers(list(found)) or found
+        return found
 
-    def _numbers(self, ends: Sequence[str]) -> list[int]:
+    def _numbers(self, ends: Sequence[str]) -> dict[str, int]:
         """Ends that number the list of entities, from 0 or from 1; empty where they don't."""
         if not all(end.isdecimal() and len(end) < 10 for end in ends):
-            return []
+            return {}
         numbers = list(map(int, ends))
         first = 0 if min(numbers) == 0 else 1
         if max(numbers) - first >= len(self.names) or (first and max(numbers) < len(self.names)):
-            return []
+            return {}
         if any(id.isdecimal() for id in self.known):
-            self.flaw(NUMBERED, repr(ends[0]), len(self.ends))
-        return [number - first for number in numbers]
+            self.flaw(NUMBERED, repr(ends[0]), sum(len(block.ids) for block in self.blocks))
+        return {end: number - first for end, number in zip(ends, numbers, strict=True)}
 
     def finished(self, columns: GraphColumns) -> KnowledgeGraph:
         """The graph of columns that are filled already, with this account of the file."""
@@ -265,7 +285,9 @@ def split_roles(row: Mapping[str, Any], roles: Roles) -> tuple[dict[str, Any], d
         value = row.get(column)
         if value is None or value == "" or role == Role.UNUSED:
             continue
-        if role in found or role == Role.DETAIL:
+        if role == Role.ALIASES and role in found:
+            found[role] = [*strings_of(found[role]), *strings_of(value)]
+        elif role in found or role == Role.DETAIL:
             rest[column] = value
         else:
             found[role] = value
@@ -296,5 +318,5 @@ def strings_of(value: Any) -> list[str]:
 
 
 def column_roles(seen: Iterable[str], roles: Roles) -> dict[str, str]:
-    """What becomes of each column that was seen."""
-    return {column: roles.get(column, Role.DETAIL) for column in seen}
+    """What becomes of each column of the file that was seen."""
+    return {column: roles.get(column, Role.DETAIL) for column in seen if column not in OWN}

@@ -9,19 +9,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tiny_graph_rag.errors import GraphError, MissingExtraError, optional
+from tiny_graph_rag.errors import GraphError, optional
 from tiny_graph_rag.files import GZIP_MAGIC, PARQUET_MAGIC
-from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.keys import edge_roles
-from tiny_graph_rag.formats.graphs.listed import Columns, names_ends, no_ends
-from tiny_graph_rag.formats.graphs.rows import Rows
-from tiny_graph_rag.formats.graphs.tables import ArrowTable, ParquetTable
-from tiny_graph_rag.formats.graphs.triples import graph_columns
 from tiny_graph_rag.formats.tables import check_parquet, reading_parquet
 from tiny_graph_rag.formats.words import Role
+from tiny_graph_rag.graph.large import ENDS as LARGE_ENDS
 from tiny_graph_rag.graph.large import Triples
-from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
 if TYPE_CHECKING:
@@ -30,46 +24,6 @@ if TYPE_CHECKING:
 BATCH_ROWS = 1 << 17
 BLOCK_BYTES = 1 << 24
 ENDS = {"source": Role.SOURCE, "relation": Role.TYPE, "target": Role.TARGET}
-
-
-def _is_parquet(head: Head) -> bool:
-    if not head.is_parquet:
-        return False
-    try:
-        return names_ends(ParquetTable(head.path).names)
-    except MissingExtraError:
-        return True  # reading it says what is missing
-
-
-@graph_format(
-    "triples in Parquet",
-    "a Parquet file with columns source, relation, target",
-    _is_parquet,
-    suffixes=(".parquet",),
-    general=True,
-    takes_columns=True,
-)
-def read_parquet_triples(paths: Sequence[Path], given: Columns | None = None) -> KnowledgeGraph:
-    from pyarrow.types import is_binary, is_large_binary, is_nested
-
-    table = ParquetTable(paths[0])
-    rows = Rows(paths[0], "triples in Parquet")
-    columns = {name: table.column(name) for name in table.names}
-    kinds = {name: column.type for name, column in columns.items()}
-    opaque = {
-        name: f"{Role.UNUSED}: {kind}"
-        for name, kind in kinds.items()
-        if is_nested(kind) or is_binary(kind) or is_large_binary(kind)
-    }
-    names = [name for name in columns if name not in opaque]
-    if given is not None:
-        given.check(table.names, paths[0])
-    if not names_ends(names, given):
-        raise GraphError(no_ends(paths[0], table.names))
-    cells = ArrowTable(paths[0], {name: columns[name] for name in names}, str.strip)
-    found = graph_columns(rows, cells, given, label="row ", first=1)
-    rows.took("file", opaque)
-    return rows.finished(found)
 
 
 def triples_of(path: Path) -> Triples | None:
@@ -93,7 +47,7 @@ def triples_of(path: Path) -> Triples | None:
     columns = {end: names[place] for end, place in places.items()} or {end: end for end in ENDS}
     return Triples(
         path, rows, columns, [name for name in names if name not in columns.values()],
-        lambda end: _tsv_column(path, names, columns[end], has_header=bool(places)),
+        lambda: _tsv_batches(path, names, [columns[end] for end in LARGE_ENDS], has_header=bool(places)),
     )  # fmt: skip
 
 
@@ -106,7 +60,9 @@ def _parquet(path: Path) -> Triples | None:
     if len(columns) < len(ENDS):
         return None
     rest = [name for name in names if name not in columns.values()]
-    return Triples(path, rows, columns, rest, lambda end: _parquet_column(path, columns[end]))
+    return Triples(
+        path, rows, columns, rest, lambda: _parquet_batches(path, [columns[end] for end in LARGE_ENDS])
+    )
 
 
 def _end_columns(names: Sequence[str], *, strict: bool = False) -> dict[str, str]:
@@ -120,13 +76,15 @@ def _end_columns(names: Sequence[str], *, strict: bool = False) -> dict[str, str
     return columns if {"source", "target"} <= columns.keys() else {}
 
 
-def _parquet_column(path: Path, name: str) -> Iterator[pyarrow.Array]:
+def _parquet_batches(path: Path, names: Sequence[str]) -> Iterator[Sequence[pyarrow.Array]]:
     with reading_parquet(path, GraphError) as parquet, parquet.ParquetFile(path) as file:
-        for batch in file.iter_batches(BATCH_ROWS, columns=[name]):
-            yield batch.column(0)
+        for batch in file.iter_batches(BATCH_ROWS, columns=list(names)):
+            yield [batch.column(name) for name in names]
 
 
-def _tsv_column(path: Path, names: Sequence[str], name: str, *, has_header: bool) -> Iterator[pyarrow.Array]:
+def _tsv_batches(
+    path: Path, names: Sequence[str], ends: Sequence[str], *, has_header: bool
+) -> Iterator[Sequence[pyarrow.Array]]:
     csv = optional("pyarrow.csv", said("reading a large TSV file"), "parquet")
     from pyarrow import ArrowException, string
 
@@ -136,13 +94,13 @@ def _tsv_column(path: Path, names: Sequence[str], name: str, *, has_header: bool
         ),
         "parse_options": csv.ParseOptions(delimiter="\t", quote_char=False),
         "convert_options": csv.ConvertOptions(
-            include_columns=[name], column_types={name: string()}, strings_can_be_null=False
+            include_columns=list(ends), column_types=dict.fromkeys(ends, string()), strings_can_be_null=False
         ),
     }
     try:
         with csv.open_csv(path, **options) as reader:
             for batch in reader:
-                yield batch.column(0)
+                yield batch.columns
     except (OSError, ArrowException) as error:
         raise GraphError.at(
             path, "wanted {n} fields in each line: {why}", n=len(names), why=str(error).splitlines()[0]

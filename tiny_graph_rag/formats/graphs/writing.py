@@ -204,7 +204,6 @@ def _lost_in_triples(graph: KnowledgeGraph) -> list[str]:
 def triples(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
     is_csv = path.suffix.lower() == ".csv"
     delimiter = "," if is_csv else "\t"
-    plain = guarded if is_csv else str  # a spreadsheet opens CSV, and may run what stands in a cell
     names, types = list(graph.entities.names), list(graph.entities.types)
     stream = io.StringIO()
     writer = TableWriter(stream, delimiter)
@@ -221,7 +220,7 @@ def triples(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
     for source, type, end, description, weight in rows:
         texts = (names[source], type, names[end], description)
         kinds = (types[source], types[end])
-        writer.writerow((*map(plain, texts), weight, *map(plain, kinds)))
+        writer.writerow((*map(guarded, texts), weight, *map(guarded, kinds)))
         if stream.tell() > 1 << 20:
             yield stream.getvalue()
             stream.seek(0)

@@ -1,4 +1,4 @@
-"""GraphML and GEXF as records.
+"""GraphML as records.
 
 Read by expat, which comes with Python, a piece at a time: no tree is built. A document type declaration is
 refused whatever it holds, and so no entity is ever expanded; so is a value beyond LONGEST_VALUE.
@@ -29,50 +29,31 @@ Properties = dict[str, Any]
 
 @dataclass(slots=True)
 class XmlGraph:
-    """nodes: (id, values by column); edges: (id or "", source, target, values), in file order.
+    """nodes, edges: values by column, in file order; what XML's attributes say stands under keys of `OWN`.
 
-    columns: of nodes and of edges, as the file declares them. directed: what the file says of all its edges;
-    own_direction: how many edges say themselves that they have none, and that they have one.
+    columns: of nodes and of edges, as the file declares them. directed: what the file says of all its edges.
     """
 
-    nodes: list[tuple[str, Properties]] = field(default_factory=list)
-    edges: list[tuple[str, str, str, Properties]] = field(default_factory=list)
+    nodes: list[Properties] = field(default_factory=list)
+    edges: list[Properties] = field(default_factory=list)
     columns: dict[str, list[str]] = field(default_factory=lambda: {"node": [], "edge": []})
     directed: bool = True
-    own_direction: list[int] = field(default_factory=lambda: [0, 0])
     left_out: dict[str, int] = field(default_factory=dict)
 
-    @property
-    def undirected(self) -> int:
-        """How many edges have no direction."""
-        undirected, directed = self.own_direction
-        return undirected if self.directed else len(self.edges) - directed
+
+# Attributes of nodes and edges that are columns, as Neo4j exports them.
+OWN_COLUMNS: dict[str, tuple[str, ...]] = {"node": ("labels",), "edge": ("label",)}
 
 
-# Attributes of nodes and edges that are columns, and what says of an edge whether it has a direction.
-OWN_COLUMNS: dict[str, dict[str, tuple[str, ...]]] = {
-    "graphml": {"node": ("labels",), "edge": ("label",)},  # as Neo4j exports them
-    "gexf": {"node": ("label", "weight", "kind", "type"), "edge": ("label", "weight", "kind")},
-}
-DIRECTION = {
-    "graphml": ("edgedefault", "directed", "directed"),
-    "gexf": ("defaultedgetype", "undirected", "type"),
-}
-
-
-def read_xml(path: Path, root: str) -> XmlGraph:
-    """Nodes and edges with their data under the columns' names; hyperedges and ports are counted only.
-
-    root: graphml or gexf, whose elements differ but for nodes and edges.
-    """
+def read_xml(path: Path) -> XmlGraph:
+    """Nodes and edges with their data under the columns' names; hyperedges and ports are counted only."""
     graph = XmlGraph()
     names: dict[tuple[str, str], str] = {}
     defaults: dict[str, Properties] = {"node": {}, "edge": {}}
     open_records: list[tuple[str, Properties]] = []
     texts: list[str] = []
-    about, key = "", ""  # what GEXF declares columns of; the column of an open <data>
+    key = ""  # the column of an open <data>
     declared: tuple[tuple[str, ...], str] = ((), "")
-    of_all, usual, of_one = DIRECTION[root]
 
     def put(column: str, value: str) -> None:
         if open_records:
@@ -80,35 +61,32 @@ def read_xml(path: Path, root: str) -> XmlGraph:
             record[names.get((kind, column), column)] = value
 
     def start(tag: str, attributes: Attributes) -> None:
-        nonlocal about, key, declared
+        nonlocal key, declared
         if tag == "node" or tag == "edge":
-            own = {name: attributes[name] for name in OWN_COLUMNS[root][tag] if name in attributes}
+            own = {name: attributes[name] for name in OWN_COLUMNS[tag] if name in attributes}
             record: Properties = {**defaults[tag], **own}
             open_records.append((tag, record))
+            needed = ("id",) if tag == "node" else ("source", "target")
+            record |= {f"<{name}>": _needed(attributes, name, tag) for name in needed}
             if tag == "node":
-                graph.nodes.append((_needed(attributes, "id", tag), record))
+                graph.nodes.append(record)
                 return
-            ends = _needed(attributes, "source", tag), _needed(attributes, "target", tag)
-            graph.edges.append((attributes.get("id", ""), *ends, record))
-            if of_one in attributes:
-                graph.own_direction[attributes[of_one] in ("true", "directed")] += 1
+            directed = attributes.get("directed", "true" if graph.directed else "false")
+            record |= {"<id>": attributes.get("id", ""), "<directed>": str(directed in ("true", "directed"))}
+            graph.edges.append(record)
         elif tag == "data" or tag == "default":
             texts.clear()
             key = attributes.get("key", "")
-        elif tag == "attvalue":
-            put(attributes.get("for", attributes.get("id", "")), attributes.get("value", ""))
-        elif tag == "attributes":
-            about = attributes.get("class", "node")
-        elif tag == "key" or tag == "attribute":
+        elif tag == "key":
             id = _needed(attributes, "id", tag)
-            name = attributes.get("attr.name", attributes.get("title", id))
-            kind = about if tag == "attribute" else attributes.get("for", "all")
+            name = attributes.get("attr.name", id)
+            kind = attributes.get("for", "all")
             declared = tuple(other for other in ("node", "edge") if kind in (other, "all")), name
             for kind in declared[0]:
                 names[kind, id] = name
                 graph.columns[kind].append(name)
         elif tag == "graph" and not graph.nodes:
-            graph.directed = attributes.get(of_all, usual) == "directed"
+            graph.directed = attributes.get("edgedefault", "directed") == "directed"
         elif tag in ("hyperedge", "port"):
             graph.left_out[tag] = graph.left_out.get(tag, 0) + 1
 
@@ -121,7 +99,7 @@ def read_xml(path: Path, root: str) -> XmlGraph:
             for kind in declared[0]:
                 defaults[kind][declared[1]] = "".join(texts)
 
-    _parse(path, root, start, end, texts)
+    _parse(path, start, end, texts)
     return graph
 
 
@@ -137,12 +115,11 @@ def _needed(attributes: Attributes, name: str, tag: str) -> str:
 
 def _parse(
     path: Path,
-    root: str,
     start: Callable[[str, Attributes], None],
     end: Callable[[str], None],
     texts: list[str],
 ) -> None:
-    """Raises GraphError with line and column for what is no sound XML of this root."""
+    """Raises GraphError with line and column for what is no sound GraphML."""
     parser = expat.ParserCreate(namespace_separator=" ")
     parser.buffer_text = True
     parser.buffer_size = 1 << 16
@@ -154,8 +131,8 @@ def _parse(
         tag = tag.rpartition(" ")[2]
         seen += 1
         length = 0
-        if seen == 1 and tag != root:
-            raise _UnusableError(said("wanted <{root}>, got <{tag}>", root=root, tag=f"{tag:.40}"))
+        if seen == 1 and tag != "graphml":
+            raise _UnusableError(said("wanted <{root}>, got <{tag}>", root="graphml", tag=f"{tag:.40}"))
         if attributes and max(map(len, attributes.values())) > LONGEST_VALUE:
             raise _UnusableError(TOO_LONG)
         start(tag, attributes)

@@ -11,6 +11,8 @@ from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.detection import detected as recognised
 from tiny_graph_rag.formats.runs.base import RUN_FORMATS, Retrieved, RunFormat, WrittenRun, run_format
+from tiny_graph_rag.formats.tables import fields_beside
+from tiny_graph_rag.formats.words import RUN_FIELDS
 
 __all__ = [
     "RUN_FORMATS",
@@ -66,6 +68,8 @@ def in_order(places: list[Retrieved], what: str, ties: str = "list") -> list[Ret
 def detected(path: Path) -> str:
     """The format that the content looks like. Raises RunError where it is none."""
     head = Head.of(path)
+    if fields_beside(path, RUN_FIELDS, RunError):
+        return "jsonl" if head.is_json else "table"
     found = recognised(RUN_FORMATS, head, "--run-format")
     if found is None:
         if isinstance(head.first, dict) and "reference_entities" in head.first:

@@ -99,5 +99,15 @@ class RunFormat(Format[RunReader]):
     example: str = field(kw_only=True)
 
 
-RUN_FORMATS: Registry[RunFormat] = Registry("run format", "tiny_graph_rag.formats.runs", first=("rows",))
+RUN_FORMATS: Registry[RunFormat] = Registry(
+    "run format",
+    "tiny_graph_rag.formats.runs",
+    {
+        "trec": "rows:read_trec",
+        "jsonl": "json_forms:read_jsonl",
+        "contest": "json_forms:read_contest",
+        "table": "rows:read_table_run",
+        "json": "json_forms:read_json",
+    },
+)
 run_format = registering(RUN_FORMATS, RunFormat)

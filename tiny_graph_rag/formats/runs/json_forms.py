@@ -13,12 +13,15 @@ from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, failure_of, run_format
 from tiny_graph_rag.formats.runs.items import entity_of, is_score, passage_of, relation_of
+from tiny_graph_rag.formats.tables import fields_beside, renamed
 from tiny_graph_rag.formats.words import (
     ASKED_KEYS,
     ID_KEYS,
     PASSAGES_KEYS,
+    QUERY_KEYS,
     RELATIONS_KEYS,
     RETRIEVED_KEYS,
+    RUN_FIELDS,
     RUN_LISTS,
 )
 from tiny_graph_rag.run import Passage, Relation
@@ -38,7 +41,10 @@ def _kinds_of(row: Mapping[str, Any]) -> list[str]:
 
 
 def rows_within(document: Mapping[str, Any]) -> list[Any] | None:
-    """The questions of a file that is one object, such as `{"summary": …, "results": [{…}]}`."""
+    """The questions of a file that is one object, such as `{"summary": …, "results": [{…}]}`; None where
+    the object is itself a question, whose `results` are what was retrieved."""
+    if any(isinstance(document.get(key), str) for key in (*QUERY_KEYS, *ID_KEYS[1:])):
+        return None
     return next((document[name] for name in RUN_LISTS if isinstance(document.get(name), list)), None)
 
 
@@ -92,9 +98,11 @@ def read_jsonl(path: Path) -> WrittenRun:
     failures: dict[str, str] = {}
     lists_entities = False
     problems = Problems(RunError)
-    for place, row in _objects(_records(path, problems), problems):
+    fields = fields_beside(path, RUN_FIELDS, RunError)
+    for place, record in _objects(_records(path, problems), problems):
+        row = renamed(record, fields)
         retrieved = _list_in(row, RETRIEVED_KEYS)
-        query = next((row[name] for name in ASKED_KEYS if isinstance(row.get(name), str)), "")
+        query = next((row[name] for name in (*ASKED_KEYS, "input") if isinstance(row.get(name), str)), "")
         key = next((str(row[name]) for name in ID_KEYS if _is_id(row.get(name))), query)
         error = failure_of(row.get("error"))
         if not key or (retrieved is None and not _kinds_of(row) and error is None):

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from tiny_graph_rag.errors import Problems, RunError
+from tiny_graph_rag.formats.gold.records import parts_of_cell
 from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, failure_of, run_format
-from tiny_graph_rag.formats.tables import decoded, one_of, read_table, trec_lines
-from tiny_graph_rag.formats.words import DOCUMENT_NAMES, QUESTION_NAMES, SCORE_NAMES
+from tiny_graph_rag.formats.tables import (
+    decoded,
+    fields_beside,
+    one_of,
+    read_table,
+    renamed,
+    trec_lines,
+)
+from tiny_graph_rag.formats.words import (
+    ASKED_KEYS,
+    DOCUMENT_NAMES,
+    ENTITY_COLUMNS,
+    LIST_COLUMNS,
+    QUESTION_NAMES,
+    RANK_NAMES,
+    RUN_FIELDS,
+    SCORE_NAMES,
+)
 from tiny_graph_rag.messages import said
 
 
@@ -57,8 +76,18 @@ def read_trec(path: Path) -> WrittenRun:
 def read_table_run(path: Path) -> WrittenRun:
     """CSV, TSV or Parquet with query_id, doc_id and score; without score the order of the rows counts."""
     names, rows = read_table(path)
-    question, document = one_of(QUESTION_NAMES, names, path), one_of(DOCUMENT_NAMES, names, path)
+    fields = fields_beside(path, RUN_FIELDS, RunError)
+    names, rows = (
+        [fields.get(name, name) for name in names],
+        ((place, renamed(row, fields)) for place, row in rows),
+    )
+    question = one_of((*QUESTION_NAMES, *ASKED_KEYS), names, path)
+    listed = next((name for name in LIST_COLUMNS if name in names), None)
+    if listed is not None:
+        return WrittenRun(_listed(rows, question, listed))
+    document = one_of((*DOCUMENT_NAMES, *ENTITY_COLUMNS), names, path)
     scores = next((name for name in SCORE_NAMES if name in names), None)
+    ranks = next((name for name in RANK_NAMES if name in names and scores is None), None)
     rankings: dict[str, list[Retrieved]] = {}
     failures: dict[str, str] = {}
     problems = Problems(RunError)
@@ -72,11 +101,11 @@ def read_table_run(path: Path) -> WrittenRun:
             continue
         places = rankings.setdefault(str(row[question]), [])
         try:
-            score = float(row[scores]) if scores else None
+            score = float(row[scores]) if scores else -float(row[ranks]) if ranks else None
         except (TypeError, ValueError):
             score = float("nan")
         if score is not None and score != score:
-            problems.add(place, "the score must be a number, got {row}", row=repr(row[str(scores)]))
+            problems.add(place, "the score must be a number, got {row}", row=repr(row[str(scores or ranks)]))
             continue
         more = {name: str(row[name]) for name in ("text", "type", "source") if row.get(name)}
         name = str(row.get("name") or "")
@@ -84,3 +113,14 @@ def read_table_run(path: Path) -> WrittenRun:
     problems.check()
     failed = {question: error for question, error in failures.items() if question not in rankings}
     return WrittenRun(rankings, failures=failed)
+
+
+def _listed(
+    rows: Iterable[tuple[str, dict[str, Any]]], question: str, listed: str
+) -> dict[str, list[Retrieved]]:
+    """Rankings of a table with a question a row and what was retrieved in one cell."""
+    rankings: dict[str, list[Retrieved]] = {}
+    for _, row in rows:
+        names = parts_of_cell(str(row[listed] or "").strip())
+        rankings.setdefault(str(row[question]), []).extend(Retrieved(name) for name in names if name)
+    return rankings

@@ -43,7 +43,6 @@ from tiny_graph_rag.graph.search import EntitySearch
 from tiny_graph_rag.measures.summary import number
 from tiny_graph_rag.messages import catalogue, spoken
 from tiny_graph_rag.outputs import write_atomically
-from tiny_graph_rag.stopping import end_soon
 
 HOST = "127.0.0.1"
 PORTS = range(8700, 8900)  # one of these by the draft's name, so that a window finds its server again
@@ -401,7 +400,6 @@ class CurationServer:
         )
 
         def stop(number: int, frame: object) -> None:
-            end_soon(number)
             server.should_exit = True
 
         before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}

@@ -90,7 +90,7 @@ def spent(item: Spent) -> dict[str, Any]:
 
 def judged_scores() -> set[str]:
     """The scores that a judge gives: next to each stands how many verdicts failed."""
-    return {ACCURACY, *(name for _, rubric in JUDGES.items() for name in rubric.scores)}
+    return {ACCURACY, *(name for judge in JUDGES for name in JUDGES[judge].scores)}
 
 
 def answer_slice(answers: Answers, part: AnswerSlice) -> dict[str, Any]:

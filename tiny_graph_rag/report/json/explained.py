@@ -8,6 +8,7 @@ from dataclasses import asdict
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import numpy as np
 from msgspec import UNSET
 
@@ -16,26 +17,27 @@ from tiny_graph_rag.config.sections import COMPACT
 from tiny_graph_rag.graph.bfs import NOT_REACHED
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.measures.summary import number
+from tiny_graph_rag.messages import verbatim
 from tiny_graph_rag.report.json.spelled import Remembered, Spelled, said_json, steps_json
 from tiny_graph_rag.results import Reference, Step
 from tiny_graph_rag.run import NO_STEP
 from tiny_graph_rag.study.advice import recommendations
 from tiny_graph_rag.study.evaluate import Evaluation
-from tiny_graph_rag.study.explanation import Explanation, NoAnswer, Ties
+from tiny_graph_rag.study.explanation import Explanation, Ties
 from tiny_graph_rag.study.waterfall import NO_ENTITY, NO_RANK, WITHIN_HOPS, Verdict, WaterfallStep
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.study.advice import Trial
-    from tiny_graph_rag.study.evaluate import Perturbed
+    from tiny_graph_rag.results import Decision
 
 VERDICTS = tuple(map(str, Verdict))
 LISTED = (Verdict.RANKED_BELOW_K, Verdict.HIT)
 
 
-def explained_summary(found: Explanation, trials: Sequence[Trial] = ()) -> dict[str, Any]:
+def explained_summary(found: Explanation, decision: Decision | None = None) -> dict[str, Any]:
     gold = found.gold_seeds
     return {
         "verdicts": found.verdicts,
+        "causes": found.causes,
         "waterfall": steps_json(found.waterfall),
         "waterfall_by_tag": {tag: steps_json(part) for tag, part in found.waterfall_by_tag.items()},
         "oracle_recall": oracle_recall(found.waterfall),
@@ -50,7 +52,6 @@ def explained_summary(found: Explanation, trials: Sequence[Trial] = ()) -> dict[
         if gold
         else None,
         **({} if found.unlinked is None else {"not_recognised": asdict(found.unlinked)}),
-        **({} if found.no_answer is None else {"no_answer": _no_answer(found.no_answer)}),
         "hop_tags": {
             tag: {
                 "questions": slice_.questions,
@@ -72,30 +73,22 @@ def explained_summary(found: Explanation, trials: Sequence[Trial] = ()) -> dict[
                     for name, value in recommendation.evidence.items()
                 },
             }
-            for recommendation in recommendations(found, trials)
+            for recommendation in recommendations(found, decision)
         ],
+        **({} if decision is None else {"decision": decision_json(decision)}),
     }
+
+
+def decision_json(decision: Decision) -> dict[str, Any]:
+    """What was tried and what is recommended, with its sentence for other languages."""
+    plain = msgspec.structs.replace(decision, reason=str(decision.reason))
+    found: dict[str, Any] = msgspec.to_builtins(plain)
+    return found | said_json(verbatim(decision.reason))
 
 
 def oracle_recall(steps: Sequence[WaterfallStep]) -> float | None:
     """The share of references that any ranking within the hops could return; None where hops bound none."""
     return next((number(step.recall) for step in steps if step.name == WITHIN_HOPS), None)
-
-
-def _no_answer(found: NoAnswer) -> dict[str, Any]:
-    return {
-        "questions": found.questions,
-        "returned": found.returned,
-        "thresholds": [
-            {
-                "min_score": threshold.min_score,
-                "left_empty": threshold.left_empty,
-                f"recall@{found.cutoff}": number(threshold.recall),
-                "emptied_with_reference": threshold.emptied,
-            }
-            for threshold in found.thresholds
-        ],
-    }
 
 
 def walks_cut(evaluation: Evaluation) -> dict[str, Any]:
@@ -223,23 +216,4 @@ def _ties(found: Ties) -> dict[str, Any]:
             str(measure): {"worst": number(worst), "best": number(best)}
             for measure, (worst, best) in found.measures.items()
         },
-    }
-
-
-def perturbed_json(perturbed: Perturbed) -> dict[str, Any]:
-    """One kind of altered questions: what each measure lost, and which questions broke."""
-    return {
-        "kind": perturbed.kind,
-        "altered": perturbed.altered,
-        "measures": {
-            str(measure): {
-                "mean": number(drop.mean),
-                "drop": number(drop.drop),
-                "low": number(drop.low),
-                "high": number(drop.high),
-                "n": drop.n,
-            }
-            for measure, drop in perturbed.measures.items()
-        },
-        "broken": [{"id": question, "query": query} for question, query in perturbed.broken],
     }

@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.fixing.fixes import Fixes
-from tiny_graph_rag.fixing.proof import Proof
+from tiny_graph_rag.fixing.proof import Fixes, Proof
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.measures.summary import number

@@ -23,7 +23,6 @@ from tiny_graph_rag.measures.statistics import mean_of
 from tiny_graph_rag.measures.summary import latency_document, number, summary_fields
 from tiny_graph_rag.report.json.explained import (
     explained_summary,
-    perturbed_json,
     references_of,
     walks_cut,
 )
@@ -39,7 +38,6 @@ from tiny_graph_rag.report.json.spelled import (
     ranked_json,
     rankings,
     selection_json,
-    steps_json,
 )
 from tiny_graph_rag.results import Entity, Linking, Question, WrittenAnswer
 from tiny_graph_rag.run import Relation
@@ -57,13 +55,7 @@ def document_parts(
 
     found: its `summary`, where that has been made already.
     """
-    fields = {
-        "graph": {"name": evaluation.graph.name, "sha256": evaluation.graph.sha256},
-        "dataset": dataset_json(evaluation.examples),
-        "config": evaluation.config.as_dict(),
-        "summary": _with_answers(found or summary(evaluation), evaluation),
-    }
-    yield opened(head("eval", made, **fields))
+    yield opened(content_head(evaluation, found or summary(evaluation), made))
     spelled = Spelled(evaluation.graph)
     yield b',\n  "results": ['
     for first in range(0, len(evaluation.examples), QUESTIONS_AT_ONCE):
@@ -78,16 +70,20 @@ def document_parts(
     yield b"\n  }\n}\n"
 
 
-def _times_tried(evaluation: Evaluation) -> dict[str, Any]:
-    """CPU time a question of each setting that was tried, as a multiple of this run's."""
-    tried = {trial.flag: number(trial.seconds) for trial in evaluation.trials if not trial.needs}
-    return {"tried": tried} if tried else {}
+def content_head(evaluation: Evaluation, found: dict[str, Any], made: Made | None = None) -> dict[str, Any]:
+    """Everything that the file holds but its questions and entities. found: its `summary`."""
+    return head(
+        "eval",
+        made,
+        graph={"name": evaluation.graph.name, "sha256": evaluation.graph.sha256},
+        dataset=dataset_json(evaluation.examples),
+        config=evaluation.config.as_dict(),
+        summary=_with_answers(found, evaluation),
+    )
 
 
 def _with_answers(found: dict[str, Any], evaluation: Evaluation) -> dict[str, Any]:
     """`summary` with what it says of answers; imported here, so that retrieval alone loads nothing of it."""
-    if evaluation.perturbed:
-        found = {**found, "perturbations": [perturbed_json(study) for study in evaluation.perturbed]}
     if evaluation.answered is not None:
         from tiny_graph_rag.report.json.answers import add_answers
 
@@ -132,25 +128,11 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
             evaluation.config.evaluation.top_k,
             lambda measure: mean_of(measure.compute(evaluation.judged)).mean,
         ),
-        **explained_summary(evaluation.explanation, evaluation.trials),
-        "latency": latency_document(evaluation.latency.seconds) | _times_tried(evaluation),
+        **explained_summary(evaluation.explanation, evaluation.decision),
+        "latency": latency_document(evaluation.latency.seconds),
         "questions_per_second": evaluation.latency.questions_per_second,
         **walks_cut(evaluation),
         **_own_summary(evaluation),
-        **(
-            {
-                "kinds": {
-                    found.kind: {
-                        "verdicts": found.counts(),
-                        "waterfall": steps_json(found.waterfall),
-                        "waterfall_by_tag": {tag: steps_json(steps) for tag, steps in found.by_tag.items()},
-                    }
-                    for found in evaluation.kinds
-                }
-            }
-            if evaluation.kinds
-            else {}
-        ),
     }
 
 
@@ -278,20 +260,15 @@ def _kinds(evaluation: Evaluation, row: int) -> dict[str, Any]:
     """Relations and passages of a question, where they were judged: references, and the first ranks."""
     most = evaluation.config.evaluation.shown_ranks
     return {
-        found.kind: {
+        kind: {
             "references": [
-                {
-                    **_reference(reference),
-                    "verdict": str(verdict),
-                    "rank": rank,
-                }
-                for reference, verdict, rank in zip(
-                    found.judged.references[row], found.verdicts[row], found.judged.ranks[row], strict=True
-                )
+                {**_reference(reference), "rank": rank}
+                for reference, rank in zip(judged.references[row], judged.ranks[row], strict=True)
             ],
-            "ranked": [item._asdict() for item in found.judged.rankings[row][:most]],
+            "ranked": [item._asdict() for item in judged.rankings[row][:most]],
         }
-        for found in evaluation.kinds
+        for kind, judged in evaluation.judged.kinds.items()
+        if judged is not None
     }
 
 

@@ -37,9 +37,6 @@ from tiny_graph_rag.study.waterfall import (
 )
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.config import Config
-    from tiny_graph_rag.formats.runs import WrittenRun
-    from tiny_graph_rag.gold.examples import Example
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures.textual import TextMatch
     from tiny_graph_rag.results import Question
@@ -122,16 +119,6 @@ def written(stretch: Stretch, wish: Wish) -> Written:
                 mentioned.update(dict.fromkeys(reference.entity_ids))
         lines.append(packed(item))
     return Written(lines, list(mentioned), columns)
-
-
-def written_on(
-    graph: KnowledgeGraph | None, part: tuple[Wish, Sequence[Example], WrittenRun], config: Config
-) -> Written:
-    """`written` of some questions as work for a cluster."""
-    from tiny_graph_rag.scoring.judging import judged  # the quick way loads none of it
-
-    wish, questions, run = part
-    return written(judged(questions, run, graph, wish.match, wish.matching, wish.ambiguous), wish)
 
 
 def summary(collected: Collected, cutoff: int, usage: dict[str, int]) -> dict[str, Any]:

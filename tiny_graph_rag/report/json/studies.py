@@ -10,9 +10,9 @@ from tiny_graph_rag.config import Config
 from tiny_graph_rag.gold.pin import Drift
 from tiny_graph_rag.gold.validate import Validation
 from tiny_graph_rag.measures.summary import mean_fields, number
+from tiny_graph_rag.messages import verbatim
 from tiny_graph_rag.report.json.results import dataset_json
 from tiny_graph_rag.report.json.spelled import Made, closed_with_rows, head, opened, said_json
-from tiny_graph_rag.study.choosing import Recommendation, rule
 from tiny_graph_rag.study.compare import Comparison, Flip, Rows
 from tiny_graph_rag.study.sweep import SettingSlice, Sweep, SweptSetting
 from tiny_graph_rag.study.verdicts import HopTag
@@ -28,6 +28,7 @@ def validation_json(
         "references",
         "missing",
         "by_alias",
+        "by_form",
         "ambiguous",
         "shared",
         "names_all",
@@ -55,8 +56,8 @@ def validation_json(
     }
 
 
-def comparison_parts(found: Comparison, config: Config, made: Made | None = None) -> Iterator[bytes]:
-    """The file, piece by piece, one flipped question a line."""
+def comparison_document(found: Comparison, config: Config, made: Made | None = None) -> dict[str, Any]:
+    """The content of the file."""
     first = found.systems[0]
     fields = {
         "dataset": {
@@ -85,8 +86,13 @@ def comparison_parts(found: Comparison, config: Config, made: Made | None = None
         "measures": _rows(found.overall),
         "by_tag": {tag: _rows(rows) for tag, rows in found.by_tag.items()},
     }
-    yield opened(head("comparison", made, **fields))
-    yield from closed_with_rows("flips", map(_flip, found.flips))
+    return head("comparison", made, **fields, flips=list(map(_flip, found.flips)))
+
+
+def comparison_parts(document: dict[str, Any]) -> Iterator[bytes]:
+    """The file, piece by piece, one flipped question a line."""
+    yield opened({name: part for name, part in document.items() if name != "flips"})
+    yield from closed_with_rows("flips", document["flips"])
 
 
 def _rows(rows: Rows) -> dict[str, list[dict[str, Any]]]:
@@ -119,7 +125,6 @@ def _flip(flip: Flip) -> dict[str, Any]:
 def sweep_document(found: Sweep, made: Made | None = None) -> dict[str, Any]:
     """The content of the file."""
     plan = found.plan
-    told = rule(str(plan.decide_by), plan.tolerance)
     fields = {
         "graph": {"name": found.graph.name, "sha256": found.graph.sha256},
         "dataset": dataset_json(found.examples),
@@ -127,25 +132,12 @@ def sweep_document(found: Sweep, made: Made | None = None) -> dict[str, Any]:
         "questions": len(found.examples),
         "decide_by": str(plan.decide_by),
         "tolerance": plan.tolerance,
-        "rule": str(told),
-        "rule_told": said_json(told),
         "seconds": found.seconds,
         "recommended": {
-            "overall": _recommended(found, found.recommended[""]),
-            "by_tag": {tag: _recommended(found, part) for tag, part in found.recommended.items() if tag},
+            "overall": _recommended(found, ""),
+            "by_tag": {tag: _recommended(found, tag) for tag in found.recommended if tag},
         },
-        "flips": [
-            {
-                "system": flip.system,
-                "from_hops": flip.before,
-                "to_hops": flip.after,
-                "won": list(flip.won),
-                "lost": list(flip.lost),
-            }
-            for flip in found.flips
-        ],
     }
-    fields["seeds"] = {system: asdict(share) for system, share in found.seeds.items()}
     return head("sweep", made, **fields, settings=list(map(setting_json, found.settings)))
 
 
@@ -165,7 +157,6 @@ def setting_json(setting: SweptSetting) -> dict[str, Any]:
         **_slice(setting.overall),
         "by_tag": {tag: _slice(part) for tag, part in setting.by_tag.items()},
         "subgraph": {"mean": number(setting.reached_mean), "p95": number(setting.reached_p95)},
-        "seconds": setting.seconds,
         **({"walks_cut": setting.walks_cut} if setting.walks_cut else {}),
     }
 
@@ -179,20 +170,22 @@ def _slice(part: SettingSlice) -> dict[str, Any]:
     }
 
 
-def _recommended(found: Sweep, recommendation: Recommendation) -> dict[str, Any]:
-    setting = None if recommendation.setting is None else found.settings[recommendation.setting]
-    best = None if recommendation.best is None else found.settings[recommendation.best]
+def _recommended(found: Sweep, tag: str) -> dict[str, Any]:
+    decided, setting, best = found.recommended[tag], found.chosen(tag), found.best(tag)
+    record = None if decided.recommended is None else decided.tried[decided.recommended]
     return {
-        "setting": recommendation.setting,
+        "setting": None if decided.recommended is None else found.first_of[decided.recommended],
         "system": setting.system if setting else None,
         "retriever": setting.retriever if setting else None,
         "hops": setting.hops if setting else None,
-        "best": recommendation.best,
+        "best": None if decided.best is None else found.first_of[decided.best],
         "best_hops": best.hops if best else None,
-        "loss": number(recommendation.loss),
-        "p": number(recommendation.p),
-        "held_out": mean_fields(recommendation.held_out),
-        "questions": recommendation.questions,
-        "reason": str(recommendation.reason),
-        **said_json(recommendation.reason),
+        "change": record.change if record else None,
+        "expected": decided.expected,
+        "p": record.p if record else None,
+        "certain": decided.certain,
+        "questions": decided.questions,
+        "groups": decided.groups,
+        "reason": str(decided.reason),
+        **said_json(verbatim(decided.reason)),
     }

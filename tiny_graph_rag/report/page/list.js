@@ -5,34 +5,24 @@ const AROUND = 6;    // rows kept above and below what is seen
 
 // What the list is filtered and sorted by, as columns: tags, verdicts (a bit each) and measures of every question.
 function indexOf(data) {
-  const { results, strings, questions } = data;
+  const { results, questions } = data;
   const rows = Array.from({ length: questions }, (_, row) => row);
   const [tagsOf, idOf, queryOf] = ["tags", "id", "query"].map(data.field);
   const tags = rows.map(tagsOf);
   const names = [];
   const verdicts = new Uint32Array(questions);
   const counts = new Uint16Array(questions);
-  const references = fieldColumn(results, "references");
-  if (references && references[0] === "l") {
-    const column = fieldColumn(references[2], "verdict");
-    const read = column ? reader(column, strings) : () => null;
-    let at = 0;
-    references[1].forEach((many, row) => {
-      counts[row] = many;
-      for (const end = at + many; at < end; at++) {
-        const verdict = read(at);
-        if (!verdict) continue;
-        let bit = names.indexOf(verdict);
-        if (bit < 0) bit = names.push(verdict) - 1;
-        verdicts[row] |= 1 << bit;
-      }
-    });
-  }
-  const measured = fieldColumn(results, "metrics");
-  const measures = Object.fromEntries(measured && measured[0] === "o" ? measured[1].map(([measure, column]) => {
-    const read = reader(column, strings);
-    return [measure, rows.map((row) => read(row) ?? null)];
-  }) : []);
+  results.forEach(({ references }, row) => {
+    counts[row] = references.length;
+    for (const { verdict } of references) {
+      if (!verdict) continue;
+      let bit = names.indexOf(verdict);
+      if (bit < 0) bit = names.push(verdict) - 1;
+      verdicts[row] |= 1 << bit;
+    }
+  });
+  const measured = [...new Set(results.flatMap(({ metrics }) => Object.keys(metrics)))];
+  const measures = Object.fromEntries(measured.map((measure) => [measure, rows.map((row) => results[row].metrics[measure] ?? null)]));
   const answerOf = data.field("answer");
   for (const score of Object.keys(data.head.summary.answers?.scores ?? {})) {
     measures[score] ??= rows.map((row) => { const value = answerOf(row)?.scores?.[score]; return typeof value === "number" ? value : null; });

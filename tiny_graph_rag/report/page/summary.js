@@ -7,7 +7,7 @@ const STEPS = {
   "past filters": "not removed by a filter option",
   "reachable within h hops": "any ranking within the hop limit could return it",
   returned: "found by a path within the hops or by another part of the retriever",
-  "above min-score": "its score is not below --min-score",
+  "above min-score": "its score is not below retrieval.min_score",
   "within depth": "among the entities returned",
   "in run": "returned at all",
   "room in k": "the first k have room for it",
@@ -142,36 +142,22 @@ function methodSection(data) {
 // What remains and what is lost step by step, for all questions or for the tag that the list is filtered by.
 function lossSection(data, state) {
   const { summary } = data.head;
-  const kinds = Object.entries(summary.kinds ?? {}).filter(([, kind]) => kind.waterfall?.length && kind.waterfall.every((step) => step.recall !== null));
-  if (!summary.waterfall?.length && !summary.recommendations?.length && !kinds.length) return null;
+  if (!summary.waterfall?.length && !summary.recommendations?.length) return null;
   const body = el("div");
   const draw = () => {
     const mine = state.tag ? summary.waterfall_by_tag?.[state.tag] : summary.waterfall;
     const others = state.tag ? [] : [["by names alone", summary.waterfall_names], ["gold seeds", data.extra.goldSteps]].filter(([, steps]) => steps?.length);
     body.replaceChildren(
-      ...(mine?.length ? [waterfallTable(mine, others, state.tag, summary.k, data.extra.hops)] : []),
-      ...kinds.flatMap(([kind, { waterfall, waterfall_by_tag: byTag }]) => {
-        const steps = state.tag ? byTag?.[state.tag] : waterfall;
-        if (!steps?.length) return [];
-        const table = waterfallTable(steps, [], state.tag, summary.k, data.extra.hops, {});
-        return [el("h3", {}, kind === "relations" ? t("where recall of relations is lost") : t("where recall of passages is lost")), table];
-      }));
+      ...(mine?.length ? [waterfallTable(mine, others, state.tag, summary.k, data.extra.hops)] : []));
   };
   draw();
-  if (summary.waterfall_by_tag || kinds.length) state.listeners.push(draw);
+  if (summary.waterfall_by_tag) state.listeners.push(draw);
   const advice = (summary.recommendations ?? []).map((line) =>
-    el("li", {}, el("span", {}, ticked(adviceWords(line)), timeTried(summary, line)), line.rule && el("span", { class: "small" }, t(line.rule))));
+    el("li", {}, el("span", {}, ticked(adviceWords(line))), line.rule && el("span", { class: "small" }, t(line.rule))));
   return el("section", { "aria-labelledby": "loss" },
     el("h2", { id: "loss" }, t("Where recall is lost")),
     body, lossNotes(summary).map((note) => el("p", { class: "small note" }, note)),
-    advice.length > 0 && el("div", { class: "below" }, el("h3", {}, t("Recommendations")), el("ol", { class: "advice" }, advice)),
-    noAnswerTable(summary));
-}
-
-// What a setting that was tried takes, as a multiple of this run's time.
-function timeTried({ latency }, { evidence }) {
-  const times = latency?.tried?.[evidence?.flag];
-  return times ? ` ${t("CPU time per question: ×{times}.", { times: times.toPrecision(2) })}` : "";
+    advice.length > 0 && el("div", { class: "below" }, el("h3", {}, t("Recommendations")), el("ol", { class: "advice" }, advice)));
 }
 
 // In the page's language where its words are known, else as the file has it.
@@ -203,18 +189,6 @@ function lossNotes({ linking, hop_tags: hops, ties, walks_cut: ended }) {
       : t("Ties at rank {k} in {share} % of the questions; another order of equal scores would change every mean by less than .001.", values));
   }
   return notes;
-}
-
-// What a least score would change for questions without an answer.
-function noAnswerTable({ no_answer: study, k }) {
-  if (!(study?.thresholds.length > 1)) return null;
-  const recall = `recall@${k}`;
-  const heads = ["--min-score", t("no-answer questions that return nothing"), recall, t("questions with a reference that return nothing")];
-  const rows = study.thresholds.map((row) => el("tr", {}, [row.min_score, count(row.left_empty), figure(row[recall]), count(row.emptied_with_reference)].map((cell) => el("td", { class: "number" }, String(cell)))));
-  return el("div", { class: "no-answer" },
-    el("h3", {}, t("no-answer questions: what --min-score would change")),
-    el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": t("no-answer questions: what --min-score would change") },
-      el("table", { class: "by-tag" }, el("thead", {}, el("tr", {}, heads.map((head) => el("th", { scope: "col", class: "number" }, head)))), el("tbody", {}, rows))));
 }
 
 // others: the same from other seeds, as [name, steps]. meanings: of the steps, which speak of entities.

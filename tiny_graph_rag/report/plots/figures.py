@@ -1,4 +1,4 @@
-"""The pictures: bars by tag, waterfall, hop curves, precision and recall over k, differences, cost."""
+"""The pictures: bars by tag, hop curves, systems side by side."""
 
 from __future__ import annotations
 
@@ -7,15 +7,13 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from tiny_graph_rag.messages import counted, signed, t, three
-from tiny_graph_rag.report.document import Document
-from tiny_graph_rag.report.plain import step_words, swept_measures, tags_of, walked, waterfall_steps
+from tiny_graph_rag.messages import t, three
+from tiny_graph_rag.report.document import Document, joint_name
+from tiny_graph_rag.report.headline import system_words
+from tiny_graph_rag.report.plain import swept_measures, tags_of
 from tiny_graph_rag.report.plots.fonts import drawable
-from tiny_graph_rag.report.plots.picture import ACCENT, GRID, INK, LINES, LOST, SOFT, Picture, lined, panels
-from tiny_graph_rag.report.plots.systems import WORDS as SYSTEM_WORDS
-from tiny_graph_rag.report.plots.systems import first_hit_figure, system_figures
-from tiny_graph_rag.report.systems import Systems, system_names
-from tiny_graph_rag.report.views import hops_of
+from tiny_graph_rag.report.plots.picture import ACCENT, GRID, INK, LINES, SOFT, Picture, lined, panels
+from tiny_graph_rag.report.systems import Systems
 
 Json = dict[str, Any]
 
@@ -23,60 +21,31 @@ TAGS_SHOWN, CURVES_SHOWN = 24, 9
 NEAR_THE_TITLE = 0.94  # of a panel: a value above its point would stand in the title
 # What a picture says of its own, shown by `t`: the fonts must have its letters too.
 WORDS = (
-    *("all", "all questions", "no gold", "hops", "{n} hop", "{n} hops", "other systems", "baseline"),
-    *("Where recall is lost", "in graph", "a seed linked", "reachable", "past filters", "returned"),
-    *("reachable within h hops", "reachable within {hops}", "above min-score", "within depth"),
-    *("room in k", "in run", "{measure} by hops"),
-    "{system} against {baseline}: difference, 95 % interval",
-    *SYSTEM_WORDS,
+    *("all", "all questions", "no gold", "hops", "reachable within h hops", "{measure} by hops"),
+    *("Systems side by side", "mean with its 95 % interval"),
 )
-LEAST_WIDTH = 0.02  # of a picture of differences: smaller ones shouldn't look large
 
 
 def figures(documents: Sequence[Document]) -> Iterator[tuple[str, Picture]]:
     """(file name without ending, figure) of all that the documents have numbers for."""
     for document in documents:
         if document.has_questions:
-            summary = document.content["summary"]
             yield f"{document.name}-tags", _tags(document.content)
-            if waterfall_steps(summary):
-                yield f"{document.name}-waterfall", _waterfall(document.content)
-            if any(question["references"] for question in document.content["results"]):
-                title = _titled(document.content)
-                yield (
-                    f"{document.name}-first-hit",
-                    first_hit_figure([document], system_names([document]), title),
-                )
-            if len(cutoffs := _cutoffs(summary["measures"])) > 1:
-                yield f"{document.name}-precision-recall", _precision_recall(document.content, cutoffs)
         elif document.kind == "sweep":
             for measure in _swept(document.content):
                 decides = measure == _deciding(document.content)
                 ending = "hops" if decides else f"hops-{measure.replace('@', '-at-')}"
                 yield f"{document.name}-{ending}", _hops(document.content, measure)
-        elif document.kind == "comparison":
-            yield f"{document.name}-differences", _differences(document.content)
     results = [document for document in documents if document.has_questions]
     if len(results) > 1 and (found := Systems.of(results)) is not None:
-        yield from system_figures(found)
-    paid = [
-        document
-        for document in documents
-        if document.has_questions and document.content["summary"]["estimated_cost_usd"]
-    ]
-    if len(paid) > 1:
-        yield f"{paid[0].name}-cost", _cost(paid)
+        yield f"{joint_name(found.documents)}-systems", _side_by_side(found)
 
 
 def _titled(content: Json) -> str:
     """What a picture is of: the gold set, and who retrieved."""
-    asked = {} if content.get("kind") == "sweep" else (content.get("config") or {}).get("retrieval") or {}
-    name = (content.get("run") or {}).get("name") if content.get("kind") == "score" else None
-    system = name or asked.get("retriever") or ""
-    if asked.get("retriever") and "hops" in asked and walked(content.get("summary") or {}):
-        system += ", " + counted(asked["hops"], "{n} hop", "{n} hops")
     dataset = drawable((content.get("dataset") or {}).get("name") or "", 60)
-    return " · ".join(item for item in (dataset, drawable(system, 40)) if item)
+    system = "" if content["kind"] == "sweep" else drawable(system_words(content), 40)
+    return " · ".join(item for item in (dataset, system) if item)
 
 
 def _counted(part: Json) -> str:
@@ -115,49 +84,6 @@ def _tags(content: Json) -> Picture:
     labels = [f"{drawable(name, 30)}  (n {_counted(part)})" for name, part in slices]
     cells[0].set_yticks(list(places), labels)
     cells[0].set_ylim(len(slices) - 0.4, -0.6)  # the first on top
-    return figure
-
-
-def _waterfall(content: Json) -> Picture:
-    steps, cutoff = content["summary"]["waterfall"], content["summary"].get("k", "k")
-    figure = Picture(figsize=(7, 0.9 + 0.42 * len(steps)))
-    panel = figure.subplots()
-    for place, step in enumerate(steps):
-        panel.barh(place, step["recall"], color=ACCENT, height=0.6)
-        panel.barh(place, step["loss"], left=step["recall"], color=LOST, height=0.6)
-        lost = f"  −{100 * step['loss']:.1f}" if step["loss"] else ""
-        panel.text(1.02, place, f"{three(step['recall'])}{lost}", va="center", color=INK)
-    names = [step_words(step["step"], cutoff, hops_of(content)) for step in steps]
-    panel.set_yticks(range(len(steps)), names)
-    panel.set(xlim=(0, 1), title=f"{t('Where recall is lost')}: {_titled(content)}")
-    panel.invert_yaxis()
-    return figure
-
-
-def _cutoffs(measures: Json) -> list[int]:
-    """The k for which both precision and recall were computed."""
-    ks = [int(measure.split("@")[1]) for measure in measures if measure.startswith("precision@")]
-    return sorted(k for k in ks if f"recall@{k}" in measures)
-
-
-def _precision_recall(content: Json, cutoffs: list[int]) -> Picture:
-    measures = content["summary"]["measures"]
-    figure = Picture(figsize=(4.6, 4))
-    panel = figure.subplots()
-    recall, precision = (
-        [measures[f"{name}@{k}"]["mean"] or 0.0 for k in cutoffs] for name in ("recall", "precision")
-    )
-    panel.plot(recall, precision, color=ACCENT, marker="o", markersize=4)
-    for k, x, y in zip(cutoffs, recall, precision, strict=True):
-        panel.annotate(f"k = {k}", (x, y), xytext=(6, 5), textcoords="offset points", color=SOFT)
-    panel.set(
-        xlim=(0, 1),
-        ylim=(0, 1),
-        xlabel="recall@k",
-        ylabel="precision@k",
-        title=f"Precision and recall over k\n{_titled(content)}",
-    )
-    panel.grid(color=GRID, linewidth=0.6)
     return figure
 
 
@@ -268,69 +194,33 @@ def _hops(content: Json, measure: str) -> Picture:
     return figure
 
 
-def _differences(content: Json) -> Picture:
-    """A row a system and measure: the difference to the baseline with its interval."""
-    rows = [(measure, row) for measure, part in content["measures"].items() for row in part[1:]]
-    figure = Picture(figsize=(7, 1 + 0.34 * max(1, len(rows))))
-    panel = figure.subplots()
-    panel.axvline(0, color=SOFT, linewidth=0.8)
-    for place, (_, row) in enumerate(rows):
-        if row["difference"] is None:
-            continue
-        if row["low"] is not None:
-            panel.plot([row["low"], row["high"]], [place, place], color=ACCENT, linewidth=2, alpha=0.5)
-        panel.plot(row["difference"], place, "o", color=ACCENT, markersize=5)
-        panel.text(
-            1.02,
-            place,
-            signed(row["difference"]).replace("-", "−"),
-            va="center",
-            transform=panel.get_yaxis_transform(),
-        )
-    several = len(content["systems"]) > 2
-    labels = [
-        (f"{measure}  {drawable(row['system'], 30)}" if several else measure)
-        + (f"  (n {row['n']})" if "n" in row else "")
-        for measure, row in rows
-    ]
-    names = [drawable(row["system"], 40) for row in next(iter(content["measures"].values()), [])]
-    against = t("other systems") if several else "".join(names[1:2])
-    baseline = names[0] if names else t("baseline")
-    title = t("{system} against {baseline}: difference, 95 % interval", system=against, baseline=baseline)
-    panel.set_yticks(range(len(rows)), labels)
-    figure.headed(title)
-    panel.grid(axis="x", color=GRID, linewidth=0.6)
-    panel.set_ylim(len(rows) - 0.4, -0.6)
-    ends = [abs(row[key] or 0.0) for _, row in rows for key in ("difference", "low", "high")]
-    widest = max([LEAST_WIDTH, *ends]) * 1.1
-    panel.set_xlim(-widest, widest)
-    return figure
-
-
-def _cost(documents: Sequence[Document]) -> Picture:
-    """A point a results file: what its answers cost, and how good its retrieval or its answers are."""
-    figure = Picture(figsize=(5.4, 4))
-    panel = figure.subplots()
-    scores = [
-        (document.content["summary"].get("answers") or {}).get("scores") or {} for document in documents
-    ]
-    shared = [name for name in scores[0] if all(name in score for score in scores)]
-    for document, answers in zip(documents, scores, strict=True):
-        summary = document.content["summary"]
-        mean = answers[shared[0]]["mean"] if shared else summary["mean_ndcg_at_k"]
-        panel.plot(summary["estimated_cost_usd"], mean, "o", color=ACCENT)
-        panel.annotate(
-            drawable(document.name, 30),
-            (summary["estimated_cost_usd"], mean),
-            xytext=(6, 4),
-            textcoords="offset points",
-        )
-    panel.set(
-        xlabel="cost, USD",
-        ylabel=shared[0] if shared else "ndcg@k",
-        ylim=(0, 1),
-        title="Cost against quality",
-    )
-    panel.set_xlim(left=0)
-    panel.grid(color=GRID, linewidth=0.6)
+def _side_by_side(found: Systems) -> Picture:
+    """A panel a measure, a dot with its interval a system."""
+    measures, names = found.measures, found.names
+    figure, cells = panels(len(measures), 2.6, 0.7 + 0.32 * len(names), margin=(1.8, 0.6))
+    dataset = drawable((found.documents[0].content.get("dataset") or {}).get("name") or "", 60)
+    figure.headed(t("Systems side by side"), dataset)
+    for panel, measure in zip(cells, measures, strict=True):
+        best = found.pairs.best(measure)
+        for row, mean in enumerate(found.means(measure)):
+            if mean["mean"] is None:
+                continue
+            if mean.get("low") is not None:
+                panel.plot([mean["low"], mean["high"]], [row, row], color=ACCENT, linewidth=3, alpha=0.35)
+            panel.plot(mean["mean"], row, "o", color=ACCENT, markersize=5)
+            weight = "bold" if row == best else "normal"
+            right_of_panel = panel.get_yaxis_transform()
+            text = three(mean["mean"])
+            panel.text(1.03, row, text, transform=right_of_panel, va="center", size=8, weight=weight)
+        values = [
+            mean[end]
+            for mean in found.means(measure)
+            for end in ("mean", "high")
+            if mean.get(end) is not None
+        ]
+        panel.set(title=measure, xlim=(0, 1) if max(values, default=0) <= 1 else (0, max(values) * 1.05))
+        lined(panel, "x")
+        panel.set_xlabel(t("mean with its 95 % interval"))
+    cells[0].set_yticks(range(len(names)), [drawable(name, 30) for name in names])
+    cells[0].set_ylim(len(names) - 0.4, -0.6)
     return figure

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 DPI = 200
 ACROSS = 4  # panels side by side
-INK, SOFT, ACCENT, LOST, GRID = "#1d1c1a", "#65625c", "#1d5a96", "#d9897f", "#e3e0d8"
+INK, SOFT, ACCENT, GRID = "#1d1c1a", "#65625c", "#1d5a96", "#e3e0d8"
 LINES = ("#1d5a96", "#a04a1c", "#1b7a4a", "#7a4b9c", "#8f5b00", "#65625c")
 
 

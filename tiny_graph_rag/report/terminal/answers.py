@@ -10,7 +10,7 @@ from tiny_graph_rag.llm.cost import total
 from tiny_graph_rag.messages import t, three
 from tiny_graph_rag.report.json.answers import answer_slice
 from tiny_graph_rag.report.tables import View, answer_scores
-from tiny_graph_rag.report.terminal import Shown, escape
+from tiny_graph_rag.report.terminal import Shown, StrongLine
 from tiny_graph_rag.study.answer_scores import Answered, AnswerSlice
 
 
@@ -28,14 +28,13 @@ def answers_lines(answered: Answered) -> Iterator[Shown]:
     ]
     names = (name.replace("_", " ") for name in answered.overall.scores)
     head = (t("answers"), *names, t("failed"), t("abstained"), t("tokens"), t("cost"))
-    yield View(head, tuple(rows), styles={0: "bold"})
+    yield View(head, tuple(rows))
     yield answer_scores(answer_slice(answered.answers, answered.overall)["scores"])
     unjudged = answered.overall.unjudged
     if unjudged:
-        worst = ", ".join(f"{escape(name)} {count:,}" for name, count in unjudged.items())
-        yield t(
-            "[bold]failed verdicts count as the worst value:[/bold] {worst}; --retry-failed asks again",
-            worst=worst,
+        worst = ", ".join(f"{name} {count:,}" for name, count in unjudged.items())
+        yield StrongLine(
+            t("failed verdicts count as the worst value: {worst}; --resume asks again", worst=worst)
         )
     found = answered.answers.agreement
     if found is not None:
@@ -45,11 +44,12 @@ def answers_lines(answered: Answered) -> Iterator[Shown]:
             kappa=three(found.kappa),
         )
         if found.is_weak:
-            yield t(
-                "[bold]the judge hardly agrees with the gold set (κ below {least}):[/bold] its means "
-                "are unreliable and marked with ?",
+            weak = t(
+                "the judge hardly agrees with the gold set (κ below {least}): its means are unreliable and "
+                "marked with ?",
                 least=f"{LEAST_KAPPA:g}",
             )
+            yield StrongLine(weak)
 
 
 def _spent(answers: Answers, part: AnswerSlice) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -10,10 +11,10 @@ from tiny_graph_rag.messages import t, three
 from tiny_graph_rag.report.history import Past, differing
 from tiny_graph_rag.report.plain import one_line
 from tiny_graph_rag.report.tables import Cell, View, mean_cells, mean_of
-from tiny_graph_rag.report.terminal import Shown, unreliable
-from tiny_graph_rag.report.terminal.sweep import sparkline
+from tiny_graph_rag.report.terminal import Shown
 
 NAME_WIDTH = 40
+_EIGHTHS = "▁▂▃▄▅▆▇█"
 
 
 def history_lines(named: dict[str, list[Past]], measures: Sequence[str], tag: str) -> Iterator[Shown]:
@@ -41,14 +42,18 @@ def history_lines(named: dict[str, list[Past]], measures: Sequence[str], tag: st
             (0, 1, 2, 3),
             f"{dataset} · {tag}" if tag else dataset,
             spare={2: 4, **{4 + place: 5 + place for place in range(1, len(wanted))}},
-            whole=(0, *range(4, 4 + len(wanted))),
         )
         for measure in wanted if len(rows) > 1 else ():
             values = [mean_of(_of(row, tag).get(measure)).mean for row in rows]
             yield f"  {measure}: {sparkline(values)} {three(values[0])} → {three(values[-1])}"
         if not all(mean_of(mean).reliable for row in rows for mean in _of(row, tag).values()):
-            yield unreliable()
+            yield t("? unreliable: too few questions affect this number")
         yield ""
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """One character a value in [0, 1]; · where undefined."""
+    return "".join("·" if math.isnan(value) else _EIGHTHS[min(7, int(8 * max(value, 0)))] for value in values)
 
 
 def _of(past: Past, tag: str) -> dict[str, dict[str, Any]]:

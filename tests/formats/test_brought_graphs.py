@@ -1,0 +1,322 @@
+"""Graphs in the shapes that people bring: what is read, what is told, what is refused with a way out."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from tests.formats.test_json_lists import told
+from tiny_graph_rag.errors import GraphError, InputError
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.graph.model import KnowledgeGraph
+
+KNOWS = [("Ann", "knows", "Ben")]
+PEOPLE = {"n1": {"name": "Ann", "type": "girl"}, "n2": {"name": "Ben", "type": "boy"}}
+EDGE = {"source": "n1", "target": "n2", "relation": "knows"}
+UUIDS = ["0b9dd1b7-0000-4000-8000-000000000001", "0b9dd1b7-0000-4000-8000-000000000002"]
+
+NAMED = dict(zip(UUIDS, ("Ann", "Ben"), strict=True))
+
+
+def read(folder: Path, name: str, content: Any) -> KnowledgeGraph:
+    text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+    (folder / name).write_text(text, encoding="utf-8")
+    return read_graph(folder / name)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("dictionary.json", {"nodes": PEOPLE, "edges": [EDGE]}),
+        ("dictionaries.json", {"nodes": PEOPLE, "edges": {"e1": EDGE}}),
+        ("inner.json", {"graph": {"nodes": PEOPLE, "edges": [EDGE]}}),
+        ("types.json", {"Ann": {"knows": ["Ben"]}, "Ben": {}}),
+        ("data.json", {"Ann": {"Ben": {"relation": "knows"}}, "Ben": {}}),
+        ("pairs.json", {"Ann": [["knows", "Ben"]], "Ben": []}),
+        ("objects.json", {"Ann": [{"relation": "knows", "target": "Ben"}], "Ben": []}),
+        ("adjacency.json", {"adjacency": {"Ann": {"knows": ["Ben"]}}}),
+        ("alone.json", {"relationships": [{"source": "Ann", "target": "Ben", "type": "knows"}]}),
+        ("kg.json", {"relationships": [
+            {"source_entity_id": "Ann", "target_entity_id": "Ben", "relationship_type": "knows"}]}),
+        ("codes.json", {"nodes": [{"code": "x", "name": "Ann"}, {"code": "y", "name": "Ben"}],
+                        "edges": [{"from": "x", "to": "y", "type": "knows"}]}),
+        ("named.json", {"entities": {"E1": "Ann", "E2": "Ben"}, "relations": {"R4": "knows"},
+                        "triples": [["E1", "R4", "E2"]]}),
+        ("numbered.json", {"entity2id": {"Ann": 0, "Ben": 1}, "relation2id": {"knows": 0},
+                           "triples": [[0, 0, 1]]}),
+        ("uuids.json", {"nodes": [{"id": id, "label": name} for id, name in NAMED.items()],
+                        "edges": [{"source": UUIDS[0], "target": UUIDS[1], "label": "knows"}]}),
+        ("page.html", '<b>nodes = new vis.DataSet([{"id": 1, "label": "Ann"}, {"id": "2", "label": "Ben"}])'
+                      'edges = new vis.DataSet([{"from": 1, "to": 2, "label": "knows", "arrows": "to"}]);'),
+        ("stars.ttl", "@prefix : <http://e/> . << :Ann :knows :Ben >> :since 1999 ."),
+        ("described.json", [{"subject": "Ann Lee", "subject_label": "a girl", "relationship": "knows",
+                             "object": "Ben", "object_label": "a boy"}]),
+        ("local.json", [{"entities": [{"id": "e1", "name": "Ann"}, {"id": "e2", "name": "Ben"}],
+                         "relations": [{"head": "e1", "type": "knows", "tail": "e2"}]},
+                        {"entities": [{"id": "e1", "name": "Cy"}, {"id": "e2", "name": "hen"}],
+                         "relations": []}]),
+        ("valid.csv", "subject,predicate,object,valid_from,valid_to\nAnn,knows,Ben,2001,2002\n"),
+    ],
+)  # fmt: skip
+def test_a_shape_is_read_as_it_is_meant(own_folder: Path, name: str, content: Any) -> None:
+    facts = told(read(own_folder, name, content))
+    assert [(source.removesuffix(" Lee"), type, target) for source, type, target in facts] == KNOWS
+
+
+def test_lists_and_objects_with_other_keys_in_one_list(own_folder: Path) -> None:
+    mixed = [
+        ["Ann", "knows", "Ben"],
+        {"head": "Ben", "relation": "knows", "tail": "Cy"},
+        {"subject": "Cy", "predicate": "keeps", "object": "hen"},
+    ]
+    assert told(read(own_folder, "g.json", mixed)) == [
+        ("Ann", "knows", "Ben"),
+        ("Ben", "knows", "Cy"),
+        ("Cy", "keeps", "hen"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("header", "rows"),
+    [
+        ("person,role,from,to", "Ann,clerk,2001,2002\nBen,smith,1999,2003\n"),
+        ("person,role,valid_from,valid_to", "Ann,clerk,2001,2002\n"),
+    ],
+)
+def test_years_are_no_ends(own_folder: Path, header: str, rows: str) -> None:
+    with pytest.raises(GraphError, match="--columns source=COLUMN"):
+        read(own_folder, "g.csv", f"{header}\n{rows}")
+
+
+def test_names_in_several_languages_are_a_name_and_its_aliases(own_folder: Path) -> None:
+    nodes = [
+        {"id": "E1", "label_ko": "안", "label_en": "Ann", "label_zh": "安"},
+        {"id": "E2", "label_ko": "벤"},
+    ]
+    graph = read(own_folder, "g.json", {"nodes": nodes, "edges": [{"source": "E1", "target": "E2"}]})
+    assert list(graph.entities.names) == ["Ann", "E2"]
+    assert list(graph.entities.aliases) == [["안", "安"], ["벤"]]
+
+
+@pytest.mark.parametrize(
+    "nodes",
+    [
+        [{"id": f"E{number}", "caption": text} for number, text in enumerate(("Ann", "Ben", "Cy"))],
+        [
+            {"id": f"e{number}", "text": text, "label": "GIRL"}
+            for number, text in enumerate(("Ann", "Ben", "Cy"))
+        ],
+        [
+            {"id": "e0", "label": "Ann", "type": "a"},
+            {"id": "e1", "label": "Ben", "type": "a"},
+            {"id": "e2", "title": "T", "name": "N", "type": "b"},
+        ],
+    ],
+)
+def test_where_ids_say_nothing_a_column_of_short_texts_names(own_folder: Path, nodes: list[Any]) -> None:
+    edges = [{"source": nodes[0]["id"], "target": nodes[1]["id"]}]
+    assert list(read(own_folder, "g.json", {"nodes": nodes, "edges": edges}).entities.names)[:2] == [
+        "Ann",
+        "Ben",
+    ]
+
+
+def test_ends_that_are_objects_are_entities(own_folder: Path) -> None:
+    ann, ben = {"name": "Ann", "kind": "girl"}, {"label": "boy", "properties": {"name": "Ben"}}
+    graph = read(own_folder, "g.json", [{"start_node": ann, "relation": "knows", "end_node": ben}])
+    assert told(graph) == [("Ann", "knows", "Ben")]
+    assert graph.entities.types[0] == "girl"
+
+
+@pytest.mark.parametrize(
+    ("text", "facts", "directed"),
+    [
+        (",Ann,Ben,Cy\nAnn,0,1,0\nBen,0,0,2.5\nCy,0,0,0\n", [("Ann", "Ben", 1.0), ("Ben", "Cy", 2.5)], True),
+        (",Ann,Ben,Cy\nAnn,,1,\nBen,1,,1\nCy,,1,\n", [("Ann", "Ben", 1.0), ("Ben", "Ann", 1.0)], False),
+        (";u1;u2;u3\nAnn;1;0;1\nBen;0;1;0\n", [("Ann", "u1", 1.0), ("Ann", "u3", 1.0)], True),
+    ],
+)
+def test_a_matrix_is_a_relation_a_number(
+    own_folder: Path, text: str, facts: list[tuple[str, str, float]], directed: bool
+) -> None:
+    graph = read(own_folder, "m.csv", text)
+    found = [(source, target) for source, _, target in told(graph)]
+    weighted = [(*ends, weight) for ends, weight in zip(found, graph.relations.weights.tolist(), strict=True)]
+    assert weighted[:2] == facts
+    assert any("undirected" in role for _, _, role in graph.origin.columns) is not directed
+
+
+def test_a_table_beside_it_that_names_other_things_is_left_out(own_folder: Path) -> None:
+    (own_folder / "entities.csv").write_text("category,entity,count\nPER,Xi,3\nPER,Yo,2\n", encoding="utf-8")
+    graph = read(own_folder, "triples.csv", "subject,predicate,object\nAnn,knows,Ben\nBen,keeps,hen\n")
+    assert told(graph) == [("Ann", "knows", "Ben"), ("Ben", "keeps", "hen")]
+    assert "tables next to it whose entities are in no relation" in graph.notes.lines()[0]
+
+
+def test_turtle_is_read_under_any_ending_and_owl_is_told_how_to_become_it(own_folder: Path) -> None:
+    pytest.importorskip("pyoxigraph")
+    turtle = "@prefix e: <http://e/> .\ne:Ann e:knows e:Ben .\n"
+    assert told(read(own_folder, "g.rdf", turtle)) == [("Ann", "knows", "Ben")]
+    owl = '<?xml version="1.0"?>\n<Ontology xmlns="http://www.w3.org/2002/07/owl#"></Ontology>\n'
+    with pytest.raises(GraphError, match=r"robot convert -i o\.owl -o o\.ttl"):
+        read(own_folder, "o.owl", owl)
+
+
+def test_what_is_dropped_and_what_is_not_clear_is_told(own_folder: Path) -> None:
+    nodes = [{"id": 1, "name": "Ann"}, {"id": 2, "name": "Ann"}, {"id": 3, "name": "Ben"}]
+    document = {
+        "nodes": nodes,
+        "edges": [{"source": "Ann", "target": "Ben", "type": "knows"}],
+        "communities": [{"members": [1, 2]}],
+        "hyperedges": [{"id": "h", "nodes": [1, 2, 3]}],
+    }
+    graph = read(own_folder, "g.json", document)
+    assert {drop.what: drop.examples for drop in graph.origin.dropped} == {
+        "hyperedges (they join more than two nodes)": ("h",),
+        "lists that hold neither entities nor relations": ("communities",),
+    }
+    assert "relation whose end is a name of several entities" in "".join(graph.notes.lines()).replace(
+        "relations", "relation"
+    )
+
+
+def test_only_a_column_that_decides_is_said_to_be_read(own_folder: Path) -> None:
+    nodes = [{"id": 1, "name": "Ann", "type": "girl", "category": "x"}, {"id": 2, "name": "B", "type": "boy"}]
+    graph = read(own_folder, "g.json", {"nodes": nodes, "edges": [{"source": 1, "target": 2}]})
+    roles = {column: role for table, column, role in graph.origin.columns if table == "entities"}
+    assert (roles["type"], roles["category"]) == ("type", "kept as a detail")
+
+
+ONTOLOGY = """\
+@prefix : <http://e/> . @prefix xsd: <http://www.w3.org/2001/XMLSchema#> .
+@prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
+:age rdfs:range xsd:integer ; rdfs:domain :Person .
+:Ann :knows :Ben ; :lives [ :in :Dover ] .
+"""
+
+
+def test_data_types_and_blank_nodes_are_no_entities(own_folder: Path) -> None:
+    graph = read(own_folder, "g.ttl", ONTOLOGY)
+    assert sorted(graph.entities.names) == ["Ann", "Ben", "Dover", "Person", "age"]
+    assert [(drop.what.split(" (")[0], drop.count) for drop in graph.origin.dropped] == [
+        ("data types", 1),
+        ("blank nodes without a name", 1),
+    ]
+
+
+def test_a_fact_about_a_fact_is_a_detail_of_its_relation(own_folder: Path) -> None:
+    star = "@prefix : <http://e/> . :Ann :knows :Ben {| :since 1999 ; :weight 2.5 |} ."
+    graph = read(own_folder, "g.ttl", star)
+    assert (told(graph), graph.relations.weights.tolist()) == (KNOWS, [2.5])
+    assert list(graph.relations.details) == ['{"since": "1999"}']
+
+
+def test_parquet_with_decimals_and_far_times(own_folder: Path) -> None:
+    from decimal import Decimal
+
+    columns = {
+        "source": pyarrow.array([Decimal("1.50")]),
+        "target": pyarrow.array(["Ben"]),
+        "relation": pyarrow.array(["knows"]),
+        "at": pyarrow.array([1 << 40], pyarrow.timestamp("s")),
+        "face": pyarrow.array([b"\x00"]),
+    }
+    pyarrow.parquet.write_table(pyarrow.table(columns), own_folder / "g.parquet")
+    graph = read_graph(own_folder / "g.parquet")
+    assert told(graph) == [("1.50", "knows", "Ben")]
+    assert ("relations", "face", "not used: binary") in graph.origin.columns
+
+
+def test_ids_of_two_columns_are_told(own_folder: Path) -> None:
+    (own_folder / "nodes.csv").write_text("a:ID,b:ID,name\n1,2,Ann\n3,4,Ben\n", encoding="utf-8")
+    (own_folder / "edges.csv").write_text(":START_ID,:END_ID,:TYPE\n1,3,knows\n", encoding="utf-8")
+    assert told(read_graph(own_folder)) == KNOWS
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "way"),
+    [
+        ("g.cypher", "CREATE (a:Person {name: 'Ann'})", r"cypher-shell -f g\.cypher"),
+        ("g.txt", "// a town\nMERGE (a {name: 'Ann'})-[:KNOWS]->(b)", r"cypher-shell -f g\.txt"),
+        ("g.html", "<script>var network = new vis.DataSet(x)</script>", "networkx.write_graphml"),
+        ("g.json", {"colors": ["red", "blue"]}, "wanted .*its lists are 'colors'"),
+    ],
+)
+def test_a_refusal_says_the_way_out(own_folder: Path, name: str, text: Any, way: str) -> None:
+    with pytest.raises(GraphError, match=way):
+        read(own_folder, name, text)
+
+
+MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+SHEET = f'<worksheet xmlns="{MAIN}"><sheetData>{{}}</sheetData></worksheet>'
+
+
+def workbook(path: Path, sheets: dict[str, list[list[str]]], far: str = "") -> Path:
+    def cells(rows: list[list[str]]) -> str:
+        return "".join(
+            f'<row r="{number}">'
+            + "".join(
+                f'<c r="{chr(65 + place)}{number}" t="inlineStr"><is><t>{cell}</t></is></c>'
+                for place, cell in enumerate(row)
+            )
+            + "</row>"
+            for number, row in enumerate(rows, start=1)
+        )
+
+    relations = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    names = list(sheets)
+    with zipfile.ZipFile(path, "w") as packed:
+        packed.writestr(
+            "_rels/.rels",
+            f'<Relationships xmlns="{package}/relationships"><Relationship Id="a" '
+            f'Type="{relations}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        )
+        packed.writestr(
+            "xl/workbook.xml",
+            f'<workbook xmlns="{MAIN}" xmlns:r="{relations}"><sheets>'
+            + "".join(f'<sheet name="{name}" sheetId="{n}" r:id="r{n}"/>' for n, name in enumerate(names, 1))
+            + "</sheets></workbook>",
+        )
+        packed.writestr(
+            "xl/_rels/workbook.xml.rels",
+            f'<Relationships xmlns="{package}/relationships">'
+            + "".join(
+                f'<Relationship Id="r{n}" Type="{relations}/worksheet" Target="worksheets/sheet{n}.xml"/>'
+                for n in range(1, len(names) + 1)
+            )
+            + "</Relationships>",
+        )
+        packed.writestr("[Content_Types].xml", f'<Types xmlns="{package}/content-types"/>')
+        for number, rows in enumerate(sheets.values(), start=1):
+            packed.writestr(f"xl/worksheets/sheet{number}.xml", SHEET.format(cells(rows) + far))
+    return path
+
+
+def test_a_workbook_with_a_sheet_of_entities_and_one_of_relations(own_folder: Path) -> None:
+    pytest.importorskip("python_calamine")
+    nodes = [["id", "name", "type"], ["n1", "Ann", "girl"], ["n2", "Ben", "boy"]]
+    edges = [["source", "relation", "target"], ["n1", "knows", "n2"]]
+    path = workbook(own_folder / "g.xlsx", {"Nodes": nodes, "Edges": edges})
+    graph = read_graph(path)
+    assert (graph.origin.writer, told(graph), list(graph.entities.types)) == (
+        "worksheets",
+        KNOWS,
+        ["girl", "boy"],
+    )
+    alone = workbook(own_folder / "a.xlsx", {"Sheet1": [["source", "relation", "target"], list(KNOWS[0])]})
+    assert told(read_graph(alone)) == KNOWS
+
+
+def test_a_cell_far_out_is_refused_before_it_fills_the_memory(own_folder: Path) -> None:
+    pytest.importorskip("python_calamine")
+    far = '<row r="1048576"><c r="XFD1048576" t="inlineStr"><is><t>x</t></is></c></row>'
+    path = workbook(own_folder / "g.xlsx", {"Sheet1": [["source", "target"], ["Ann", "Ben"]]}, far)
+    with pytest.raises(InputError, match=r"17,179,869,184 cells"):
+        read_graph(path)

@@ -1,0 +1,91 @@
+"""`NAME-columns.yaml` next to a gold set or a run says what its columns are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import Result
+
+from tiny_graph_rag.errors import DatasetError, InputError, UsageError
+from tiny_graph_rag.formats.gold import read_gold
+from tiny_graph_rag.formats.gold.drafts import read_questions
+from tiny_graph_rag.formats.runs import read_run
+
+ROW = {"asked": "Who keeps hens?", "wanted": "Ann; Ben", "nr": "7"}
+NAMED = "id: nr\nquery: asked\nreference_entities: wanted\n"
+
+
+def put(folder: Path, name: str, content: Any) -> Path:
+    path = folder / name
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("gold.csv", "nr,asked,wanted\n7,Who keeps hens?,Ann; Ben\n"),
+        ("gold.json", [{**ROW, "wanted": ["Ann", "Ben"]}]),
+        ("gold.jsonl", json.dumps({**ROW, "wanted": ["Ann", "Ben"]}) + "\n"),
+    ],
+)
+def test_a_gold_set_whose_columns_are_named(tmp_path: Path, name: str, content: Any) -> None:
+    path = put(tmp_path, name, content)
+    with pytest.raises((DatasetError, UsageError)):
+        read_gold(path)
+    put(tmp_path, "gold-columns.yaml", NAMED)
+    (example,) = read_gold(path)
+    assert (example.id, example.query, example.reference_entities) == ("7", ROW["asked"], ("Ann", "Ben"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("run.csv", "asked,hits\nWho keeps hens?,Ann; Ben\n"),
+        ("run.jsonl", '{"asked": "Who keeps hens?", "hits": ["Ann", "Ben"]}\n'),
+    ],
+)
+def test_a_run_whose_columns_are_named(tmp_path: Path, name: str, content: str) -> None:
+    path = put(tmp_path, name, content)
+    put(tmp_path, "run-columns.yaml", "query: asked\nretrieved_entities: hits\n")
+    assert [hit.name for hit in read_run(path).rankings["Who keeps hens?"]] == ["Ann", "Ben"]
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"), [("- a\n", "wanted lines such as"), ("quarry: asked\n", "did you mean 'query'")]
+)
+def test_what_names_no_columns_is_refused(tmp_path: Path, columns: str, said: str) -> None:
+    path = put(tmp_path, "gold.json", [ROW])
+    put(tmp_path, "gold-columns.yaml", columns)
+    with pytest.raises((InputError, UsageError), match=said):
+        read_gold(path)
+
+
+def test_records_without_a_question_are_told_once_where_to_name_it(tmp_path: Path) -> None:
+    path = put(tmp_path, "gold.json", [ROW, ROW])
+    with pytest.raises(DatasetError, match=r"in all 2 records.*gold-columns\.yaml: query: COLUMN"):
+        read_questions(path)
+
+
+def test_passages_alone_are_scored_where_something_returns_passages(
+    run_cli: Callable[..., Result], own_folder: Path
+) -> None:
+    entities = {name: {"name": name, "source_chunks": [f"c{name}"]} for name in ("Ann", "Ben")}
+    relation = {"source_entity_id": "Ann", "target_entity_id": "Ben", "relationship_type": "KNOWS"}
+    (own_folder / "kg.json").write_text(
+        json.dumps({"entities": entities, "relationships": [relation]}), encoding="utf-8"
+    )
+    row = {"query": "Whom does Ann know?", "reference_chunks": ["cBen"]}
+    put(own_folder, "gold.jsonl", json.dumps(row) + "\n")
+    command = ["eval", "--dataset", "./gold.jsonl", "-g", "./kg.json", "--skip-generation"]
+    refused = run_cli(*command)
+    assert refused.exit_code == 2
+    assert "evaluation.source_chunks=passages" in refused.output.replace("\n", " ")
+    scored = run_cli(*command, "--set", "evaluation.source_chunks=passages")
+    assert scored.exit_code == 0, scored.output
+    assert "passages:recall@5 1.000" in scored.output
+    assert "no question has reference entities; their passages are scored" in scored.output

@@ -1,0 +1,143 @@
+"""A retriever of one's own that does what it likes: its question fails, and nothing else does."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import HANGS
+from tiny_graph_rag.retrieval.native import OwnReply
+from tiny_graph_rag.retrieval.own import Asking, asked, worker_of
+from tiny_graph_rag.retrieval.own_calls import InThread, callable_of
+
+QUESTIONS = {"good": "Where does Ann live?", "bad": "Do your worst", "also": "Who is Ben?"}
+HEAD = """
+import asyncio, atexit, ctypes, itertools, os, signal, sys, threading, time
+def well(q): return ['Ann', 'Dover']
+"""
+
+
+def replies(
+    tmp_path: Path, code: str, timeout: float = 60, concurrency: int = 1, *, in_process: bool = False
+) -> dict[str, OwnReply]:
+    """What each question brings where `code` is what the worst of them does."""
+    path = tmp_path / "my_rag.py"
+    path.write_text(HEAD + code, encoding="utf-8")
+    worker = worker_of(f"{path}:retrieve", in_process=in_process)
+    try:
+        return dict(asked(worker, QUESTIONS, Asking(concurrency, timeout)))
+    finally:
+        worker.close()
+
+
+def only_bad(body: str) -> str:
+    return f"def retrieve(q):\n    if 'worst' not in q: return well(q)\n    {body}\n"
+
+
+WORST = {
+    "leaves": ("sys.exit(0)", "SystemExit: 0"),
+    "pretends Ctrl-C": ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+    "raises what has no words": (
+        "raise type('E', (Exception,), {'__str__': lambda self: 1 / 0})()",
+        "E",
+    ),
+    "raises escape signs": ("raise ValueError('a\\x1b[2Jb\\nsecond line')", "ValueError: a [2Jb"),
+    "returns a set": ("return {'Ann', 'Ben'}", "ValueError: the returned list: a set has no order"),
+    "returns text": ("return 'Ann'", "ValueError: wanted a list of names"),
+    "returns NaN": ("return [('Ann', float('nan'))]", "ValueError: a score must be a finite number, got nan"),
+    "returns itself": ("a = ['Ann']; a.append(a); return a", "ValueError: the returned list"),
+    "never ends to yield": ("return (str(n) for n in itertools.count())", "more than 100,000 items"),
+    "says too much": ("return {'entities': ['Ann'], 'answer': 'x' * 5_000_000}", "5,000,000 characters"),
+    "calls itself": ("return retrieve(q)", "RecursionError"),
+}
+
+
+@pytest.mark.parametrize("worst", WORST)
+def test_the_worst_fails_alone(tmp_path: Path, worst: str) -> None:
+    body, error = WORST[worst]
+    found = replies(tmp_path, only_bad(body), concurrency=3)
+    assert error in (found["bad"].error or "")
+    for key in ("good", "also"):
+        assert found[key].error is None
+        assert [place.name for place in found[key].entities or ()] == ["Ann", "Dover"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        ("os._exit(0)", "its process ended with exit code 0"),
+        ("os.kill(os.getpid(), signal.SIGTERM)", "its process ended with exit code -15"),
+        ("ctypes.string_at(0)", "its process ended with exit code -11"),
+        ("time.sleep(1000)", "no reply within 6 s (openai.timeout)"),
+        ("raise ValueError('no')", "ValueError: no"),
+    ],
+)
+def test_a_process_of_its_own_ends_alone(tmp_path: Path, body: str, error: str) -> None:
+    found = replies(tmp_path, only_bad(f"print('noise'); {body}"), 6, in_process=True)
+    assert found["bad"].error == error
+    assert [place.name for place in found["also"].entities or ()] == ["Ann", "Dover"]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        only_bad("time.sleep(30)"),
+        only_bad("return (time.sleep(1) or str(n) for n in itertools.count() if n < 30)"),
+        only_bad("return asyncio.sleep(30)"),
+    ],
+    ids=["sleeps", "yields slowly", "awaits"],
+)
+def test_a_call_that_does_not_end_is_given_up_and_the_next_is_asked(tmp_path: Path, code: str) -> None:
+    started = time.monotonic()
+    found = replies(tmp_path, code, timeout=0.4)
+    assert found["bad"].error == "no reply within 0.4 s (openai.timeout)"
+    assert found["good"].error is None
+    assert found["also"].error is None
+    assert time.monotonic() - started < HANGS
+
+
+def test_amounts_that_are_none_are_left_out(tmp_path: Path) -> None:
+    usage = "{'a': 10 ** 5000, 'b': float('nan'), 'c': -1, 'd': 7, 'e': True, 'f': [1], 'model': 'x'}"
+    found = replies(tmp_path, f"def retrieve(q):\n    return {{'entities': ['Ann'], 'usage': {usage}}}\n")
+    assert found["good"].usage == {"d": 7, "model": "x"}
+
+
+def test_a_file_next_to_the_function_hides_no_module(tmp_path: Path) -> None:
+    (tmp_path / "beside.py").write_text("NAMES = ['Ann']\n", encoding="utf-8")
+    (tmp_path / "html.py").write_text("raise ImportError('a file of the user')\n", encoding="utf-8")
+    found = replies(tmp_path, "import beside, html\ndef retrieve(q): return beside.NAMES\n")
+    assert found["good"].error is None
+    sys.path.remove(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def retrieve(q): return well(q)",
+        "async def retrieve(q): return well(q)",
+        "def retrieve(q): yield from well(q)",
+        "async def retrieve(q):\n    for name in well(q): yield name",
+        "def retrieve(questions): return [well(q) for q in questions]",
+        "def retrieve(asked: list[str]): return {q: well(q) for q in asked}",
+        "class retrieve:\n    def invoke(self, q): return well(q)",
+        "class retrieve:\n    async def ainvoke(self, q): return well(q)",
+        "class R:\n    def get_relevant_documents(self, q): return well(q)\nretrieve = R()",
+        "class retrieve:\n    async def __call__(self, q): return well(q)",
+        "import functools\nretrieve = functools.partial(lambda more, q: well(q), None)",
+    ],
+)
+def test_every_kind_of_callable_is_asked(tmp_path: Path, code: str) -> None:
+    found = replies(tmp_path, code + "\n", concurrency=2)
+    assert {tuple(place.name for place in reply.entities or ()) for reply in found.values()} == {
+        ("Ann", "Dover")
+    }
+    names: dict[str, object] = {}
+    exec(HEAD + code, names)
+    again = dict(asked(InThread(callable_of(names["retrieve"], "retrieve")), QUESTIONS, Asking(2, 60)))
+    assert {key: reply.entities for key, reply in again.items()} == {
+        key: reply.entities for key, reply in found.items()
+    }

@@ -1,0 +1,379 @@
+"""The forms of one name: a long form with its abbreviation, other spellings, and what keeps two names apart.
+
+`Basal Cell Carcinoma (BCC)` says itself that the long form and the letters are one name. Two spellings are
+one where they have one core: words folded, without accents, articles, titles, `and`, plurals and Korean
+particles; what only one of them had is what they differ in. Two names that differ in a number, a side or a
+negation are never one, however similar they look: Type 1 and Type 2, IL-2 and IL-12, stage I and stage II,
+left and right, pre- and post-operative.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tiny_graph_rag.language.folding import fold, folded_letters, nfc, nfd, without_accents
+from tiny_graph_rag.language.function_words import (
+    FUNCTION_WORDS,
+    HONORIFICS,
+    ParticleFit,
+    final_consonant,
+    particles,
+    table,
+)
+from tiny_graph_rag.language.words import lemma, singulars
+
+OUTSIDE, OPEN, CLOSED = r"[^()（）\[\]]+?", r"\s*[(（\[]\s*", r"\s*[)）\]]\s*"
+BRACKETED = re.compile(rf"\s*(?P<before>{OUTSIDE}){OPEN}(?P<inside>{OUTSIDE}){CLOSED}")
+SHORT_FORM = re.compile(r"(?=.*[^\W\d_])[^\W_][\w&./'’+-]{1,9}")  # Schwartz & Hearst: 2 to 10 characters
+NUMBERED = re.compile(r"\d+[a-z]?(?![a-z])")  # 1a and 2 of `1A2`; the 2 of `2nd`
+NUMBER_OR_WORD = re.compile(r"[^\W\d_]+|\d\w*")
+ROMAN_NUMERALS = ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x", "xi", "xii")
+ROMAN = {numeral: str(number) for number, numeral in enumerate(ROMAN_NUMERALS, start=1)}
+OPPOSED = table("""
+    left right upper lower anterior posterior proximal distal north south east west northern southern eastern
+    western pre post anti non un hypo hyper intra inter macro micro major minor male female positive negative
+    early late old new first second third primary secondary acute chronic benign malignant
+    좌 우 왼쪽 오른쪽 상부 하부 전 후 동 서 남 북 급성 만성 양성 음성 악성 비
+    """)
+FIRST_SYLLABLE, SYLLABLES_OF_A_CONSONANT, ENDINGS = 0xAC00, 588, 28
+NIEUN, RIEUL, SILENT = 2, 5, 11  # places among the first consonants of syllables
+Y_VOWELS = (2, 3, 6, 7, 12, 17, 20)  # ㅑ ㅒ ㅕ ㅖ ㅛ ㅠ ㅣ
+
+ARTICLES = table("the a an")
+AND = table("and & + 및")
+PLURALS = table("children feet teeth geese mice")  # irregular ones; those in -men are marked by their ending
+KOREAN_TITLES = table("씨 님 군 양 선생 선생님")
+# Particles that a name keeps by mistake; 과 and 로 end names as well (경제학과, 세종로).
+CASES = table("을 를 은 는 의 에서 에게 께서 한테")
+OBJECT = ("을", "를")  # the only ones that a syllable alone loses: 가을 is not 가, for 을 needs a consonant
+MONTHS = table("january february march april may june july august september october november december")
+PERIODS = re.compile(r"(?<=\b[^\W\d])\.(?=[^\W\d]\b)")  # of U.S.A.
+DOUBLE = re.compile(r"(.)\1")
+NUMBER = r"\d+(?:[.,]\d+)*"
+PART = re.compile(rf"{NUMBER}|[#%+°$€£¥]|[^\W\d_]+|&|_")
+THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
+WORD = re.compile(r"[^\W\d_]+")
+_LEADERS = "|".join(sorted(ARTICLES | HONORIFICS, key=len, reverse=True))
+LEADING = re.compile(rf"^\W*(?:{_LEADERS})\b\.?(?=\W*\w)", re.IGNORECASE)
+GLOSS = re.compile(r"\s*[(（\[]([^()（）\[\]]*)[)）\]]\s*$")
+SHORTEST_MISSPELT = 7  # letters, those of Hangul taken apart
+HAN = re.compile("[\u3400-\u9fff]")
+HANGUL = re.compile("[가-힣]")
+
+
+def long_and_short(name: str) -> tuple[str, str] | None:
+    """`Basal Cell Carcinoma (BCC)` and `BCC (Basal Cell Carcinoma)` → (long form, abbreviation).
+
+    None where the brackets hold anything else: a year, a place, another language.
+    """
+    match = BRACKETED.fullmatch(name)
+    if match is None:
+        return None
+    for long, short in ((match["before"], match["inside"]), (match["inside"], match["before"])):
+        if is_abbreviation(short, long):
+            return long, short
+    return None
+
+
+def is_abbreviation(short: str, long: str) -> bool:
+    """Whether the characters of `short` stand in `long` in this order, the first one at the start of a word.
+
+    Source: Schwartz & Hearst, PSB 2003: matched from the end; `long` has at most min(n + 5, 2n) words for n
+    characters. Of Korean words the syllables stand in this order: 건보공단 for 국민건강보험공단.
+    """
+    letters, text = [letter for letter in _plain(short) if letter.isalnum()], _plain(long)
+    if len(letters) > 1 and None not in map(final_consonant, letters):
+        syllables = list(map(_at_the_start, fold(text)))
+        is_cut = "".join(letters) in fold(text)  # 서울 in 서울대학교병원
+        is_short = 4 * len(letters) <= 3 * len(syllables)
+        return is_short and not is_cut and _is_in_order(map(_at_the_start, letters), syllables)
+    if not SHORT_FORM.fullmatch(short) or len(short) >= len(long):
+        return False
+    if len(letters) < 2 or len(text.split()) > min(len(letters) + 5, 2 * len(letters)):
+        return False
+    at = len(text)
+    for place in range(len(letters) - 1, -1, -1):
+        at -= 1
+        while at >= 0 and (text[at] != letters[place] or (place == 0 and at and text[at - 1].isalnum())):
+            at -= 1
+        if at < 0:
+            return False
+    return " " in text.strip() or len(letters) >= 3
+
+
+def initials_of(long: str) -> str | None:
+    """The first letters of a name's words, folded, function words left out; None for fewer than three."""
+    words = [word for word in NUMBER_OR_WORD.findall(_plain(long)) if word not in FUNCTION_WORDS]
+    return "".join(word[0] for word in words) if len(words) > 2 else None
+
+
+def has_initials(short: str, long: str) -> bool:
+    """Whether the letters of `short` begin the words of `long`, with or without its function words."""
+    words, letters = NUMBER_OR_WORD.findall(_plain(long)), _plain(short)
+    return letters == initials_of(long) or (len(words) > 1 and letters == "".join(word[0] for word in words))
+
+
+def _is_in_order(letters: Iterable[str], text: Iterable[str]) -> bool:
+    rest = iter(text)
+    return all(letter in rest for letter in letters)
+
+
+def _at_the_start(syllable: str) -> str:
+    """How a Korean syllable is written where a word begins: 련 → 연, 로 → 노 (전경련, 전국경제인연합회)."""
+    if final_consonant(syllable) is None:
+        return syllable
+    initial, rest = divmod(ord(syllable) - FIRST_SYLLABLE, SYLLABLES_OF_A_CONSONANT)
+    if initial in (NIEUN, RIEUL):
+        initial = SILENT if rest // ENDINGS in Y_VOWELS else NIEUN
+    return chr(FIRST_SYLLABLE + initial * SYLLABLES_OF_A_CONSONANT + rest)
+
+
+def are_distinct(one: str, other: str) -> bool:
+    """Whether two names differ in a number, a numeral, a code, a side or a negation: never one thing."""
+    texts = (_plain(one), _plain(other))
+    words = [NUMBER_OR_WORD.findall(text.replace(",", "")) for text in texts]
+    if _numbers(words[0]) != _numbers(words[1]):
+        return True
+    return any(
+        word in OPPOSED and word not in fold(text)
+        for text, others in zip(texts, reversed(words), strict=True)
+        for word in others
+    )
+
+
+def _numbers(words: Sequence[str]) -> list[str]:
+    """Numbers, codes and Roman numerals in their order: 2016-03-08 is not 2016-08-03."""
+    numbers: list[str] = []
+    for word in words:
+        if any(map(str.isdigit, word)):
+            numbers += NUMBERED.findall(word)
+        elif word in ROMAN and len(words) > 1:
+            numbers.append(ROMAN[word])
+    return numbers
+
+
+def _plain(text: str) -> str:
+    return without_accents(folded_letters(text))
+
+
+class Difference(StrEnum):
+    """What one spelling has and the other lacks, in words."""
+
+    CASE = "capital letters"
+    SPACING = "spaces"
+    ACCENT = "accents"
+    ARTICLE = "an article"
+    AND = "`and`"
+    TITLE = "a title"
+    PLURAL = "the plural"
+    INNER_PLURAL = "the plural of a word inside"
+    PARTICLE = "a particle"
+    GLOSS = "the name in other letters in brackets"
+    ORDER = "the order of the words"
+    LETTER = "one letter"
+    DOUBLED = "a doubled letter"
+    SWAPPED = "two letters that changed places"
+
+
+@dataclass(frozen=True, slots=True)
+class NameCore:
+    """text: what is left, without spaces. off: what was taken off. parts: the words that are left, in order;
+    written: all of them.
+    title: that was taken off, "" for none. comma: whether the words are turned round (`Holmes, Sherlock`)."""
+
+    text: str
+    off: frozenset[Difference]
+    parts: tuple[str, ...]
+    written: tuple[str, ...] = ()
+    title: str = ""
+    comma: bool = False
+
+    @property
+    def whole(self) -> str:
+        """All words of the spelling, without spaces."""
+        return "".join(map(_marked, self.written))
+
+    @property
+    def letters(self) -> str:
+        return nfd(self.text)
+
+    @property
+    def in_any_order(self) -> str:
+        return " ".join(sorted(self.parts))
+
+
+def core_of(spelling: str) -> NameCore:
+    """The core of a spelling; its text is "" where nothing is left to compare."""
+    off: set[Difference] = set()
+    written = nfc(spelling)
+    gloss = GLOSS.search(written)
+    if gloss and gloss.start() and _is_other_script(written[: gloss.start()], gloss[1]):
+        written = written[: gloss.start()]
+        off.add(Difference.GLOSS)
+    letters = folded_letters(written)
+    plain = without_accents(letters)
+    if plain != letters:
+        off.add(Difference.ACCENT)
+    words = PART.findall(PERIODS.sub("", re.sub(r"['’](?=s\b)|(?<=\w)['’*](?=\w)", "", plain)))
+    words = [THOUSANDS.sub("", word) if word[0].isdigit() else word for word in words if word != "_"]
+    whole = tuple(words)
+    if len(words) > 1 and words[0] in ARTICLES:
+        words = words[1:]
+        off.add(Difference.ARTICLE)
+    if len(words) > 2 and any(word in AND for word in words[1:-1]):
+        words = [words[0], *(word for word in words[1:-1] if word not in AND), words[-1]]
+        off.add(Difference.AND)
+    title, words = _without_title(words)
+    if title:
+        off.add(Difference.TITLE)
+    words = [_singular(word, last=place == len(words) - 1, off=off) for place, word in enumerate(words)]
+    words = [
+        _without_particle(word, last=place == len(words) - 1, alone=len(words) == 1, off=off)
+        for place, word in enumerate(words)
+    ]
+    comma = len(words) > 1 and written.count(",") == 1 and not written.rstrip().endswith(",")
+    return NameCore("".join(map(_marked, words)), frozenset(off), tuple(words), whole, title, comma)
+
+
+def differences(
+    one: str, other: str, cores: tuple[NameCore, NameCore] | None = None
+) -> frozenset[Difference] | None:
+    """By what two spellings of one core differ, empty where they are written the same; None where they are
+    not one name by these rules."""
+    first, second = cores or (core_of(one), core_of(other))
+    if not first.text or not second.text or are_distinct(one, other):
+        return None
+    if first.title and second.title and first.title != second.title:
+        return None
+    changes = set(first.off ^ second.off)
+    if first.whole == second.whole:
+        changes &= {Difference.ACCENT, Difference.GLOSS}
+        if first.written != second.written:
+            changes.add(Difference.SPACING)
+    elif first.text != second.text:
+        if first.in_any_order == second.in_any_order:
+            changes = {Difference.ORDER, *(changes - {Difference.PLURAL, Difference.INNER_PLURAL})}
+        elif (letter := _letter_apart(first, second)) is not None:
+            changes.add(letter)
+        else:
+            return None
+    elif first.parts != second.parts:
+        changes.add(Difference.SPACING)
+    if Difference.ORDER not in changes and _differ_in_case(one, other, first.parts == second.parts):
+        changes.add(Difference.CASE)
+    return frozenset(changes)
+
+
+def misspellings_of(core: NameCore) -> Iterator[str]:
+    """The core with one letter left out, and whole: two cores that are a letter apart have one in common."""
+    letters = core.letters
+    if len(letters) >= SHORTEST_MISSPELT:
+        yield letters
+        for place in range(1, len(letters)):
+            yield letters[:place] + letters[place + 1 :]
+
+
+def _letter_apart(first: NameCore, second: NameCore) -> Difference | None:
+    """Whether two cores differ by one letter, or two that changed places, inside one long word. The first
+    letter of a word, numbers and endings make another name (Kent, Gent; Tourist, Tourism)."""
+    if len(first.parts) != len(second.parts):
+        return None
+    apart = [(a, b) for a, b in zip(first.parts, second.parts, strict=True) if a != b]
+    if len(apart) != 1 or apart[0][0][0].isdigit() or apart[0][1][0].isdigit():
+        return None
+    one, other = (nfd(word) for word in apart[0])
+    if min(len(first.letters), len(second.letters)) < SHORTEST_MISSPELT or min(len(one), len(other)) < 4:
+        return None
+    if _doubled(one, other):
+        return Difference.DOUBLED
+    start = next((place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), None)
+    end = next((place for place, (a, b) in enumerate(zip(one[::-1], other[::-1], strict=False)) if a != b), 0)
+    if not start or (end == 0 and not HANGUL.search(apart[0][0])):
+        return None  # another first letter, or another ending
+    left, right = one[start : len(one) - end], other[start : len(other) - end]
+    if len(left) == 2 and left == right[::-1]:
+        return Difference.SWAPPED
+    return Difference.LETTER if max(len(left), len(right)) == 1 else None
+
+
+def _doubled(one: str, other: str) -> bool:
+    """Whether one has a letter twice that the other has once (Mathew, Matthew)."""
+    return abs(len(one) - len(other)) == 1 and DOUBLE.sub(r"\1", one) == DOUBLE.sub(r"\1", other)
+
+
+def _without_title(words: list[str]) -> tuple[str, list[str]]:
+    if len(words) > 1 and words[0] in HONORIFICS:
+        return words[0], words[1:]
+    if len(words) > 1 and words[-1] in HONORIFICS:
+        return words[-1], words[:-1]
+    last = words[-1] if words else ""
+    for title in sorted(KOREAN_TITLES, key=len, reverse=True):
+        if last.endswith(title) and len(last) - len(title) >= 2 and title in ("씨", "님", "선생", "선생님"):
+            return title, [*words[:-1], last.removesuffix(title)]
+    return "", words
+
+
+def _singular(word: str, *, last: bool, off: set[Difference]) -> str:
+    if (word.endswith("men") and len(word) > 3) or word in PLURALS:
+        single = lemma(word)
+    else:
+        options, single = list(singulars(word)), lemma(word)
+        if single not in options:
+            single = options[-1] if options and single == word else word
+    if single != word:
+        off.add(Difference.PLURAL if last else Difference.INNER_PLURAL)
+    return single
+
+
+def _without_particle(word: str, *, last: bool, alone: bool, off: set[Difference]) -> str:
+    if final_consonant(word[-1]) is None:
+        return word
+    if last and word.endswith("들") and len(word) > 2:
+        off.add(Difference.PLURAL)
+        return word[:-1]
+    for size in (2, 1):
+        name, rest = word[:-size], word[-size:]
+        is_short = last and len(name) == 1 and rest not in OBJECT
+        if rest in CASES and name and not is_short and particles(name, rest) == ParticleFit.FITS:
+            off.add(Difference.PARTICLE)
+            return name
+    if word[-1] == "이" and len(word) > 1 + alone and final_consonant(word[-2]):
+        off.add(Difference.PARTICLE)
+        return word[:-1]
+    return word
+
+
+def _marked(word: str) -> str:
+    """Numbers keep their bounds: 2, 1 is not 21."""
+    return f"|{word}|" if word[0].isdigit() else word
+
+
+def _is_other_script(name: str, gloss: str) -> bool:
+    """Whether what stands in brackets writes the name in other letters: 동백꽃(冬柏), 서울 (Seoul)."""
+
+    def scripts(text: str) -> set[str]:
+        letters = [letter for letter in text if letter.isalpha()]
+        return {
+            "hangul" if HANGUL.match(letter) else "han" if HAN.match(letter) else
+            unicodedata.name(letter, "?").partition(" ")[0] for letter in letters
+        }  # fmt: skip
+
+    return bool(scripts(name)) and bool(scripts(gloss)) and not scripts(name) & scripts(gloss)
+
+
+def _differ_in_case(one: str, other: str, same_words: bool) -> bool:
+    """Whether a letter that both have is large in one and small in the other; where they are divided into
+    other words, the first letter alone."""
+    letters = ["".join(WORD.findall(LEADING.sub("", nfc(text)))) for text in (one, other)]
+    for mine, theirs in zip(*letters, strict=False):
+        if mine.casefold() != theirs.casefold():
+            return False
+        if mine != theirs:
+            return True
+        if not same_words:
+            return False
+    return False

@@ -1,0 +1,171 @@
+"""What `validate` and `stats` print: whether a gold set fits its graph, and what a graph looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tiny_graph_rag.messages import counted, listed, shown, t, three
+from tiny_graph_rag.report.plain import cut
+from tiny_graph_rag.report.tables import View
+from tiny_graph_rag.report.terminal import SCREEN_WIDTH, Shown, StrongLine, wrapped
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.gold.checks import Finding
+    from tiny_graph_rag.gold.pin import Drift
+    from tiny_graph_rag.gold.validate import Validation
+    from tiny_graph_rag.graph.statistics import GraphStatistics
+    from tiny_graph_rag.graph.tables import Origin
+    from tiny_graph_rag.study.verdicts import HopTag
+
+FINDINGS_ROWS = 6  # of a screen
+TAGS_SHOWN = 2  # whose hops don't match the graph
+LISTED = 8  # types, hubs, components or names a line
+NAMESAKES = 5  # entities that look like a form of another one's name
+VALUE_WIDTH = 55  # columns of a figure's words on a screen
+
+
+def validation_lines(
+    found: Validation,
+    broken: Sequence[str],
+    hop_tags: dict[str, HopTag],
+    drift: Drift | None,
+    *,
+    details: bool = False,
+) -> Iterator[Shown]:
+    """broken: schema errors, lines that were left out. details: every finding, and every count."""
+    yield from findings_lines(found.findings, broken, details=details)
+    counts = (
+        (t("questions"), found.questions, t("{n} without a reference", n=f"{found.without_gold:,}")),
+        (t("lines that can't be read"), len(broken), t("not counted below")),
+        (t("references"), found.references, ""),
+        (t("not in the graph"), found.missing, t("{n} different names", n=f"{len(found.missing_names):,}")),
+        (t("by an alias only"), found.by_alias, ""),
+        (t("by another form of the name"), found.by_form, ""),
+        (t("ambiguous names"), found.ambiguous, ""),
+        (t("same entity twice"), found.shared, t("two names of one entity count once")),
+        (t("name all references"), found.names_all, t("these questions test linking, not retrieval")),
+    )
+    rows = [(name, f"{number:,}", note) for name, number, note in counts if number or details]
+    ceiling = (t("recall ceiling"), three(found.ceiling), t("the highest recall possible on this graph"))
+    yield View(("", "", ""), (*rows, ceiling), (0, 2))
+    odd = {tag: slice_ for tag, slice_ in hop_tags.items() if slice_.differ or slice_.unmeasured}
+    for tag, slice_ in hop_tags.items() if details else list(odd.items())[:TAGS_SHOWN]:
+        line = t(
+            "tag {tag}: {agree} of {n} questions match the graph, {differ} don't, {unmeasured} can't be "
+            "measured",
+            tag=tag,
+            n=f"{slice_.questions:,}",
+            agree=f"{slice_.agree:,}",
+            differ=f"{slice_.differ:,}",
+            unmeasured=f"{slice_.unmeasured:,}",
+        )
+        yield line if details else cut(line, SCREEN_WIDTH)
+    for line in _drift_lines(drift):
+        yield line if details else cut(line, SCREEN_WIDTH)
+
+
+def findings_lines(
+    findings: Sequence[Finding], broken: Sequence[str], *, details: bool = False
+) -> Iterator[Shown]:
+    """Errors first; one finding of each kind before a second of any."""
+    lines = [f"{t('error')} schema: {shown(line)}" for line in broken]
+    seen: dict[str, int] = {}
+    turns = []
+    for finding in findings:
+        seen[finding.kind] = seen.get(finding.kind, 0) + 1
+        turns.append((finding.severity != "error", 0 if details else seen[finding.kind]))
+    for place in sorted(range(len(findings)), key=turns.__getitem__):
+        lines.append(f"{t(findings[place].severity)} {findings[place].shown}")
+    if details:
+        yield from lines
+        return
+    rows = 0
+    for place, line in enumerate(lines):
+        parts = wrapped(line, SCREEN_WIDTH, "  ")
+        if len(parts) > 2:  # the rest stands in `--details`
+            parts = [parts[0], f"{parts[1][: SCREEN_WIDTH - 2]} …"]
+        rows += len(parts)
+        if rows > FINDINGS_ROWS:
+            yield t("… and {n} more: --details", n=f"{len(lines) - place:,}")
+            return
+        yield from parts
+
+
+def _drift_lines(drift: Drift | None) -> Iterator[str]:
+    if drift is None:
+        yield t("not pinned to a graph version; run `validate --pin` to detect later changes")
+        return
+    if not drift.graph_changed:
+        yield t("pinned to this version of the graph ({graph})", graph=drift.pinned_to)
+    else:
+        yield t("the graph has changed since the gold set was pinned to {graph}", graph=drift.pinned_to)
+        for names, text in (
+            (drift.lost, "references that no longer match an entity ({n}): {names}"),
+            (drift.moved, "references that now match another entity ({n}): {names}"),
+        ):
+            if names:
+                yield "  " + t(text, n=f"{len(names):,}", names=listed(names, LISTED))
+    if drift.gold_changed:
+        yield t("the gold set has changed since it was pinned; run `validate --pin` again")
+
+
+def statistics_lines(name: str, found: GraphStatistics, *, details: bool = False) -> Iterator[Shown]:
+    """details: whole lists, and what became of every column of the file."""
+    most = 1000 if details else LISTED
+
+    def several(items: Iterable[str]) -> str:
+        names = list(items)
+        more = t("… and {n} more", n=f"{len(names) - most:,}") if len(names) > most else ""
+        text = " ".join(part for part in (", ".join(names[:most]), more) if part)
+        return text if details else cut(text, VALUE_WIDTH)
+
+    def counts(by_name: dict[str, int]) -> str:
+        return several(f"{key} {count:,}" for key, count in by_name.items())
+
+    quantiles = {0.0: t("min"), 0.5: t("median"), 0.95: t("95th percentile"), 1.0: t("max")}
+    degrees = ", ".join(f"{label} {found.degrees[part]:g}" for part, label in quantiles.items())
+    sizes = several(f"{size:,}" for size in found.components)
+    rows = [
+        (t("written by"), found.origin.writer or t("this program")),
+        (t("entities"), f"{found.entities:,}"),
+        (f"  {t('types')}", counts(found.entity_types)),
+        (t("relations"), f"{found.relations:,}"),
+        (f"  {t('types')}", counts(found.relation_types)),
+        (t("relations per entity"), f"{t('mean')} {found.mean_degree:.2f}, {degrees}"),
+        (f"  {t('hubs')}", several(f"{hub} {degree:,}" for hub, degree in found.hubs)),
+        (t("components"), f"{len(found.components):,} ({t('sizes')} {sizes})"),
+        (t("aliases"), counted(found.aliases, "{n} name", "{n} names")),
+        (t("ambiguous names"), several(f"{key} ×{count}" for key, count in found.shared_names)),
+    ]
+    if found.namesakes:
+        form = counted(
+            len(found.namesakes),
+            "{n} entity looks like another one's long or short form",
+            "{n} entities look like another one's long or short form",
+        )
+        rows.append((t("forms of a name"), form))
+        rows += [
+            ("", f"{name} = {other}") for name, other in found.namesakes[: most if details else NAMESAKES]
+        ]
+    problems = {
+        t("duplicate relations"): found.duplicate_relations,
+        t("dangling relations"): found.dangling_relations,
+        t("self-loops"): found.self_loops,
+    }
+    rows += [(problem, f"{number:,}") for problem, number in problems.items() if number or details]
+    yield StrongLine(name)
+    yield View(("", ""), tuple(row for row in rows if row[1]), (0, 1))
+    if found.origin.columns and details:
+        yield _origin_table(found.origin)
+
+
+def _origin_table(origin: Origin) -> View:
+    """What became of every column of the file, and of what is no entity and no relation."""
+    rows = [(f"{t(part)}: {column}", t(became)) for part, column, became in origin.columns]
+    rows += [
+        (t(drop.what), t("dropped: {n}, such as {example}", n=f"{drop.count:,}", example=drop.examples[0]))
+        for drop in origin.dropped
+    ]
+    title = t("columns of the file ({writer})", writer=origin.writer)
+    return View((t("in the file"), t("read as")), tuple(rows), (0, 1), title)

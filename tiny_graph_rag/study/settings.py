@@ -1,0 +1,399 @@
+"""What other settings would do: one list of candidates, one measurement, one rule, one sentence.
+
+`eval`, `sweep` and `fix` ask here, so they say the same of the same settings. The list is made beforehand, so
+that no result decides what is tried. `eval` tries the start of it, which is quick; `fix` tries all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.config import Config, as_option
+from tiny_graph_rag.errors import MissingExtraError, UsageError
+from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.gold.resolve import Judgments
+from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.linking import LinkedQuestion, asks_model
+from tiny_graph_rag.measures import Measure
+from tiny_graph_rag.measures.base import telling
+from tiny_graph_rag.measures.paired import EQUAL
+from tiny_graph_rag.measures.statistics import RELIABLE_FROM, Groups
+from tiny_graph_rag.messages import Said, p_value, said, signed
+from tiny_graph_rag.results import Decision, TriedSetting
+from tiny_graph_rag.retrieval import is_own, walks
+from tiny_graph_rag.study.choosing import ERROR, TOLERANCE, choose
+from tiny_graph_rag.study.gold_questions import GoldQuestions, Measured
+from tiny_graph_rag.study.waterfall import Verdict
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.study.evaluate import Evaluation
+
+HOPS = (1, 2, 3, 4)
+FUZZY = (0.85, 0.9)
+HUBS = 50  # relations beyond which an entity is not walked through
+OTHERS = ("bfs", "pagerank", "hybrid:bfs*3+bm25", "bm25")  # retrievers that need no model and no service
+QUICK = ("pagerank",)  # of these, what `eval` tries where references are ranked low
+UNLINKED = ("bm25",)  # and where no entity was recognised
+MOST_ENTITIES = 20_000  # of a graph that `eval` tries settings on; larger ones take seconds each
+MOST_QUESTIONS = 1000  # that `eval` asks again; of more, a sample spread evenly
+PAYING = ("dense", "run", "oracle")  # asks a service, or answers from what it is judged by
+
+TOO_FEW = (
+    "too few groups of questions to compare settings ({n} of at least {least}). `dataset from` and "
+    "`generate` make more questions"
+)
+KEEP = (
+    "keep the current settings: none of {n} others is better in {measure} by more than {tolerance} or cheaper"
+)
+CERTAIN = (
+    "{setting}: {measure} {change} ({better} questions better, {worse} worse); certain (p {p}, corrected for "
+    "{n} settings)"
+)
+CHEAPER = (
+    "{setting}: {measure} {change}, the cheapest within {tolerance} of the best mean; not certain with "
+    "{questions} questions"
+)
+NOT_CERTAIN = (
+    "{setting}: {measure} {change} ({better} questions better, {worse} worse); not certain with {questions} "
+    "questions (p {p}, corrected for {n} settings)"
+)
+BEST = "{setting}: the best {measure} of {n} settings ({mean})"
+
+
+def candidates(config: Config, *, seeds_answer: bool) -> Iterator[dict[str, Any]]:
+    """Changes against today's settings, families of hop limits together, {} left out.
+
+    seeds_answer: whether a seed is ever a reference of its question; leaving seeds out is not tried then.
+    """
+    now = config.retrieval
+    listed: list[dict[str, Any]] = [{"hops": hops} for hops in HOPS]
+    if not seeds_answer:
+        listed += [{"exclude_seeds": not now.exclude_seeds, "hops": hops} for hops in HOPS]
+    listed += [{"retriever": name, "hops": hops} for name in OTHERS for hops in HOPS]
+    other_linker = "names" if now.linker != "names" else "names+text"
+    listed += [{"linker": other_linker, "hops": hops} for hops in (2, 3)]
+    listed += [{"fuzzy": fuzzy} for fuzzy in FUZZY]
+    listed += [{"max_degree": HUBS}, {"text_seeds": 0}, {"text_seeds": 10}]
+    seen: list[dict[str, Any]] = [{}]
+    for values in listed:
+        changed = {name: value for name, value in values.items() if value != setting_of(config, name)}
+        if not walks(str(changed.get("retriever", now.retriever))):
+            changed.pop("hops", None)
+        if changed not in seen:
+            seen.append(changed)
+            yield changed
+
+
+def setting_of(config: Config, name: str) -> Any:
+    return getattr(config.ranking if name == "text_seeds" else config.retrieval, name)
+
+
+def label_of(values: Mapping[str, Any]) -> str:
+    """`--retriever bm25 --hops 3`, as the command line takes it."""
+    return " ".join(as_option(name, value) for name, value in values.items())
+
+
+def can_be_tried(config: Config) -> bool:
+    """Whether asking again is free: no model, no service, no retriever of the user's own."""
+    name = config.retrieval.retriever
+    paying = name.partition(":")[0] in PAYING or "dense" in name
+    return not (paying or asks_model(config) or is_own(name))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tried:
+    """values: changed settings by name, {} for today's. measured: None where it could not be tried; needs:
+    the extra that it lacks then. against: the loss that it was tried for, "" for none."""
+
+    values: dict[str, Any]
+    measured: Measured | None
+    needs: str = ""
+    against: str = ""
+
+
+def try_settings(
+    questions: GoldQuestions, listed: Sequence[dict[str, Any]], leave: float = 0.0
+) -> list[Tried]:
+    """Today's settings, then those listed, each on all questions; hop limits of one family in one pass.
+
+    leave: evaluations that others need; when no more are allowed, what is known stands. Settings that a
+    retriever can't use are left out.
+    """
+    tried = [Tried({}, questions.today)]
+    walk = questions.config.retrieval.hops
+
+    def family(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in values.items() if name != "hops"}
+
+    for others, members in groupby(listed, family):
+        variants = list(members)
+        hops = [values.get("hops", walk) for values in variants]
+        room = min(questions.allowed - leave - questions.spent + 1e-9, len(hops))
+        if room < 1:
+            break
+        variants, hops = variants[: int(room)], hops[: int(room)]
+        try:
+            config = questions.config.replaced(others)
+            measured = questions.ask_within(config, hops, what=label_of(variants[-1]))
+        except MissingExtraError as missing:
+            tried += [Tried(values, None, missing.extra) for values in variants]
+        except UsageError:
+            continue
+        else:
+            tried += [Tried(values, measured[hop]) for values, hop in zip(variants, hops, strict=True)]
+    return tried
+
+
+def decide(
+    questions: GoldQuestions, tried: Sequence[Tried], groups: Groups | None, tolerance: float = TOLERANCE
+) -> Decision:
+    """Which of the settings tried to take, and how certain it is to beat today's, which are the first."""
+    known = [setting for setting in tried if setting.measured is not None]
+    table = np.stack([setting.measured.values for setting in known if setting.measured is not None])
+    hops = questions.config.retrieval.hops
+    costs = [_cost(setting.values, hops) for setting in known]
+    return decision(
+        table,
+        [setting.values for setting in tried],
+        costs,
+        str(questions.measure),
+        groups=groups,
+        tolerance=tolerance,
+        sign=questions.sign,
+        span=questions.span,
+        seed=questions.config.evaluation.seed,
+        needs=[setting.needs for setting in tried],
+        against=[setting.against for setting in tried],
+    )
+
+
+def _cost(values: Mapping[str, Any], today: int) -> tuple[str, float]:
+    """(what a setting belongs to, its cost there): more hops cost more, the rest has no order of cost."""
+    others = {name: value for name, value in values.items() if name != "hops"}
+    return label_of(others), float(values.get("hops", today))
+
+
+def decision(
+    gains: NDArray[np.float64],
+    settings: Sequence[Mapping[str, Any]],
+    costs: Sequence[tuple[str, float]],
+    measure: str,
+    *,
+    today: int | None = 0,
+    groups: Groups | None = None,
+    tolerance: float = TOLERANCE,
+    sign: float = 1.0,
+    span: float = 1.0,
+    seed: int = 0,
+    labels: Sequence[str] | None = None,
+    needs: Sequence[str] | None = None,
+    against: Sequence[str] | None = None,
+) -> Decision:
+    """The record of one choice. gains: (settings that could be tried, questions), higher better; the others
+    as `choose` has them. labels: how the settings are called, else as options."""
+    chosen = choose(gains, costs, today, groups, tolerance=tolerance, seed=seed, span=span)
+    defined = ~np.isnan(gains).any(axis=0)
+    rows = gains[:, defined]
+    needs, against = needs or [""] * len(settings), against or [""] * len(settings)
+    records, row = [], 0
+    recommended: int | None = None
+    for place, values in enumerate(settings):
+        label = labels[place] if labels is not None else label_of(values)
+        if needs[place]:
+            records.append(
+                TriedSetting(settings=dict(values), label=label, needs=needs[place], against=against[place])
+            )
+            continue
+        record = TriedSetting(settings=dict(values), label=label, against=against[place])
+        if rows.shape[1]:
+            record.mean = sign * float(rows[row].mean())
+        if today is not None and row != today and rows.shape[1]:
+            change = rows[row] - rows[today]
+            record.change = sign * float(change.mean())
+            record.better, record.worse = int((change > EQUAL).sum()), int((change < -EQUAL).sum())
+            record.same = rows.shape[1] - record.better - record.worse
+            record.p = float(chosen.p[row])
+            record.certain = chosen.groups >= RELIABLE_FROM and record.p < ERROR
+        if row == chosen.setting:
+            recommended = place
+        records.append(record)
+        row += 1
+    if chosen.groups < RELIABLE_FROM:
+        recommended = None
+    text = _sentence(records, recommended, chosen.groups, chosen.questions, measure, tolerance)
+    is_new = recommended is not None and records[recommended].change is not None
+    return Decision(
+        measure=measure,
+        questions=chosen.questions,
+        groups=chosen.groups,
+        tried=records,
+        recommended=recommended,
+        best=None
+        if not rows.shape[1]
+        else max(
+            (place for place, record in enumerate(records) if record.mean is not None),
+            key=lambda place: (sign * (records[place].mean or 0.0), -place),
+        ),
+        expected=None if today is None or recommended is None else sign * chosen.expected,
+        certain=bool(is_new and chosen.certain),
+        reason=text,
+    )
+
+
+def _sentence(
+    records: Sequence[TriedSetting],
+    recommended: int | None,
+    groups: int,
+    questions: int,
+    measure: str,
+    tolerance: float,
+) -> Said:
+    """What is recommended and how certain that is: the same words whichever command asked."""
+    others = sum(record.change is not None for record in records)
+    if recommended is None:
+        return said(TOO_FEW, n=f"{groups:,}", least=str(RELIABLE_FROM))
+    record = records[recommended]
+    if record.change is None:
+        if others:
+            return said(KEEP, n=f"{others:,}", measure=measure, tolerance=f"{tolerance:g}")
+        mean = "–" if record.mean is None else f"{record.mean:.3f}"
+        return said(BEST, setting=record.label, measure=measure, n=f"{len(records):,}", mean=mean)
+    told = CERTAIN if record.certain else CHEAPER if abs(record.change) <= tolerance else NOT_CERTAIN
+    return said(
+        told,
+        setting=record.label,
+        measure=measure,
+        change=signed(record.change),
+        better=f"{record.better:,}",
+        worse=f"{record.worse:,}",
+        p=p_value(record.p or 0.0),
+        n=f"{others:,}",
+        questions=f"{questions:,}",
+        tolerance=f"{tolerance:g}",
+    )
+
+
+def question_groups(
+    examples: Sequence[Example], judgments: Judgments, alike: Mapping[int, Sequence[int]] | None = None
+) -> Groups:
+    """(questions,) numbers of groups: the gold set's own, the same references, or, where given, rows that are
+    `alike` with a reference in common: questions from one template ask different things."""
+    parent = list(range(len(examples)))
+
+    def root(row: int) -> int:
+        while parent[row] != row:
+            parent[row] = row = parent[parent[row]]
+        return row
+
+    meanings = [
+        frozenset(reference.entities or fold(reference.name) for reference in references)
+        for references in judgments.references
+    ]
+    first: dict[object, int] = {}
+    for row, example in enumerate(examples):
+        for key in (("group", example.group), ("references", meanings[row])):
+            if key[1]:
+                other = first.setdefault(key, row)
+                parent[root(row)] = root(other)
+    for row, earlier in (alike or {}).items():
+        for other in earlier:
+            if meanings[row] & meanings[other]:
+                parent[root(row)] = root(other)
+    return np.unique([root(row) for row in range(len(examples))], return_inverse=True)[1].astype(np.int64)
+
+
+# What `eval` tries
+
+
+def tried_by_eval(evaluation: Evaluation) -> Decision | None:
+    """The quick settings on an evaluation's questions; None where asking again costs, or takes long."""
+    if not can_be_tried(evaluation.config) or len(evaluation.graph) > MOST_ENTITIES:
+        return None
+    scored = np.flatnonzero(evaluation.judgments.relevant > 0)
+    rows = scored
+    if len(scored) > MOST_QUESTIONS:
+        rows = scored[np.arange(MOST_QUESTIONS) * len(scored) // MOST_QUESTIONS]
+    listed, against = [], {}
+    for values, loss in _quick(evaluation):
+        listed.append(values)
+        against[label_of(values)] = loss
+    if not len(rows) or not listed:
+        return None
+    questions = _questions(evaluation, rows)
+    tried = [
+        replace(setting, against=against.get(label_of(setting.values), ""))
+        for setting in try_settings(questions, listed)
+    ]
+    groups = question_groups(questions.examples.examples, questions.judgments)
+    return decide(questions, tried, groups)
+
+
+def _quick(evaluation: Evaluation) -> Iterator[tuple[dict[str, Any], str]]:
+    """(changed settings, the loss that they are tried for), of those that could help against one that
+    occurs; hop limits always."""
+    settings, occur = evaluation.config.retrieval, evaluation.explanation.causes
+    seedless = [item for item in (Verdict.NO_SEED, Verdict.UNREACHABLE) if occur.get(str(item))]
+    late = [item for item in (Verdict.RANKED_BELOW_K, Verdict.BELOW_DEPTH) if occur.get(str(item))]
+    low = str(late[0]) if late else ""
+    wanted: dict[tuple[str, ...], str] = {}
+    if late:
+        wanted |= {(name,): low for name in QUICK}
+    if seedless:
+        wanted |= {(name,): str(seedless[0]) for name in UNLINKED}
+    seeds_answer = not seeds_are_no_answers(evaluation.linked, evaluation.judgments)
+    for values in candidates(evaluation.config, seeds_answer=seeds_answer):
+        names = set(values)
+        if names == {"hops"}:
+            yield values, str(Verdict.BEYOND_HOPS) if occur.get(str(Verdict.BEYOND_HOPS)) else ""
+        elif names == {"retriever"} and (values["retriever"],) in wanted:
+            yield values, wanted[values["retriever"],]
+        elif "exclude_seeds" in names:
+            yield values, low
+        elif values == {"fuzzy": FUZZY[0]} and seedless and settings.linker in ("names", "names+text"):
+            yield values, str(seedless[0])
+
+
+def seeds_are_no_answers(linked: Sequence[LinkedQuestion], judgments: Judgments) -> bool:
+    """Whether questions have seeds that would be returned, and none is ever a reference of its question."""
+    some = False
+    for row, question in enumerate(linked):
+        seeds = {seed.entity for seed in question.seeds}
+        relevant = {entity for reference in judgments.references[row] for entity in reference.entities}
+        if seeds & relevant:
+            return False
+        some = some or bool(seeds)
+    return some
+
+
+def _questions(evaluation: Evaluation, rows: NDArray[np.int64]) -> GoldQuestions:
+    """These questions of an evaluation, linked as it linked them."""
+    chosen = tuple(evaluation.examples.examples[row] for row in rows.tolist())
+    questions = GoldQuestions.of(
+        evaluation.graph,
+        replace(evaluation.examples, examples=chosen),
+        evaluation.config,
+        deciding(evaluation),
+        allowed=float("inf"),
+    )
+    measure = questions.measure
+    column = evaluation.scores.get(measure, measure.compute(evaluation.judged))[rows]
+    questions.know(column, tuple(evaluation.linked[row] for row in rows.tolist()))
+    return questions
+
+
+def deciding(evaluation: Evaluation) -> Measure:
+    """Of the measures asked for, the telling one that every question with a reference has; else nDCG."""
+    scored = evaluation.judgments.relevant > 0
+    asked = [
+        measure
+        for measure, column in evaluation.scores.items()
+        if measure.kind.weight is None and not np.isnan(column[scored]).any()
+    ]
+    top_k = evaluation.config.evaluation.top_k
+    return telling(asked, top_k) or Measure("ndcg", top_k)
