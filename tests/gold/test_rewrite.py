@@ -49,7 +49,7 @@ def test_what_was_paid_for_is_not_asked_again(run_cli, monkeypatch, tmp_path: Pa
             found = run_cli("generate", "-g", GRAPH, "--n", 6, "--rewrite", "-o", path, "--resume")
             assert found.exit_code == 0, found.stderr
         assert len(server.requests) == 6
-        assert "6 known from journal or cache" in found.stdout
+        assert "6 replies known from journal or cache" in found.stdout
 
 
 def test_a_rewriting_that_loses_a_name_or_names_the_answer_leaves_the_template(
