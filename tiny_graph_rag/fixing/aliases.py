@@ -214,8 +214,7 @@ class _Finder:
         return not (is_noun or self._is_told(span, entity))
 
     def _is_given_name(self, word: str, spelling: int) -> bool:
-        """Whether the word is a name in quotes, or one without its first syllable: 철수 in 김철수, not 교수 in
-        김철수 교수."""
+        """Whether the word is a name in quotes, or one without its first syllable: 철수 in 김철수."""
         is_quoted = f"'{word}'" in self.spellings[spelling]
         return is_quoted or any(whole[1:] == word for whole in self.words[spelling])
 

@@ -13,12 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 
-import numpy as np
-
-from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.fixing.patch import Ask
 from tiny_graph_rag.gold.examples import EvalSet, Example
-from tiny_graph_rag.graph.bfs import NOT_REACHED, Columns, hops_between
+from tiny_graph_rag.graph.bfs import BreadthFirst
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.namesakes import abbreviations
@@ -80,9 +77,8 @@ def _relations(graph: KnowledgeGraph, names: NameIndex, questions: EvalSet, text
             if not texts.are_joined(one, other):
                 types[min(one, other), max(one, other)][type] = None
                 lifted[min(one, other), max(one, other)][example.id] = None
-    for example, seeds, references in _out_of_reach(graph, names, questions):
-        for one, other in _joining(graph, seeds, references, texts):
-            lifted[min(one, other), max(one, other)][example.id] = None
+    for example, one, other in _joining(graph, names, questions, texts):
+        lifted[min(one, other), max(one, other)][example.id] = None
     ids, spelt = graph.entities.ids, graph.entities.names
     for (one, other), asking in lifted.items():
         named = ", ".join(type for type in types[one, other] if type)
@@ -128,49 +124,31 @@ def _stated(example: Example, names: NameIndex) -> Iterator[tuple[int, int, str]
             yield sources[0], targets[0], relation.type
 
 
-def _out_of_reach(
-    graph: KnowledgeGraph, names: NameIndex, questions: EvalSet
-) -> Iterator[tuple[Example, list[int], list[int]]]:
-    """Questions with the seeds they name and the references that lie FAR from all of them."""
+def _joining(
+    graph: KnowledgeGraph, names: NameIndex, questions: EvalSet, texts: _Texts
+) -> Iterator[tuple[Example, int, int]]:
+    """Of questions whose reference lies FAR from all seeds: pairs that a text names together and no relation
+    joins, one at a seed or next to it, the other at the reference or next to it, so that a relation between
+    them would bring the reference nearer."""
+    search = BreadthFirst(graph.adjacency)
     linked = NameLinker(graph, names).link(questions.examples)
-    starts: list[list[int]] = []
-    wanted: list[list[int]] = []
     for example, question in zip(questions, linked, strict=True):
         given = names.meant_by(example.seed_entities or ())
-        starts.append(sorted(given or {seed.entity for seed in question.named}))
-        wanted.append(sorted(names.meant_by(example.relevant_entities)) if starts[-1] else [])
-    hops = iter(hops_between(graph.adjacency, _columns(starts), _columns(wanted)).tolist())
-    for example, seeds, references in zip(questions, starts, wanted, strict=True):
-        far = [row for row in references if (hop := next(hops)) == NOT_REACHED or hop >= FAR]
-        if far:
-            yield example, seeds, far
-
-
-def _columns(rows: Sequence[Sequence[int]]) -> Columns:
-    """(question, entity) columns."""
-    counts = [len(row) for row in rows]
-    flat = [entity for row in rows for entity in row]
-    return np.repeat(np.arange(len(rows)), counts), np.array(flat, dtype=np.int64)
-
-
-def _joining(
-    graph: KnowledgeGraph, seeds: Iterable[int], references: Sequence[int], texts: _Texts
-) -> Iterator[tuple[int, int]]:
-    """Pairs that a text names together and no relation joins, one at a seed or next to it, the other at a
-    reference or next to it, so that a relation between them would bring the reference nearer than FAR."""
-    for reference in references:
-        ends = {reference: 0, **dict.fromkeys(_around(graph, reference), 1)}
-        for seed in seeds:
-            starts = {**dict.fromkeys(_around(graph, seed), 1), seed: 0}
-            for start, hop in starts.items():
+        seeds = sorted(given or {seed.entity for seed in question.named})
+        references = names.meant_by(example.relevant_entities) if seeds else ()
+        near = set(search.reach(seeds, FAR - 1).entities.tolist()) if references else set()
+        starts = {**{row: 1 for seed in seeds for row in _around(graph, seed)}, **dict.fromkeys(seeds, 0)}
+        for reference in sorted(set(references) - near):
+            ends = {**dict.fromkeys(_around(graph, reference), 1), reference: 0}
+            for start, hops in starts.items():
                 for end in texts.named_with(start) & ends.keys():
-                    if end != start and hop + 1 + ends[end] < FAR and not texts.are_joined(start, end):
-                        yield start, end
+                    if hops + 1 + ends[end] < FAR and not texts.are_joined(start, end):
+                        yield example, start, end
 
 
 def _around(graph: KnowledgeGraph, row: int) -> list[int]:
     neighbours = graph.adjacency.neighbours[graph.adjacency.slots(row)]
-    return distinct(neighbours)[0].tolist() if len(neighbours) <= MOST_AROUND else []
+    return sorted(set(neighbours.tolist())) if len(neighbours) <= MOST_AROUND else []
 
 
 def _references(graph: KnowledgeGraph, names: NameIndex, questions: EvalSet, texts: _Texts) -> Iterator[Ask]:
