@@ -88,7 +88,7 @@ def propose_aliases(graph: KnowledgeGraph, questions: EvalSet) -> list[Alias]:
                     entity_id=graph.entities.ids[entity],
                     alias=alias,
                     name=graph.entities.names[entity],
-                    evidence=(t(why, alias=alias),),
+                    evidence=(why,),
                     questions=tuple(dict.fromkeys(id for *_, id in meanings)),
                 )
             )
@@ -154,12 +154,12 @@ class _Finder:
             return None
         owners = {self.owners[spelling] for spelling in self._abbreviated(span)}
         if owners:
-            return (owners.pop(), SHORT_FOR) if len(owners) == 1 else None
+            return (owners.pop(), t(SHORT_FOR, alias=span.text)) if len(owners) == 1 else None
         holders = self._holding(span.words)
         owners = {self.owners[spelling] for spelling in holders}
         if len(owners) != 1 or not self._stands_for(span, holders[0], text, references):
             return None
-        return owners.pop(), PART_OF
+        return owners.pop(), t(PART_OF, alias=span.text)
 
     def _abbreviated(self, span: Span) -> list[int]:
         """Of English names the letters in capitals, of Korean ones syllables in their order, two of which
