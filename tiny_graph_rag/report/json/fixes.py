@@ -2,58 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
-import msgspec
-
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.fixing.proof import Fixes, Proof
+from tiny_graph_rag.fixing.proof import Fixes
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.measures.summary import number
 from tiny_graph_rag.report.fix_words import blocks_of
-from tiny_graph_rag.report.json.results import dataset_json
-from tiny_graph_rag.report.json.spelled import Made, head
+from tiny_graph_rag.report.json.spelled import Made, dataset_json, head
+from tiny_graph_rag.results import as_read
+
+PROVEN = ("accepted", "in_sample", "gain", "low", "high", "n", "groups", "control")
 
 
 def fixes_json(
     fixes: Fixes, graph: KnowledgeGraph, examples: EvalSet, config: Config, made: Made | None = None
 ) -> dict[str, Any]:
     """Not written as a file; `blocks` are in the language spoken, as pages show them."""
-    content = head(
-        "fixes",
-        made,
-        graph={"name": graph.name, "sha256": graph.sha256},
-        dataset=dataset_json(examples),
-        config=config.as_dict(),
-        measure=fixes.patch.measure,
-        today=number(fixes.today),
-        questions=fixes.questions,
-        groups=fixes.groups,
-        evaluations=fixes.spent,
-        stopped=fixes.stopped,
-        kinds=list(fixes.kinds),
-        proofs={kind: _proof(proof) for kind, proof in fixes.measured.items()},
-        patch=msgspec.to_builtins(fixes.patch),
-        blocks=[],
-        changes={kind: [asdict(change) for change in changes] for kind, changes in fixes.changes.items()},
+    content: dict[str, Any] = as_read(
+        head(
+            "fixes",
+            made,
+            graph={"name": graph.name, "sha256": graph.sha256},
+            dataset=dataset_json(examples),
+            config=config.as_dict(),
+            measure=fixes.patch.measure,
+            today=fixes.today,
+            questions=fixes.questions,
+            groups=fixes.groups,
+            evaluations=fixes.spent,
+            stopped=fixes.stopped,
+            kinds=fixes.kinds,
+            proofs={
+                kind: {name: getattr(proof, name) for name in PROVEN}
+                for kind, proof in fixes.measured.items()
+            },
+            patch=fixes.patch,
+            changes=fixes.changes,
+        )
     )
-    content["blocks"] = [
-        {"head": heading, "rows": [asdict(row) for row in rows]} for heading, rows in blocks_of(content)
-    ]
-    return content
-
-
-def _proof(proof: Proof) -> Mapping[str, Any]:
-    return {
-        "accepted": proof.accepted,
-        "in_sample": number(proof.in_sample),
-        "gain": number(proof.gain),
-        "low": number(proof.low),
-        "high": number(proof.high),
-        "n": proof.n,
-        "groups": proof.groups,
-        "control": None if proof.control is None else number(proof.control),
-    }
+    blocks = [{"head": heading, "rows": rows} for heading, rows in blocks_of(content)]
+    return content | {"blocks": as_read(blocks)}
