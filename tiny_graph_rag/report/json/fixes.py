@@ -1,15 +1,14 @@
-"""What `fix` found, as reports take it: the patch, the proofs, and each question before and after."""
+"""What `fix` found, as reports take it: the patch, the settings tried, each question before and after."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 import msgspec
 
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.fixing.proof import Fixes, Proof
+from tiny_graph_rag.fixing.proof import Fixes
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.measures.summary import number
@@ -35,7 +34,7 @@ def fixes_json(
         evaluations=fixes.spent,
         stopped=fixes.stopped,
         kinds=list(fixes.kinds),
-        proofs={kind: _proof(proof) for kind, proof in fixes.measured.items()},
+        tried=[] if fixes.decision is None else msgspec.to_builtins(fixes.decision.tried),
         patch=msgspec.to_builtins(fixes.patch),
         blocks=[],
         changes={kind: [asdict(change) for change in changes] for kind, changes in fixes.changes.items()},
@@ -44,16 +43,3 @@ def fixes_json(
         {"head": heading, "rows": [asdict(row) for row in rows]} for heading, rows in blocks_of(content)
     ]
     return content
-
-
-def _proof(proof: Proof) -> Mapping[str, Any]:
-    return {
-        "accepted": proof.accepted,
-        "in_sample": number(proof.in_sample),
-        "gain": number(proof.gain),
-        "low": number(proof.low),
-        "high": number(proof.high),
-        "n": proof.n,
-        "groups": proof.groups,
-        "control": None if proof.control is None else number(proof.control),
-    }
