@@ -89,7 +89,7 @@ def validate_command(
         )
     if fix_suggestions is not None:
         older = session.graph(was) if was is not None else None
-        proposals = strict_renames(knowledge, examples, found.missing_names, older)
+        proposals = strict_renames(knowledge, found.missing_names, older)
         session.outputs.write(fix_suggestions, proposed_lines(as_lines(whole), proposals))
         session.say(
             "{path}: {n} of {all} missing names replaced; check `suggested_renames` in its lines "
