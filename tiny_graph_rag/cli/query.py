@@ -143,7 +143,7 @@ def _asked(
     from msgspec import to_builtins
 
     from tiny_graph_rag.gold.examples import EvalSet
-    from tiny_graph_rag.report.json.spelled import Spelled, cut_json, linked_seeds, ranked_json
+    from tiny_graph_rag.report.json.spelled import Spelled, linked_seeds, ranked_json
     from tiny_graph_rag.study.ask import ask
 
     linking = Linking.of(session)
@@ -155,7 +155,6 @@ def _asked(
         "query": question,
         "linked": to_builtins(linked_seeds(asked.linked, spelled)),
         "tried": asked.linked.tried,
-        **cut_json(asked.run, 0),
         "ranked": ranked_json(asked.run, 0, most, spelled, asked.reasons if reasons else None),
         "references": [],
     }

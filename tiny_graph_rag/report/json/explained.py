@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import pairwise
@@ -89,20 +88,6 @@ def decision_json(decision: Decision) -> dict[str, Any]:
 def oracle_recall(steps: Sequence[WaterfallStep]) -> float | None:
     """The share of references that any ranking within the hops could return; None where hops bound none."""
     return next((number(step.recall) for step in steps if step.name == WITHIN_HOPS), None)
-
-
-def walks_cut(evaluation: Evaluation) -> dict[str, Any]:
-    """`walks_cut` of a summary, where a limit ended the walks of any question; hops: walked → questions."""
-    limits: dict[str, dict[str, Any]] = {}
-    for limit in sorted({cut.limit for cut in evaluation.run.cuts.values()}):
-        cuts = [cut for cut in evaluation.run.cuts.values() if cut.limit == limit]
-        hops = Counter(cut.hops for cut in cuts)
-        limits[limit] = {
-            "most": cuts[0].most,
-            "questions": len(cuts),
-            "hops": {str(hop): hops[hop] for hop in sorted(hops)},
-        }
-    return {"walks_cut": {"questions": len(evaluation.run.cuts), "limits": limits}} if limits else {}
 
 
 def references_of(

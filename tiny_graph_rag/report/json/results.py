@@ -24,12 +24,10 @@ from tiny_graph_rag.measures.summary import latency_document, number, summary_fi
 from tiny_graph_rag.report.json.explained import (
     explained_summary,
     references_of,
-    walks_cut,
 )
 from tiny_graph_rag.report.json.spelled import (
     Made,
     Spelled,
-    cut_json,
     head,
     linked_seeds,
     numbers,
@@ -131,7 +129,6 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
         **explained_summary(evaluation.explanation, evaluation.decision),
         "latency": latency_document(evaluation.latency.seconds),
         "questions_per_second": evaluation.latency.questions_per_second,
-        **walks_cut(evaluation),
         **_own_summary(evaluation),
     }
 
@@ -218,7 +215,6 @@ def written_questions(evaluation: Evaluation, questions: range, spelled: Spelled
             tags=list(example.tags),
             group=UNSET if example.group is None else example.group,
             linked=linked_seeds(evaluation.linked[row], spelled),
-            **cut_json(run, row),
             **_own(evaluation, row),
             **_kinds(evaluation, row),
             ranked=ranked,

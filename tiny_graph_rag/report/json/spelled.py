@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -104,11 +103,6 @@ def steps_json(steps: Sequence[WaterfallStep]) -> list[dict[str, Any]]:
 
 K = TypeVar("K")
 T = TypeVar("T")
-
-
-def cut_json(run: Run, row: int) -> dict[str, Any]:
-    """`walks_cut` of a question whose walks a limit ended."""
-    return {"walks_cut": asdict(run.cuts[row])} if row in run.cuts else {}
 
 
 class Remembered(dict[K, T], Generic[K, T]):

@@ -157,7 +157,6 @@ def setting_json(setting: SweptSetting) -> dict[str, Any]:
         **_slice(setting.overall),
         "by_tag": {tag: _slice(part) for tag, part in setting.by_tag.items()},
         "subgraph": {"mean": number(setting.reached_mean), "p95": number(setting.reached_p95)},
-        **({"walks_cut": setting.walks_cut} if setting.walks_cut else {}),
     }
 
 
