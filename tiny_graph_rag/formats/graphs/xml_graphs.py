@@ -90,8 +90,13 @@ class _GraphML:
             raise GraphError.at(self.path, "wanted <{root}>, got <{tag}>", root="graphml", tag=f"{tag:.40}")
         for name in NEEDED.get(tag, ()):
             if name not in attributes:
-                wrong = "element {n}: a <{tag}> without the attribute {name}"
-                raise GraphError.at(self.path, wrong, n=f"{self.tags:,}", tag=tag, name=repr(name))
+                raise GraphError.at(
+                    self.path,
+                    "element {n}: a <{tag}> without the attribute {name}",
+                    n=f"{self.tags:,}",
+                    tag=tag,
+                    name=repr(name),
+                )
         if tag in OWN_COLUMNS:
             self._add(tag, attributes)
         elif tag in ("data", "default"):
