@@ -252,6 +252,9 @@ def question_rows(
         names = [name for _, name, _ in ranked[:cutoff]]
         filled = {item - first_item[place] for item in items[place] if item != NO_ITEM}
         references = stretch.references[place]
+        if judged.found is not None:  # a text fills every reference that it contains
+            first = {key for key, _, _ in ranked[:cutoff]}
+            filled |= {item for _, _, ids, _, item in references if first.intersection(ids)}
         sharing = Counter(item for *_, item in references)
         yield Question(
             id=question,
