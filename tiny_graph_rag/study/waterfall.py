@@ -124,7 +124,7 @@ class WaterfallStep:
     """recall: what remains after the step, NaN without questions; loss: what it takes, both in [0, 1].
     references: relevant items that it takes; those of all steps and the hits are all there are."""
 
-    name: str
+    step: str
     recall: float
     loss: float
     references: int

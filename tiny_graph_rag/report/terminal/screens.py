@@ -21,7 +21,8 @@ from tiny_graph_rag.messages import counted, p_value, shown, signed, t, three
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.fix_words import blocks_of, summary_line
 from tiny_graph_rag.report.headline import answered, subject, weakest_tags
-from tiny_graph_rag.report.json.results import question
+from tiny_graph_rag.report.json.questions import question
+from tiny_graph_rag.report.json.spelled import Spelled
 from tiny_graph_rag.report.plain import (
     cause_words,
     cell_width,
@@ -48,6 +49,7 @@ from tiny_graph_rag.report.terminal import (
     wrapped,
 )
 from tiny_graph_rag.report.views import blocks, recommended_words, setting_flags
+from tiny_graph_rag.results import as_read
 from tiny_graph_rag.study.waterfall import Verdict
 
 if TYPE_CHECKING:
@@ -90,7 +92,7 @@ def worst_of(evaluation: Evaluation) -> tuple[str, str] | None:
     rows = worst_rows(values.tolist(), lost.tolist(), int(Verdict.HIT))
     if not rows:
         return None
-    found = question(evaluation, rows[0])
+    found = as_read(question(evaluation, rows[0], Spelled(evaluation.graph)))
     return found["id"], next(reference_lines(found, diagnosis.limits.hops), "")
 
 
