@@ -22,7 +22,8 @@ import numpy as np
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.fixing.fixes import find_fixes
-from tiny_graph_rag.fixing.proof import LEARNED_FROM, Fixes, proof
+from tiny_graph_rag.fixing.patch import Figures
+from tiny_graph_rag.fixing.proof import LEARNED_FROM, Fixes, figures_of
 from tiny_graph_rag.fixing.vocabulary import gains_of_words
 from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
@@ -95,15 +96,15 @@ def path_questions(count: int, seed: int = 1, people: int = 400) -> tuple[Knowle
 
 
 def verdict_of(fixes: Fixes, kind: str) -> str:
-    proof = fixes.measured.get(kind)
-    if proof is None:
-        return "refused: " + "; ".join(one.why for one in fixes.patch.not_kept if one.kind == kind)
-    verdict = "accepted" if proof.accepted else "refused"
-    figures = (
-        f"in sample {proof.in_sample:+.3f}, held out {proof.gain:+.3f} [{proof.low:.3f}, {proof.high:.3f}]"
-    )
-    control = "" if proof.control is None else f", random {proof.control:+.3f}"
-    return f"{verdict}: {figures}{control}"
+    patch = fixes.patch
+    accepted: Sequence[Figures] = patch.settings if kind == "settings" else patch.vocabulary
+    refused = [entry for entry in patch.not_kept if entry.kind == kind]
+    figures = accepted[0] if accepted else refused[0]
+    verdict = "accepted" if accepted else f"refused: {'; '.join(entry.why for entry in refused)}"
+    if figures.gain is None:
+        return verdict
+    control = "" if figures.control is None else f", random {figures.control:+.3f}"
+    return f"{verdict}: held out {figures.gain:+.3f} [{figures.low:.3f}, {figures.high:.3f}]{control}"
 
 
 def report(name: str, graph: KnowledgeGraph, examples: EvalSet, kinds: Sequence[str]) -> None:
@@ -131,9 +132,10 @@ def random_control(name: str, graph: KnowledgeGraph, examples: EvalSet) -> None:
         drawn = random.choice(words, size=min(RANDOM_WORDS, len(words)), replace=False).tolist()
         pairs = [(types[int(random.integers(len(types)))], str(word)) for word in drawn]
         differences = gains_of_words(questions, pairs, questions.rows, "")
-        found = proof(float(differences.mean()), differences, groups, LEARNED_FROM)
-        accepted += found.accepted
-        gains.append(found.gain if found.accepted else 0.0)
+        found = figures_of(differences, groups)
+        holds = found.holds and len(np.unique(groups)) >= LEARNED_FROM
+        accepted += holds
+        gains.append(float(differences.mean()) if holds else 0.0)
     print(f"| {name} | {CONTROLS} × {RANDOM_WORDS} | {accepted} | {np.mean(gains):+.4f} |", flush=True)
 
 

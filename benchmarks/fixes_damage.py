@@ -352,10 +352,7 @@ def dropped_relations() -> None:
             ]  # fmt: skip
             mended = []
             for examples in held:
-                patch = empty_patch(damaged, examples)
-                patch = msgspec.structs.replace(
-                    patch, restore=msgspec.structs.replace(patch.restore, relations=tuple(truth))
-                )
+                patch = empty_patch(damaged, examples).of(truth)
                 mended.append(score_of(*_patched(damaged, examples, patch)))
             counts = [len(examples) for examples in sets]
             after = float(np.average(mended, weights=counts))
@@ -413,12 +410,11 @@ def older(data: Path) -> None:
         before, after, entries = [], [], [0, 0, 0]
         for kind in ("eval", "hardset"):
             examples = read_eval_set(data / "tiny-graph-rag" / "eval" / f"{story}-{kind}.jsonl")
-            restore = propose_older(now, was, examples)
-            patch = msgspec.structs.replace(empty_patch(now, examples), restore=restore)
+            patch = empty_patch(now, examples).of(propose_older(now, was, examples))
             made, gold = _patched(now, examples, patch)
             before.append((len(examples), score_of(now, examples)))
             after.append((len(examples), score_of(made, gold)))
-            parts = (restore.renames, restore.entities, restore.relations)
+            parts = (patch.renames, patch.restored_entities, patch.restored_relations)
             entries = [count + len(part) for count, part in zip(entries, parts, strict=True)]
         means = [
             np.average([value for _, value in run], weights=[n for n, _ in run]) for run in (before, after)

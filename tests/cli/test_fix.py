@@ -183,9 +183,9 @@ def test_what_an_older_graph_had_is_proposed_with_its_cost(tmp_path: Path, run_c
     done = run_cli("fix", *given, "--kinds", "restore", "-o", "./f.yaml")
     assert done.exit_code == 0, done.stderr
     found = yaml.safe_load((tmp_path / "f.yaml").read_text(encoding="utf-8"))
-    (entity,) = found["restore"]["entities"]
+    (entity,) = found["restored_entities"]
     assert (entity["name"], entity["status"], entity["won"]) == ("Rex", "draft", ["q"])
-    assert found["restore"]["relations"][0]["names"] == ["Bert", "Rex"]
+    assert found["restored_relations"][0]["names"] == ["Bert", "Rex"]
     assert found["batches"][0]["won"] == 1
 
 

@@ -6,6 +6,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tiny_graph_rag.fixing.applying import apply, frozen, patched
@@ -15,17 +16,17 @@ from tiny_graph_rag.fixing.patch import (
     REJECTED,
     Alias,
     ChosenSetting,
+    Entry,
     Fingerprint,
     Merge,
     Patch,
     PatchError,
     Rename,
-    Restore,
     RestoredEntity,
     RestoredRelation,
     Words,
+    patch_text,
     read_patch,
-    write_patch,
 )
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.gold.resolve import resolve
@@ -54,8 +55,12 @@ def town() -> KnowledgeGraph:
     )
 
 
-def patch(**entries: object) -> Patch:
-    return Patch(graph=Fingerprint("town"), questions=Fingerprint("asked"), **entries)  # type: ignore[arg-type]
+def patch(*entries: Entry, **more: Any) -> Patch:
+    return Patch(graph=Fingerprint("town"), questions=Fingerprint("asked"), **more).of(entries)
+
+
+def write_patch(path: Path, patch: Patch) -> None:
+    path.write_text(patch_text(patch, as_json=path.suffix == ".json"), encoding="utf-8")
 
 
 def asked(*references: str) -> EvalSet:
@@ -69,16 +74,14 @@ def meant(examples: EvalSet, graph: KnowledgeGraph) -> list[tuple[str, ...]]:
 
 def test_a_patch_is_read_as_it_was_written(tmp_path: Path) -> None:
     whole = patch(
+        ChosenSetting(values={"hops": 4}, gain=0.05, low=0.01, high=0.09, n=80),
+        Words(type="HAS", words=("가진", "with")),
+        Alias(entity_id="1", alias="A3", evidence=("part of the name",), questions=("q",)),
+        Merge(keep_id="2", drop_ids=("3",), status=CONFIRMED),
+        Rename(entity_id="4", was="Kim Su"),
+        RestoredEntity(id="9", name="Lee"),
+        RestoredRelation(source_id="9", type="KNOWS", target_id="4"),
         measure="ndcg@5",
-        settings=(ChosenSetting(values={"hops": 4}, gain=0.05, low=0.01, high=0.09, n=80),),
-        vocabulary=(Words(type="HAS", words=("가진", "with")),),
-        aliases=(Alias(entity_id="1", alias="A3", evidence=("part of the name",), questions=("q",)),),
-        merges=(Merge(keep_id="2", drop_ids=("3",), status=CONFIRMED),),
-        restore=Restore(
-            (Rename(entity_id="4", was="Kim Su"),),
-            (RestoredEntity(id="9", name="Lee"),),
-            (RestoredRelation(source_id="9", type="KNOWS", target_id="4"),),
-        ),
     )
     write_patch(tmp_path / "fixes.yaml", whole)
     assert read_patch(tmp_path / "fixes.yaml") == whole
@@ -109,11 +112,9 @@ def test_a_broken_file_is_refused_with_the_entry_and_what_to_do(
 
 def test_only_confirmed_entries_apply_unless_drafts_are_asked_for() -> None:
     fixes = patch(
-        aliases=(
-            Alias(entity_id="1", alias="A3"),
-            Alias(entity_id="2", alias="net", status=CONFIRMED),
-            Alias(entity_id="4", alias="Su", status="rejected"),
-        )
+        Alias(entity_id="1", alias="A3"),
+        Alias(entity_id="2", alias="net", status=CONFIRMED),
+        Alias(entity_id="4", alias="Su", status="rejected"),
     )
     assert list(apply(town(), fixes).entities.aliases) == [[], ["net"], ["mesh"], []]
     both = apply(town(), fixes, (CONFIRMED, DRAFT))
@@ -122,7 +123,7 @@ def test_only_confirmed_entries_apply_unless_drafts_are_asked_for() -> None:
 
 def test_a_kind_is_confirmed_as_a_whole_but_for_what_was_rejected(tmp_path: Path) -> None:
     aliases = (Alias(entity_id="1", alias="A3"), Alias(entity_id="4", alias="Su", status="rejected"))
-    fixes = patch(confirm=("aliases",), aliases=aliases, merges=(Merge(keep_id="2", drop_ids=("3",)),))
+    fixes = patch(*aliases, Merge(keep_id="2", drop_ids=("3",)), confirm=("aliases",))
     for name in ("fixes.yaml", "fixes.json"):
         write_patch(tmp_path / name, fixes)
         read = read_patch(tmp_path / name)
@@ -131,7 +132,7 @@ def test_a_kind_is_confirmed_as_a_whole_but_for_what_was_rejected(tmp_path: Path
 
 
 def test_a_merge_takes_names_texts_and_relations_along() -> None:
-    made = apply(town(), patch(merges=(Merge(keep_id="2", drop_ids=("3",), status=CONFIRMED),)))
+    made = apply(town(), patch(Merge(keep_id="2", drop_ids=("3",), status=CONFIRMED)))
     assert list(made.entities.ids) == ["1", "2", "4"]
     assert made.entities.aliases[1] == ["Filters", "mesh"]
     assert made.entities.descriptions[1] == "Two of them."
@@ -144,10 +145,8 @@ def test_a_merge_takes_names_texts_and_relations_along() -> None:
 
 def test_merges_may_follow_one_another_in_any_order() -> None:
     fixes = patch(
-        merges=(
-            Merge(keep_id="2", drop_ids=("3",), status=CONFIRMED),
-            Merge(keep_id="4", drop_ids=("2",), status=CONFIRMED),
-        )
+        Merge(keep_id="2", drop_ids=("3",), status=CONFIRMED),
+        Merge(keep_id="4", drop_ids=("2",), status=CONFIRMED),
     )
     made = apply(town(), fixes)
     assert list(made.entities.ids) == ["1", "4"]
@@ -157,45 +156,45 @@ def test_merges_may_follow_one_another_in_any_order() -> None:
 def test_merges_that_contradict_each_other_are_refused() -> None:
     around = (Merge(keep_id="2", drop_ids=("3",)), Merge(keep_id="3", drop_ids=("2",)))
     with pytest.raises(PatchError, match=r"merges\[1\]: '2' is merged into two entities, or into itself"):
-        apply(town(), patch(merges=around))
+        apply(town(), patch(*around))
     twice = (Merge(keep_id="2", drop_ids=("3",)), Merge(keep_id="4", drop_ids=("3",)))
     with pytest.raises(PatchError, match=r"merges\[1\]: '3'"):
-        apply(town(), patch(merges=twice))
+        apply(town(), patch(*twice))
 
 
 @pytest.mark.parametrize(
-    "entries",
+    "entry",
     [
-        {"aliases": (Alias(entity_id="gone", alias="A3"),)},
-        {"merges": (Merge(keep_id="1", drop_ids=("gone",)),)},
-        {"restore": Restore((Rename(entity_id="gone", was="x"),))},
-        {"restore": Restore(relations=(RestoredRelation(source_id="gone", type="A", target_id="1"),))},
-        {"vocabulary": (Words(type="gone", words=("x",)),)},
+        Alias(entity_id="gone", alias="A3"),
+        Merge(keep_id="1", drop_ids=("gone",)),
+        Rename(entity_id="gone", was="x"),
+        RestoredRelation(source_id="gone", type="A", target_id="1"),
+        Words(type="gone", words=("x",)),
     ],
 )
-def test_what_the_graph_no_longer_has_is_an_error(entries: dict[str, object]) -> None:
+def test_what_the_graph_no_longer_has_is_an_error(entry: Entry) -> None:
     with pytest.raises(PatchError, match="'gone'; run `fix` again"):
-        apply(town(), patch(**entries))
+        apply(town(), patch(entry))
 
 
 def test_a_rejected_entry_may_be_stale() -> None:
-    patched = apply(town(), patch(aliases=(Alias(entity_id="gone", alias="A3", status="rejected"),)))
+    patched = apply(town(), patch(Alias(entity_id="gone", alias="A3", status="rejected")))
     assert list(patched.entities.ids) == list(town().entities.ids)
 
 
 def test_an_id_in_use_is_not_restored() -> None:
     with pytest.raises(PatchError, match="the id '2' is already used"):
-        apply(town(), patch(restore=Restore(entities=(RestoredEntity(id="2", name="Lee"),))))
+        apply(town(), patch(RestoredEntity(id="2", name="Lee")))
 
 
 def test_restored_entities_bring_their_relations() -> None:
-    restore = Restore(
-        entities=(RestoredEntity(id="9", name="Lee", type="PERSON", status=CONFIRMED),),
-        relations=(
+    made = apply(
+        town(),
+        patch(
+            RestoredEntity(id="9", name="Lee", type="PERSON", status=CONFIRMED),
             RestoredRelation(source_id="9", type="KNOWS", target_id="4", weight=2.0, status=CONFIRMED),
         ),
     )
-    made = apply(town(), patch(restore=restore))
     assert made.entities.names[4] == "Lee"
     assert made.entities.types[4] == "PERSON"
     assert (made.relations.sources[2], made.relations.targets[2]) == (4, 3)
@@ -204,7 +203,7 @@ def test_restored_entities_bring_their_relations() -> None:
 
 
 def test_words_are_added_to_the_owners() -> None:
-    fixes = patch(vocabulary=(Words(type="HAS", words=("with", "owns"), status=CONFIRMED),))
+    fixes = patch(Words(type="HAS", words=("with", "owns"), status=CONFIRMED))
     from dataclasses import replace
 
     graph = replace(town(), vocabulary={"HAS": ("owns",)})
@@ -213,20 +212,20 @@ def test_words_are_added_to_the_owners() -> None:
 
 def test_an_alias_makes_no_reference_resolvable() -> None:
     graph = town()
-    fixes = patch(aliases=(Alias(entity_id="1", alias="A3", status=CONFIRMED),))
+    fixes = patch(Alias(entity_id="1", alias="A3", status=CONFIRMED))
     graph, examples = patched(graph, asked("A3", "Filter"), fixes)
     assert meant(examples, graph) == [(), ("2",)]
 
 
 def test_a_reference_to_a_merged_entity_means_the_one_that_stands_for_it() -> None:
-    fixes = patch(merges=(Merge(keep_id="2", drop_ids=("3",), status=CONFIRMED),))
+    fixes = patch(Merge(keep_id="2", drop_ids=("3",), status=CONFIRMED))
     graph, examples = patched(town(), asked("Filters", "Kim"), fixes)
     assert meant(examples, graph) == [("2",), ("4",)]
 
 
 def test_an_alias_that_another_entity_has_as_its_name_moves_no_reference() -> None:
     graph = town()
-    fixes = patch(aliases=(Alias(entity_id="1", alias="mesh", status=CONFIRMED),))
+    fixes = patch(Alias(entity_id="1", alias="mesh", status=CONFIRMED))
     made = apply(graph, fixes)
     assert meant(asked("mesh"), made) == [("1", "3")]  # read anew it would mean both
     assert meant(frozen(asked("mesh"), graph, made, fixes), made) == [("3",)]
@@ -234,37 +233,31 @@ def test_an_alias_that_another_entity_has_as_its_name_moves_no_reference() -> No
 
 def test_a_lost_reference_is_found_again_in_what_was_restored_or_renamed_back() -> None:
     fixes = patch(
-        restore=Restore(
-            renames=(Rename(entity_id="4", was="Kim Su", status=CONFIRMED),),
-            entities=(
-                RestoredEntity(id="9", name="Lee", status=CONFIRMED),
-                RestoredEntity(id="8", name="Park"),
-            ),
-        )
+        Rename(entity_id="4", was="Kim Su", status=CONFIRMED),
+        RestoredEntity(id="9", name="Lee", status=CONFIRMED),
+        RestoredEntity(id="8", name="Park"),
     )
     graph, examples = patched(town(), asked("Lee", "kim su", "Park"), fixes)
     assert meant(examples, graph) == [("9",), ("4",), ()]
 
 
-def restored(weight: float) -> Restore:
-    return Restore(relations=(RestoredRelation(source_id="1", type="x", target_id="2", weight=weight),))
-
-
 @pytest.mark.parametrize(
-    ("entries", "wrong"),
+    ("entry", "wrong"),
     [
-        ({"aliases": (Alias(entity_id="1", alias=" "),)}, "aliases[0]: alias can't be ' '"),
+        (Alias(entity_id="1", alias=" "), "aliases[0]: alias can't be ' '"),
+        (RestoredEntity(id="9", name=""), "restored_entities[0]: name can't be ''"),
         (
-            {"restore": Restore(entities=(RestoredEntity(id="9", name=""),))},
-            "restore.entities[0]: name can't be ''",
+            RestoredRelation(source_id="1", type="x", target_id="2", weight=math.nan),
+            "restored_relations[0]: weight can't be nan",
         ),
-        ({"restore": restored(math.nan)}, "restore.relations[0]: weight can't be nan"),
-        ({"restore": restored(-1)}, "restore.relations[0]: weight can't be -1"),
+        (
+            RestoredRelation(source_id="1", type="x", target_id="2", weight=-1),
+            "restored_relations[0]: weight can't be -1",
+        ),
     ],
 )
-def test_names_and_weights_that_no_graph_holds_are_refused(entries: dict[str, Any], wrong: str) -> None:
-    given = patch(**entries)
+def test_names_and_weights_that_no_graph_holds_are_refused(entry: Entry, wrong: str) -> None:
     with pytest.raises(PatchError) as refused:
-        apply(town(), given)
+        apply(town(), patch(entry))
     assert wrong in str(refused.value)
-    apply(town(), given.decided({place: REJECTED for place, _ in given.entries()}))
+    apply(town(), patch(msgspec.structs.replace(entry, status=REJECTED)))

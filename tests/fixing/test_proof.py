@@ -8,7 +8,7 @@ import pytest
 from tests.fixing.made import WORDS, world
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.fixing.fixes import INTERRUPTED, USED_UP, find_fixes
-from tiny_graph_rag.fixing.proof import proof
+from tiny_graph_rag.fixing.proof import figures_of
 from tiny_graph_rag.fixing.vocabulary import QuestionEvidence, learn
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.gold.resolve import resolve
@@ -60,18 +60,16 @@ def test_held_out_gains_come_from_choices_made_without_the_question() -> None:
     assert held_out(groups, 0, lambda rows, out: np.isin(out, rows).astype(float)).sum() == 0.0
 
 
-def test_a_gain_that_all_questions_share_is_accepted_and_too_few_groups_are_not() -> None:
+def test_a_gain_that_all_questions_share_holds_and_that_of_one_group_does_not() -> None:
     gains = np.full(60, 0.2)
-    assert proof(0.2, gains, np.arange(60), 35).accepted
-    few = proof(0.2, gains, np.repeat(np.arange(30), 2), 35)
-    assert not few.accepted
-    assert (few.groups, few.least) == (30, 35)
+    assert figures_of(gains, np.arange(60)).holds
+    assert not figures_of(gains, np.zeros(60, dtype=np.int64)).holds
 
 
 def test_chance_is_not_accepted() -> None:
     random = np.random.default_rng(5)
     accepted = sum(
-        proof(0.1, random.normal(0, 0.3, 60), np.arange(60), 35).accepted for _ in range(200)
+        figures_of(random.normal(0, 0.3, 60), np.arange(60)).holds for _ in range(200)
     )  # half of what a 95 % interval leaves out lies below: 2.5 % of 200 are 5
     assert accepted <= 12
 
@@ -106,9 +104,9 @@ def test_words_are_learned_where_two_groups_say_them_and_a_seed_is_none() -> Non
 def test_words_that_hold_on_other_questions_are_accepted_and_random_ones_gain_nothing() -> None:
     graph, examples = world()
     fixes = find_fixes(graph, examples, Config(), NDCG, ("vocabulary",))
-    found = fixes.measured["vocabulary"]
+    found = fixes.patch.vocabulary[0]
     assert {(entry.type, *entry.words) for entry in fixes.patch.vocabulary} == set(WORDS.items())
-    assert found.accepted
+    assert found.holds
     assert found.gain == pytest.approx(1 - 0.640, abs=0.001)
     assert found.control is not None
     assert found.control < 0.1
@@ -119,8 +117,7 @@ def test_with_a_holdout_the_other_questions_decide() -> None:
     graph, examples = world(80)
     half = EvalSet(examples.examples[:40]), EvalSet(examples.examples[40:])
     fixes = find_fixes(graph, half[0], Config(), NDCG, ("vocabulary",), holdout=half[1])
-    assert fixes.measured["vocabulary"].n == 40
-    assert fixes.measured["vocabulary"].accepted
+    assert fixes.patch.vocabulary[0].n == 40
 
 
 def test_few_questions_teach_nothing() -> None:

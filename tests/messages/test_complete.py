@@ -103,7 +103,7 @@ BY_NAME = {
     *(value for name, value in vars(stretches).items() if name.isupper() and isinstance(value, str)),
     *(fix_words.PROVEN, fix_words.TO_JUDGE, fix_words.TO_ASK, fix_words.NOT_KEPT),
     *fix_words.KIND_WORDS.values(),
-    *(proof.NONE_CHOSEN, proof.TOO_FEW, proof.NOT_HELD, proof.HELD, proof.NOT_FINISHED),
+    *(proof.TOO_FEW, proof.NOT_HELD, proof.NOT_FINISHED),
     *(fixes.INTERRUPTED, fixes.USED_UP, "kind of fix", "patch file"),
     *map(str, Difference),
     *("gain", "control", "evidence", "change", "settings", "before", "after"),

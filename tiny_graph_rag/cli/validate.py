@@ -52,7 +52,7 @@ def validate_command(
     from tiny_graph_rag.gold.validate import validate
     from tiny_graph_rag.graph.names import NameIndex
     from tiny_graph_rag.inputs import find_input
-    from tiny_graph_rag.report.json.results import dataset_json
+    from tiny_graph_rag.report.json.spelled import dataset_json
     from tiny_graph_rag.report.json.studies import validation_json
     from tiny_graph_rag.report.terminal.checks import validation_lines
 
@@ -89,7 +89,7 @@ def validate_command(
         )
     if fix_suggestions is not None:
         older = session.graph(was) if was is not None else None
-        proposals = strict_renames(knowledge, examples, found.missing_names, older)
+        proposals = strict_renames(knowledge, found.missing_names, older)
         session.outputs.write(fix_suggestions, proposed_lines(as_lines(whole), proposals))
         session.say(
             "{path}: {n} of {all} missing names replaced; check `suggested_renames` in its lines "
@@ -192,7 +192,7 @@ def _without_graph(
 ) -> None:
     """Schema, fields, duplicates and tags: what needs no graph. Raises FoundProblems for errors."""
     from tiny_graph_rag.gold.validate import validate_alone
-    from tiny_graph_rag.report.json.results import dataset_json
+    from tiny_graph_rag.report.json.spelled import dataset_json
     from tiny_graph_rag.report.terminal.checks import findings_lines
 
     findings = validate_alone(examples)

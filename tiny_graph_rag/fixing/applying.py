@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields, replace
-from itertools import chain
 from types import SimpleNamespace
 from typing import Any
 
@@ -23,10 +23,12 @@ from tiny_graph_rag.config import Config, find_setting
 from tiny_graph_rag.fixing.patch import (
     CONFIRMED,
     REJECTED,
+    Alias,
     Entry,
     Merge,
     Patch,
     PatchError,
+    Rename,
     RestoredEntity,
     RestoredRelation,
     Status,
@@ -55,17 +57,18 @@ def apply(graph: KnowledgeGraph, patch: Patch, statuses: Sequence[Status] = (CON
         raise PatchError(*problems)
     chosen = patch.only(*statuses)
     worded = with_words(graph, ((entry.type, word) for entry in chosen.vocabulary for word in entry.words))
-    restore = chosen.restore
-    if not (chosen.aliases or chosen.merges or restore.renames or restore.entities or restore.relations):
+    if not any(ids_of(entry) for _, entry in chosen.entries()):
         return worded
     tables = _Tables(graph)
-    tables.restore(restore.entities, restore.relations)
-    for entity_id, name in chain(
-        ((entry.entity_id, entry.alias) for entry in chosen.aliases),
-        ((entry.entity_id, entry.was) for entry in restore.renames),
-    ):
-        tables.add_alias(entity_id, name)
-    tables.merge(kept_ids(chosen.merges))
+    for entity in chosen.restored_entities:
+        tables.restore(entity)
+    tables.restore_relations(chosen.restored_relations)
+    for alias in chosen.aliases:
+        tables.add_alias(alias.entity_id, alias.alias)
+    for rename in chosen.renames:
+        tables.add_alias(rename.entity_id, rename.was)
+    for dropped, kept in kept_ids(chosen.merges).items():
+        tables.merge(dropped, kept)
     made = tables.graph()
     return replace(
         made, name=graph.name, sha256=graph.sha256, origin=graph.origin, vocabulary=worded.vocabulary
@@ -103,27 +106,21 @@ def frozen(
     if patched.entities is graph.entities:
         return examples
     chosen, names = patch.only(*statuses), NameIndex.of(graph)
-    row_of = patched.row_of_id
-    kept = kept_ids(chosen.merges)
-    returned: dict[str, set[int]] = {}
-    spellings = chain(
-        ((entry.was, entry.entity_id) for entry in chosen.restore.renames),
-        ((name, entry.id) for entry in chosen.restore.entities for name in (entry.name, *entry.aliases)),
-    )
-    for name, id in spellings:
-        returned.setdefault(fold(name), set()).add(row_of[kept.get(id, id)])
-    ids, meanings = graph.entities.ids, dict(examples.meanings)
-    written = chain.from_iterable(
-        (*example.relevant_entities, *example.irrelevant_entities) for example in examples
-    )
-    for name in dict.fromkeys(written):
+    kept, ids = kept_ids(chosen.merges), graph.entities.ids
+    returned: dict[str, set[str]] = {}
+    for rename in chosen.renames:
+        returned.setdefault(fold(rename.was), set()).add(rename.entity_id)
+    for entity in chosen.restored_entities:
+        for name in (entity.name, *entity.aliases):
+            returned.setdefault(fold(name), set()).add(entity.id)
+    meanings = dict(examples.meanings)
+    for name in {
+        name for example in examples for name in (*example.relevant_entities, *example.irrelevant_entities)
+    }:
         entities, level = meanings[name] if name in meanings else names.resolve_reference(name)
-        if entities:
-            before = (ids[entity] for entity in entities)
-            meanings[name] = tuple(sorted({row_of[kept.get(id, id)] for id in before})), level
-        else:
-            rows = tuple(sorted(returned.get(fold(name), ())))
-            meanings[name] = rows, "alias" if rows else None
+        meant = {ids[entity] for entity in entities} or returned.get(fold(name), set())
+        rows = tuple(sorted({patched.row_of_id[kept.get(id, id)] for id in meant}))
+        meanings[name] = rows, level if entities or not rows else "alias"
     return replace(examples, meanings=meanings)
 
 
@@ -139,25 +136,19 @@ def _problems(graph: KnowledgeGraph, patch: Patch) -> Iterator[Said]:
     """What no longer fits the graph, an entry a sentence; rejected entries may be stale."""
     known = set(graph.entities.ids)
     types = {*graph.relations.types.names, *graph.entities.types.names}
-    restored: set[str] = set()
-    for place, entity in patch.entries():
-        if isinstance(entity, RestoredEntity) and entity.status != REJECTED:
-            if entity.id in known or entity.id in restored:
-                yield said(
-                    "{place}: the id {id} is already used in the graph {graph}; give the restored "
-                    "entity another id",
-                    place=place,
-                    id=repr(entity.id),
-                    graph=graph.name,
-                )
-            restored.add(entity.id)
+    entries = [(place, entry) for place, entry in patch.entries() if entry.status != REJECTED]
+    restored = Counter(entry.id for _, entry in entries if isinstance(entry, RestoredEntity))
     kept_by: dict[str, str] = {}
-    for place, entry in patch.entries():
-        if entry.status == REJECTED:
-            continue
-        ends = known | restored
+    for place, entry in entries:
+        if isinstance(entry, RestoredEntity) and (entry.id in known or restored[entry.id] > 1):
+            yield said(
+                "{place}: the id {id} is already used in the graph {graph}; give the restored "
+                "entity another id",
+                place=place,
+                id=repr(entry.id),
+                graph=graph.name,
+            )
         if isinstance(entry, Merge):
-            ends = known
             yield from _contradictions(place, entry, kept_by)
         for field, value, is_sound in _values_of(entry):
             if not is_sound:
@@ -168,7 +159,7 @@ def _problems(graph: KnowledgeGraph, patch: Patch) -> Iterator[Said]:
                     value=repr(value),
                 )
         for id in ids_of(entry):
-            if id not in ends:
+            if id not in known and (isinstance(entry, Merge) or id not in restored):
                 yield said(
                     "{place}: the graph {graph} has no entity {id}; run `fix` again on this graph, or set "
                     "the entry's status to rejected",
@@ -188,12 +179,15 @@ def _problems(graph: KnowledgeGraph, patch: Patch) -> Iterator[Said]:
 
 def _values_of(entry: Entry) -> Iterator[tuple[str, object, bool]]:
     """(field, value, whether a graph can hold it) of the names and weights that an entry brings."""
-    for field in ("alias", "was", "name"):
-        value = getattr(entry, field, None)
-        if value is not None and (field != "name" or isinstance(entry, RestoredEntity)):
-            yield field, value, bool(value.strip())
-    if isinstance(entry, RestoredRelation):
-        yield "weight", entry.weight, 0 <= entry.weight < math.inf
+    match entry:
+        case Alias():
+            yield "alias", entry.alias, bool(entry.alias.strip())
+        case Rename():
+            yield "was", entry.was, bool(entry.was.strip())
+        case RestoredEntity():
+            yield "name", entry.name, bool(entry.name.strip())
+        case RestoredRelation():
+            yield "weight", entry.weight, 0 <= entry.weight < math.inf
 
 
 def _contradictions(place: str, merge: Merge, kept_by: dict[str, str]) -> Iterator[Said]:
@@ -227,53 +221,46 @@ class _Tables:
         if alias != known.names[row] and alias not in known.aliases[row]:
             known.aliases[row] = [*known.aliases[row], alias]
 
-    def restore(self, entities: Sequence[RestoredEntity], relations: Sequence[RestoredRelation]) -> None:
-        for entity in entities:
-            self.rows[entity.id] = len(self.entities.ids)
-            self.entities.ids.append(entity.id)
-            self.entities.names.append(entity.name)
-            self.entities.types.append(entity.type or UNKNOWN_TYPE)
-            self.entities.descriptions.append(entity.description)
-            self.entities.aliases.append([*entity.aliases])
-            self.entities.source_chunks.append([*entity.source_chunks])
-            self.entities.details.append("")
-        ends = [
-            (relation, self.rows.get(relation.source_id), self.rows.get(relation.target_id))
-            for relation in relations
-        ]
-        # A relation whose end was restored by an entry that is not applied waits for that entry.
-        whole = [(one, start, end) for one, start, end in ends if start is not None and end is not None]
+    def restore(self, entity: RestoredEntity) -> None:
+        self.rows[entity.id] = len(self.entities.ids)
+        self.entities.ids.append(entity.id)
+        self.entities.names.append(entity.name)
+        self.entities.types.append(entity.type or UNKNOWN_TYPE)
+        self.entities.descriptions.append(entity.description)
+        self.entities.aliases.append([*entity.aliases])
+        self.entities.source_chunks.append([*entity.source_chunks])
+        self.entities.details.append("")
+
+    def restore_relations(self, relations: Sequence[RestoredRelation]) -> None:
+        """A relation whose end was restored by an entry that is not applied waits for that entry."""
+        whole = [one for one in relations if one.source_id in self.rows and one.target_id in self.rows]
         if not whole:
             return
-        old = self.relations
+        old, rows = self.relations, self.rows
         taken, ids = set(old.ids), [f"restored-{number}" for number in range(1, len(whole) + 1)]
         while taken.intersection(ids):
-            ids = [id + "'" if id in taken else id for id in ids]
+            ids = [f"{id}'" for id in ids]
         self.relations = Relations(
             ids=Strings.of([*old.ids, *ids]),
-            sources=np.append(old.sources, np.array([start for _, start, _ in whole], dtype=np.int32)),
-            targets=np.append(old.targets, np.array([end for *_, end in whole], dtype=np.int32)),
-            types=Categories.of([*old.types, *[one.type or UNKNOWN_RELATION for one, *_ in whole]]),
-            descriptions=Strings.of([*old.descriptions, *[one.description for one, *_ in whole]]),
-            weights=np.append(old.weights, np.array([one.weight for one, *_ in whole])),
-            source_chunks=StringLists.of([*old.source_chunks, *[one.source_chunks for one, *_ in whole]]),
-            details=Strings.of([*old.details, *[""] * len(whole)]),
+            sources=np.append(old.sources, np.array([rows[one.source_id] for one in whole], dtype=np.int32)),
+            targets=np.append(old.targets, np.array([rows[one.target_id] for one in whole], dtype=np.int32)),
+            types=Categories.of([*old.types, *(one.type or UNKNOWN_RELATION for one in whole)]),
+            descriptions=Strings.of([*old.descriptions, *(one.description for one in whole)]),
+            weights=np.append(old.weights, [one.weight for one in whole]),
+            source_chunks=StringLists.of([*old.source_chunks, *(one.source_chunks for one in whole)]),
+            details=Strings.of([*old.details, *("" for _ in whole)]),
         )
 
-    def merge(self, kept: Mapping[str, str]) -> None:
-        """kept: dropped id → kept id."""
-        for dropped_id, kept_id in kept.items():
-            gone, row, known = self.rows[dropped_id], self.rows[kept_id], self.entities
-            spellings = [known.names[gone], *known.aliases[gone]]
-            more = [name for name in spellings if name != known.names[row]]
-            known.aliases[row] = list(dict.fromkeys([*known.aliases[row], *more]))
-            known.source_chunks[row] = list(
-                dict.fromkeys([*known.source_chunks[row], *known.source_chunks[gone]])
-            )
-            texts = dict.fromkeys([known.descriptions[row], known.descriptions[gone]])
-            known.descriptions[row] = "\n".join(text for text in texts if text)
-            known.details[row] = _joined_details(known.details[row], known.details[gone])
-            self.moved[gone] = row
+    def merge(self, dropped_id: str, kept_id: str) -> None:
+        gone, row, known = self.rows[dropped_id], self.rows[kept_id], self.entities
+        for spelling in (known.names[gone], *known.aliases[gone]):
+            self.add_alias(kept_id, spelling)
+        chunks = dict.fromkeys([*known.source_chunks[row], *known.source_chunks[gone]])
+        texts = dict.fromkeys([known.descriptions[row], known.descriptions[gone]])
+        known.source_chunks[row] = list(chunks)
+        known.descriptions[row] = "\n".join(filter(None, texts))
+        known.details[row] = _joined_details(known.details[row], known.details[gone])
+        self.moved[gone] = row
 
     def graph(self) -> KnowledgeGraph:
         rows, old = range(len(self.entities.ids)), self.relations

@@ -8,15 +8,20 @@ had. What only the graph's owner knows: relations and entities that may be missi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import asdict
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import amount
+from tiny_graph_rag.fixing.aliases import propose_aliases
 from tiny_graph_rag.fixing.applying import apply, frozen
+from tiny_graph_rag.fixing.merges import at_random, propose_merges
+from tiny_graph_rag.fixing.missing import propose_asks
+from tiny_graph_rag.fixing.older import propose_older
 from tiny_graph_rag.fixing.patch import CONFIRMED, DRAFT, Batch, Entry, Patch, empty_patch, ids_of
 from tiny_graph_rag.fixing.proof import KINDS, NOT_FINISHED, Fixes, Study, figures_of
 from tiny_graph_rag.gold.examples import EvalSet
@@ -69,33 +74,24 @@ def find_fixes(
     asked = questions.examples.examples
     groups = question_groups(asked, questions.judgments, likenesses(asked))
     found.groups = len(np.unique(groups))
-    others = None
-    if holdout is not None:
-        others = GoldQuestions.of(graph, holdout, config, measure, allowed)
+    others = None if holdout is None else GoldQuestions.of(graph, holdout, config, measure, allowed)
     study = _Judging(questions, groups, others, found, older)
-
-    def try_settings() -> None:
-        sample = study.sampled()
-        sample.try_settings()
-        questions.spent = sample.questions.spent
-
     steps: dict[str, Callable[[], None]] = {
         "vocabulary": study.learn_words,
-        "settings": try_settings,
-        "aliases": study.propose_aliases,
-        "merges": study.propose_merges,
-        "restore": study.restore,
+        "settings": study.try_settings_on_sample,
+        "aliases": study.judge_aliases,
+        "merges": study.judge_merges,
+        "restore": study.judge_restored,
         "ask": study.ask,
     }
     try:
         found.today = questions.sign * float(questions.today.values.mean())
-        for kind, step in steps.items():
-            if kind in kinds:
-                try:
-                    step()
-                except BudgetSpent:
-                    found.stopped = USED_UP
-                    study.not_kept(kind, t("not measured"), t(NOT_FINISHED))
+        for kind in filter(kinds.__contains__, steps):
+            try:
+                steps[kind]()
+            except BudgetSpent:
+                found.stopped = USED_UP
+                study.not_kept(kind, t("not measured"), t(NOT_FINISHED))
         study.measure_all()
     except BudgetSpent:
         found.stopped = USED_UP
@@ -105,122 +101,105 @@ def find_fixes(
     return found
 
 
+@dataclass(eq=False)
 class _Judging(Study):
     """The kinds that a person judges, and what is asked."""
 
-    def propose_aliases(self) -> None:
-        from tiny_graph_rag.fixing.aliases import propose_aliases
-        from tiny_graph_rag.fixing.merges import at_random
+    older: KnowledgeGraph | None
 
-        entries = propose_aliases(self.questions.graph, self.questions.examples)
-        self.judge("aliases", entries, partial(at_random, self.questions.graph, entries))
+    def try_settings_on_sample(self) -> None:
+        sample = self.sampled()
+        sample.try_settings()
+        self.questions.spent = sample.questions.spent
 
-    def propose_merges(self) -> None:
-        from tiny_graph_rag.fixing.merges import at_random, propose_merges
+    def judge_aliases(self) -> None:
+        self.judge("aliases", propose_aliases(self.questions.graph, self.questions.examples))
 
-        entries = propose_merges(self.questions.graph, self.questions.examples)
-        self.judge("merges", entries, partial(at_random, self.questions.graph, entries))
+    def judge_merges(self) -> None:
+        self.judge("merges", propose_merges(self.questions.graph, self.questions.examples))
 
-    def restore(self) -> None:
-        if self.older is None:
-            return
-        from tiny_graph_rag.fixing import older
-
-        graph = self.questions.graph
-        restore = older.propose_older(graph, self.older, self.questions.examples)
-        entries = [*restore.renames, *restore.entities, *restore.relations]
-        self.judge("restore", entries, partial(older.at_random, graph, self.older, entries))
+    def judge_restored(self) -> None:
+        if self.older is not None:
+            self.judge("restore", propose_older(self.questions.graph, self.older, self.questions.examples))
 
     def ask(self) -> None:
-        from tiny_graph_rag.fixing.missing import propose_asks
-
-        restored = self.found.patch.restore
-        back = {fold(entry.name) for entry in restored.entities} | {
-            fold(entry.was) for entry in restored.renames
-        }
+        patch = self.found.patch
+        names = [entry.name for entry in patch.restored_entities] + [entry.was for entry in patch.renames]
+        restored = set(map(fold, names))
         asks = propose_asks(self.questions.graph, self.questions.examples)
-        self.add(ask=[entry for entry in asks if not entry.reference or fold(entry.reference) not in back])
+        self.add("ask", *(entry for entry in asks if fold(entry.reference) not in restored))
 
-    def judge(
-        self,
-        kind: str,
-        entries: Sequence[Entry],
-        at_random: Callable[[np.random.Generator], Iterable[Entry]],
-    ) -> None:
-        """Put the entries into the patch, with the questions that they change and what they cost together."""
+    def judge(self, kind: str, entries: Sequence[Entry]) -> None:
+        """Put the entries into the patch, with the questions that they change and what they cost together.
+        Next to aliases and merges stand as many of other entities."""
         if not entries:
             self.not_kept(kind, t("no proposal"), t("no evidence in the graph or the questions"))
             return
-        questions = self.questions
-        if questions.spent + 1 > questions.allowed:
-            self.add(batches=[Batch(kind=kind, entries=len(entries))])
+        questions, today = self.questions, self.questions.today.values
+        patch = empty_patch(questions.graph, questions.examples).of(entries)
+        try:
+            graph, answers = self._answers(patch, patch, t("{kind}, together", kind=kind))
+        except BudgetSpent:
+            self.found.stopped = USED_UP
+            self.add("batches", Batch(kind=kind, entries=len(entries)))
             self.found.patch = self.found.patch.plus(entries)
             return
-        patch = self._patch_of(entries)
-        answers = self._answers(patch, patch, t("{kind}, together", kind=kind))
-        gains = answers.values - questions.today.values
-        controls = []
+        gains = answers.values - today
+        controls: list[float] = []
         random = np.random.default_rng(self.seed)
-        for _ in range(CONTROLS):
-            if questions.spent + 1 <= questions.allowed:
-                drawn = self._patch_of(at_random(random))
-                others = self._answers(drawn, patch, t("{kind} at random", kind=kind))
-                controls.append(float((others.values - questions.today.values).mean()))
+        while kind != "restore" and len(controls) < CONTROLS and questions.spent + 1 <= questions.allowed:
+            drawn = patch.of(at_random(questions.graph, entries, random))
+            _, others = self._answers(drawn, patch, t("{kind} at random", kind=kind))
+            controls.append(float((others.values - today).mean()))
         control = float(np.mean(controls)) if controls else None
-        batch = self._batch(kind, len(entries), gains, control=control)
-        self.add(batches=[batch])
-        graph = apply(questions.graph, patch, (DRAFT, CONFIRMED))
-        self.note_changes(kind, gains, answers.first, graph)
+        self.add("batches", self._batch(kind, len(entries), gains, control=control))
+        self.note_changes(kind, gains, answers, graph)
         self.found.patch = self.found.patch.plus(self._attributed(entries, graph, answers, gains))
 
     def _batch(self, kind: str, entries: int, gains: Column, **more: Any) -> Batch:
         won, lost = int((gains > EQUAL).sum()), int((gains < -EQUAL).sum())
-        figures = figures_of(gains, self.questions, self.groups)
-        return Batch(kind=kind, entries=entries, questions=won + lost, won=won, lost=lost, **figures, **more)
+        figures = asdict(figures_of(gains, self.groups, self.questions.span)) | more
+        return Batch(kind=kind, entries=entries, questions=won + lost, won=won, lost=lost, **figures)
 
-    def _patch_of(self, entries: Iterable[Entry]) -> Patch:
-        return empty_patch(self.questions.graph, self.questions.examples).of(entries)
-
-    def _answers(self, patch: Patch, meant: Patch, what: str, config: Config | None = None) -> Measured:
-        """With all entries of `patch`, references meaning what `meant` makes of them. config: today's unless
-        given."""
+    def _answers(
+        self, patch: Patch, meant: Patch, what: str, config: Config | None = None
+    ) -> tuple[KnowledgeGraph, Measured]:
+        """The graph with all entries of `patch`, and what it answers, references meaning what `meant` makes
+        of them. config: today's unless given."""
         questions, every = self.questions, (DRAFT, CONFIRMED)
         graph = apply(questions.graph, patch, every)
         merged = patch if patch.merges else meant
         examples = frozen(questions.examples, questions.graph, graph, merged, every)
-        return questions.ask(config, graph=graph, examples=examples, what=what)
+        return graph, questions.ask(config, graph=graph, examples=examples, what=what)
 
     def measure_all(self) -> None:
         """What all entries of all kinds do together, where there are several kinds: gains need not add up."""
         patch, questions = self.found.patch, self.questions
-        parts = [batch.gain for batch in patch.batches if batch.gain is not None]
-        parts += [entry.gain for entry in (*patch.settings, *patch.vocabulary[:1]) if entry.gain is not None]
-        if len(parts) < 2 or questions.spent + 1 > questions.allowed:
+        parts = [part.gain for part in (*patch.batches, *patch.settings, *patch.vocabulary[:1])]
+        measured = [gain for gain in parts if gain is not None]
+        if len(measured) < 2 or questions.spent + 1 > questions.allowed:
             return
         config = questions.config
         for entry in patch.settings:
             config = config.replaced(entry.values)
-        gains = self._answers(patch, patch, t("all changes together"), config).values - questions.today.values
-        self.add(batches=[self._batch(ALL, len([*patch.entries()]), gains, parts=sum(parts))])
+        _, answers = self._answers(patch, patch, t("all changes together"), config)
+        gains, entries = answers.values - questions.today.values, len(patch.entries())
+        self.add("batches", self._batch(ALL, entries, gains, parts=sum(measured)))
 
     def _attributed(
-        self, entries: Sequence[Entry], graph: KnowledgeGraph, answers: Measured, gains: Column
+        self, entries: Iterable[Entry], graph: KnowledgeGraph, answers: Measured, gains: Column
     ) -> Iterator[Entry]:
         """Each entry with the questions that change and concern its entities: as seeds, as references, or
         among the first that are returned."""
-        questions = self.questions
-        after = graph.entities.ids
-        before = questions.graph.entities.ids
-        concerns: dict[str, list[int]] = {}
+        after, before = graph.entities.ids, self.questions.graph.entities.ids
+        concerned: dict[int, set[str]] = {}
         for row in np.flatnonzero(np.abs(gains) > EQUAL).tolist():
-            mine = {before[entity] for entity in _entities_of(questions.today, row)}
-            mine |= {after[entity] for entity in _entities_of(answers, row)}
-            references = questions.judgments.references[row]
-            mine |= {before[entity] for reference in references for entity in reference.entities}
-            for id in mine:
-                concerns.setdefault(id, []).append(row)
+            references = self.questions.judgments.references[row]
+            meant = {before[entity] for reference in references for entity in reference.entities}
+            meant |= {before[entity] for entity in _entities_of(self.questions.today, row)}
+            concerned[row] = meant | {after[entity] for entity in _entities_of(answers, row)}
         for entry in entries:
-            rows = sorted({row for id in ids_of(entry) for row in concerns.get(id, ())})
+            rows = [row for row, ids in concerned.items() if ids.intersection(ids_of(entry))]
             if entry.questions:
                 rows = [row for row in rows if self.ids[row] in entry.questions]
             named = entry.questions or tuple(self.ids[row] for row in rows)
@@ -235,14 +214,14 @@ def _entities_of(answers: Measured, row: int) -> set[int]:
 
 def by_kind(patch: Patch) -> list[Said]:
     """`2 aliases`, `1 merge`: how many entries of each kind a patch has, kinds without any left out."""
-    restore = patch.restore
+    restored, relations = patch.restored_entities, patch.restored_relations
     counts = (
         (len(patch.settings), amount(len(patch.settings), "setting")),
         (len(patch.vocabulary), amount(sum(len(entry.words) for entry in patch.vocabulary), "word")),
         (len(patch.aliases), amount(len(patch.aliases), "alias", "aliases")),
         (len(patch.merges), amount(len(patch.merges), "merge")),
-        (len(restore.renames), amount(len(restore.renames), "rename")),
-        (len(restore.entities), amount(len(restore.entities), "restored entity", "restored entities")),
-        (len(restore.relations), amount(len(restore.relations), "restored relation")),
+        (len(patch.renames), amount(len(patch.renames), "rename")),
+        (len(restored), amount(len(restored), "restored entity", "restored entities")),
+        (len(relations), amount(len(relations), "restored relation")),
     )
     return [words for n, words in counts if n]

@@ -14,14 +14,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import TypeVar
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import begins, counted
-from tiny_graph_rag.fixing.patch import Alias, Merge
+from tiny_graph_rag.fixing.patch import Alias, Entry, Merge
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -67,9 +66,6 @@ WRITING = frozenset(
 )
 
 
-Judged = TypeVar("Judged", Alias, Merge)
-
-
 @dataclass(frozen=True, slots=True)
 class Pair:
     """Two entities, by row, and why they are one."""
@@ -107,7 +103,7 @@ def propose_merges(graph: KnowledgeGraph, questions: EvalSet) -> list[Merge]:
     return sorted(merges, key=lambda merge: (-len(merge.questions), merge.names))
 
 
-def at_random(graph: KnowledgeGraph, entries: Sequence[Judged], random: np.random.Generator) -> list[Judged]:
+def at_random(graph: KnowledgeGraph, entries: Sequence[Entry], random: np.random.Generator) -> list[Entry]:
     """As many merges or aliases, of other entities with about as many relations."""
     degrees = graph.adjacency.degrees
     free = np.argsort(degrees, kind="stable").tolist()
@@ -120,11 +116,11 @@ def at_random(graph: KnowledgeGraph, entries: Sequence[Judged], random: np.rando
         row: int = free.pop(taken)
         return ids[row]
 
-    made: list[Judged] = []
+    made: list[Entry] = []
     for entry in entries:
         if isinstance(entry, Alias):
             made.append(msgspec.structs.replace(entry, entity_id=drawn(entry.entity_id)))
-        elif len(free) > len(entry.drop_ids):
+        elif isinstance(entry, Merge) and len(free) > len(entry.drop_ids):
             dropped = tuple(map(drawn, entry.drop_ids))
             made.append(Merge(keep_id=drawn(entry.keep_id), drop_ids=dropped))
     return made

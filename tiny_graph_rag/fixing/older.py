@@ -10,15 +10,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
-import msgspec
-import numpy as np
-
-from tiny_graph_rag.columns.arrays import distinct
-from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.fixing.merges import WRITING
-from tiny_graph_rag.fixing.patch import Entry, Rename, Restore, RestoredEntity, RestoredRelation
+from tiny_graph_rag.fixing.patch import Entry, Rename, RestoredEntity, RestoredRelation
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.bfs import shortest_paths
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -32,257 +26,161 @@ STABLE_IDS = 0.9  # share of the ids in both graphs whose names are the same, fr
 FEWEST_IDS = 5  # ids in both graphs before they can
 FARTHEST = 4  # relations of a path in the older graph that is restored
 
-
-def at_random(
-    graph: KnowledgeGraph, older: KnowledgeGraph, entries: Sequence[Entry], random: np.random.Generator
-) -> Iterator[Entry]:
-    """As many entries: each with another entity of the graph, a restored entity with another older name."""
-
-    def drawn(values: Strings) -> str:
-        return str(values[int(random.integers(len(values)))])
-
-    ids, names = graph.entities.ids, older.entities.names
-    for entry in entries:
-        match entry:
-            case Rename():
-                yield msgspec.structs.replace(entry, entity_id=drawn(ids))
-            case RestoredEntity():
-                yield msgspec.structs.replace(entry, name=drawn(names), aliases=())
-            case RestoredRelation():
-                yield msgspec.structs.replace(entry, target_id=drawn(ids))
+Needs = Mapping[int, Sequence[str]]  # row of the older graph → ids of the questions that need it
 
 
-@dataclass(slots=True)
-class _Comparison:
-    """The older graph seen from the newer one. moved: older row → newer row, of what is still there.
-    renames: older row → (newer row, why)."""
-
-    graph: KnowledgeGraph
-    older: KnowledgeGraph
-    moved: dict[int, int]
-    renames: dict[int, tuple[int, str]] = field(default_factory=dict)
-
-    def now(self, row: int) -> int | None:
-        renamed = self.renames.get(row)
-        return self.moved.get(row) if renamed is None else renamed[0]
-
-
-def propose_older(graph: KnowledgeGraph, older: KnowledgeGraph, questions: EvalSet) -> Restore:
-    """Renames, entities and relations of the older graph that the questions need and `graph` lacks.
+def propose_older(graph: KnowledgeGraph, older: KnowledgeGraph, questions: EvalSet) -> list[Entry]:
+    """Renames, then entities and relations of the older graph that the questions need and `graph` lacks.
 
     Needed is what a reference or seed names, what a question's text names, and what lies on a shortest path
-    of the older graph between the two, where the newer graph has no path as short.
+    of the older graph between the two.
     """
-    compared = _compared(graph, older)
-    needs = _needs(compared, questions)
-    lost = [row for row in sorted(needs.entities) if compared.now(row) is None]
-    ids = _new_ids(graph, older, lost)
-    return Restore(
-        _renames(compared, needs.entities),
-        _entities(compared, lost, ids, needs.entities),
-        _relations(compared, ids, needs),
-    )
+    entities, relations = _needs(older, questions)
+    renames = renamed(graph, older)
+    now = {**_still_there(graph, older), **{row: entity for row, (entity, _) in renames.items()}}
+    ids = list(graph.entities.ids)
+    id_of = {row: ids[entity] for row, entity in now.items()}
+    taken = set(ids)
+    lost = [row for row in sorted(entities) if row not in now]
+    for row in lost:
+        id_of[row] = older.entities.ids[row]
+        while id_of[row] in taken:
+            id_of[row] += "-older"
+        taken.add(id_of[row])
+    return [
+        *(
+            Rename(
+                entity_id=ids[entity],
+                was=older.entities.names[row],
+                name=graph.entities.names[entity],
+                evidence=(why,),
+                questions=tuple(entities[row]),
+            )
+            for row, (entity, why) in sorted(renames.items())
+            if row in entities
+        ),
+        *(_entity(graph, older, row, id_of[row], entities[row]) for row in lost),
+        *_relations(graph, older, id_of, {row: entities[row] for row in lost}, relations),
+    ]
 
 
-def _compared(graph: KnowledgeGraph, older: KnowledgeGraph) -> _Comparison:
-    names, were = NameIndex.of(graph), NameIndex.of(older)
-    moved: dict[int, int] = {}
-    for row, name in enumerate(older.entities.names):
-        rows, _ = names.resolve(name)
-        if rows:
-            moved[row] = rows[0]
-    compared = _Comparison(graph, older, moved)
-    taken = set(moved.values())
-    new_ids = graph.row_of_id
-    both = [(row, new_ids[id]) for row, id in enumerate(older.entities.ids) if id in new_ids]
-    same = sum(moved.get(row) == now for row, now in both)
-    ids_mean = len(both) >= FEWEST_IDS and same >= STABLE_IDS * len(both)
-    by_id = dict(both) if ids_mean else {}
-    fresh = [row for row, name in enumerate(graph.entities.names) if not were.resolve(name)[0]]
+def _still_there(graph: KnowledgeGraph, older: KnowledgeGraph) -> dict[int, int]:
+    """Older row → row of the entity that has its name now."""
+    found = NameIndex.of(graph).resolve_all(older.entities.names)
+    return {row: found[name][0][0] for row, name in enumerate(older.entities.names) if found[name][0]}
+
+
+def renamed(graph: KnowledgeGraph, older: KnowledgeGraph) -> dict[int, tuple[int, str]]:
+    """Older row → the entity of a new name that it was renamed to, and why."""
+    there, were = _still_there(graph, older), NameIndex.of(older)
+    rows = graph.row_of_id
+    by_id = {row: rows[id] for row, id in enumerate(older.entities.ids) if id in rows}
+    same = sum(there.get(row) == entity for row, entity in by_id.items())
+    if len(by_id) < FEWEST_IDS or same < STABLE_IDS * len(by_id):
+        by_id = {}
     by_core: dict[str, list[int]] = defaultdict(list)
-    for row in fresh:
-        by_core[core_of(graph.entities.names[row]).text].append(row)
+    for row, name in enumerate(graph.entities.names):
+        if not were.resolve(name)[0]:
+            by_core[core_of(name).text].append(row)
+    taken = set(there.values())
     claims: dict[int, list[tuple[int, str]]] = defaultdict(list)
-    for row, name in enumerate(older.entities.names):
-        if row not in moved:
-            for now, why in _new_names(compared, row, name, by_id, by_core, names):
-                claims[now].append((row, why))
-    for now, claimed in claims.items():
-        if len(claimed) == 1 and now not in taken:  # what two older entities claim was merged, not renamed
-            compared.renames[claimed[0][0]] = now, claimed[0][1]
-    return compared
+    for row in range(len(older)):
+        found = None if row in there else _new_name(graph, older, row, by_id, by_core)
+        if found is not None and found[0] not in taken:
+            claims[found[0]].append((row, found[1]))
+    # What two older entities claim was merged, not renamed.
+    return {rows[0][0]: (entity, rows[0][1]) for entity, rows in claims.items() if len(rows) == 1}
 
 
-def _new_names(
-    compared: _Comparison,
+def _new_name(
+    graph: KnowledgeGraph,
+    older: KnowledgeGraph,
     row: int,
-    name: str,
     by_id: Mapping[int, int],
     by_core: Mapping[str, Sequence[int]],
-    names: NameIndex,
-) -> list[tuple[int, str]]:
-    """The entity that an older one was renamed to, and why: at most one."""
-    graph, older = compared.graph, compared.older
+) -> tuple[int, str] | None:
+    """The entity that an older one became, and why."""
     if row in by_id:
-        return [(by_id[row], t("it has the id of the older graph's entity"))]
+        return by_id[row], t("it has the id of the older graph's entity")
+    name, type = older.entities.names[row], fold(older.entities.types[row])
     for alias in older.entities.aliases[row]:
-        rows, level = names.resolve(alias)
+        rows, level = NameIndex.of(graph).resolve(alias)
         if len(rows) == 1 and level == "name":
-            return [(rows[0], t("its name was an alias in the older graph"))]
-    alike = [
-        now
-        for now in by_core.get(core_of(name).text, ())
-        if (changes := differences(name, graph.entities.names[now])) is not None
-        and not changes & {Difference.LETTER, Difference.ORDER}
-        and (changes <= WRITING or fold(older.entities.types[row]) == fold(graph.entities.types[now]))
-    ]
-    if len(alike) == 1:
-        return [(alike[0], t("the names are one by their words"))]
-    return []
-
-
-@dataclass(slots=True)
-class _Needs:
-    """entities: older row → ids of the questions that need it. relations: older row → the same."""
-
-    entities: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
-    relations: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
-
-
-def _needs(compared: _Comparison, questions: EvalSet) -> _Needs:
-    older = compared.older
-    were = NameIndex.of(older)
-    linked = NameLinker(older, were).link(questions.examples)
-    needs = _Needs()
-    for example, question in zip(questions, linked, strict=True):
-        references = were.meant_by(example.relevant_entities)
-        seeds = {seed.entity for seed in question.seeds} | were.meant_by(example.seed_entities or ())
-        for row in sorted(references | seeds):
-            needs.entities[row].append(example.id)
-        for row in _broken(compared, sorted(seeds), sorted(references)):
-            needs.relations[row].append(example.id)
-            for end in (int(older.relations.sources[row]), int(older.relations.targets[row])):
-                if example.id not in needs.entities[end]:
-                    needs.entities[end].append(example.id)
-    return needs
-
-
-def _broken(compared: _Comparison, seeds: Sequence[int], references: Sequence[int]) -> list[int]:
-    """The relations of shortest paths of the older graph that the newer one has no path as short for."""
-    graph, older = compared.graph, compared.older
-    if not seeds or not references:
-        return []
-    paths = shortest_paths(older.adjacency, older.name_rank, np.array(seeds), references)
-    ends = {row: compared.now(row) for row in references}
-    starts = [now for row in seeds if (now := compared.now(row)) is not None]
-    targets = sorted({now for now in ends.values() if now is not None})
-    today: dict[int, list[int]] = {}
-    if starts and targets:
-        today = shortest_paths(graph.adjacency, graph.name_rank, np.array(starts), targets)
-    broken: list[int] = []
-    for row, path in paths.items():
-        now = ends[row]
-        still = today.get(now) if now is not None else None
-        if 0 < len(path) <= FARTHEST and (still is None or len(still) > len(path)):
-            broken += path
-    return broken
-
-
-def _new_ids(graph: KnowledgeGraph, older: KnowledgeGraph, lost: Sequence[int]) -> dict[int, str]:
-    """Older row → an id that the newer graph doesn't use, the older one where it can be."""
-    taken, ids = set(graph.entities.ids), {}
-    for row in lost:
-        id = older.entities.ids[row]
-        while id in taken:
-            id += "-older"
-        taken.add(id)
-        ids[row] = id
-    return ids
-
-
-def _renames(compared: _Comparison, needed: Mapping[int, Sequence[str]]) -> tuple[Rename, ...]:
-    graph, older = compared.graph, compared.older
-    return tuple(
-        Rename(
-            entity_id=graph.entities.ids[now],
-            was=older.entities.names[row],
-            name=graph.entities.names[now],
-            evidence=(why,),
-            questions=tuple(needed[row]),
-        )
-        for row, (now, why) in sorted(compared.renames.items())
-        if row in needed
-    )
-
-
-def _entities(
-    compared: _Comparison, lost: Sequence[int], ids: Mapping[int, str], needed: Mapping[int, Sequence[str]]
-) -> tuple[RestoredEntity, ...]:
-    old, names = compared.older.entities, NameIndex.of(compared.graph)
-    return tuple(
-        RestoredEntity(
-            id=ids[row],
-            name=old.names[row],
-            type=old.types[row],
-            description=old.descriptions[row],
-            aliases=tuple(alias for alias in old.aliases[row] if not names.resolve(alias)[0]),
-            source_chunks=tuple(old.source_chunks[row]),
-            evidence=(t("the older graph has it; no entity has its name any more"),),
-            questions=tuple(needed[row]),
-        )
-        for row in lost
-    )
-
-
-def _relations(compared: _Comparison, ids: Mapping[int, str], needs: _Needs) -> tuple[RestoredRelation, ...]:
-    """Relations of restored entities to what is there, and those that broken paths need."""
-    graph, old = compared.graph, compared.older.relations
-    new_ids, older_names = graph.entities.ids, compared.older.entities.names
-
-    def name(row: int) -> str:
-        now = compared.now(row)
-        return str(older_names[row] if now is None else graph.entities.names[now])
-
-    def end(row: int) -> str | None:
-        now = compared.now(row)
-        return ids.get(row) if now is None else new_ids[now]
-
-    present = _triples(graph)
-    older = compared.older.adjacency
-    slots = [older.relations[older.slots(row)] for row in ids]
-    touching = distinct(np.concatenate([*slots, np.array(list(needs.relations), dtype=np.int32)]))[0].tolist()
-    made = []
-    for row in touching:
-        ends = int(old.sources[row]), int(old.targets[row])
-        source, target = map(end, ends)
-        key = (source, old.types[row], target)
-        if source is None or target is None or source == target or key in present:
+            return rows[0], t("its name was an alias in the older graph")
+    alike = []
+    for entity in by_core.get(core_of(name).text, ()):
+        changes = differences(name, graph.entities.names[entity])
+        if changes is None or changes & {Difference.LETTER, Difference.ORDER}:
             continue
-        present.add(key)
-        asked = needs.relations.get(row) or [
-            id for side in ends if side in ids for id in needs.entities.get(side, ())
-        ]  # fmt: skip
-        made.append(
-            RestoredRelation(
-                source_id=source,
+        if changes <= WRITING or type == fold(graph.entities.types[entity]):
+            alike.append(entity)
+    return (alike[0], t("the names are one by their words")) if len(alike) == 1 else None
+
+
+def _needs(older: KnowledgeGraph, questions: EvalSet) -> tuple[Needs, Needs]:
+    """Entities and relations of the older graph that questions need."""
+    names = NameIndex.of(older)
+    entities: dict[int, list[str]] = defaultdict(list)
+    relations: dict[int, list[str]] = defaultdict(list)
+    linked = NameLinker(older, names).link(questions.examples)
+    for example, question in zip(questions, linked, strict=True):
+        references = names.meant_by(example.relevant_entities)
+        seeds = {seed.entity for seed in question.seeds} | names.meant_by(example.seed_entities or ())
+        needed = references | seeds
+        paths = {}
+        if seeds and references:
+            paths = shortest_paths(older.adjacency, older.name_rank, sorted(seeds), sorted(references))
+        for row in {row for path in paths.values() if len(path) <= FARTHEST for row in path}:
+            relations[row].append(example.id)
+            needed |= {int(older.relations.sources[row]), int(older.relations.targets[row])}
+        for row in sorted(needed):
+            entities[row].append(example.id)
+    return entities, relations
+
+
+def _entity(
+    graph: KnowledgeGraph, older: KnowledgeGraph, row: int, id: str, questions: Sequence[str]
+) -> RestoredEntity:
+    old, names = older.entities, NameIndex.of(graph)
+    return RestoredEntity(
+        id=id,
+        name=old.names[row],
+        type=old.types[row],
+        description=old.descriptions[row],
+        aliases=tuple(alias for alias in old.aliases[row] if not names.resolve(alias)[0]),
+        source_chunks=tuple(old.source_chunks[row]),
+        evidence=(t("the older graph has it; no entity has its name any more"),),
+        questions=tuple(questions),
+    )
+
+
+def _relations(
+    graph: KnowledgeGraph, older: KnowledgeGraph, id_of: Mapping[int, str], lost: Needs, needed: Needs
+) -> Iterator[RestoredRelation]:
+    """Relations of restored entities to what is there, and those that paths need where no relation joins the
+    two now. id_of: older row → its id now."""
+    old, adjacency, names = older.relations, older.adjacency, older.entities.names
+    ids, relations = graph.entities.ids, graph.relations
+    ends = zip(relations.sources.tolist(), relations.targets.tolist(), strict=True)
+    joined = {frozenset((ids[source], ids[target])) for source, target in ends}
+    asked: dict[int, list[str]] = {row: list(questions) for row, questions in needed.items()}
+    for entity, questions in lost.items():
+        for row in adjacency.relations[adjacency.slots(entity)].tolist():
+            asked.setdefault(row, []).extend(questions)
+    for row, questions in sorted(asked.items()):
+        source, target = int(old.sources[row]), int(old.targets[row])
+        source_id, target_id = id_of.get(source), id_of.get(target)
+        if source_id is None or target_id is None or source_id == target_id:
+            continue
+        if frozenset((source_id, target_id)) not in joined:
+            yield RestoredRelation(
+                source_id=source_id,
                 type=old.types[row],
-                target_id=target,
+                target_id=target_id,
                 description=old.descriptions[row],
                 weight=float(old.weights[row]),
                 source_chunks=tuple(old.source_chunks[row]),
-                names=(name(ends[0]), name(ends[1])),
+                names=(names[source], names[target]),
                 evidence=(t("the older graph has this relation"),),
-                questions=tuple(dict.fromkeys(asked)),
+                questions=tuple(dict.fromkeys(questions)),
             )
-        )
-    return tuple(made)
-
-
-def _triples(graph: KnowledgeGraph) -> set[tuple[str | None, str, str | None]]:
-    ids, relations = list(graph.entities.ids), graph.relations
-    return {
-        (ids[source], type, ids[target])
-        for source, type, target in zip(
-            relations.sources.tolist(), relations.types, relations.targets.tolist(), strict=True
-        )
-    }

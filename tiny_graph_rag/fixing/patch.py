@@ -15,8 +15,7 @@ Only confirmed entries are applied, and drafts of the kinds in `confirm`. What i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from operator import attrgetter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,7 +27,6 @@ from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.inputs import readable
 from tiny_graph_rag.messages import said
-from tiny_graph_rag.outputs import write_atomically
 
 Status = Literal["draft", "confirmed", "rejected"]
 DRAFT: Status = "draft"
@@ -48,57 +46,61 @@ class Fingerprint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     sha256: str = ""
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What every proposal has.
+class Figures(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What a change gains: the mean change of the deciding measure over `n` questions (held-out ones for what
+    is proven), its 95 % interval, and as control the same for as many random changes. None where not
+    measured."""
 
-    evidence: short sentences or quotations that speak for it. questions: ids of the questions that it would
-    change. gain, low, high: mean change of the deciding measure over `n` questions (held-out ones for what
-    is proven), and its interval. control: the same for as many random changes. won, lost: ids of questions.
-    """
-
-    status: Status = DRAFT
-    evidence: tuple[str, ...] = ()
-    questions: tuple[str, ...] = ()
     gain: float | None = None
     low: float | None = None
     high: float | None = None
     n: int | None = None
     control: float | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether the whole interval lies above 0."""
+        return self.low is not None and self.low > 0
+
+
+NOT_MEASURED = Figures()
+
+
+class Entry(Figures, frozen=True, kw_only=True):
+    """What every proposal has.
+
+    evidence: short sentences or quotations that speak for it. questions: ids of the questions that it would
+    change. won, lost: ids of the questions that gain and that lose.
+    """
+
+    status: Status = DRAFT
+    evidence: tuple[str, ...] = ()
+    questions: tuple[str, ...] = ()
     won: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
 
 
-class ChosenSetting(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class ChosenSetting(Entry, frozen=True, kw_only=True):
     """values: retrieval settings by their names."""
 
     values: dict[str, Any]
 
 
-class TriedSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What settings did to all questions, in sample. p: corrected for all that were tried."""
-
-    values: dict[str, Any]
-    gain: float
-    won: int
-    lost: int
-    p: float | None = None
-
-
-class Words(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class Words(Entry, frozen=True, kw_only=True):
     """words: what people say for a relation type (or entity type) of the graph."""
 
     type: str
     words: tuple[str, ...]
 
 
-class Alias(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class Alias(Entry, frozen=True, kw_only=True):
     entity_id: str
     alias: str
     name: str = ""
     """The entity's name, for whoever reads the file."""
 
 
-class Merge(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class Merge(Entry, frozen=True, kw_only=True):
     """The entities drop_ids become one with keep_id: its aliases, texts and relations from then on.
 
     names: of keep_id first, then of drop_ids, for whoever reads the file.
@@ -109,7 +111,7 @@ class Merge(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
     names: tuple[str, ...] = ()
 
 
-class Rename(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class Rename(Entry, frozen=True, kw_only=True):
     """The entity was called `was` in the older graph, by which gold set and questions still call it."""
 
     entity_id: str
@@ -117,7 +119,7 @@ class Rename(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknow
     name: str = ""
 
 
-class RestoredEntity(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class RestoredEntity(Entry, frozen=True, kw_only=True):
     """An entity of the older graph that this one lacks. id: one that this graph doesn't use."""
 
     id: str
@@ -128,7 +130,7 @@ class RestoredEntity(Entry, frozen=True, kw_only=True, omit_defaults=True, forbi
     source_chunks: tuple[str, ...] = ()
 
 
-class RestoredRelation(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class RestoredRelation(Entry, frozen=True, kw_only=True):
     """A relation of the older graph. source_id, target_id: of this graph, or of restored entities; names: of
     both, for whoever reads the file."""
 
@@ -141,16 +143,7 @@ class RestoredRelation(Entry, frozen=True, kw_only=True, omit_defaults=True, for
     names: tuple[str, ...] = ()
 
 
-class Restore(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    renames: tuple[Rename, ...] = ()
-    entities: tuple[RestoredEntity, ...] = ()
-    relations: tuple[RestoredRelation, ...] = ()
-
-
-NOTHING_RESTORED = Restore()
-
-
-class Ask(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class Ask(Entry, frozen=True, kw_only=True):
     """What only the graph's owner knows; never applied.
 
     question: in words. entity_ids: the two that may be related, or none where a lost reference is meant.
@@ -166,45 +159,31 @@ class Ask(Entry, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_f
     lifts: int = 0
 
 
-class NotKept(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What was tried and did not hold. kind: settings, vocabulary, aliases, …; why: in words.
-
-    in_sample: gain on the questions that chose it. gain, low, high, n: held out. control: of as many random
-    changes.
-    """
+class NotKept(Figures, frozen=True, kw_only=True):
+    """What was tried and did not hold. kind: settings, vocabulary, aliases, …; why: in words. in_sample: gain
+    on the questions that chose it; the figures are held out."""
 
     kind: str
     what: str
     why: str
     in_sample: float | None = None
-    gain: float | None = None
-    low: float | None = None
-    high: float | None = None
-    n: int | None = None
-    control: float | None = None
 
 
-class Batch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What all proposals of one kind do together, as a cost and not as a reason. control: as many random
-    changes. parts: of kind `all`, which holds every entry, the sum of what the kinds gain on their own."""
+class Batch(Figures, frozen=True, kw_only=True):
+    """What all proposals of one kind do together, as a cost and not as a reason. parts: of kind `all`, which
+    holds every entry, the sum of what the kinds gain on their own."""
 
     kind: str
     entries: int
     questions: int = 0
-    gain: float | None = None
-    low: float | None = None
-    high: float | None = None
-    n: int | None = None
     won: int = 0
     lost: int = 0
-    control: float | None = None
     parts: float | None = None
 
 
 class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """graph, questions: what it was made for. confirm: kinds all of whose drafts are confirmed. measure: what
-    gains are of. batches, settings_tried, not_kept: what was measured next to the entries; they change
-    nothing."""
+    gains are of. batches, not_kept: what was measured next to the entries; they change nothing."""
 
     graph: Fingerprint
     questions: Fingerprint
@@ -214,21 +193,24 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
     vocabulary: tuple[Words, ...] = ()
     aliases: tuple[Alias, ...] = ()
     merges: tuple[Merge, ...] = ()
-    restore: Restore = NOTHING_RESTORED
+    renames: tuple[Rename, ...] = ()
+    restored_entities: tuple[RestoredEntity, ...] = ()
+    restored_relations: tuple[RestoredRelation, ...] = ()
     ask: tuple[Ask, ...] = ()
     batches: tuple[Batch, ...] = ()
-    settings_tried: tuple[TriedSetting, ...] = ()
     not_kept: tuple[NotKept, ...] = ()
 
-    def entries(self) -> Iterator[tuple[str, Entry]]:
-        """Every entry that can be decided, with where it stands: `aliases[0]`, `restore.renames[1]`."""
-        for section in SECTIONS.values():
-            for place, entry in enumerate(attrgetter(section)(self)):
-                yield f"{section}[{place}]", entry
+    def entries(self) -> list[tuple[str, Entry]]:
+        """Every entry that can be decided, with where it stands: `aliases[0]`."""
+        return [
+            (f"{section}[{place}]", entry)
+            for section in SECTIONS.values()
+            for place, entry in enumerate(getattr(self, section))
+        ]
 
-    def to_decide(self) -> list[str]:
-        """Where the entries stand that nobody has decided yet."""
-        return [place for place, entry in self.entries() if entry.status == DRAFT]
+    def to_decide(self) -> bool:
+        """Whether there are entries that nobody has decided yet."""
+        return any(entry.status == DRAFT for _, entry in self.entries())
 
     def applies(self) -> bool:
         """Whether anything is confirmed."""
@@ -238,17 +220,13 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
         """The entries with one of these statuses."""
         return self.of(entry for _, entry in self.entries() if entry.status in statuses)
 
-    def decided(self, statuses: dict[str, Status]) -> Patch:
-        """The same with new statuses. statuses: where an entry stands (`aliases[0]`) → its status."""
-        return self.of(
-            msgspec.structs.replace(entry, status=statuses.get(place, entry.status))
-            for place, entry in self.entries()
-        )
-
     def settled(self) -> Patch:
         """The same with the drafts of the kinds in `confirm` confirmed."""
-        return self.decided(
-            {place: CONFIRMED for place in self.to_decide() if re.split(r"[.\[]", place)[0] in self.confirm}
+        return self.of(
+            msgspec.structs.replace(entry, status=CONFIRMED)
+            if entry.status == DRAFT and kind_of(entry) in self.confirm
+            else entry
+            for _, entry in self.entries()
         )
 
     def plus(self, entries: Iterable[Entry]) -> Patch:
@@ -257,13 +235,10 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
     def of(self, entries: Iterable[Entry]) -> Patch:
         """The patch with these entries, each in its section, instead of its own."""
-        made: dict[str, list[Any]] = {section: [] for section in SECTIONS.values()}
+        made: dict[str, list[Entry]] = {section: [] for section in SECTIONS.values()}
         for entry in entries:
             made[SECTIONS[type(entry)]].append(entry)
-        columns = {section: tuple(rows) for section, rows in made.items()}
-        restore = Restore(*(columns.pop(f"restore.{name}") for name in Restore.__struct_fields__))
-        restore = NOTHING_RESTORED if restore == NOTHING_RESTORED else restore  # a default is not written
-        return msgspec.structs.replace(self, **columns, restore=restore)
+        return msgspec.structs.replace(self, **{section: tuple(rows) for section, rows in made.items()})
 
 
 # Where the entries of each kind stand in a patch.
@@ -272,10 +247,16 @@ SECTIONS: dict[type[Entry], str] = {
     Words: "vocabulary",
     Alias: "aliases",
     Merge: "merges",
-    Rename: "restore.renames",
-    RestoredEntity: "restore.entities",
-    RestoredRelation: "restore.relations",
+    Rename: "renames",
+    RestoredEntity: "restored_entities",
+    RestoredRelation: "restored_relations",
 }
+
+
+def kind_of(entry: Entry) -> str:
+    """The kind under which an entry is proposed and confirmed."""
+    is_older = isinstance(entry, Rename | RestoredEntity | RestoredRelation)
+    return "restore" if is_older else SECTIONS[type(entry)]
 
 
 def ids_of(entry: Entry) -> tuple[str, ...]:
@@ -318,21 +299,14 @@ def read_patch(path: Path) -> Patch:
         ) from error
 
 
-def write_patch(path: Path, patch: Patch) -> None:
-    """As `patch_text` has it, whole or not at all; what stood there is replaced."""
-    write_atomically(path, [patch_text(patch, as_json=path.suffix == ".json").encode()])
-
-
 def patch_text(patch: Patch, *, as_json: bool = False) -> str:
     """As YAML, or as JSON. What an entry changes stands first, then its status, then what was measured."""
     import yaml
 
     document = msgspec.to_builtins(patch)
     document = {"graph": document["graph"], "questions": document["questions"], "confirm": [], **document}
-    for section in ("settings", "vocabulary", "aliases", "merges", "ask"):
+    for section in (*SECTIONS.values(), "ask"):
         document |= {section: [*map(_in_order, document[section])]} if section in document else {}
-    if "restore" in document:
-        document["restore"] = {kind: [*map(_in_order, rows)] for kind, rows in document["restore"].items()}
     if as_json:
         return msgspec.json.format(msgspec.json.encode(document)).decode() + "\n"
     dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
@@ -341,7 +315,7 @@ def patch_text(patch: Patch, *, as_json: bool = False) -> str:
 
 
 def _in_order(entry: dict[str, Any]) -> dict[str, Any]:
-    measured = Entry.__struct_fields__
-    changes = {name: value for name, value in entry.items() if name not in measured}
-    rest = {name: entry[name] for name in measured if name in entry and name != "status"}
+    measured = ("evidence", "questions", *Figures.__struct_fields__, "won", "lost")
+    changes = {name: value for name, value in entry.items() if name not in (*measured, "status")}
+    rest = {name: entry[name] for name in measured if name in entry}
     return {**changes, "status": entry.get("status", DRAFT), **rest}

@@ -11,8 +11,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tiny_graph_rag.fixing.older import propose_older
-from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.fixing.older import renamed
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.nearest import Near
 from tiny_graph_rag.language.folding import fold
@@ -27,7 +26,6 @@ NOTE = "suggested_renames"
 
 def strict_renames(
     graph: KnowledgeGraph,
-    questions: EvalSet,
     missing: Mapping[str, tuple[Near, ...]],
     older: KnowledgeGraph | None = None,
 ) -> dict[str, Near]:
@@ -38,8 +36,8 @@ def strict_renames(
     """
     now: dict[str, int] = {}
     if older is not None:
-        restore = propose_older(graph, older, questions)
-        now = {fold(entry.was): graph.row_of_id[entry.entity_id] for entry in restore.renames}
+        were = older.entities.names
+        now = {fold(were[row]): entity for row, (entity, _) in renamed(graph, older).items()}
     found = {}
     for name, nearest in missing.items():
         row = now.get(fold(name))
@@ -60,7 +58,7 @@ def _is_same(one: str, other: str) -> bool:
 def proposed_lines(lines: Iterable[str], proposals: dict[str, Near]) -> Iterator[bytes]:
     """The gold set line by line, with the proposals in place and noted under `suggested_renames`.
 
-    A line without proposals, or one that is not sound, stays byte for byte as it is.
+    A line without proposals, or one that is not sound, stays as it is.
     """
     for line in lines:
         if line.strip():
@@ -70,7 +68,7 @@ def proposed_lines(lines: Iterable[str], proposals: dict[str, Near]) -> Iterator
 def _proposed(line: str, proposals: dict[str, Near]) -> str:
     try:
         row: Any = json.loads(line)
-    except (ValueError, RecursionError):
+    except ValueError:
         return line
     if not isinstance(row, dict):
         return line

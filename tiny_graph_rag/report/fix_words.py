@@ -109,8 +109,8 @@ def judged_entries(content: Json) -> Iterator[tuple[str, Json]]:
     patch = content["patch"]
     for kind in ("aliases", "merges"):
         yield from ((kind, entry) for entry in patch.get(kind, ()))
-    for section in ("renames", "entities", "relations"):
-        yield from (("restore", entry) for entry in patch.get("restore", {}).get(section, ()))
+    for section in ("renames", "restored_entities", "restored_relations"):
+        yield from (("restore", entry) for entry in patch.get(section, ()))
 
 
 def entry_words(kind: str, entry: Json) -> str:

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from tiny_graph_rag.config.settings import changed_settings
 from tiny_graph_rag.messages import ENGLISH, counted, figure, p_value, shown, signed, speaking, t, three
 from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.document import Document
-from tiny_graph_rag.report.fix_words import KIND_WORDS, blocks_of, setting_words, summary_line
+from tiny_graph_rag.report.fix_words import KIND_WORDS, blocks_of, summary_line
 from tiny_graph_rag.report.headline import changes_since, headline, subject
 from tiny_graph_rag.report.plain import (
     failed_words,
@@ -40,6 +42,7 @@ from tiny_graph_rag.report.tables import (
     spoken_json,
     worst_questions,
 )
+from tiny_graph_rag.results import Latency
 from tiny_graph_rag.study.gates import SPEEDS
 from tiny_graph_rag.study.results_file import speeds
 
@@ -160,7 +163,7 @@ def methods(summaries: Mapping[str, Json]) -> View:
     """All results side by side. summaries: name of the results → their summary."""
     measures = _shared_measures(summaries)
     took = [
-        speeds(summary.get("latency") or {}, summary.get("questions_per_second"))
+        speeds(msgspec.convert(summary.get("latency") or {}, Latency), summary.get("questions_per_second"))
         for summary in summaries.values()
     ]
     names = [name for name in SPEEDS if any(name in mine for mine in took)]
@@ -392,12 +395,13 @@ def _fixes(content: Json) -> Iterator[Block]:
             yield Paragraph(t("nothing"))
     tried = [
         (
-            setting_words(one["values"]),
-            signed(one["gain"]),
-            f"{one['won']} / {one['lost']}",
-            p_value(one.get("p")),
+            record["label"],
+            signed(record["change"]),
+            f"{record['better']} / {record['worse']}",
+            p_value(record["p"]),
         )
-        for one in content["patch"].get("settings_tried", ())
+        for record in content["tried"]
+        if record.get("change") is not None
     ]
     if tried:
         yield Heading(t("Settings tried on all questions (in sample)"), 2)

@@ -115,9 +115,14 @@ def deciding_measure(decide_by: Measure | str | None, usual: int) -> Measure:
 
 @dataclass(frozen=True, slots=True)
 class SettingSlice:
+    """oracle_recall: mean share of references reachable within the hops, as in the waterfall of an
+    evaluation; oracle_all: share of questions all of whose are. Both are NaN without gold, and where a
+    retriever also returns what lies beyond."""
+
     questions: int
     measures: dict[Measure, Mean]
-    reach: Reach
+    oracle_recall: float
+    oracle_all: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -238,7 +243,7 @@ def sweep(
                 rows = {"": np.arange(len(judgments)), **by_tag}
                 parts = {
                     tag: SettingSlice(
-                        slice_.questions, slice_.measures, reach.of_slice(hops, rows[tag], run.cuts)
+                        slice_.questions, slice_.measures, *reach.of_slice(hops, rows[tag], run.cuts)
                     )
                     for tag, slice_ in slices.items()
                 }
@@ -307,19 +312,6 @@ def _linked(
     return linked
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """What the hops allow over a slice; NaN without gold, and where a retriever also returns what lies
-    beyond.
-
-    oracle_recall: mean share of references reachable within the hops, as in the waterfall of an evaluation;
-    oracle_all: share of questions all of whose are.
-    """
-
-    oracle_recall: float
-    oracle_all: float
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Reaches:
     """What one retriever's hops allow, question by question.
@@ -350,13 +342,18 @@ class Reaches:
             sizes_within(graph.adjacency, seeds, len(judgments), max(hops), *masks),
         )
 
-    def of_slice(self, hops: int | None, rows: NDArray[np.int64], cuts: Mapping[int, Cut]) -> Reach:
-        """rows: the questions of the slice; those without gold are left out. cuts: the walks that a limit
-        ended before these hops."""
+    def of_slice(
+        self, hops: int | None, rows: NDArray[np.int64], cuts: Mapping[int, Cut]
+    ) -> tuple[float, float]:
+        """`oracle_recall` and `oracle_all` of a slice.
+
+        rows: the questions of the slice; those without gold are left out. cuts: the walks that a limit ended
+        before these hops.
+        """
         relevant = self.judgments.relevant
         rows = rows[relevant[rows] > 0]
         if hops is None or self.items is None or not len(rows):
-            return Reach(float("nan"), float("nan"))
+            return float("nan"), float("nan")
         most = np.full(len(self.judgments), hops)
         for row, cut in cuts.items():
             most[row] = min(cut.hops, hops)
@@ -364,7 +361,7 @@ class Reaches:
         before = np.concatenate([[0], np.cumsum(near)])
         offsets = self.judgments.item_offsets
         found = (before[offsets[1:]] - before[offsets[:-1]])[rows]
-        return Reach(float((found / relevant[rows]).mean()), float((found == relevant[rows]).mean()))
+        return float((found / relevant[rows]).mean()), float((found == relevant[rows]).mean())
 
     def reached(self, hops: int | None) -> tuple[float, float]:
         """Entities within the hops a question: mean and 95th percentile."""

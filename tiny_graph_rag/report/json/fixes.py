@@ -1,21 +1,16 @@
-"""What `fix` found, as reports take it: the patch, the proofs, and each question before and after."""
+"""What `fix` found, as reports take it: the patch, the settings tried, each question before and after."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
-import msgspec
-
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.fixing.proof import Fixes, Proof
+from tiny_graph_rag.fixing.proof import Fixes
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.measures.summary import number
 from tiny_graph_rag.report.fix_words import blocks_of
-from tiny_graph_rag.report.json.results import dataset_json
-from tiny_graph_rag.report.json.spelled import Made, head
+from tiny_graph_rag.report.json.spelled import Made, dataset_json, head
+from tiny_graph_rag.results import as_read
 
 
 def fixes_json(
@@ -29,31 +24,16 @@ def fixes_json(
         dataset=dataset_json(examples),
         config=config.as_dict(),
         measure=fixes.patch.measure,
-        today=number(fixes.today),
+        today=fixes.today,
         questions=fixes.questions,
         groups=fixes.groups,
         evaluations=fixes.spent,
         stopped=fixes.stopped,
-        kinds=list(fixes.kinds),
-        proofs={kind: _proof(proof) for kind, proof in fixes.measured.items()},
-        patch=msgspec.to_builtins(fixes.patch),
-        blocks=[],
-        changes={kind: [asdict(change) for change in changes] for kind, changes in fixes.changes.items()},
+        kinds=fixes.kinds,
+        tried=[] if fixes.decision is None else fixes.decision.tried,
+        patch=fixes.patch,
+        changes=fixes.changes,
     )
-    content["blocks"] = [
-        {"head": heading, "rows": [asdict(row) for row in rows]} for heading, rows in blocks_of(content)
-    ]
-    return content
-
-
-def _proof(proof: Proof) -> Mapping[str, Any]:
-    return {
-        "accepted": proof.accepted,
-        "in_sample": number(proof.in_sample),
-        "gain": number(proof.gain),
-        "low": number(proof.low),
-        "high": number(proof.high),
-        "n": proof.n,
-        "groups": proof.groups,
-        "control": None if proof.control is None else number(proof.control),
-    }
+    read: dict[str, Any] = as_read(content)
+    blocks = [{"head": heading, "rows": rows} for heading, rows in blocks_of(read)]
+    return read | {"blocks": as_read(blocks)}
