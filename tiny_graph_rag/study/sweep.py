@@ -114,9 +114,14 @@ def deciding_measure(decide_by: Measure | str | None, usual: int) -> Measure:
 
 @dataclass(frozen=True, slots=True)
 class SettingSlice:
+    """oracle_recall: mean share of references reachable within the hops, as in the waterfall of an
+    evaluation; oracle_all: share of questions all of whose are. Both are NaN without gold, and where a
+    retriever also returns what lies beyond."""
+
     questions: int
     measures: dict[Measure, Mean]
-    reach: Reach
+    oracle_recall: float
+    oracle_all: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -234,7 +239,7 @@ def sweep(
                 slices = {"": summary.overall, **summary.by_tag}
                 rows = {"": np.arange(len(judgments)), **by_tag}
                 parts = {
-                    tag: SettingSlice(slice_.questions, slice_.measures, reach.of_slice(hops, rows[tag]))
+                    tag: SettingSlice(slice_.questions, slice_.measures, *reach.of_slice(hops, rows[tag]))
                     for tag, slice_ in slices.items()
                 }
                 mean, p95 = reach.reached(hops)
@@ -302,19 +307,6 @@ def _linked(
     return linked
 
 
-@dataclass(frozen=True, slots=True)
-class Reach:
-    """What the hops allow over a slice; NaN without gold, and where a retriever also returns what lies
-    beyond.
-
-    oracle_recall: mean share of references reachable within the hops, as in the waterfall of an evaluation;
-    oracle_all: share of questions all of whose are.
-    """
-
-    oracle_recall: float
-    oracle_all: float
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Reaches:
     """What one retriever's hops allow, question by question.
@@ -345,17 +337,20 @@ class Reaches:
             sizes_within(graph.adjacency, seeds, len(judgments), max(hops), *masks),
         )
 
-    def of_slice(self, hops: int | None, rows: NDArray[np.int64]) -> Reach:
-        """rows: the questions of the slice; those without gold are left out."""
+    def of_slice(self, hops: int | None, rows: NDArray[np.int64]) -> tuple[float, float]:
+        """`oracle_recall` and `oracle_all` of a slice.
+
+        rows: the questions of the slice; those without gold are left out.
+        """
         relevant = self.judgments.relevant
         rows = rows[relevant[rows] > 0]
         if hops is None or self.items is None or not len(rows):
-            return Reach(float("nan"), float("nan"))
+            return float("nan"), float("nan")
         near = (self.items != NOT_REACHED) & (self.items <= hops)
         before = np.concatenate([[0], np.cumsum(near)])
         offsets = self.judgments.item_offsets
         found = (before[offsets[1:]] - before[offsets[:-1]])[rows]
-        return Reach(float((found / relevant[rows]).mean()), float((found == relevant[rows]).mean()))
+        return float((found / relevant[rows]).mean()), float((found == relevant[rows]).mean())
 
     def reached(self, hops: int | None) -> tuple[float, float]:
         """Entities within the hops a question: mean and 95th percentile."""

@@ -203,13 +203,13 @@ _IN_WORDS = {"single-hop": 1, "one-hop": 1, "two-hop": 2, "three-hop": 3, "four-
 
 @dataclass(frozen=True, slots=True)
 class HopTag:
-    """agree: questions whose farthest reference lies exactly `hops` from the nearest seed.
+    """agree: questions whose farthest reference lies exactly as many hops from the nearest seed as it
+    says.
 
     measured: that distance → questions, ascending; unmeasured: questions with a reference that the graph
     lacks or that no walk reaches, and questions without seeds.
     """
 
-    hops: int
     questions: int
     agree: int
     differ: int
@@ -297,7 +297,6 @@ def _tag(hops: int, farthest: NDArray[np.int32]) -> HopTag:
     measured = farthest[farthest != NOT_REACHED]
     agree = int((measured == hops).sum())
     return HopTag(
-        hops,
         questions=len(farthest),
         agree=agree,
         differ=len(measured) - agree,

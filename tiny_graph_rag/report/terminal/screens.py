@@ -21,7 +21,8 @@ from tiny_graph_rag.messages import counted, p_value, shown, signed, t, three
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.fix_words import blocks_of, summary_line
 from tiny_graph_rag.report.headline import answered, subject, weakest_tags
-from tiny_graph_rag.report.json.results import question
+from tiny_graph_rag.report.json.questions import question
+from tiny_graph_rag.report.json.spelled import Spelled
 from tiny_graph_rag.report.plain import (
     cause_words,
     cell_width,
@@ -48,6 +49,7 @@ from tiny_graph_rag.report.terminal import (
     wrapped,
 )
 from tiny_graph_rag.report.views import blocks, recommended_words, setting_flags
+from tiny_graph_rag.results import as_read
 from tiny_graph_rag.study.waterfall import Verdict
 
 if TYPE_CHECKING:
@@ -90,7 +92,7 @@ def worst_of(evaluation: Evaluation) -> tuple[str, str] | None:
     rows = worst_rows(values.tolist(), lost.tolist(), int(Verdict.HIT))
     if not rows:
         return None
-    found = question(evaluation, rows[0])
+    found = as_read(question(evaluation, rows[0], Spelled(evaluation.graph)))
     return found["id"], next(reference_lines(found, diagnosis.limits.hops), "")
 
 
@@ -135,7 +137,11 @@ def _remarks(summary: Json) -> Iterator[str]:
     lines = []
     if 0 < summary["scored"] < RELIABLE_FROM:
         lines.append(
-            t("fewer than {n} questions show large differences only; `generate` makes more", n=RELIABLE_FROM)
+            t(
+                "fewer than {n} questions show large differences only; `dataset from` and `generate` "
+                "make more",
+                n=RELIABLE_FROM,
+            )
         )
     elif not all(mean["reliable"] for mean in summary["measures"].values()):
         lines.append(t("? unreliable: too few questions affect this number"))
@@ -217,7 +223,8 @@ def _tried(summary: Json) -> Iterator[str]:
         change = f"{signed(record['change'])}{'' if place else f' {measure}'}"
         line = f"{head} {record['label']}  {change}  {moved}  {certainty}"
         with_p = f"{line} (p {p_value(record['p'])})"
-        yield with_p if cell_width(with_p) <= SCREEN_WIDTH else cut(line, SCREEN_WIDTH)
+        fits = decision["groups"] >= RELIABLE_FROM and cell_width(with_p) <= SCREEN_WIDTH
+        yield with_p if fits else cut(line, SCREEN_WIDTH)
 
 
 def sweep_lines(content: Json) -> Iterator[Shown]:
