@@ -100,12 +100,11 @@ class Scoring:
         """The measures asked for, then those of gates. Raises UsageError for one that looks at a graph where
         none is given."""
         from tiny_graph_rag.measures import default_measures, parse_measures
+        from tiny_graph_rag.scoring.opening import check_needs
 
         named = parse_measures(self.measures) if self.measures is not None else default_measures(cutoff)
         wanted = tuple(dict.fromkeys([*named, *gates.measures]))
-        for name in wanted:
-            if name.kind.needs == "graph" and self.graph is None:
-                raise UsageError("measure {measure} needs the relations of a graph; add -g", measure=name)
+        check_needs(wanted, has_graph=self.graph is not None)
         return wanted
 
 

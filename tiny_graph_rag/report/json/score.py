@@ -167,6 +167,10 @@ def questions_of(
         ranked = [next(labels) for _ in range(counts[place])]
         names = [name for _, name, _ in ranked]
         references = stretch.references[place] if brief is None else ()
+        if judged.found is not None:  # a text fills every reference that it contains
+            best = {key for key, _, _ in ranked[:cutoff]}
+            for _, _, ids, _, item in references:
+                filled[first_item[place] + item] |= not best.isdisjoint(ids)
         sharing = Counter(item for *_, item in references)
         first, last = first_item[place], first_item[place + 1]
         yield Question(

@@ -136,7 +136,11 @@ def _remarks(summary: Json) -> Iterator[str]:
     lines = []
     if 0 < summary["scored"] < RELIABLE_FROM:
         lines.append(
-            t("fewer than {n} questions show large differences only; `generate` makes more", n=RELIABLE_FROM)
+            t(
+                "fewer than {n} questions show large differences only; `dataset from` and `generate` "
+                "make more",
+                n=RELIABLE_FROM,
+            )
         )
     elif not all(mean["reliable"] for mean in summary["measures"].values()):
         lines.append(t("? unreliable: too few questions affect this number"))
@@ -218,7 +222,8 @@ def _tried(summary: Json) -> Iterator[str]:
         change = f"{signed(record['change'])}{'' if place else f' {measure}'}"
         line = f"{head} {record['label']}  {change}  {moved}  {certainty}"
         with_p = f"{line} (p {p_value(record['p'])})"
-        yield with_p if cell_width(with_p) <= SCREEN_WIDTH else cut(line, SCREEN_WIDTH)
+        fits = decision["groups"] >= RELIABLE_FROM and cell_width(with_p) <= SCREEN_WIDTH
+        yield with_p if fits else cut(line, SCREEN_WIDTH)
 
 
 def sweep_lines(content: Json) -> Iterator[Shown]:
