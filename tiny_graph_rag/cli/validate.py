@@ -133,7 +133,7 @@ def _graph(
     """The graph that was named, or that the set's name or the folder implies; None where there is none, or
     where nothing in the set names entities. Raises UsageError where one is needed."""
     if graph is None and not is_needed:
-        if not any(example.judged for example in examples) or examples.format == "rag":
+        if not any(example.judged and not example.judges_chunks for example in examples):
             return None
         try:
             session.graph_path(graph, examples)
@@ -179,8 +179,10 @@ def _refresh(
     )
     if not changes:
         return examples
-    form = {"sheet": "sheet", "rag": "rag"}.get(examples.format)
-    form = form or ("json" if path.name.removesuffix(".gz").endswith(".json") else "jsonl")
+    if examples.format == "sheet":
+        form = "sheet"
+    else:
+        form = "json" if path.name.removesuffix(".gz").endswith(".json") else "jsonl"
     write_atomically(path, written(found.examples, path, form, examples))
     return read_gold(path)
 

@@ -36,7 +36,7 @@ def check_fields(examples: Sequence[Example]) -> Iterator[Finding]:
     for example in examples:
         row = _row(example)
         yield from _overlaps(example, row)
-        if example.source is not None and example.source.format == "rag":
+        if example.judges_chunks:
             yield from _rag(example, row)
         yield from _sorted_by(example, row, usual)
         yield from _dates(example, row)
@@ -68,7 +68,7 @@ def _given_id(example: Example) -> str | None:
 
 
 def _overlaps(example: Example, row: Mapping[str, Any]) -> Iterator[Finding]:
-    if example.source is not None and example.source.format == "rag":
+    if example.judges_chunks:
         relevant = {
             *map(str, row.get("relevant_chunk_ids") or ()),
             *map(str, row.get("highly_relevant_chunk_ids") or ()),

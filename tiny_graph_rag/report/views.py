@@ -266,17 +266,6 @@ def _counts(summary: Json) -> Iterator[Block]:
     if spent:
         price = t("cost unknown") if cost is None else f"{cost:.4f} USD"
         lines.append(t("{n} tokens, {price}", n=f"{spent:,}", price=price))
-    for limit, part in (summary.get("walks_cut") or {}).get("limits", {}).items():
-        lines.append(
-            t(
-                "the search stopped early in {n} questions, after {hops} hops: the next hop would exceed "
-                "{limit} ({most})",
-                n=f"{part['questions']:,}",
-                hops=", ".join(part["hops"]),
-                limit=f"running.{limit}",
-                most=f"{part['most']:,}",
-            )
-        )
     yield from (Paragraph(line) for line in lines if line)
 
 

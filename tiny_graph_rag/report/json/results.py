@@ -104,7 +104,6 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
         ],
         "latency": latency_of(evaluation.latency.seconds),
         "questions_per_second": evaluation.latency.questions_per_second,
-        **_walks_cut(evaluation),
         **_own_summary(evaluation),
     }
     if explained.unlinked is not None:
@@ -131,20 +130,6 @@ def _of_gold_seeds(evaluation: Evaluation) -> dict[str, Any]:
         "waterfall": gold.linked_waterfall,
     }
     return {"waterfall_gold_seeds": gold.waterfall or None, "linking": linking}
-
-
-def _walks_cut(evaluation: Evaluation) -> dict[str, Any]:
-    """`walks_cut` of a summary, where a limit ended the walks of any question; hops: walked → questions."""
-    cuts = evaluation.run.cuts.values()
-    limits = {
-        limit: {
-            "most": next(cut.most for cut in cuts if cut.limit == limit),
-            "questions": sum(cut.limit == limit for cut in cuts),
-            "hops": dict(sorted(Counter(cut.hops for cut in cuts if cut.limit == limit).items())),
-        }
-        for limit in sorted({cut.limit for cut in cuts})
-    }
-    return {"walks_cut": {"questions": len(cuts), "limits": limits}} if limits else {}
 
 
 def _own_summary(evaluation: Evaluation) -> dict[str, Any]:

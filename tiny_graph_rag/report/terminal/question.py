@@ -35,14 +35,6 @@ def question_lines(found: dict[str, Any], names: Mapping[str, str], shown: int) 
         )
         how = t("({rule}, weight {weight})", rule=rule_words(seed["rule"]), weight=figure(seed["weight"], 2))
         yield f"  {seed['mention']!r}{place} → {seed['name']} {how}"
-    if cut := found.get("walks_cut"):
-        most = f"{cut['most']:,}"
-        yield t(
-            "The search stopped after {hops} hops: the next hop would exceed {limit} ({most}).",
-            hops=cut["hops"],
-            limit=f"running.{cut['limit']}",
-            most=most,
-        )
     wanted = {entity for reference in found["references"] for entity in reference["entity_ids"]}
     ranked = found["ranked"][:shown]
     hits = {row for row, item in enumerate(ranked) if item["id"] in wanted}
