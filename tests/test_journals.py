@@ -15,7 +15,8 @@ from tiny_graph_rag.errors import TinyGraphRagError, UsageError
 from tiny_graph_rag.gold.curation import DraftJournal
 from tiny_graph_rag.journals import JournalFile
 from tiny_graph_rag.llm.kept import Journal
-from tiny_graph_rag.retrieval.own_replies import OwnReply, ReplyJournal
+from tiny_graph_rag.retrieval.native import OwnReply
+from tiny_graph_rag.retrieval.own import ReplyJournal
 
 Opened = Callable[[Path], Any]
 KINDS: dict[str, Opened] = {
@@ -94,6 +95,6 @@ def test_a_new_run_of_replies_replaces_the_last_ones(tmp_path: Path) -> None:
         journal = ReplyJournal(path, "own.py:ask")
         journal.keep("q", "who?", OwnReply(entities=(), answer=answer))
         journal.close()
-    journal = ReplyJournal(path, "own.py:ask")
-    assert journal.replies({"q": "who?"}) == {"q": OwnReply(entities=(), answer="second")}
+    journal = ReplyJournal(path, "own.py:ask", resume=True)
+    assert journal.known == {("q", "who?"): OwnReply(entities=(), answer="second")}
     journal.close()

@@ -112,13 +112,16 @@ class WaterfallStep(Struct):
 
 
 class NearestName(Struct):
+    """words: of the question of this id; name: the entity's that is most like them."""
+
     id: str
     words: str
     name: str
 
 
 class NotRecognised(Struct):
-    """Questions in which no entity was recognised by name."""
+    """questions: in which no entity was recognised by name; of: all that name something by the gold set or
+    may do so; by_text: of the former, those with seeds by text; nearest: for the first of them."""
 
     questions: Some
     of: Some
@@ -213,7 +216,6 @@ class Summary(Slice, kw_only=True):
     decision: Json | UnsetType = UNSET
     latency: Latency | UnsetType | None = UNSET
     questions_per_second: float | UnsetType | None = UNSET
-    walks_cut: Json | UnsetType = UNSET
     own_retriever: Json | UnsetType = UNSET
 
 
@@ -249,9 +251,15 @@ class Cost(Struct, gc=False, forbid_unknown_fields=True):
     pagerank: Positive
 
 
-class Reason(Struct, gc=False):
+class Reason(Struct, gc=False, frozen=True):
+    """A part of what an entity's place is made of. what: a step of its path in words, or a rule.
+
+    words: of the question, which it explains or leaves unexplained. price: all of an entity's add up to its
+    cost, and its score is 1 / (1 + cost).
+    """
+
     what: str
-    words: list[str]
+    words: tuple[str, ...]
     price: float
 
 
@@ -328,7 +336,6 @@ class Question(Struct, kw_only=True):
     tags: list[str]
     group: str | UnsetType = UNSET
     linked: list[Seed]
-    walks_cut: Json | UnsetType = UNSET
     own_retriever: Json | UnsetType = UNSET
     relations: Json | UnsetType = UNSET
     passages: Json | UnsetType = UNSET
@@ -383,7 +390,6 @@ class Setting(Struct, kw_only=True):
     oracle_recall: Share | UnsetType | None = UNSET
     oracle_all: Share | UnsetType | None = UNSET
     subgraph: Json | UnsetType | None = UNSET
-    walks_cut: Json | UnsetType = UNSET
 
 
 class SweepResults(_Head, kw_only=True):
@@ -420,6 +426,26 @@ class ComparisonResults(_Head, kw_only=True):
     dataset: Dataset | None = None
     systems: list[Json]
     measures: dict[str, list[ComparedRow]]
+
+
+_ENCODER = msgspec.json.Encoder(enc_hook=str)  # texts of errors and names of measures become strings
+
+
+def encoded(record: Any) -> bytes:
+    """A record, or a dictionary of such, as JSON in one line.
+
+    A number that is not finite is null, and what is no UTF-8 in a name is `?`.
+    """
+    try:
+        return _ENCODER.encode(record)
+    except UnicodeEncodeError:
+        text = json.dumps(msgspec.to_builtins(record, enc_hook=str), ensure_ascii=False)
+        return _ENCODER.encode(json.loads(text.encode("utf-8", "replace"), parse_constant=lambda sign: None))
+
+
+def as_read(record: Any) -> Any:
+    """A record as a reader of the file gets it: dictionaries, lists and None."""
+    return msgspec.json.decode(encoded(record))
 
 
 KINDS: dict[str, type[Struct]] = {

@@ -16,8 +16,8 @@ import pytest
 
 from tests.conftest import ROOT, write_gold, write_kg
 
-# A kill in each sixth of the run: in its first answers, its last ones, and between.
-QUESTIONS, CONCURRENCY, KILLS, LATENCY = 200, 16, 6, 0.03
+# A kill in each fourth of the run: in its first answers, its last ones, and between.
+QUESTIONS, CONCURRENCY, KILLS, LATENCY = 200, 16, 4, 0.03
 NAMES = [f"Person{n}" for n in range(QUESTIONS)]
 TIMES = ("latency_seconds", "questions_per_second", "latency")
 

@@ -343,7 +343,7 @@ def test_a_generated_set_that_was_changed_by_hand_stays(folder: Path, run_cli: C
 def test_a_journal_is_no_place_for_another_output(folder: Path, run_cli: Callable[..., Any]) -> None:
     call = "eval --dataset story-eval.jsonl --skip-generation --retriever rag.py:retrieve -o ./r.json"
     done = run_cli(*call.split(), "--save-run", "./r.replies.jsonl")
-    from tiny_graph_rag.retrieval.own_replies import JOURNAL_ENDING
+    from tiny_graph_rag.retrieval.own import JOURNAL_ENDING
 
     if done.exit_code == 0:  # the journal is called otherwise
         done = run_cli(*call.split(), "--save-run", f"./r{JOURNAL_ENDING}")

@@ -121,9 +121,7 @@ def test_half_characters_of_a_function_are_kept_as_signs_and_saved(folder: Path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "change", [('"score": null', '"score": {}'), ('"seconds": ', '"seconds": -'), ('"name": ', '"nom": ')]
-)
+@pytest.mark.parametrize("change", [('"score": null', '"score": {}'), ('"name": ', '"nom": ')])
 def test_a_changed_journal_of_replies_is_refused_with_its_line(folder: Path, change: tuple[str, str]) -> None:
     write(folder, "def retrieve(q):\n    return ['Dover']")
     assert run("my_rag.py:retrieve").returncode == 0
@@ -131,7 +129,7 @@ def test_a_changed_journal_of_replies_is_refused_with_its_line(folder: Path, cha
     journal.write_text(journal.read_text("utf-8").replace(*change).replace('"id": ""', '"id": null'), "utf-8")
     found = run("my_rag.py:retrieve", "--resume")
     assert found.returncode == 2
-    assert "out.retrieved.jsonl:2: not a line of a journal" in found.stderr
+    assert "out.retrieved.jsonl:1: not a line of a journal" in found.stderr
 
 
 def test_errors_and_timeouts_score_nothing_and_are_listed(folder: Path) -> None:
@@ -209,7 +207,7 @@ def test_a_killed_run_goes_on_and_asks_no_question_twice(folder: Path) -> None:
     )
     journal, asked = folder / "out.retrieved.jsonl", folder / "calls.txt"
     while process.poll() is None:
-        replies = journal.exists() and journal.read_bytes().count(b"\n") >= 3  # a header and two replies
+        replies = journal.exists() and journal.read_bytes().count(b"\n") >= 2
         if replies and asked.read_text(encoding="utf-8").count("\n") == 3:
             break
         time.sleep(0.05)

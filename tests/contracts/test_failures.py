@@ -30,9 +30,9 @@ from tiny_graph_rag.library import load_questions
 from tiny_graph_rag.measures import Judged, Measure, means, weights
 from tiny_graph_rag.measures.base import measure as registration
 from tiny_graph_rag.retrieval.base import Task
+from tiny_graph_rag.retrieval.native import reply_of
 from tiny_graph_rag.retrieval.own import Asking, OwnRetriever
 from tiny_graph_rag.retrieval.own_calls import InThread
-from tiny_graph_rag.retrieval.own_replies import reply_of
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.scoring.frames import judged_dicts
 from tiny_graph_rag.scoring.judging import judged as judged_written

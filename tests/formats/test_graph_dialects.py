@@ -1,4 +1,4 @@
-"""GEXF, N-Triples and Turtle, and what no reader opens: pickles, document types, enormous values."""
+"""GEXF, N-Triples and Turtle, and what no reader opens: pickles, document types."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.formats.graphs.xml_graphs import LONGEST_VALUE
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 
@@ -158,13 +157,6 @@ def test_a_document_type_is_refused_before_anything_is_expanded(
     (own_folder / f"x.{root}").write_text(text, encoding="utf-8")
     with pytest.raises(GraphError, match="document type declaration"):
         read_graph(own_folder / f"x.{root}")
-
-
-@pytest.mark.slow
-def test_an_enormous_attribute_is_refused(own_folder: Path) -> None:
-    (own_folder / "x.graphml").write_text(GRAPHML.format("x" * (LONGEST_VALUE + 1)), encoding="utf-8")
-    with pytest.raises(GraphError, match="a value of more than"):
-        read_graph(own_folder / "x.graphml")
 
 
 @pytest.mark.parametrize("encoding", ["UTF-Z", "cp949", "idna"])

@@ -11,7 +11,10 @@ from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.measures import default_measures
-from tiny_graph_rag.report.json.results import document_parts, question
+from tiny_graph_rag.report.json.questions import question
+from tiny_graph_rag.report.json.results import document_parts
+from tiny_graph_rag.report.json.spelled import Spelled
+from tiny_graph_rag.results import as_read
 from tiny_graph_rag.run import NO_STEP
 from tiny_graph_rag.study.evaluate import Evaluation, evaluate
 
@@ -107,9 +110,8 @@ def test_hits_and_misses_are_those_of_a_plain_reading(evaluation):
 
 
 def test_one_question_alone_is_what_the_file_holds(evaluation):
-    """With the standard library's encoder, as `query` writes it, and with the file's."""
     for row, found in enumerate(json.loads(b"".join(document_parts(evaluation)))["results"]):
-        assert question(evaluation, row) == found
+        assert as_read(question(evaluation, row, Spelled(evaluation.graph))) == found
 
 
 def test_compact_results_leave_out_walks_and_ranks_below_k_and_nothing_else(tmp_path):

@@ -15,8 +15,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tiny_graph_rag import load_questions
-from tiny_graph_rag.retrieval.native import unpacked
-from tiny_graph_rag.retrieval.own_replies import reply_from, reply_of
+from tiny_graph_rag.retrieval.native import reply_from, reply_of
 from tiny_graph_rag.scoring.kinds import reference_relations
 
 
@@ -70,7 +69,7 @@ Document Chunks (Each entry refers to the `Reference Document List`; """ + "more
 
 def kinds(value: Any) -> tuple[Any, Any, Any]:
     """Names, (source, type, target), (id, text) of a reply; None where nothing of the kind came."""
-    found = unpacked(value)
+    found = reply_of(value)
     return (
         None if found.entities is None else [place.name or place.id for place in found.entities],
         None if found.relations is None else [(one.source, one.type, one.target) for one in found.relations],
@@ -197,8 +196,8 @@ def test_what_the_docs_return_is_read() -> None:
 
 def test_answers_and_scores_come_along() -> None:
     assert reply_of(("Dover", {"entities": ["Bea"]})).answer == "Dover"
-    passages = unpacked(SimpleNamespace(docs=["a b", "c d"], doc_scores=np.array([0.9, 0.1]))).passages
+    passages = reply_of(SimpleNamespace(docs=["a b", "c d"], doc_scores=np.array([0.9, 0.1]))).passages
     assert [passage.score for passage in passages or ()] == [0.9, 0.1]
     # Distances rise where a list gets worse: the order of a list of documents is its own.
-    near = unpacked([(Document("near", {}, "c1"), 0.1), (Document("far", {}, "c2"), 0.7)]).passages
+    near = reply_of([(Document("near", {}, "c1"), 0.1), (Document("far", {}, "c2"), 0.7)]).passages
     assert [passage.id for passage in near or ()] == ["c1", "c2"]

@@ -10,8 +10,8 @@ import pytest
 
 from tests.conftest import HANGS
 from tiny_graph_rag.retrieval.native import OwnReply
-from tiny_graph_rag.retrieval.own import Asking, asked, worker_of
-from tiny_graph_rag.retrieval.own_calls import InThread, callable_of
+from tiny_graph_rag.retrieval.own import worker_of
+from tiny_graph_rag.retrieval.own_calls import InThread, asked, callable_of
 
 QUESTIONS = {"good": "Where does Ann live?", "bad": "Do your worst", "also": "Who is Ben?"}
 HEAD = """
@@ -28,7 +28,7 @@ def replies(
     path.write_text(HEAD + code, encoding="utf-8")
     worker = worker_of(f"{path}:retrieve", in_process=in_process)
     try:
-        return dict(asked(worker, QUESTIONS, Asking(concurrency, timeout)))
+        return dict(asked(worker, QUESTIONS, concurrency, timeout))
     finally:
         worker.close()
 
@@ -122,7 +122,7 @@ def test_a_file_next_to_the_function_hides_no_module(tmp_path: Path) -> None:
         "def retrieve(q): yield from well(q)",
         "async def retrieve(q):\n    for name in well(q): yield name",
         "def retrieve(questions): return [well(q) for q in questions]",
-        "def retrieve(asked: list[str]): return {q: well(q) for q in asked}",
+        "def retrieve(asked: list[str]): return [well(q) for q in asked]",
         "class retrieve:\n    def invoke(self, q): return well(q)",
         "class retrieve:\n    async def ainvoke(self, q): return well(q)",
         "class R:\n    def get_relevant_documents(self, q): return well(q)\nretrieve = R()",
@@ -137,7 +137,7 @@ def test_every_kind_of_callable_is_asked(tmp_path: Path, code: str) -> None:
     }
     names: dict[str, object] = {}
     exec(HEAD + code, names)
-    again = dict(asked(InThread(callable_of(names["retrieve"], "retrieve")), QUESTIONS, Asking(2, 60)))
+    again = dict(asked(InThread(callable_of(names["retrieve"], "retrieve")), QUESTIONS, 2, 60))
     assert {key: reply.entities for key, reply in again.items()} == {
         key: reply.entities for key, reply in found.items()
     }

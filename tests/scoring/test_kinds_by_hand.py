@@ -127,8 +127,8 @@ def test_a_passage_that_contains_references_is_found_and_counts_once(files: Path
     assert same == [0, 0, 0]
     assert "2 of 3 reference texts are part of one: evaluation.match=contains counts those" in notes
     contained, notes = means("contains")
-    # c2 holds two of three references and is one relevant passage; 지아는 팀장이다 is the other, not found.
-    assert contained == pytest.approx([1 / 2, 1 / 2, 1 / 5])
+    # c2 holds two of three references and is one relevant passage; 지아는 팀장이다 is not found.
+    assert contained == pytest.approx([2 / 3, 1 / 2, 1 / 5])
     assert "evaluation.match=contains" not in notes
 
 
@@ -148,7 +148,7 @@ def test_score_of_the_saved_run_is_the_same_for_every_kind(
         json.loads((files / name).read_text(encoding="utf-8")) for name in ("eval.json", "score.json")
     )
     assert [row["metrics"] for row in evaluated["results"]] == [row["metrics"] for row in scored["results"]]
-    assert evaluated["results"][0]["metrics"]["passages:recall@5"] == 1 / 2
+    assert evaluated["results"][0]["metrics"]["passages:recall@5"] == 2 / 3
     assert "--match changes nothing" not in done.output
     wrong = ("score", "--run", "run.jsonl", "--gold", "./team-eval.jsonl", "-g", "./team.csv", "--match")
     done = run_cli(*wrong, "name", "-o", "./score.json")
@@ -157,3 +157,25 @@ def test_score_of_the_saved_run_is_the_same_for_every_kind(
     assert (done.exit_code, "match must be auto, id" in done.output) == (2, True)
     done = run_cli(*wrong, "text", "--measures", "recall@2", "-o", "./score.json")
     assert (done.exit_code, "--match changes nothing here" in done.output) == (0, True)
+
+
+def test_two_chunkings_of_one_evidence_have_one_recall(
+    tmp_path: Path, run_cli: Callable[..., Result]
+) -> None:
+    gold = {"id": "q", "query": "Q?", "reference_texts": ["alpha beta", "gamma delta", "epsilon zeta"]}
+    (tmp_path / "gold.jsonl").write_text(json.dumps(gold), encoding="utf-8")
+    chunkings = (["none", "alpha beta, gamma delta"], ["none", "alpha beta", "gamma delta"])
+    for retrieved, precision in zip(chunkings, (1 / 5, 2 / 5), strict=True):
+        for run, key in (("a.jsonl", "retrieved"), ("b.jsonl", "passages")):
+            (tmp_path / run).write_text(json.dumps({"id": "q", key: retrieved}), encoding="utf-8")
+            kind = "passages:" if key == "passages" else ""
+            how = ("--set", "evaluation.match=contains") if kind else ("--match", "contains")
+            asked = ",".join(f"{kind}{name}@5" for name in ("recall", "precision", "all_hit"))
+            out = tmp_path / "out.json"
+            files = ("--run", tmp_path / run, "--gold", tmp_path / "gold.jsonl")
+            done = run_cli("score", *files, *how, "--measures", asked, "-o", out)
+            assert done.exit_code == 0, done.output
+            found = json.loads(out.read_text(encoding="utf-8"))["results"][0]
+            assert list(found["metrics"].values()) == pytest.approx([2 / 3, precision, 0])
+            if not kind:
+                assert found["fn"] == ["epsilon zeta"]

@@ -157,12 +157,12 @@ def test_eval_and_sweep_give_one_number_for_one_setting(tmp_path: Path, world: A
     )
     setting = sweep(graph, examples, config, plan).settings[-1]
     reachable = [
-        step.recall for step in found.explanation.waterfall if step.name == "reachable within h hops"
+        step.recall for step in found.explanation.waterfall if step.step == "reachable within h hops"
     ]
     if not reachable:  # what hops don't bound has no such number in either
-        assert math.isnan(setting.overall.reach.oracle_recall)
+        assert math.isnan(setting.overall.oracle_recall)
     else:
-        assert setting.overall.reach.oracle_recall == pytest.approx(reachable[0], nan_ok=True)
+        assert setting.overall.oracle_recall == pytest.approx(reachable[0], nan_ok=True)
 
 
 @pytest.mark.slow
@@ -171,10 +171,10 @@ def test_eval_and_sweep_give_one_number_for_one_setting(tmp_path: Path, world: A
 def test_the_column_by_names_is_what_the_linker_by_names_gives(tmp_path: Path, world: Any) -> None:
     both, *_ = evaluated(tmp_path, world, linker="names+text")
     names, *_ = evaluated(tmp_path, world, linker="names")
-    found = {step.name: step.recall for step in both.explanation.waterfall_names}
+    found = {step.step: step.recall for step in both.explanation.waterfall_names}
     for step in names.explanation.waterfall:
-        if step.name in found:
-            assert found[step.name] == pytest.approx(step.recall, nan_ok=True)
+        if step.step in found:
+            assert found[step.step] == pytest.approx(step.recall, nan_ok=True)
 
 
 @pytest.mark.slow

@@ -125,7 +125,7 @@ def test_the_steps_are_maximum_matchings_and_add_up_to_what_recall_misses(world,
             "reachable within h hops": {key for key, hop in distance.items() if hop <= hops},
             "within depth": set(run.entities[run.rows(question)].tolist()),
         }
-        by_name = {step.name: step.recall for step in steps}
+        by_name = {step.step: step.recall for step in steps}
         for step, inside in reached.items():
             assert by_name[step] * total == pytest.approx(most_filled(items, inside))
 
@@ -201,7 +201,7 @@ def test_a_retriever_that_does_not_walk_has_no_steps_of_walking() -> None:
     ]
     steps = waterfall(found, judgments.relevant, np.array([0]))
     # Of four, one is no entity, one not in the list; two in the list but k is 1.
-    assert [(step.name, step.loss) for step in steps] == [
+    assert [(step.step, step.loss) for step in steps] == [
         ("in graph", 0.25),
         ("within depth", 0.25),
         ("room in k", 0.25),

@@ -72,7 +72,6 @@ def test_eval_sweep_and_fix_agree_on_our_sets(name: str) -> None:
     agreed(load_graph(next(path for path in paths if path.exists())), load_questions(ROOT / gold))
 
 
-@pytest.mark.slow
 @pytest.mark.realdata
 @pytest.mark.parametrize("name", SHARED)
 def test_eval_sweep_and_fix_agree_on_shared_sets(name: str) -> None:

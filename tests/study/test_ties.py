@@ -25,7 +25,7 @@ def run_of(entities: list[int], scores: list[float], hops: list[int]) -> Run:
 def test_by_hand() -> None:
     # Ranks 2 and 3 tie across the border of k = 2: the reference 7 is at rank 2 or at rank 3.
     found = ties(run_of([5, 7, 9], [3, 1, 1], [0, 1, 1]), judgments_of(10, [[7]]), MEASURES, 2)
-    worst_and_best = {str(measure): both for measure, both in found.measures.items()}
+    worst_and_best = {str(measure): (both.worst, both.best) for measure, both in found.measures.items()}
     assert (found.rate, found.questions) == (1.0, 1)
     assert worst_and_best["precision@2"] == (0, 0.5)
     assert worst_and_best["recall@2"] == (0, 1)
@@ -35,7 +35,7 @@ def test_by_hand() -> None:
 def test_equal_scores_at_different_hops_are_no_tie() -> None:
     found = ties(run_of([5, 7, 9], [1, 1, 1], [0, 1, 2]), judgments_of(10, [[7]]), MEASURES, 2)
     assert found.rate == 0
-    assert all(worst == best for worst, best in found.measures.values())
+    assert all(mean.worst == mean.best for mean in found.measures.values())
 
 
 def test_a_list_that_ends_at_k_ties_with_nothing() -> None:
@@ -63,5 +63,8 @@ def test_no_order_of_equals_lies_outside(scores, references) -> None:
             values = score(judge(run_of(list(order), scores, hops), judgments), MEASURES)
             for key, column in values.items():
                 seen[key].append(column[0])
-    for measure, (worst, best) in found.measures.items():
-        assert (min(seen[measure]), max(seen[measure])) == (pytest.approx(worst), pytest.approx(best))
+    for measure, mean in found.measures.items():
+        assert (min(seen[measure]), max(seen[measure])) == (
+            pytest.approx(mean.worst),
+            pytest.approx(mean.best),
+        )

@@ -230,8 +230,7 @@ def asking_own(
     session: Session, results: Path | None, progress: Callable[[int, str], None], *, resume: bool
 ) -> RetrieverMaker:
     """A function of the user's as the retriever, with this run's journal next to its results."""
-    from tiny_graph_rag.retrieval.own import Asking, make_own
-    from tiny_graph_rag.retrieval.own_replies import JOURNAL_ENDING
+    from tiny_graph_rag.retrieval.own import JOURNAL_ENDING, Asking, make_own
 
     config, journal = session.config, None
     if results is not None:

@@ -99,12 +99,12 @@ class Gates:
         """seconds: of each question; per_second: questions, None where that is not known."""
         if not self.gates:
             return []
-        from tiny_graph_rag.measures.summary import latency_document
+        from tiny_graph_rag.measures.summary import latency_of
         from tiny_graph_rag.study.gates import hold_floors
         from tiny_graph_rag.study.results_file import speeds
 
         by_tag = {tag: part.measures for tag, part in found.by_tag.items()}
-        took = speeds(latency_document(seconds), per_second)
+        took = speeds(latency_of(seconds), per_second)
         return hold_floors(self.gates, found.overall.measures, self.basis, took, by_tag)
 
     def conclude(

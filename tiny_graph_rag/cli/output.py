@@ -98,9 +98,9 @@ class Output:
         """Write `fields` as JSON, below the head that every file has; nothing where no file is wanted."""
         if self.given is None:
             return
-        from tiny_graph_rag.report.json.spelled import head, whole
+        from tiny_graph_rag.report.json.spelled import head, laid_out
 
-        self.write([whole(head(kind, self.session.made(), **fields))])
+        self.write([laid_out(head(kind, self.session.made(), **fields)), b"\n"])
         self.tell("json")
 
     def tell(self, what: str, **more: Path) -> None:

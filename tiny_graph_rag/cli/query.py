@@ -48,7 +48,7 @@ def query(
     output: Written = None,
 ) -> None:
     """Show one question in detail: its seeds, what is retrieved, the paths, and a model's answer."""
-    from tiny_graph_rag.report.json.paths import walk_in_words
+    from tiny_graph_rag.report.tables import walk_in_words
     from tiny_graph_rag.report.terminal.question import costs_lines, question_lines
 
     session = Session.open(
@@ -107,6 +107,7 @@ def _answered(
         from tiny_graph_rag.answers.context import ContextMaker
         from tiny_graph_rag.answers.prompt import answer_template
         from tiny_graph_rag.report.json.answers import answer as answer_json
+        from tiny_graph_rag.results import as_read
         from tiny_graph_rag.retrieval.candidates import Filters
 
         model = Model.of(session, "answers")
@@ -133,17 +134,16 @@ def _answered(
         price=model.tariff.describe(config.openai.model),
     )
     model.say_paid()
-    return {"answer": answer_json(answers, 0, spelled)}
+    return {"answer": as_read(answer_json(answers, 0, spelled))}
 
 
 def _asked(
     session: Session, graph: Path | None, question: str, reasons: int
 ) -> tuple[dict[str, Any], Spelled, Retrieved]:
     """What is shown of a question that comes alone. reasons: ranks that give theirs."""
-    from msgspec import to_builtins
-
     from tiny_graph_rag.gold.examples import EvalSet
-    from tiny_graph_rag.report.json.spelled import Spelled, cut_json, linked_seeds, ranked_json
+    from tiny_graph_rag.report.json.spelled import Spelled, linked_seeds, ranking
+    from tiny_graph_rag.results import as_read
     from tiny_graph_rag.study.ask import ask
 
     linking = Linking.of(session)
@@ -153,13 +153,12 @@ def _asked(
     most, spelled = session.config.evaluation.shown_ranks, Spelled(knowledge)
     found = {
         "query": question,
-        "linked": to_builtins(linked_seeds(asked.linked, spelled)),
+        "linked": linked_seeds(asked.linked, spelled),
         "tried": asked.linked.tried,
-        **cut_json(asked.run, 0),
-        "ranked": ranked_json(asked.run, 0, most, spelled, asked.reasons if reasons else None),
+        "ranked": ranking(asked.run, 0, most, spelled, asked.reasons if reasons else ()),
         "references": [],
     }
-    return found, spelled, (asked.example, asked.linked, asked.run)
+    return as_read(found), spelled, (asked.example, asked.linked, asked.run)
 
 
 def _asked_again(
@@ -168,8 +167,9 @@ def _asked_again(
     """A question of a gold set, next to its references."""
     from tiny_graph_rag.gold.examples import Selection
     from tiny_graph_rag.measures import default_measures
-    from tiny_graph_rag.report.json import results
-    from tiny_graph_rag.report.json.spelled import Spelled
+    from tiny_graph_rag.report.json.questions import question
+    from tiny_graph_rag.report.json.spelled import Spelled, ranking
+    from tiny_graph_rag.results import as_read
     from tiny_graph_rag.study.evaluate import evaluate
 
     examples = session.eval_set(dataset).select(Selection(ids=(id,)))
@@ -179,7 +179,9 @@ def _asked_again(
     evaluation = evaluate(knowledge, examples, session.config, measures, linker_for=linking.maker)
     linking.conclude(evaluation.linked)
     spelled = Spelled(knowledge)
-    found = results.question(evaluation, 0, spelled) | {"tried": evaluation.linked[0].tried}
-    if found["references"]:  # one of them may have a rank that isn't shown
-        found["ranked"] = results.ranked(evaluation, 0, session.config.retrieval.depth, spelled)
+    record = question(evaluation, 0, spelled)
+    if record.references:  # one of them may have a rank that isn't shown
+        reasons = () if evaluation.reasons is None else evaluation.reasons[0]
+        record.ranked = ranking(evaluation.run, 0, session.config.retrieval.depth, spelled, reasons)
+    found = as_read(record) | {"tried": evaluation.linked[0].tried}
     return found, spelled, (examples.examples[0], evaluation.linked[0], evaluation.run)

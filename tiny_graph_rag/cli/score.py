@@ -100,12 +100,11 @@ class Scoring:
         """The measures asked for, then those of gates. Raises UsageError for one that looks at a graph where
         none is given."""
         from tiny_graph_rag.measures import default_measures, parse_measures
+        from tiny_graph_rag.scoring.opening import check_needs
 
         named = parse_measures(self.measures) if self.measures is not None else default_measures(cutoff)
         wanted = tuple(dict.fromkeys([*named, *gates.measures]))
-        for name in wanted:
-            if name.kind.needs == "graph" and self.graph is None:
-                raise UsageError("measure {measure} needs the relations of a graph; add -g", measure=name)
+        check_needs(wanted, has_graph=self.graph is not None)
         return wanted
 
 
@@ -269,7 +268,7 @@ def _attempted(
 ) -> tuple[Opened, Collected]:
     """Score and write, a second way where the first finds that it doesn't fit these files."""
     from tiny_graph_rag.files import sha256_meanwhile
-    from tiny_graph_rag.report.json.score import document_parts, written
+    from tiny_graph_rag.report.json.score import document_parts
     from tiny_graph_rag.report.json.spelled import head
     from tiny_graph_rag.scoring.opening import attempts
     from tiny_graph_rag.scoring.stretches import Collected
@@ -282,11 +281,11 @@ def _attempted(
         parts = document_parts(
             head("score", session.made(how.label), graph=scored_on, config=session.config.as_dict()),
             partial(_sources, opened, request.run.name, run_sum, gold_sum),
-            (written(stretch, wish) for stretch in opened.stretches),
+            opened.stretches,
+            wish,
             collected,
             knowledge,
-            cutoff=wish.cutoff,
-            usage=opened.usage,
+            opened.usage,
         )
         try:
             # Nothing is shown of an attempt that another one has to repeat.
@@ -330,13 +329,11 @@ def _sources(
     opened: Opened, run: str, run_sum: Callable[[], str], gold_sum: Callable[[], str]
 ) -> dict[str, dict[str, Any]]:
     """Which files were scored, known when their sums are."""
-    from tiny_graph_rag.report.json.spelled import selection_json
-
     return {
         "dataset": {
             "name": opened.gold_name,
             "sha256": gold_sum(),
-            "selection": selection_json(opened.selection),
+            "selection": opened.selection or None,
         },
         "run": {"name": run, "sha256": run_sum(), "format": opened.run_format},
     }

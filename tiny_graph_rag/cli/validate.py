@@ -52,7 +52,7 @@ def validate_command(
     from tiny_graph_rag.gold.validate import validate
     from tiny_graph_rag.graph.names import NameIndex
     from tiny_graph_rag.inputs import find_input
-    from tiny_graph_rag.report.json.results import dataset_json
+    from tiny_graph_rag.report.json.spelled import dataset_json
     from tiny_graph_rag.report.json.studies import validation_json
     from tiny_graph_rag.report.terminal.checks import validation_lines
 
@@ -133,7 +133,7 @@ def _graph(
     """The graph that was named, or that the set's name or the folder implies; None where there is none, or
     where nothing in the set names entities. Raises UsageError where one is needed."""
     if graph is None and not is_needed:
-        if not any(example.judged for example in examples) or examples.format == "rag":
+        if not any(example.judged and not example.judges_chunks for example in examples):
             return None
         try:
             session.graph_path(graph, examples)
@@ -179,8 +179,10 @@ def _refresh(
     )
     if not changes:
         return examples
-    form = {"sheet": "sheet", "rag": "rag"}.get(examples.format)
-    form = form or ("json" if path.name.removesuffix(".gz").endswith(".json") else "jsonl")
+    if examples.format == "sheet":
+        form = "sheet"
+    else:
+        form = "json" if path.name.removesuffix(".gz").endswith(".json") else "jsonl"
     write_atomically(path, written(found.examples, path, form, examples))
     return read_gold(path)
 
@@ -190,7 +192,7 @@ def _without_graph(
 ) -> None:
     """Schema, fields, duplicates and tags: what needs no graph. Raises FoundProblems for errors."""
     from tiny_graph_rag.gold.validate import validate_alone
-    from tiny_graph_rag.report.json.results import dataset_json
+    from tiny_graph_rag.report.json.spelled import dataset_json
     from tiny_graph_rag.report.terminal.checks import findings_lines
 
     findings = validate_alone(examples)

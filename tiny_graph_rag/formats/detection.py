@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import InputError, UsageError
-from tiny_graph_rag.files import BYTE_ORDER_MARK, PARQUET_MAGIC, ZIP_MAGIC, encoding_of, read_start, text_in
+from tiny_graph_rag.files import PARQUET_MAGIC, ZIP_MAGIC, encoding_of, read_start, text_in
 from tiny_graph_rag.formats.tables import (
     delimiter_of,
     is_trec,
@@ -23,55 +23,13 @@ from tiny_graph_rag.formats.tables import (
 )
 from tiny_graph_rag.registry import Registry
 
-HEAD_BYTES = 1 << 16
-LONGEST_HEAD = 1 << 26
-
-
-def read_head(path: Path, ends: Callable[[bytes], bool]) -> bytes:
-    """The file's first 64 KiB, unpacked where it is gzip; of JSON as much more as its first record takes.
-
-    What a file is taken for must not depend on how long its first record is. ends: whether the record ends in
-    what was read. Raises InputError.
-    """
-    size = HEAD_BYTES
-    start = read_start(path, size)
-    while len(start) == size < LONGEST_HEAD and _is_json(start) and not ends(start):
-        size *= 4
-        start = read_start(path, size)
-    return start
-
-
-def _is_json(start: bytes) -> bool:
-    return start.removeprefix(BYTE_ORDER_MARK).lstrip()[:1] in (b"{", b"[")
-
-
-def has_line(start: bytes) -> bool:
-    """Whether the first line that says anything ends in it."""
-    return b"\n" in start.lstrip()
-
-
-def has_record(start: bytes) -> bool:
-    """Whether an object of a list, of an object of objects, or of the first line ends in it."""
-    opened: list[str] = []
-    for match in _BRACKETS.finditer(start):
-        token = match[0]
-        if token in b"{[":
-            opened.append(token.decode())
-        elif token in b"}]":
-            above = opened[:-1]
-            if len(opened) > 3 or not above or above[-1] == "[" or (len(above) == 2 and opened[-1] == "{"):
-                return True
-            opened.pop()
-    return False
-
-
-# A text that the start cuts off ends with it: its inside is not looked at again.
-_BRACKETS = re.compile(rb'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
+HEAD_BYTES = 1 << 18
 
 
 @dataclass(frozen=True)
 class Head:
-    """The beginning of a file, unpacked where it is gzip; empty where it can't be read: its reader says why.
+    """The first 256 KiB of a file, unpacked where it is gzip; empty where it can't be read: its reader says
+    why.
 
     paths: all the files that are read together.
     """
@@ -88,12 +46,8 @@ class Head:
 
     @cached_property
     def raw(self) -> bytes:
-        """The first 64 KiB; of JSON as much more as its first record takes."""
-        return self._read(has_record)
-
-    def _read(self, ends: Callable[[bytes], bool]) -> bytes:
         try:
-            return read_head(self.path, ends)
+            return read_start(self.path, HEAD_BYTES)
         except (InputError, OSError):
             return b""
 
@@ -105,13 +59,13 @@ class Head:
     @cached_property
     def text(self) -> str:
         """The head as text, without white space before it; what is no UTF-8 is left to the reader to say."""
-        return _text(self.raw)
+        utf16 = self.raw[:2] in (b"\xff\xfe", b"\xfe\xff")
+        return self.raw.decode("utf-16" if utf16 else "utf-8-sig", "replace").lstrip()
 
     @cached_property
     def line(self) -> str:
-        """The first line that says anything, without white space around it; of JSON all of it."""
-        is_long = self.is_cut and self.is_json and "\n" not in self.text
-        return (_text(self._read(has_line)) if is_long else self.text).partition("\n")[0].strip()
+        """The first line that says anything, without white space around it, as far as the head goes."""
+        return self.text.partition("\n")[0].strip()
 
     @property
     def is_parquet(self) -> bool:
@@ -156,16 +110,16 @@ class Head:
         """The JSON value of the first line, else of the whole file; None where neither is JSON."""
         if not self.is_json:
             return None
-        twice: list[str] = []  # a key that is given twice is for the reader to say
-        try:
-            return parse_json(self.line, twice=twice, halves=True)
-        except NotJsonError:
-            pass
         try:
             text = text_in(self.path, others=True) or "" if self.is_cut else self.text
-            return parse_json(text, twice=twice, halves=True)
-        except (NotJsonError, InputError):
+        except InputError:
             return None
+        for part in (text.lstrip("\ufeff \t\r\n").partition("\n")[0], text):
+            try:
+                return parse_json(part, twice=[], halves=True)  # a key given twice is for the reader to say
+            except NotJsonError:
+                continue
+        return None
 
     @cached_property
     def keys(self) -> dict[str, str]:
@@ -186,11 +140,6 @@ class Head:
                 return {}
             before = sign
         return found
-
-
-def _text(raw: bytes) -> str:
-    utf16 = raw[:2] in (b"\xff\xfe", b"\xfe\xff")
-    return raw.decode("utf-16" if utf16 else "utf-8-sig", "replace").lstrip()
 
 
 # A text that the head cuts off ends with it: looked for again from each of its quotes, it would take minutes.

@@ -24,7 +24,7 @@ def check_fields(examples: Sequence[Example]) -> Iterator[Finding]:
     counts = Counter(_given_id(example) for example in examples)
     for example in examples:
         relevant, irrelevant = example.relevant_entities, example.irrelevant_entities
-        if example.source is not None and example.source.format == "rag":
+        if example.judges_chunks:
             row = _row(example)
             relevant, irrelevant = _chunks(row, "relevant"), _chunks(row, "irrelevant")
             yield from _rag(example, row, relevant)

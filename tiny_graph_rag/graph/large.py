@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +21,14 @@ from tiny_graph_rag.graph.building import LOOPS, SHOWN_EXAMPLES, UNKNOWN_RELATIO
 from tiny_graph_rag.graph.tables import DANGLING, DEFAULT_WEIGHT, Origin
 from tiny_graph_rag.messages import said
 
-if TYPE_CHECKING:
-    import pyarrow
-
 LARGE_FROM_ROWS = 20_000_000  # triples; fewer are read into memory in less time
 MOST_ROWS = np.iinfo(np.int32).max - 1  # entities and relations each: rows are 32-bit numbers
 BYTES_A_RELATION = 200  # on disk at the most, with what is deleted at the end
 MEMORY = "4GB"  # of DuckDB; our own arrays need 20 bytes an entity besides
 RELATION_LABEL = "relation"
-ENDS = ("source", "target", "relation")
+LONGEST_REASON = 200  # characters of what DuckDB says of a file that it can't read
+WHITE_SPACE = "".join(filter(str.isspace, map(chr, range(0x3001))))
+SPACE_AT_AN_END = r"'^[\pZ\pC\s]|[\pZ\pC\s]$'"  # trimming texts without any takes ten times as long
 
 Say = Callable[[str], None]
 
@@ -39,14 +38,15 @@ class Triples:
     """A file's triples. rows: how many, as far as that is known beforehand; an upper bound where not.
 
     names: "source", "relation", "target" → the file's name for that column; left_out: its other columns.
-    batches: the columns of ENDS in file order, in pieces of arrow's string arrays.
+    table, ends: DuckDB's SQL for the file, and for the columns of "source", "target" and "relation".
     """
 
     path: Path
     rows: int
     names: Mapping[str, str]
     left_out: Sequence[str]
-    batches: Callable[[], Iterator[Sequence[pyarrow.Array]]]
+    table: str
+    ends: Mapping[str, str]
 
     @property
     def origin(self) -> Origin:
@@ -89,7 +89,8 @@ def build(triples: Triples, target: Path, note: Mapping[str, Any], say: Say) -> 
                 whole_note |= _Loading(triples, database, writer, say).write()
             shutil.rmtree(work)
     except duckdb.Error as error:
-        raise GraphError.at(triples.path, "DuckDB: {why}", why=str(error).splitlines()[0]) from error
+        why = " ".join(str(error).split())[:LONGEST_REASON]
+        raise GraphError.at(triples.path, "DuckDB: {why}", why=why) from error
 
 
 def _check_rows(what: str, rows: int, path: Path) -> None:
@@ -115,7 +116,7 @@ class _Loading:
         self._read()
         self.say(said("entities and relation types"))
         kinds = self._number()
-        dropped = self._flaw("triples", "source = '' or target = ''", '"row"')
+        dropped = self._flaw("triples", "source = '' or target = ''")
         self.database.execute("drop table triples")
         entities, relations = self._count("names"), self._count("ends")
         _check_rows("entities", entities, self.triples.path)
@@ -124,7 +125,7 @@ class _Loading:
             self.writer.add_pieces(f"relations.{name}", np.int32, relations, pieces)
         self._write_names(entities)
         self.say(said("the neighbours of each entity"))
-        loops = self._flaw("ends", "source = target", "rowid")
+        loops = self._flaw("ends", "source = target")
         self._write_slots(entities, relations - loops[0])
         self._write_blanks(entities, relations)
         flaws = [(kind, *flaw) for kind, flaw in ((DANGLING, dropped), (LOOPS, loops)) if flaw[0]]
@@ -136,33 +137,25 @@ class _Loading:
         }
 
     def _read(self) -> None:
-        """The file's triples as they are, without white space around them."""
-        import pyarrow
-        from pyarrow import compute
-
-        schema = pyarrow.schema([("row", pyarrow.int64()), *((end, pyarrow.string()) for end in ENDS)])
-
-        def batches() -> Iterator[pyarrow.RecordBatch]:
-            first = 0
-            for columns in self.triples.batches():
-                rows = np.arange(first, first + len(columns[0]))
-                sources, targets, types = map(_trimmed, columns)
-                types = compute.if_else(compute.equal(types, ""), UNKNOWN_RELATION, types)
-                yield pyarrow.record_batch([pyarrow.array(rows), sources, targets, types], schema)
-                first += len(rows)
-
-        reader = pyarrow.RecordBatchReader.from_batches(schema, batches())
-        self.database.register("file", reader)
-        self.database.execute("create table triples as select * from file")
-        self.database.unregister("file")
+        """The file's triples as they are, without white space around them; a triple's row is its rowid."""
+        columns = []
+        for end in ("source", "target", "relation"):
+            text = f"coalesce({self.triples.ends[end]}::varchar, '')"
+            has_space = f"regexp_matches({text}, {SPACE_AT_AN_END})"
+            columns.append(f"case when {has_space} then trim({text}, $white_space) else {text} end as {end}")
+        self.database.execute(
+            f"create table triples as select {', '.join(columns)} from {self.triples.table}",
+            {"path": str(self.triples.path), "white_space": WHITE_SPACE},
+        )
+        self.database.execute("update triples set relation = ? where relation = ''", [UNKNOWN_RELATION])
 
     def _number(self) -> list[str]:
         """Entities in the order in which they first stand as a source, then as a target; types by name."""
         self.database.execute(
             """create table names as select name from (
                 select name, min(place) as first from (
-                    select source as name, "row" as place from triples
-                    union all select target, "row" + (select count(*) from triples) from triples)
+                    select source as name, rowid as place from triples
+                    union all select target, rowid + (select count(*) from triples) from triples)
                 where name <> '' group by name) order by first"""
         )
         self.database.execute(
@@ -174,7 +167,7 @@ class _Loading:
             from triples join names source on triples.source = source.name
                 join names target on triples.target = target.name
                 join kinds on triples.relation = kinds.relation
-            order by triples."row" """
+            order by triples.rowid"""
         )
         return [name for (name,) in self.database.execute("select relation from kinds").fetchall()]
 
@@ -244,9 +237,9 @@ class _Loading:
         ((number,),) = self.database.execute(query).fetchall()
         return int(number)
 
-    def _flaw(self, table: str, condition: str, row: str) -> tuple[int, list[str]]:
+    def _flaw(self, table: str, condition: str) -> tuple[int, list[str]]:
         """How many rows of a table are so, and the labels of the first."""
-        chosen = f"select {row} from {table} where {condition} order by 1 limit {SHOWN_EXAMPLES}"
+        chosen = f"select rowid from {table} where {condition} order by 1 limit {SHOWN_EXAMPLES}"
         examples = [
             f"{RELATION_LABEL} {number + 1}" for (number,) in self.database.execute(chosen).fetchall()
         ]
@@ -260,12 +253,5 @@ class _Loading:
             yield [_numbers(column) if as_numbers else column for column in batch.columns]
 
 
-def _numbers(column: pyarrow.Array) -> NDArray[Any]:
+def _numbers(column: Any) -> NDArray[Any]:
     return np.asarray(column.to_numpy(zero_copy_only=False))
-
-
-def _trimmed(column: pyarrow.Array) -> pyarrow.Array:
-    import pyarrow
-    from pyarrow import compute
-
-    return compute.utf8_trim_whitespace(column.cast(pyarrow.string())).fill_null("")

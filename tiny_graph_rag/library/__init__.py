@@ -168,10 +168,10 @@ class Result:
     def to_pandas(self) -> pandas.DataFrame:
         """A row a question: id, query, tags, a column a measure (NaN where undefined), the names that were
         missed. Raises MissingExtraError without pandas."""
-        from tiny_graph_rag.report.json.results import confusions
+        from tiny_graph_rag.report.json.questions import confusion
 
         found, examples = self.evaluation, self.evaluation.examples
-        missed = [names for *_, names in confusions(found, range(len(examples)))]
+        missed = [confusion(found, row)[2] for row in range(len(examples))]
         columns = {
             "query": [question.query for question in examples],
             "tags": [list(question.tags) for question in examples],
@@ -366,12 +366,13 @@ def configured(config: Config | None, settings: Mapping[str, Any]) -> Config:
 
 
 def _ranking(graph: KnowledgeGraph, asked: Asked) -> Ranking:
-    from tiny_graph_rag.report.json.paths import walk_in_words
-    from tiny_graph_rag.report.json.spelled import Spelled, ranked_json
+    from tiny_graph_rag.report.json.spelled import Spelled, ranking
+    from tiny_graph_rag.report.tables import walk_in_words
+    from tiny_graph_rag.results import as_read
     from tiny_graph_rag.run import NO_HOP
 
     spelled = Spelled(graph)
-    rows = ranked_json(asked.run, 0, len(asked.run.entities), spelled)
+    rows = as_read(ranking(asked.run, 0, len(asked.run.entities), spelled))
     names = spelled.names_by_id()
     return Ranking(
         asked.linked.text,

@@ -200,7 +200,7 @@ class SweepResult(_Tabled):
         rows = [
             (
                 *(setting.system, setting.hops, setting.top_k, str(measure)),
-                *(mean.mean, mean.low, mean.high, mean.n, setting.overall.reach.oracle_recall),
+                *(mean.mean, mean.low, mean.high, mean.n, setting.overall.oracle_recall),
             )
             for setting in self.sweep.settings
             for measure, mean in setting.overall.measures.items()

@@ -387,6 +387,14 @@ def hits(judged: Judged, cutoff: int | None) -> Column:
     return found
 
 
+def found_items(judged: Judged, cutoff: int | None) -> Column:
+    """Relevant items that the first k find: as many as relevant entities, unless a text contains several."""
+    if judged.found is None:
+        return hits(judged, cutoff)
+    found: Column = judged.found[:, :cutoff].sum(axis=1).astype(np.float64)
+    return found
+
+
 def returned(judged: Judged, cutoff: int | None) -> Column:
     """Entities that the list really has among its first k."""
     length = judged.retrieved if cutoff is None else np.minimum(judged.retrieved, cutoff)

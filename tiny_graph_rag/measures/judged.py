@@ -41,6 +41,8 @@ class Judged:
     duplicates and all. answered: bool (questions,), False where the question failed or the run has no entry
     for it: every measure that the gold set defines for it then has its worst value. absent: bool
     (questions,), of these the ones that the run has no entry for, which the contest's rule leaves out.
+    found: int64 (questions, width), how many relevant items are found first at that rank, where one text may
+    contain several; None where a rank finds one at most.
     facts: what some measures need beyond these, None where nobody gave it. seconds: float64 (questions,),
     how long each took, NaN where nobody knows; None where nobody asked. kinds: relations and passages of
     the same questions, judged the same way; None under a kind that the retriever returned for no question.
@@ -57,6 +59,7 @@ class Judged:
     submitted: NDArray[np.bool_]
     answered: NDArray[np.bool_]
     absent: NDArray[np.bool_]
+    found: NDArray[np.int64] | None = None
     facts: Facts | None = None
     seconds: NDArray[np.float64] | None = None
     kinds: Mapping[str, JudgedKind | None] = field(default_factory=dict)

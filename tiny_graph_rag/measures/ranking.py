@@ -16,6 +16,7 @@ from tiny_graph_rag.measures.base import (
     added_up,
     defined,
     divided,
+    found_items,
     hits,
     measure,
     returned,
@@ -39,7 +40,7 @@ def precision(judged: Judged, cutoff: int | None) -> Column:
 @measure("recall", source=TREC_EVAL + " (recall)")
 def recall(judged: Judged, cutoff: int | None) -> Column:
     """Relevant among the first k, divided by the number of relevant."""
-    return defined(judged, divided(hits(judged, cutoff), judged.relevant))
+    return defined(judged, divided(found_items(judged, cutoff), judged.relevant))
 
 
 @measure("f1", source="van Rijsbergen (1979), per question")
@@ -64,7 +65,7 @@ def hit(judged: Judged, cutoff: int | None) -> Column:
 @measure("all_hit", source=TUTORIAL)
 def all_hit(judged: Judged, cutoff: int | None) -> Column:
     "1 if all references are among the first k, else 0."
-    return defined(judged, (hits(judged, cutoff) == judged.relevant).astype(np.float64))
+    return defined(judged, (found_items(judged, cutoff) == judged.relevant).astype(np.float64))
 
 
 @measure("mrr", cutoff="optional", source="Voorhees, TREC-8 QA track (1999); " + TREC_EVAL + " (recip_rank)")

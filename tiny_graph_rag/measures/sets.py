@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tiny_graph_rag.measures.base import Column, defined, divided, hits, measure, returned
+from tiny_graph_rag.measures.base import Column, defined, divided, found_items, hits, measure, returned
 from tiny_graph_rag.measures.judged import Judged
 
 POOLED = "Manning, Raghavan & Schütze (2008), 13.6"
@@ -38,7 +38,7 @@ def micro_precision(judged: Judged, cutoff: int | None) -> Column:
 @measure("micro_recall", source=POOLED, weight=_relevant)
 def micro_recall(judged: Judged, cutoff: int | None) -> Column:
     """TP / (TP + FN) in the first k, TP and FN added up over the questions."""
-    return defined(judged, divided(hits(judged, cutoff), judged.relevant))
+    return defined(judged, divided(found_items(judged, cutoff), judged.relevant))
 
 
 @measure("micro_f1", source=POOLED, weight=_both)

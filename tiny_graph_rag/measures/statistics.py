@@ -47,15 +47,14 @@ class Mean:
     """mean: NaN where no question defines the measure. low, high: ends of its 95 % interval, NaN where the
     values cannot tell (none, or one value of a measure without bounds). n: the questions behind it.
 
-    method: `wilson` (at most two values), `matched` (more), `none`. reliable: whether the interval held the
-    truth in at least 93 % of simulated samples of this size and shape (benchmarks/intervals.py).
+    reliable: whether the interval held the truth in at least 93 % of simulated samples of this size and shape
+    (benchmarks/intervals.py).
     """
 
     mean: float
     low: float
     high: float
     n: int
-    method: str = "none"
     reliable: bool = False
 
 
@@ -101,10 +100,9 @@ def mean_of(
     mean = float(values.mean() if weight is None else np.average(values, weights=weight))
     if groups is not None:
         values, weight = grouped(values, weight, groups[kept])
-    low, high, two_valued = interval(values, weight, bounds)
+    low, high, _ = interval(values, weight, bounds)
     low, high = _with_unseen(low, high, values, weight, bounds)
-    method = "wilson" if two_valued else "matched"
-    return Mean(mean, low, high, n, method, _is_reliable(weight, len(values)))
+    return Mean(mean, low, high, n, _is_reliable(weight, len(values)))
 
 
 def grouped(values: Column, weight: Column | None, groups: Groups) -> tuple[Column, Column | None]:

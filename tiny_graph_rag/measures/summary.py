@@ -1,20 +1,21 @@
-"""Means with their intervals and the number of questions behind each, over all questions and by tag; and how
+"""Means with their intervals and the number of questions behind each, over all questions and by tag, as
 results files hold them."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import UNSET, UnsetType
 from numpy.typing import NDArray
 
 from tiny_graph_rag.measures import Judged, Measure, means, weights
 from tiny_graph_rag.measures import Mean as Mean
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.statistics import Groups, percentiles
+from tiny_graph_rag.results import Latency, as_read
 from tiny_graph_rag.shown import short_repr
 
 
@@ -46,20 +47,22 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """without_gold: of the questions, in no mean but those of measures that score them; rightly_empty: of
-    these, answered with an empty list. nothing_retrieved: answered with an empty list, with gold or without.
-    failed: those without an answer, failed or absent from the run; failed_without_gold: of these, the ones
-    without gold. groups: None where every question stands for itself.
+    """scored: of the questions, those with gold. without_gold: in no mean but those of measures that score
+    them; rightly_empty: of these, answered with an empty list. nothing_retrieved: answered with an empty
+    list, with gold or without. failed: those without an answer, failed or absent from the run;
+    failed_without_gold: of these, the ones without gold. groups: UNSET where every question stands for
+    itself.
     """
 
     questions: int
+    scored: int
     without_gold: int
     rightly_empty: int
     nothing_retrieved: int
     failed: int
     failed_without_gold: int
     measures: dict[Measure, Mean]
-    groups: int | None = None
+    groups: int | UnsetType = UNSET
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,7 @@ def slices(scores: Mapping[Measure, Column], beside: Beside, tags: Sequence[Sequ
         groups = None if beside.groups is None else beside.groups[rows]
         return Slice(
             questions=len(without_gold),
+            scored=int((~without_gold).sum()),
             without_gold=int(without_gold.sum()),
             rightly_empty=int((without_gold & empty).sum()),
             nothing_retrieved=int(empty.sum()),
@@ -119,50 +123,19 @@ def slices(scores: Mapping[Measure, Column], beside: Beside, tags: Sequence[Sequ
                 bounds={measure: measure.bounds for measure in columns},
                 groups=groups,
             ),
-            groups=None if groups is None else len(np.unique(groups)),
+            groups=UNSET if groups is None else len(np.unique(groups)),
         )
 
     return Summary(part(slice(None)), {tag: part(rows) for tag, rows in rows_by_tag(tags).items()})
 
 
-def number(value: float) -> float | None:
-    """JSON has no NaN: undefined is null."""
-    return None if math.isnan(value) else float(value)
-
-
-def mean_fields(mean: Mean) -> dict[str, Any]:
-    """A mean as results files hold it."""
-    return {
-        "mean": number(mean.mean),
-        "low": number(mean.low),
-        "high": number(mean.high),
-        "n": mean.n,
-        "reliable": mean.reliable,
-    }
-
-
-def latency_document(seconds: NDArray[np.float64]) -> dict[str, Any]:
-    """Seconds a question, over those that were timed."""
+def latency_of(seconds: NDArray[np.float64]) -> Latency:
+    """seconds: of each question, NaN where it was not timed."""
     timed = seconds[~np.isnan(seconds)]
     if not len(timed):
-        return {"mean": None, "p50": None, "p95": None, "n": 0}
+        return Latency()
     p50, p95 = percentiles(np.sort(timed)[:, None], (0.5, 0.95))[0].tolist()
-    return {"mean": float(timed.mean()), "p50": p50, "p95": p95, "n": len(timed)}
-
-
-def slice_document(part: Slice) -> dict[str, Any]:
-    """Counts and means of all questions or of one tag."""
-    return {
-        "questions": part.questions,
-        "scored": part.questions - part.without_gold,
-        "without_gold": part.without_gold,
-        "rightly_empty": part.rightly_empty,
-        "nothing_retrieved": part.nothing_retrieved,
-        "failed": part.failed,
-        "failed_without_gold": part.failed_without_gold,
-        **({"groups": part.groups} if part.groups is not None else {}),
-        "measures": {str(measure): mean_fields(mean) for measure, mean in part.measures.items()},
-    }
+    return Latency(float(timed.mean()), p50, p95, len(timed))
 
 
 def token_fields(usage: Mapping[str, int]) -> dict[str, Any]:
@@ -185,9 +158,9 @@ def summary_fields(
     none = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
     return {
         "k": cutoff,
-        **{name: number(means[one].mean if one in means else mean(one)) for name, one in fixed.items()},
+        **{name: means[one].mean if one in means else mean(one) for name, one in fixed.items()},
         **token_fields({**none, **(usage or {})}),
         "estimated_cost_usd": None if usage else 0.0,
-        **slice_document(found.overall),
-        "by_tag": {tag: slice_document(part) for tag, part in found.by_tag.items()},
+        **as_read(found.overall),
+        "by_tag": found.by_tag,
     }

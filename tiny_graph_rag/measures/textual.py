@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from tiny_graph_rag.errors import UsageError, optional, unknown
 from tiny_graph_rag.language.folding import fold, folded_letters, nfc, spaced
 
-MATCHES = ("name", "id", "text", "contains", "rouge1", "rouge2", "rougeL")
+CONTAINS = "contains"
+MATCHES = ("name", "id", "text", CONTAINS, "rouge1", "rouge2", "rougeL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +39,6 @@ class TextMatch:
         return self.kind not in ("name", "id")
 
 
-CONTAINS = TextMatch("contains")
-
-
 class Tokenizer:
     """Words and Hangul syllables, as rouge-score wants a tokenizer."""
 
@@ -53,13 +51,12 @@ def filled_by_text(retrieved: Sequence[str], references: Sequence[str], match: T
 
     In rank order, each retrieved text fills the open reference that it is most like, if it reaches the
     threshold; so one text fills one reference, and duplicates never push recall above 1. "contains": each
-    reference is filled by the first text that has its words in a row, so one text may fill several; they are
-    one relevant text then.
+    reference is filled by the first text that has its words in a row, so one text may fill several.
     """
     filled: list[int | None] = [None] * len(references)
     if not references:
         return filled
-    if match.kind == "contains":
+    if match.kind == CONTAINS:
         texts = list(map(_in_a_row, retrieved))
         wanted = [_in_a_row(reference) for reference in references]
         return [

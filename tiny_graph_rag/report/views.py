@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from tiny_graph_rag.config.settings import changed_settings
 from tiny_graph_rag.messages import ENGLISH, counted, figure, p_value, shown, signed, speaking, t, three
 from tiny_graph_rag.report import tables
@@ -40,6 +42,7 @@ from tiny_graph_rag.report.tables import (
     spoken_json,
     worst_questions,
 )
+from tiny_graph_rag.results import Latency
 from tiny_graph_rag.study.gates import SPEEDS
 from tiny_graph_rag.study.results_file import speeds
 
@@ -160,7 +163,7 @@ def methods(summaries: Mapping[str, Json]) -> View:
     """All results side by side. summaries: name of the results → their summary."""
     measures = _shared_measures(summaries)
     took = [
-        speeds(summary.get("latency") or {}, summary.get("questions_per_second"))
+        speeds(msgspec.convert(summary.get("latency") or {}, Latency), summary.get("questions_per_second"))
         for summary in summaries.values()
     ]
     names = [name for name in SPEEDS if any(name in mine for mine in took)]
@@ -263,17 +266,6 @@ def _counts(summary: Json) -> Iterator[Block]:
     if spent:
         price = t("cost unknown") if cost is None else f"{cost:.4f} USD"
         lines.append(t("{n} tokens, {price}", n=f"{spent:,}", price=price))
-    for limit, part in (summary.get("walks_cut") or {}).get("limits", {}).items():
-        lines.append(
-            t(
-                "the search stopped early in {n} questions, after {hops} hops: the next hop would exceed "
-                "{limit} ({most})",
-                n=f"{part['questions']:,}",
-                hops=", ".join(part["hops"]),
-                limit=f"running.{limit}",
-                most=f"{part['most']:,}",
-            )
-        )
     yield from (Paragraph(line) for line in lines if line)
 
 

@@ -20,24 +20,12 @@ from tiny_graph_rag.config import Config
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.registry import Registry
+from tiny_graph_rag.results import Reason as Reason
 from tiny_graph_rag.run import Run
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import EvalSet
     from tiny_graph_rag.gold.resolve import Judgments
-
-
-@dataclass(frozen=True, slots=True)
-class Reason:
-    """A part of what an entity's place is made of. what: a step of its walk in words, or a rule.
-
-    words: of the question, which it explains or leaves unexplained. price: all of an entity's add up to its
-    cost, and its score is 1 / (1 + cost).
-    """
-
-    what: str
-    words: tuple[str, ...]
-    price: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -34,7 +34,7 @@ from tiny_graph_rag.retrieval.paths import (
 )
 from tiny_graph_rag.retrieval.query import Reader, Reading, TextWords
 from tiny_graph_rag.retrieval.walk import Prices
-from tiny_graph_rag.run import Cut, Run
+from tiny_graph_rag.run import Run
 
 TIES = (1 << TIE_BITS) - 1  # of a key of paths: the part that orders equal costs
 SCORED_UP_TO = 1_000_000  # entities; of more, paths alone rank: a question would read columns as long as all
@@ -46,12 +46,11 @@ KNOWN_PATHS = 1 << 9  # rankings from text seeds that are kept
 class Reached:
     """What one question's paths reach within a hop limit.
 
-    cut: where a setting ended the walk early. parts: (entities, 5), the costs in millionths; ties: the part
+    parts: (entities, 5), the costs in millionths; ties: the part
     of the score below them; hops: of the path shown, 0 of a seed; paths: (entities, hops) relations from the
     seed, filled up with NO_STEP.
     """
 
-    cut: Cut | None
     entities: NDArray[np.int32]
     parts: Column
     ties: Column
@@ -69,7 +68,7 @@ class Reached:
 
     def of(self, rows: NDArray[Any] | slice) -> Reached:
         """rows: places, or a mask."""
-        return Reached(self.cut, *(column[rows] for column in self.columns))
+        return Reached(*(column[rows] for column in self.columns))
 
 
 @retriever("bfs", "paths from the seeds, ranked by their lowest cost")
@@ -105,7 +104,6 @@ class BfsRetriever(Retriever):
             prices(self.ranking),
             explained=self.costs.explained(self.settings.hops),
             exclude_seeds=self.settings.exclude_seeds,
-            most_steps=config.running.max_steps,
             may_compile=config.running.compiled,
         )
         self._by_text: dict[tuple[WeighedMention, Reading, int, tuple[int, ...]], list[Reached]] = {}
@@ -179,7 +177,7 @@ class BfsRetriever(Retriever):
             parts[:, 0] = link
             parts[:, 1] = self.costs.path(ranked.keys >> TIE_BITS, ranked.hops)
             ties = ranked.keys & TIES
-            reached.append(Reached(ranked.cut, ranked.entities, parts, ties, ranked.hops, ranked.paths))
+            reached.append(Reached(ranked.entities, parts, ties, ranked.hops, ranked.paths))
         return reached
 
     def _referred_to(self, referred: set[int], reached: Reached) -> Reached:
@@ -258,7 +256,6 @@ class BfsRetriever(Retriever):
             scores,
             np.concatenate([one.hops for one in ranked]),
             np.concatenate([one.paths for one in ranked]),
-            {row: one.cut for row, one in enumerate(ranked) if one.cut is not None},
             parts=parts.astype(np.int32),
         )
         return run if self.settings.min_score <= 0 else run.where(scores >= self.settings.min_score)
@@ -324,6 +321,6 @@ def mentions_of(seeds: Sequence[Seed]) -> Mentions:
 def _cheaper(one: Reached, other: Reached) -> Reached:
     """What both reached, each entity by its cheaper path."""
     columns = map(np.concatenate, zip(one.columns, other.columns, strict=True))
-    both = Reached(one.cut or other.cut, *columns)
+    both = Reached(*columns)
     order = np.lexsort((both.ties, both.cost, both.entities))
     return both.of(order[begins(both.entities[order])])

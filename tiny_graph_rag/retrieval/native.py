@@ -8,14 +8,15 @@ fast-graphrag's and HippoRAG's, the dictionaries and test cases of ragas and Dee
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import ItemsView, Iterable, KeysView, Mapping, Sequence, Set
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from itertools import chain, islice
 from typing import Any
 
-from tiny_graph_rag.errors import at, json_kind
-from tiny_graph_rag.formats.runs import Retrieved
+from tiny_graph_rag.errors import RunError, at, json_kind
+from tiny_graph_rag.formats.runs import Retrieved, in_order
 from tiny_graph_rag.formats.runs.base import failure_of
 from tiny_graph_rag.formats.runs.items import (
     attribute,
@@ -75,9 +76,8 @@ class OwnReply:
         return values | listed
 
 
-def unpacked(value: Any) -> OwnReply:
+def reply_of(value: Any) -> OwnReply:
     """Whatever a retriever returned for one question. Raises ValueError: what was wanted, what came."""
-    refuse_mock(value)
     answer = None
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], Mapping):
         answer, value = value  # GraphRAG's (response, context data)
@@ -108,22 +108,43 @@ def unpacked(value: Any) -> OwnReply:
         context=plain_text(
             "\n".join(map(str, context)) if isinstance(context, list | tuple) else context, "the context"
         ),
-        usage=dict(usage) if isinstance(usage, Mapping) else {},
+        usage=_usage(usage),
     )
     if error is not None and not (reply.entities or reply.relations or reply.passages):
         raise ValueError(error)
     return reply
 
 
-def refuse_mock(value: Any) -> None:
-    """Raise ValueError for an object that has every attribute: it would be read as an empty list."""
-    if not isinstance(value, Mapping) and getattr(value, "an_attribute_of_no_library", None) is not None:
-        raise ValueError(
-            said(
-                "got a {type}, which has every attribute that it is asked for, as a mock has",
-                type=type(value).__name__,
-            )
-        )
+def reply_from(given: dict[str, Any]) -> OwnReply:
+    """Of `as_dict`, from a journal or another process. Raises ValueError or KeyError where it is none."""
+    seconds, error = float(given["seconds"]), given["error"]
+    if error is not None:
+        return OwnReply(seconds=seconds, error=str(error))
+    kinds = {kind: given[kind] for kind in KINDS if given.get(kind) is not None}
+    reply = reply_of({**kinds, **{name: given.get(name) for name in ("answer", "context", "usage")}})
+    return replace(reply, seconds=seconds)
+
+
+def error_text(error: BaseException) -> str:
+    """Type and first line of an error, whatever its own methods do; nobody's traceback."""
+    try:
+        line = plain_text(next(iter(str(error).splitlines()), "")[:300], "an error") or ""
+    except BaseException:
+        line = ""
+    line = "".join(sign if sign.isprintable() else " " for sign in line).strip()
+    return f"{type(error).__name__}: {line}" if line else type(error).__name__
+
+
+def _usage(given: Any) -> dict[str, Any]:
+    """Amounts and words; what is neither is left out."""
+    usage: dict[str, Any] = {}
+    for name, amount in given.items() if isinstance(given, Mapping) else ():
+        key = plain_text(name, "a key of usage") or ""
+        if isinstance(amount, str):
+            usage[key] = plain_text(amount, "usage")
+        elif is_score(amount) and math.isfinite(amount) and amount >= 0:
+            usage[key] = amount
+    return usage
 
 
 def _has_lists(value: Any) -> bool:
@@ -201,7 +222,10 @@ def _entities(items: Sequence[Any]) -> tuple[Retrieved, ...]:
         found = list(map(entity_of, plain))
     except ValueError as error:
         raise ValueError(at("the returned list", error)) from error
-    return tuple(map(_short, found))
+    try:
+        return tuple(in_order(list(map(_short, found)), "the returned list"))
+    except RunError as error:
+        raise ValueError(str(error)) from error
 
 
 def _short(place: Retrieved) -> Retrieved:

@@ -15,38 +15,35 @@ reference: leaving it out would move the others up.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence, Set
-from contextlib import contextmanager, redirect_stdout, suppress
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
-from itertools import count
-from math import inf
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from threading import Thread
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from tiny_graph_rag.errors import ServiceError
+from tiny_graph_rag.errors import InputError, ServiceError
 from tiny_graph_rag.formats.runs import Retrieved
 from tiny_graph_rag.gold.ambiguous import meant, note, relevant_entities
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.journals import JournalFile
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.retrieval.base import Foreign, Retriever, Task
-from tiny_graph_rag.retrieval.native import OwnReply
-from tiny_graph_rag.retrieval.own_calls import Function, InProcess, InThread, load_function, no_reply
-from tiny_graph_rag.retrieval.own_replies import ReplyJournal
+from tiny_graph_rag.retrieval.native import OwnReply, reply_from
+from tiny_graph_rag.retrieval.own_calls import Function, InProcess, InThread, Worker, asked, load_function
 from tiny_graph_rag.run import NO_HOP, Run
 
 NOT_IN_GRAPH = "NOT_IN_GRAPH"  # the type of what only the retriever knows
-BATCH = 32  # questions that a function for several is given at once
-LOOK_SECONDS = 0.5  # between two looks at whether Ctrl-C was pressed, where a wait can't be interrupted
+JOURNAL_ENDING = ".retrieved.jsonl"
+BUSY = "another process is writing this journal. Wait for it, or choose another -o"
+HEAD = b'{"retriever": '  # how each journal begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +59,6 @@ class Asking:
     journal: Path | None = None
     resume: bool = False
     done: Callable[[int, str], None] = lambda done, note: None
-
-
-Worker = InThread | InProcess
 
 
 class OwnRetriever(Retriever):
@@ -183,31 +177,28 @@ class OwnRetriever(Retriever):
     def _ask(self, questions: dict[str, str]) -> None:
         if not questions:
             return
-        journal = ReplyJournal(self.asking.journal, self.spec) if self.asking.journal is not None else None
-        try:
-            known = journal.replies(questions) if journal is not None and self.asking.resume else {}
+        asking, journal, known = self.asking, None, dict[str, OwnReply]()
+        if asking.journal is not None:
+            journal = ReplyJournal(asking.journal, self.spec, resume=asking.resume)
+            known = {key: reply for (key, text), reply in journal.known.items() if questions.get(key) == text}
             self.replies |= known
-            self.resumed += len(known)
-            left = {key: text for key, text in questions.items() if key not in known}
+        self.resumed += len(known)
+        left = {key: text for key, text in questions.items() if key not in known}
+        started, failed = time.perf_counter(), 0
+        try:
             with set_apart():
-                self._ask_worker(questions, left, journal, len(known))
+                replies = asked(self._worker, left, asking.concurrency, asking.timeout)
+                for done, (key, reply) in enumerate(replies, start=len(known) + 1):
+                    if journal is not None:
+                        journal.keep(key, left[key], reply)
+                    self.replies[key] = reply
+                    failed += reply.error is not None
+                    asking.done(done, str(t("{n} failed", n=failed)) if failed else "")
         finally:
+            self.wall_seconds += time.perf_counter() - started
             self._worker.close()
             if journal is not None:
                 journal.close()
-
-    def _ask_worker(
-        self, questions: dict[str, str], left: dict[str, str], journal: ReplyJournal | None, before: int
-    ) -> None:
-        """before: how many questions have their reply."""
-        started, failed = time.perf_counter(), 0
-        for done, (key, reply) in enumerate(asked(self._worker, left, self.asking), start=before + 1):
-            if journal is not None:
-                journal.keep(key, left[key], reply)
-            self.replies[key] = reply
-            failed += reply.error is not None
-            self.asking.done(done, str(t("{n} failed", n=failed)) if failed else "")
-        self.wall_seconds += time.perf_counter() - started
 
     def _run(self, key: str) -> Run:
         reply = self.replies[key]
@@ -243,37 +234,44 @@ class OwnRetriever(Retriever):
         return len(self.graph) + self.strangers.setdefault(key, len(self.strangers))
 
 
-def asked(worker: Worker, questions: dict[str, str], asking: Asking) -> Iterator[tuple[str, OwnReply]]:
-    """Each question's id with its reply, as they come; several are asked at a time.
+class ReplyJournal:
+    """Replies, a line each, on disk before they count. A new run replaces the last one's; one that resumes
+    goes on behind them.
 
-    A call that is not over at its deadline has failed; its thread, which can't be ended, is left to itself.
+    known: what the run to resume brought by this retriever, without what failed, by id and question.
     """
-    keys, size = list(questions), BATCH if worker.several else 1
-    waiting = deque(keys[first : first + size] for first in range(0, len(keys), size))
-    ended = SimpleQueue[tuple[int, list[OwnReply]]]()
-    running: dict[int, tuple[list[str], float]] = {}  # with the deadline
-    numbers = count()
 
-    def ask(number: int, texts: list[str]) -> None:
-        ended.put((number, worker.ask(texts, asking.timeout)))
+    def __init__(self, path: Path, spec: str, *, resume: bool = False) -> None:
+        """spec: as `--retriever` names the function. Raises UsageError and InputError as `JournalFile`, and
+        InputError for a file that is no journal: such a one is never changed."""
+        self._file, self._spec = JournalFile(path, BUSY), spec
+        self.known: dict[tuple[str, str], OwnReply] = {}
+        lines = [line for _, line in self._file.lines()] if resume else []
+        read = 0
+        try:
+            if not self._file.begins_with(HEAD):
+                raise ValueError
+            for line in lines:
+                row = json.loads(line)
+                if row["retriever"] == spec and row["error"] is None:
+                    self.known[row["id"], row["query"]] = reply_from(row)
+                read += 1
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            self.close()
+            raise InputError(
+                "{path}:{number}: not a line of a journal. Move or rename the file",
+                path=path,
+                number=read + 1,
+            ) from error
+        self._file.cut(sum(map(len, lines)))
 
-    while waiting or running:
-        while waiting and len(running) < asking.concurrency:
-            number, batch = next(numbers), waiting.popleft()
-            running[number] = batch, inf if worker.keeps_time else time.monotonic() + asking.timeout
-            texts = [questions[key] for key in batch]
-            Thread(target=ask, args=(number, texts), daemon=True, name=f"retriever call {number}").start()
-        seconds = min(deadline for _, deadline in running.values()) - time.monotonic()
-        with suppress(Empty):
-            number, replies = ended.get(timeout=max(0.0, min(seconds, LOOK_SECONDS)))
-            if number in running:
-                batch, _ = running.pop(number)
-                yield from zip(batch, replies, strict=True)
-        for number, (batch, deadline) in list(running.items()):
-            if time.monotonic() >= deadline:
-                del running[number]
-                reply = OwnReply(seconds=asking.timeout, error=no_reply(asking.timeout))
-                yield from ((key, reply) for key in batch)
+    def keep(self, key: str, query: str, reply: OwnReply) -> None:
+        row = {"retriever": self._spec, "id": key, "query": query, **reply.as_dict()}
+        self._file.append(json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+        self._file.sync()
+
+    def close(self) -> None:
+        self._file.close()
 
 
 def worker_of(spec: str, *, in_process: bool) -> Worker:

@@ -1,4 +1,4 @@
-"""Asking a callable of the user's: in the calling thread, or (`running.own_process`) in another process.
+"""Asking a callable of the user's: in a thread, or (`running.own_process`) in another process.
 
 Any kind of callable, sync or async, for one question or for several. What is async runs in one event loop
 for all calls, in a thread of its own, so that it works where a loop runs already (Jupyter) and clients that
@@ -16,37 +16,46 @@ import multiprocessing
 import os
 import signal
 import sys
-import threading
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from multiprocessing.connection import Connection
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any, cast
 
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.inputs import note_named
 from tiny_graph_rag.messages import said, speak, spoken
-from tiny_graph_rag.retrieval.native import MOST_ITEMS, OwnReply, refuse_mock
-from tiny_graph_rag.retrieval.own_replies import error_text, reply_from, reply_of
+from tiny_graph_rag.retrieval.native import MOST_ITEMS, OwnReply, error_text, reply_from, reply_of
 
 Function = Callable[..., Any]
 METHODS = ("retrieve", "invoke", "get_relevant_documents", "aretrieve", "ainvoke", "query_data", "query")
 SEVERAL = ("questions", "queries", "batch")  # how the parameter of a function that takes a list is called
+BATCH = 32  # questions that a function for several is given at once
 END_SECONDS = 1.0  # for a process to end, before it is killed
 
 
 class InThread:
-    """Asks the function in the calling thread. several: a call takes a list of questions."""
-
-    keeps_time = False  # whether `ask` comes back by itself when the time is over
+    """Asks the function in this process. several: a call takes a list of questions."""
 
     def __init__(self, function: Function) -> None:
         self.function, self.several = function, _takes_several(function)
 
     def ask(self, questions: list[str], timeout: float) -> list[OwnReply]:
+        """A reply for each question; a thread that is not done in `timeout` seconds is left to itself."""
+        ended = SimpleQueue[list[OwnReply]]()
+        Thread(target=lambda: ended.put(self.answered(questions)), daemon=True).start()
+        try:
+            return ended.get(timeout=timeout)
+        except Empty:
+            return [_no_reply(timeout)] * len(questions)
+
+    def answered(self, questions: list[str]) -> list[OwnReply]:
         """A reply for each question; errors of the function, and whatever else it raises, are replies too."""
         started = time.perf_counter()
         try:
@@ -65,8 +74,6 @@ class InThread:
             value = asyncio.run_coroutine_threadsafe(_resolved(value), self._loop).result()
         if not self.several:
             return [reply_of(value)]
-        if isinstance(value, Mapping):
-            value = [value.get(question) for question in questions]
         if isinstance(value, tuple) and value and isinstance(value[0], list):  # HippoRAG: (solutions, more)
             value = value[0]
         values = list(value)
@@ -74,12 +81,12 @@ class InThread:
             raise ValueError(
                 said("wanted a reply for each of {n} questions, got {n_2}", n=len(questions), n_2=len(values))
             )
-        return list(map(_checked, values))
+        return list(map(reply_of, values))
 
     @cached_property
     def _loop(self) -> asyncio.AbstractEventLoop:
         loop = asyncio.new_event_loop()
-        threading.Thread(target=loop.run_forever, daemon=True, name="retriever loop").start()
+        Thread(target=loop.run_forever, daemon=True, name="retriever loop").start()
         return loop
 
 
@@ -87,18 +94,18 @@ class InProcess:
     """Asks the function in processes of their own, one for each call under way, where a crash ends nothing
     else. Both sides speak JSON. Raises UsageError where the function can't be had."""
 
-    keeps_time = True
+    several = False
 
     def __init__(self, spec: str) -> None:
-        self.spec, self.several = spec, False
-        self._idle = [self._started()]
+        self.spec, self._idle = spec, list[tuple[Any, Connection]]()
+        self._idle.append(self._started())  # so that a function which can't be had is refused at once
 
     def ask(self, questions: list[str], timeout: float) -> list[OwnReply]:
         try:
             process, pipe = self._idle.pop()
         except IndexError:
             process, pipe = self._started()
-        error = no_reply(timeout)
+        failed = _no_reply(timeout)
         try:
             pipe.send_bytes(json.dumps(questions).encode())
             if pipe.poll(timeout):
@@ -106,10 +113,9 @@ class InProcess:
                 self._idle.append((process, pipe))
                 return replies
         except (EOFError, OSError):
-            process.join(END_SECONDS)
-            error = str(said("its process ended with exit code {code}", code=process.exitcode))
+            failed = OwnReply(error=_ended(process))
         process.kill()
-        return [OwnReply(error=error)] * len(questions)
+        return [failed] * len(questions)
 
     def close(self) -> None:
         """End the processes that wait for a question."""
@@ -126,13 +132,11 @@ class InProcess:
         process.start()
         other.close()
         try:
-            ready = json.loads(pipe.recv_bytes())
+            refused = json.loads(pipe.recv_bytes())
         except EOFError:
-            process.join(END_SECONDS)
-            ready = {"refused": said("its process ended with exit code {code}", code=process.exitcode)}
-        if "refused" in ready:
-            raise UsageError("--retriever {spec}: {told}", spec=self.spec, told=ready["refused"])
-        self.several = ready["several"]
+            refused = _ended(process)
+        if refused:
+            raise UsageError("--retriever {spec}: {told}", spec=self.spec, told=refused)
         return process, pipe
 
 
@@ -143,34 +147,57 @@ def _serve(spec: str, pipe: Connection, language: str, path: list[str]) -> None:
     speak(language)
     os.dup2(2, 1)  # what a retriever prints spoils no result
     try:
-        asked = InThread(load_function(spec))
+        worker, refused = InThread(load_function(spec)), ""
     except UsageError as error:
-        pipe.send_bytes(json.dumps({"refused": str(error)}).encode())
-        return
-    pipe.send_bytes(json.dumps({"several": asked.several}).encode())
+        refused = str(error)
+    pipe.send_bytes(json.dumps(refused).encode())
     with suppress(EOFError):
-        while True:
-            replies = asked.ask(json.loads(pipe.recv_bytes()), 0)
+        while not refused:
+            replies = worker.answered(json.loads(pipe.recv_bytes()))
             pipe.send_bytes(json.dumps([reply.as_dict() for reply in replies], allow_nan=False).encode())
 
 
-def no_reply(timeout: float) -> str:
-    return str(said("no reply within {seconds} s (openai.timeout)", seconds=f"{timeout:g}"))
+def _ended(process: Any) -> str:
+    process.join(END_SECONDS)
+    return str(said("its process ended with exit code {code}", code=process.exitcode))
+
+
+def _no_reply(timeout: float) -> OwnReply:
+    error = said("no reply within {seconds} s (openai.timeout)", seconds=f"{timeout:g}")
+    return OwnReply(seconds=timeout, error=str(error))
+
+
+Worker = InThread | InProcess
+
+
+def asked(
+    worker: Worker, questions: dict[str, str], concurrency: int, timeout: float
+) -> Iterator[tuple[str, OwnReply]]:
+    """Each question's id with its reply, as they come; `concurrency` calls are under way at a time."""
+    keys, size = list(questions), BATCH if worker.several else 1
+    waiting = deque(keys[first : first + size] for first in range(0, len(keys), size))
+    ended = SimpleQueue[tuple[list[str], list[OwnReply]]]()
+
+    def work() -> None:
+        with suppress(IndexError):  # nothing waits any more
+            while True:
+                batch = waiting.popleft()
+                ended.put((batch, worker.ask([questions[key] for key in batch], timeout)))
+
+    calls = len(waiting)
+    try:
+        for _ in range(min(concurrency, calls)):
+            Thread(target=work, daemon=True, name="retriever calls").start()
+        for _ in range(calls):
+            yield from zip(*ended.get(), strict=True)
+    finally:
+        waiting.clear()
 
 
 def callable_of(given: Any, name: str) -> Function:
     """The function itself, or the method of an object that retrieves; of a class, of an object made of it
     without arguments. Raises UsageError for what can't be asked; name: how the user calls it."""
-    made = given
-    if inspect.isclass(given):
-        try:
-            made = given()
-        except Exception as error:
-            raise UsageError(
-                "{name}: the class can't be made without arguments: {error}",
-                name=name,
-                error=error_text(error),
-            ) from error
+    made = given() if inspect.isclass(given) else given
     if not inspect.isroutine(made):
         methods = (getattr(made, method, None) for method in METHODS)
         made = next(filter(callable, methods), made)
@@ -187,26 +214,25 @@ def callable_of(given: Any, name: str) -> Function:
 def load_function(spec: str) -> Function:
     """The callable that a spec names. Raises UsageError, also for whatever the user's file raises."""
     place, _, name = spec.rpartition(":")
+    path = file_of(place) if place.endswith(".py") else None
     try:
-        module = _module_of_file(file_of(place)) if place.endswith(".py") else _module(place)
+        module = _module(place) if path is None else _module_of_file(path)
+        function = getattr(module, name, None)
+        if function is not None:
+            return callable_of(function, f"--retriever {spec}: {name!r}")
     except UsageError:
         raise
     except BaseException as error:  # whatever a user's file does when it is imported
         raise UsageError(
             "--retriever {spec}: importing it failed: {told}", spec=spec, told=error_text(error)
         ) from error
-    function = getattr(module, name, None)
-    if function is None:
-        callables = [key for key, value in vars(module).items() if callable(value) and key[:1] != "_"]
-        hint = nearest(name, callables) or f"; it has: {', '.join(callables[:8]) or 'no function'}"
-        raise UsageError(
-            "--retriever {spec}: {place} has no {name}{hint}",
-            spec=spec,
-            place=place,
-            name=repr(name),
-            hint=hint,
-        )
-    return callable_of(function, f"--retriever {spec}: {name!r}")
+    raise UsageError(
+        "--retriever {spec}: {place} has no {name}{hint}",
+        spec=spec,
+        place=place,
+        name=repr(name),
+        hint=nearest(name, vars(module)),
+    )
 
 
 def file_of(place: str) -> Path:
@@ -221,18 +247,13 @@ def file_of(place: str) -> Path:
 
 
 def _module_of_file(path: Path) -> Any:
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    """Under a name that no other module has, whatever the file is called."""
+    spec = importlib.util.spec_from_file_location(f"retriever_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     sys.path.append(str(path.parent))  # so that it can import what lies next to it, now and later
-    before = sys.modules.get(path.stem)
-    sys.modules[path.stem] = module
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        if before is not None:  # a file that is called as a module of somebody else's
-            sys.modules[path.stem] = before
+    spec.loader.exec_module(module)
     return module
 
 
@@ -242,27 +263,15 @@ def _module(name: str) -> Any:
 
 
 def _takes_several(function: Function) -> bool:
+    """Whether its first parameter is called as several questions are, or is a list of strings."""
     try:
-        first = next(iter(inspect.signature(function).parameters.values()), None)
-    except (TypeError, ValueError):
+        first = next(iter(inspect.signature(function).parameters.values()))
+    except (TypeError, ValueError, StopIteration):
         return False
-    if first is None:
-        return False
-    hint = first.annotation if isinstance(first.annotation, str) else str(first.annotation)
-    listed = hint.removeprefix("typing.").removeprefix("collections.abc.").lower()
-    return first.name in SEVERAL or listed.startswith(("list[str", "sequence[str", "iterable[str"))
-
-
-def _checked(value: Any) -> OwnReply:
-    """One of a batch: its fault is no other's."""
-    try:
-        return reply_of(value)
-    except Exception as error:
-        return OwnReply(error=error_text(error))
+    return first.name in SEVERAL or str(first.annotation).lower().startswith("list[str")
 
 
 async def _resolved(value: Any) -> Any:
-    refuse_mock(value)
     while inspect.isawaitable(value):
         value = await value
     if isinstance(value, AsyncIterator):

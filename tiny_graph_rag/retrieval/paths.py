@@ -27,7 +27,7 @@ from tiny_graph_rag.retrieval.walk import (
     Walk,
     least_of,
 )
-from tiny_graph_rag.run import NO_STEP, Cut
+from tiny_graph_rag.run import NO_STEP
 
 if TYPE_CHECKING:
     from tiny_graph_rag.retrieval.compiled import CompiledLayers
@@ -36,7 +36,6 @@ MASS = 1 << 40  # of the random walk from one mention
 TIE_BITS, MANTISSA = 30, 24  # of a key: the part below the cost; of it the leading bits of the damped mass
 MENTIONS = 8  # that count singly; more of them are taken as one
 KNOWN = 1 << 9  # readings whose columns are kept
-NO_LIMIT = 1 << 60
 A_WALK = 8_000  # slots that the readable form looks at in the time that a walk takes besides
 
 
@@ -62,14 +61,12 @@ class Most(NamedTuple):
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedPaths:
     """One question's ranking within some hops. keys: cost in thousandths, then the tie part; hops: of the
-    path shown; paths: (rows, hops) relations from a seed, filled up with NO_STEP. cut: where a limit ended
-    it."""
+    path shown; paths: (rows, hops) relations from a seed, filled up with NO_STEP."""
 
     entities: NDArray[np.int32]
     keys: Ints
     hops: NDArray[np.int32]
     paths: NDArray[np.int32]
-    cut: Cut | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,12 +127,11 @@ class CheapestPaths:
         *,
         explained: Ints,
         exclude_seeds: bool,
-        most_steps: int = 0,
         may_compile: bool = True,
     ) -> None:
-        """explained: as in Bounds; most_steps: relations that a question may look at, 0 for any."""
+        """explained: as in Bounds."""
         self.prices, self.exclude_seeds, self.may_compile = prices, exclude_seeds, may_compile
-        self.explained, self.most_steps = explained, most_steps
+        self.explained = explained
         every = np.zeros(0, np.bool_)
         returned = every if filters.returned is None else filters.returned
         crossed = every if filters.crossed is None else filters.crossed
@@ -176,20 +172,12 @@ class CheapestPaths:
     def walked(
         self, mentions: Mentions, reading: Reading, most: Most, limits: Sequence[int]
     ) -> Iterator[tuple[int, Walked]]:
-        """Each hop limit with its ranking; valid until the next one is asked for.
-
-        All limits come from the same walks; shallower ones than one that was cut would not have been cut.
-        """
+        """Each hop limit with its ranking, from the same walks; valid until the next one is asked for."""
         marked = self._marked(reading)
-        question, left = self._question(mentions, reading, max(limits)), set(limits)
-        while left:
-            deepest = max(left)
-            walks = self._walk(question, most, deepest)
-            hops = min((walk.hops for walk in walks), default=deepest)
-            for limit in sorted(left) if hops == deepest else [deepest]:
-                left.remove(limit)
-                cut = Cut(hops, "max_steps", self.most_steps) if hops < limit else None
-                yield limit, self._ranked(question, walks, most.wanted, limit, cut)
+        question = self._question(mentions, reading, max(limits))
+        walks = self._walk(question, most, max(limits))
+        for limit in set(limits):
+            yield limit, self._ranked(question, walks, most.wanted, limit)
         self._relations[marked[0]], self._entities[marked[1]] = 0, 0
 
     def _walk(self, question: Question, most: Most, hops: int) -> list[Walk]:
@@ -199,14 +187,12 @@ class CheapestPaths:
             most = Most(most.wanted, most.wanted)
             slack = others * price.other_seed + int(asked.left[0]) + price.off_focus + price.off_head
         walks: list[Walk] = []
-        looks = self.most_steps or NO_LIMIT
         for seeds, masses in question.parts:
             start = Start(seeds, masses, question.seeds)
-            walk = self._layers.walk(asked, start, Bounds(hops, *most, self.explained, slack, looks))
+            walk = self._layers.walk(asked, start, Bounds(hops, *most, self.explained, slack))
             if others > 0:  # the next one may be in the same memory
                 walk = _copied(walk)
             walks.append(walk)
-            looks -= walk.looked
             self._walks, self._looked = self._walks + 1, self._looked + walk.looked
         return walks
 
@@ -216,10 +202,9 @@ class CheapestPaths:
         walks: Sequence[Walk],
         wanted: int,
         limit: int,
-        cut: Cut | None,
     ) -> Walked:
-        asked, seeds, hops = question.asked, question.seeds, limit if cut is None else cut.hops
-        joined = self._joined([walk.within(hops) for walk in walks], asked)
+        asked, seeds = question.asked, question.seeds
+        joined = self._joined([walk.within(limit) for walk in walks], asked)
         own = asked.left[question.own] + max(0, len(walks) - 1) * self.prices.other_seed
         if question.asks == OTHERS:
             off = (question.own == 0) | (question.own & asked.head == 0 if asked.head else False)
@@ -246,7 +231,7 @@ class CheapestPaths:
         order = np.lexsort((self.graph.name_rank[entity], length, keys))[:wanted]
         entity, keys, row, length = entity[order], keys[order], row[order], length[order]
         paths = self._paths(joined, walks, row, limit)
-        ranked = RankedPaths(entity.astype(np.int32), keys, length.astype(np.int32), paths, cut)
+        ranked = RankedPaths(entity.astype(np.int32), keys, length.astype(np.int32), paths)
         return Walked(question, walks, joined, row, ranked)
 
     # ---- the question

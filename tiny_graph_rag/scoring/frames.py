@@ -5,10 +5,12 @@ Only the documents that are judged are looked up; the others count by their scor
 
 from __future__ import annotations
 
+import hashlib
+import json
 import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, islice
 from math import isfinite, isnan
 from os import PathLike
@@ -20,8 +22,9 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import UsageError, optional
 from tiny_graph_rag.inputs import bare_name
-from tiny_graph_rag.measures import Measure, default_measures, measures_of
+from tiny_graph_rag.measures import Mean, Measure, default_measures, measures_of
 from tiny_graph_rag.measures import score as columns_of
+from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.judged import NO_ITEM, Hits, Judged, tabled
 from tiny_graph_rag.measures.summary import summarise
 from tiny_graph_rag.messages import said
@@ -29,6 +32,8 @@ from tiny_graph_rag.scoring.stretches import counted
 
 if TYPE_CHECKING:
     import pandas
+
+    from tiny_graph_rag.graph.model import KnowledgeGraph
 
 Ints = NDArray[np.int64]
 Scores = Mapping[str, float]
@@ -41,14 +46,14 @@ PREDICTED = {"MRR": "mrr", "nDCG": "ndcg", "MAP": "map", "Recall": "recall", "Pr
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
     """questions: a row a question of the gold set, a column a measure. means: a row a measure, with columns
-    mean, low, high (95 % interval), n and reliable. gold: question → document → grade, as it was scored.
-    name: of the gold set's file.
+    mean, low, high (95 % interval), n and reliable. gold_name, gold_sha256: of the gold set's file, or of
+    what was in memory.
     """
 
     questions: pandas.DataFrame
     means: pandas.DataFrame
-    gold: Mapping[Any, Mapping[Any, Any]] = field(default_factory=dict)
-    name: str = "gold"
+    gold_name: str = "gold"
+    gold_sha256: str = ""
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row a question, as `Result.to_pandas` has them."""
@@ -60,30 +65,16 @@ class Scored:
 
 def scored_content(scored: Scored) -> dict[str, Any]:
     """As the content of a results file, for comparing: values by question and their means."""
-    import hashlib
-    import json
-
     from tiny_graph_rag.version import SCHEMA_VERSION, __version__
 
     ids = list(map(str, scored.questions.index))
     columns = {str(measure): scored.questions[measure].tolist() for measure in scored.questions.columns}
-    gold = json.dumps(
-        [
-            [str(key), sorted((str(doc), float(grade)) for doc, grade in row.items())]
-            for key, row in scored.gold.items()
-        ],
-        ensure_ascii=False,
-    )
     means = scored.means.astype(object).where(scored.means.notna(), None)
     return {
         "schema_version": SCHEMA_VERSION,
         "package_version": __version__,
         "kind": "score",
-        "dataset": {
-            "name": scored.name,
-            "sha256": hashlib.sha256(gold.encode()).hexdigest(),
-            "selection": None,
-        },
+        "dataset": {"name": scored.gold_name, "sha256": scored.gold_sha256, "selection": None},
         "config": {},
         "summary": {
             "k": None,
@@ -110,25 +101,36 @@ def scored_content(scored: Scored) -> dict[str, Any]:
     }
 
 
-def score(run: Any, gold: Any, measures: str | Sequence[Measure | str] | None = None) -> Scored:
+def score(
+    run: Any,
+    gold: Any,
+    measures: str | Sequence[Measure | str] | None = None,
+    *,
+    match: str | None = None,
+    graph: KnowledgeGraph | None = None,
+    ties: str = "list",
+) -> Scored:
     """Score a run against a gold set: `score("run.trec", "qrels.txt", "ndcg@10,map")`.
 
     Both are paths of files in any known format, {question: {document: number}}, or DataFrames with the
     columns query_id, doc_id and score. run: also {question: [(document, score), …]}. measures: the four that
-    the command `score` reports where None. Equal scores keep the order in which they came; a document that
-    stands there twice counts once, with its best score.
-    Questions of the gold set that the run lacks get the worst value of every measure. Grades may be
-    fractions: nDCG gains them as they are, the others count what is above 0. Warns of questions that only one
-    side knows and of ids of another type. Means and intervals are those that the command `score` writes.
-    Raises UsageError for an unknown measure, one that needs more than ids, scores that are no numbers or NaN,
-    grades that are no numbers or contradict each other; MissingExtraError without pandas.
+    the command `score` reports where None. Two files are scored as that command does it: match, graph and
+    ties are its `--match`, `-g` and `--ties`, and groups of questions widen the intervals.
+
+    In memory, equal scores keep the order in which they came; a document that stands there twice counts once,
+    with its best score. Questions of the gold set that the run lacks get the worst value of every measure.
+    Grades may be fractions: nDCG gains them as they are, the others count what is above 0. Warns of questions
+    that only one side knows and of ids of another type.
+    Raises UsageError for an unknown measure, one that needs more than is given, scores that are no numbers or
+    NaN, grades that are no numbers or contradict each other; MissingExtraError without pandas.
     """
     frames = pandas_for(said("scoring into tables"))
-    if measures is None:
-        measures = default_measures(USUAL_CUTOFF)
-    gold_name = bare_name(Path(gold)) if isinstance(gold, str | PathLike) else "gold"
-    run, gold = _from_files(run, gold)
-    wanted = measures_of(measures)
+    wanted = measures_of(default_measures(USUAL_CUTOFF) if measures is None else measures)
+    are_paths = [isinstance(given, str | PathLike) for given in (run, gold)]
+    if all(are_paths):
+        return _score_files(frames, Path(run), Path(gold), wanted, match, graph, ties)
+    if match is not None or graph is not None or ties != "list":
+        raise UsageError("match, graph and ties are for a run and a gold set that are files")
     for name in wanted:
         if name.kind.needs:
             raise UsageError(
@@ -137,41 +139,95 @@ def score(run: Any, gold: Any, measures: str | Sequence[Measure | str] | None = 
                 name=name,
                 needs=name.kind.needs,
             )
+    gold_name = bare_name(Path(gold)) if are_paths[1] else "gold"
+    run, gold = _from_file(run, gold)
     grades, rankings = _as_dicts(gold, must_agree=True), _as_dicts(run)
     _say_what_differs(rankings, grades)
     judged = judged_dicts(rankings, grades)
     columns = columns_of(judged, wanted)
     found = summarise(columns, judged, [()] * len(judged)).overall.measures
-    table = frames.DataFrame(
-        {str(measure): column for measure, column in columns.items()}, index=list(grades)
-    )
+    return _tabled(frames, list(grades), columns, found, gold_name, _sha256(grades))
+
+
+def _score_files(
+    frames: Any,
+    run: Path,
+    gold: Path,
+    measures: Sequence[Measure],
+    match: str | None,
+    graph: KnowledgeGraph | None,
+    ties: str,
+) -> Scored:
+    """What the command `score` computes of these files."""
+    from tiny_graph_rag.config import Config
+    from tiny_graph_rag.files import sha256_meanwhile
+    from tiny_graph_rag.inputs import find_input
+    from tiny_graph_rag.measures.textual import TextMatch
+    from tiny_graph_rag.scoring.opening import Request, attempts, check_needs
+    from tiny_graph_rag.scoring.stretches import Collected, ScoreColumns
+    from tiny_graph_rag.scoring.trec import AnotherWay
+
+    check_needs(measures, has_graph=graph is not None)
+    threshold = Config().evaluation.rouge_threshold
+    text_match = None if match is None or graph is not None else TextMatch(match, threshold)
+    request = Request(find_input(run, Path(), "run"), find_input(gold, Path(), "gold set"), ties=ties)
+    gold_sum = sha256_meanwhile(request.gold)
+    for opened in attempts(request, graph, text_match):
+        collected, ids = Collected(measures), list[str]()
+        try:
+            for stretch in opened.stretches:
+                collected.parts.append(ScoreColumns.of(stretch, measures))
+                ids.extend(stretch.ids)
+        except AnotherWay:
+            continue
+        break
+    for line in opened.notes():
+        warnings.warn(line, stacklevel=3)
+    found = collected.found.overall.measures
+    ids = [ids[row] for row in collected.order.tolist()]
+    return _tabled(frames, ids, collected.whole.scores, found, opened.gold_name, gold_sum())
+
+
+def _tabled(
+    frames: Any,
+    ids: list[Any],
+    columns: Mapping[Measure, Column],
+    found: Mapping[Measure, Mean],
+    gold_name: str,
+    gold_sha256: str,
+) -> Scored:
+    table = frames.DataFrame({str(measure): columns[measure] for measure in found}, index=ids)
     rows = [(item.mean, item.low, item.high, item.n, item.reliable) for item in found.values()]
     names = ["mean", "low", "high", "n", "reliable"]
     means = frames.DataFrame(rows, index=[str(item) for item in found], columns=names)
-    return Scored(table, means, grades, gold_name)
+    return Scored(table, means, gold_name, gold_sha256)
 
 
-def _from_files(run: Any, gold: Any) -> tuple[Any, Any]:
-    """Paths become what the files hold, in the order that the command `score` takes; the rest stays."""
-    if not isinstance(run, str | PathLike) and not isinstance(gold, str | PathLike):
-        return run, gold
+def _sha256(grades: Mapping[Any, Mapping[Any, Any]]) -> str:
+    """Of a gold set in memory, whatever the order of its documents."""
+    rows = [
+        [str(key), sorted((str(doc), float(grade)) for doc, grade in row.items())]
+        for key, row in grades.items()
+    ]
+    return hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode()).hexdigest()
+
+
+def _from_file(run: Any, gold: Any) -> tuple[Any, Any]:
+    """The one that is a path becomes what the file holds; what is in memory stays."""
     from tiny_graph_rag.formats.gold import read_gold
     from tiny_graph_rag.formats.runs import read_run
     from tiny_graph_rag.inputs import find_input
 
-    queries: dict[str, str] = {}
     if isinstance(gold, str | PathLike):
         questions = read_gold(find_input(Path(gold), Path(), "gold set"), None, None).questions
-        queries = {question.id: question.query for question in questions}
         gold = {question.id: dict(question.grades) for question in questions}
     if isinstance(run, str | PathLike):
-        written = read_run(find_input(Path(run), Path(), "run")).keyed_by(queries)
         run = {
             question: [
                 (place.key, -float(rank) if place.score is None else place.score)
                 for rank, place in enumerate(places)
             ]
-            for question, places in written.rankings.items()
+            for question, places in read_run(find_input(Path(run), Path(), "run")).rankings.items()
         }
     return run, gold
 

@@ -21,10 +21,10 @@ from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.measures import judge
 from tiny_graph_rag.measures.facts import Facts
 from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, JudgedKind
-from tiny_graph_rag.measures.textual import TextMatch, filled_by_text
+from tiny_graph_rag.measures.textual import CONTAINS, TextMatch, filled_by_text
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import ABSENT, NO_HOP, Run
-from tiny_graph_rag.scoring.kinds import folded_ends, judged_kinds
+from tiny_graph_rag.scoring.kinds import folded_ends, found_at, judged_kinds
 from tiny_graph_rag.scoring.matching import Matching
 from tiny_graph_rag.scoring.stretches import Stretch, counted
 from tiny_graph_rag.scoring.subgraphs import ends_on, facts_of, returned_subgraph
@@ -149,6 +149,7 @@ def _as_strings(questions: Sequence[Example], run: WrittenRun, match: TextMatch 
     references: list[tuple[Reference, ...]] = []
     irrelevant: list[list[int]] = []
     rankings: list[list[int]] = []
+    ranks: list[list[int | None]] = []
     for question in questions:
         places = run.rankings.get(question.id, [])
         if match is not None and match.by_text:
@@ -166,6 +167,7 @@ def _as_strings(questions: Sequence[Example], run: WrittenRun, match: TextMatch 
                     for item, (text, place) in enumerate(zip(question.reference_texts, filled, strict=True))
                 )
             )
+            ranks.append([None if place is None else place + 1 for place in filled])
             irrelevant.append([])
             rankings.append(mine)
             continue
@@ -183,7 +185,10 @@ def _as_strings(questions: Sequence[Example], run: WrittenRun, match: TextMatch 
         rankings.append([codes.setdefault(_key(position, grades, match), len(codes)) for position in places])
     judgments = Judgments.of(references, max(len(codes), 1), irrelevant)
     names = list(codes)
-    return _stretch(questions, run, rankings, judgments, lambda code: shown.get(code, (names[code],) * 2))
+    stretch = _stretch(questions, run, rankings, judgments, lambda code: shown.get(code, (names[code],) * 2))
+    if match is None or match.kind != CONTAINS:
+        return stretch
+    return replace(stretch, judged=replace(stretch.judged, found=found_at(stretch.judged, ranks)))
 
 
 def _key(place: Retrieved, grades: Mapping[str, int], match: TextMatch | None) -> str:

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import DatasetError
 from tiny_graph_rag.formats.runs.items import relation_of
@@ -20,7 +21,7 @@ from tiny_graph_rag.gold.resolve import Judgments, Reference
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.measures.facts import RelationReference
 from tiny_graph_rag.measures.judged import PASSAGES, RELATIONS, Judged, JudgedKind, judge
-from tiny_graph_rag.measures.textual import TextMatch, filled_by_text
+from tiny_graph_rag.measures.textual import CONTAINS, TextMatch, filled_by_text
 from tiny_graph_rag.run import NO_HOP, Passage, Relation, Run
 from tiny_graph_rag.scoring.matching import ENDS, EXACT, ID, Matching
 
@@ -142,6 +143,7 @@ def judged_passages(
     """The passages of every question. match: None takes ids where the question has `reference_chunks`."""
     references: list[tuple[str, ...]] = []
     candidates: list[list[list[int]]] = []
+    rule = match or TEXT
     for question, items in zip(questions, returned, strict=True):
         chunks, texts = reference_chunks(question), reference_texts(question)
         by_id = bool(chunks) if match is None else not match.by_text
@@ -149,15 +151,34 @@ def judged_passages(
             references.append(chunks)
             candidates.append([[at for at, item in enumerate(items) if item.id == id] for id in chunks])
             continue
-        by = filled_by_text([item.text or item.id for item in items], texts, match or TEXT)
-        # One passage that contains several reference texts is one relevant passage.
-        groups: dict[int, list[str]] = {}
-        for row, (text, place) in enumerate(zip(texts, by, strict=True)):
-            groups.setdefault(-1 - row if place is None else place, []).append(text)
-        references.append(tuple(" … ".join(held) for held in groups.values()))
-        candidates.append([[place] if place >= 0 else [] for place in groups])
+        by = filled_by_text([item.text or item.id for item in items], texts, rule)
+        references.append(texts)
+        candidates.append([[] if place is None else [place] for place in by])
     keys = [[item.id or fold(item.text) for item in items] for items in returned]
-    return _judged(returned, keys, references, candidates, of_entities, "passage")
+    judged = _judged(returned, keys, references, candidates, of_entities, "passage")
+    return _finding_several(judged, keys, candidates) if rule.kind == CONTAINS else judged
+
+
+def _finding_several(
+    kind: JudgedKind, keys: Sequence[Sequence[Hashable]], candidates: Sequence[Sequence[Sequence[int]]]
+) -> JudgedKind:
+    """The same where one passage finds every reference text that it contains."""
+    ranks: list[list[int | None]] = []
+    for its_keys, places in zip(keys, candidates, strict=True):
+        rank_of = {key: rank for rank, key in enumerate(dict.fromkeys(its_keys), start=1)}
+        ranks.append([rank_of[its_keys[at[0]]] if at else None for at in places])
+    judged = replace(kind.judged, found=found_at(kind.judged, ranks))
+    return replace(kind, judged=judged, ranks=ranks)
+
+
+def found_at(judged: Judged, ranks: Sequence[Sequence[int | None]]) -> NDArray[np.int64]:
+    """`Judged.found`. ranks: of each question's references, from 1, None where none has it."""
+    found = np.zeros(judged.grades.shape, dtype=np.int64)
+    for row, its_ranks in enumerate(ranks):
+        for rank in its_ranks:
+            if rank is not None:
+                found[row, rank - 1] += 1
+    return found
 
 
 def _judged(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tiny_graph_rag.errors import DatasetError, unknown
+from tiny_graph_rag.errors import DatasetError, UsageError, unknown
 from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.gold.ambiguous import FIRST
 from tiny_graph_rag.inputs import bare_name
@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # the quick way loads none of these
     from tiny_graph_rag.formats.runs import WrittenRun
     from tiny_graph_rag.gold.examples import Example, Selection
     from tiny_graph_rag.graph.model import KnowledgeGraph
+    from tiny_graph_rag.measures import Measure
     from tiny_graph_rag.measures.textual import TextMatch
     from tiny_graph_rag.scoring.matching import Matching
 
@@ -74,6 +75,13 @@ class Opened:
     notes: Callable[[], list[str]] = list
     questions: Sequence[Example] = ()
     run: WrittenRun | None = None
+
+
+def check_needs(measures: Iterable[Measure], *, has_graph: bool) -> None:
+    """Raises UsageError for a measure that looks at a graph where none is given."""
+    for measure in measures:
+        if measure.kind.needs == "graph" and not has_graph:
+            raise UsageError("measure {measure} needs the relations of a graph; add -g", measure=measure)
 
 
 def attempts(request: Request, graph: KnowledgeGraph | None, match: TextMatch | None) -> Iterator[Opened]:

@@ -97,10 +97,15 @@ class Collected:
     def whole(self) -> ScoreColumns:
         """All of them, when they have passed by; in order of the gold set where they know it, so that the
         same questions give the same last digit, however the run was sorted."""
-        is_ordered = bool(self.parts) and self.parts[0].order is not None
-        order = np.argsort(np.concatenate([part.order for part in self.parts])) if is_ordered else slice(None)
-        columns: ScoreColumns = _joined(self.parts, order)
+        columns: ScoreColumns = _joined(self.parts, self.order)
         return columns
+
+    @cached_property
+    def order(self) -> NDArray[np.int64]:
+        """(questions,) which of them, as they passed by, comes first, second and so on."""
+        if not self.parts or self.parts[0].order is None:
+            return np.arange(sum(len(part.seconds) for part in self.parts))
+        return np.argsort(np.concatenate([part.order for part in self.parts if part.order is not None]))
 
     @cached_property
     def found(self) -> Summary:
@@ -115,7 +120,7 @@ class Collected:
         return self.whole.seconds[~np.isnan(self.whole.seconds)]
 
 
-def _joined(parts: Sequence[Any], order: slice | NDArray[np.int64]) -> Any:
+def _joined(parts: Sequence[Any], order: NDArray[np.int64]) -> Any:
     first: Any = parts[0]
     if is_dataclass(first):
         columns = ([getattr(part, field.name) for part in parts] for field in fields(first))

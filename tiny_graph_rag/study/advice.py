@@ -135,16 +135,16 @@ def largest_loss(found: Explanation) -> Iterator[Advice]:
     if worst.loss >= WORTH_SAYING:
         remedies = REMEDY if found.diagnosis.limits.walks else REMEDY | UNWALKED
         # As tables have it.
-        step = f"recall@{found.diagnosis.cutoff}" if worst.name == "recall@k" else said(worst.name)
+        step = f"recall@{found.diagnosis.cutoff}" if worst.step == "recall@k" else said(worst.step)
         yield Advice(
             "largest loss",
             said(
                 LARGEST_LOSS,
                 step=step,
                 points=f"{100 * worst.loss:.1f}",
-                remedy=said(remedies[worst.name]),
+                remedy=said(remedies[worst.step]),
             ),
-            {"step": worst.name, "loss": worst.loss},
+            {"step": worst.step, "loss": worst.loss},
         )
 
 
@@ -169,7 +169,7 @@ def better_linking(found: Explanation) -> Iterator[Advice]:
 
 def arbitrary_order(found: Explanation) -> Iterator[Advice]:
     """Ties that another order of equal scores would turn into another result."""
-    each_range = ((str(name), best - worst) for name, (worst, best) in found.ties.measures.items())
+    each_range = ((str(name), mean.best - mean.worst) for name, mean in found.ties.measures.items())
     spread = {measure: range_ for measure, range_ in each_range if not math.isnan(range_)}
     if not spread:
         return
@@ -182,7 +182,7 @@ def arbitrary_order(found: Explanation) -> Iterator[Advice]:
                 measure=measure,
                 range=f"{spread[measure]:.3f}",
                 share=f"{100 * found.ties.rate:.0f}",
-                k=str(found.ties.cutoff),
+                k=str(found.ties.k),
             ),
             {"measure": measure, "range": spread[measure], "rate": found.ties.rate},
         )

@@ -70,11 +70,20 @@ Rows = dict[str, tuple[Compared, ...]]  # measure → the baseline, then the oth
 
 
 @dataclass(frozen=True, slots=True)
+class FlippedReference:
+    """before, after: its verdicts."""
+
+    name: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
 class Flip:
     """A question that a system answers otherwise than the baseline.
 
-    values: measure → (before, after). references: (name, verdict before, verdict after) of those that were
-    found by one and missed by the other. change: "won", "lost", or "mixed" where some were gained, some lost.
+    values: measure → (before, after). references: those that were found by one and missed by the other.
+    change: "won", "lost", or "mixed" where some were gained, some lost.
     """
 
     system: str
@@ -83,7 +92,7 @@ class Flip:
     tags: tuple[str, ...]
     change: str
     values: dict[str, tuple[float, float]]
-    references: tuple[tuple[str, str, str], ...]
+    references: tuple[FlippedReference, ...]
 
 
 ALIKE = (
@@ -289,7 +298,7 @@ def _flips(baseline: System, other: System, measures: Sequence[str]) -> list[Fli
     for row, question in enumerate(baseline.ids):
         before, after = baseline.verdicts[row], other.verdicts[row]
         changed = tuple(
-            (name, verdict, after[name])
+            FlippedReference(name, verdict, after[name])
             for name, verdict in before.items()
             if name in after and (verdict == HIT) != (after[name] == HIT)
         )
@@ -297,7 +306,7 @@ def _flips(baseline: System, other: System, measures: Sequence[str]) -> list[Fli
             measure: (float(baseline.columns[measure][row]), float(other.columns[measure][row]))
             for measure in measures
         }
-        gained = {verdict != HIT for _, verdict, _ in changed}
+        gained = {reference.before != HIT for reference in changed}
         if not before or not after:
             was, now = values[measures[0]]
             if math.isnan(was) or math.isnan(now) or abs(now - was) <= EQUAL:

@@ -243,7 +243,7 @@ def _contained(run: Run, judged: Judged, examples: Sequence[Example], config: Co
     strict = judged.kinds.get(PASSAGES)
     if strict is None or run.passages is None:
         return []
-    from tiny_graph_rag.measures.textual import CONTAINS, filled_by_text
+    from tiny_graph_rag.measures.textual import CONTAINS, TextMatch, filled_by_text
     from tiny_graph_rag.scoring.kinds import reference_texts
     from tiny_graph_rag.scoring.matching import AUTO
 
@@ -253,7 +253,9 @@ def _contained(run: Run, judged: Judged, examples: Sequence[Example], config: Co
     filled = [
         place is not None
         for question, items in zip(examples, run.passages, strict=True)
-        for place in filled_by_text([item.text for item in items], reference_texts(question), CONTAINS)
+        for place in filled_by_text(
+            [item.text for item in items], reference_texts(question), TextMatch(CONTAINS)
+        )
     ]
     if not any(filled):
         return []

@@ -24,6 +24,7 @@ from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.linking.base import Seed
 from tiny_graph_rag.measures import Judged, Measure, judge, score, weights
 from tiny_graph_rag.measures.base import Column
+from tiny_graph_rag.results import NotRecognised
 from tiny_graph_rag.retrieval import Retriever, walks
 from tiny_graph_rag.retrieval.base import names_of
 from tiny_graph_rag.retrieval.candidates import Filters
@@ -32,7 +33,6 @@ from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.gold_seeds import (
     GoldSeeds,
     OtherSeeds,
-    Unlinked,
     by_names_alone,
     from_gold_seeds,
     gold_links,
@@ -58,16 +58,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class TiedMeans:
+    """The means that other orders of equal scores could give."""
+
+    worst: float
+    best: float
+
+
+@dataclass(frozen=True, slots=True)
 class Ties:
-    """questions: those with gold whose ranks k and k + 1 tie; rate: their share of all with gold.
+    """questions: those with gold whose ranks k and k + 1 tie; rate: their share of all with gold."""
 
-    measures: the (worst, best) mean that another order of equal scores could give.
-    """
-
-    cutoff: int
+    k: int
     rate: float
     questions: int
-    measures: dict[Measure, tuple[float, float]]
+    measures: dict[Measure, TiedMeans]
 
 
 def ties(
@@ -87,14 +92,14 @@ def ties(
         weight = _replaced(pooled, questions, weights(again, measures))
         columns = _replaced(found, questions, score(again, measures))
         means.append({measure: _mean(column, weight.get(measure)) for measure, column in columns.items()})
+    one, other = means
     return Ties(
         cutoff,
         float(tied.mean()) if len(tied) else float("nan"),
         int(tied.sum()),
         {
-            measure: (min(both), max(both))
+            measure: TiedMeans(min(one[measure], other[measure]), max(one[measure], other[measure]))
             for measure in measures
-            for both in [(means[0][measure], means[1][measure])]
         },
     )
 
@@ -187,7 +192,7 @@ class Explanation:
     waterfall_by_tag: dict[str, tuple[WaterfallStep, ...]]
     waterfall_names: tuple[WaterfallStep, ...]
     gold_seeds: GoldSeeds | None
-    unlinked: Unlinked | None
+    unlinked: NotRecognised | None
     hop_tags: dict[str, HopTag]
     ties: Ties
     nearest: dict[str, tuple[Near, ...]] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """What linking costs: the same retrieval from names alone, and from the seeds of the gold set.
 
-Questions in which no entity was recognised by name (`Unlinked`) are the first thing to mend, whatever texts
-find instead.
+Questions in which no entity was recognised by name (`NotRecognised`) are the first thing to mend, whatever
+texts find instead.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.linking.names import GoldLinker, NameLinker
 from tiny_graph_rag.measures import judge
+from tiny_graph_rag.results import NearestName, NotRecognised
 from tiny_graph_rag.retrieval.base import Retriever
 from tiny_graph_rag.study.verdicts import diagnose
 from tiny_graph_rag.study.waterfall import Diagnosis, WaterfallStep, waterfall
@@ -137,36 +138,15 @@ SHOWN = 3  # questions whose nearest names are looked up
 LIKELY = 0.8  # likeness of a name worth showing: "looking" is .73 like Loki, "Bertrram" .93 like Bertram
 
 
-@dataclass(frozen=True, slots=True)
-class LikelyName:
-    """words: of the question of this id; name: the entity's that is most like them."""
-
-    id: str
-    words: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Unlinked:
-    """Of the questions with a reference, those that name something by the gold set or may do so.
-
-    questions: without an entity recognised by name; of: all of them; by_text: of the former, those with
-    seeds by text; nearest: for the first of them.
-    """
-
-    questions: int
-    of: int
-    by_text: int
-    nearest: tuple[LikelyName, ...]
-
-
 def unlinked_questions(
     graph: KnowledgeGraph,
     examples: Sequence[Example],
     linked: Sequence[LinkedQuestion],
     relevant: NDArray[np.int64],
-) -> Unlinked | None:
-    """None where every question was recognised. One whose gold `seed_entities` are empty names nothing, and
+) -> NotRecognised | None:
+    """Of the questions with a reference, those that name something by the gold set or may do so.
+
+    None where every question was recognised. One whose gold `seed_entities` are empty names nothing, and
     one that failed was never linked: neither counts."""
     rows = [
         row
@@ -176,7 +156,7 @@ def unlinked_questions(
     without = [row for row in rows if not linked[row].named]
     if not without:
         return None
-    return Unlinked(
+    return NotRecognised(
         len(without),
         len(rows),
         sum(bool(linked[row].by_text) for row in without),
@@ -184,17 +164,17 @@ def unlinked_questions(
     )
 
 
-def _nearest(graph: KnowledgeGraph, examples: Sequence[Example]) -> tuple[LikelyName, ...]:
+def _nearest(graph: KnowledgeGraph, examples: Sequence[Example]) -> list[NearestName]:
     """Of the first questions with a name that is like some of their words."""
     from tiny_graph_rag.graph.nearest import nearest_names
 
-    names, found = NameIndex.of(graph), list[LikelyName]()
+    names, found = NameIndex.of(graph), list[NearestName]()
     for example in examples[: 4 * SHOWN]:
         found += [
-            LikelyName(example.id, near.words, near.name)
+            NearestName(example.id, near.words, near.name)
             for near in nearest_names(example.query, names, 1)
             if near.likeness >= LIKELY
         ]
         if len(found) == SHOWN:
             break
-    return tuple(found)
+    return found

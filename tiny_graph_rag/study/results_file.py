@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.errors import RunError, json_kind
 from tiny_graph_rag.files import mapped
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.results import KINDS, Json, Question, Reference, Results, Summary, part
+from tiny_graph_rag.results import KINDS, Json, Latency, Question, Reference, Results, Summary, part
 from tiny_graph_rag.version import SCHEMA_VERSION
 
 # Settings that change no figure: where files lie, what results keep, how many calls go out at once.
@@ -37,7 +37,7 @@ _QUESTION: Any = part(
 )
 _SUMMARY: Any = part(
     Summary,
-    **{"k": None, "measures": {}, "latency": {}, "failed": 0, "questions_per_second": None},
+    **{"k": None, "measures": {}, "latency": None, "failed": 0, "questions_per_second": None},
     types={"measures": Json},
 )
 _COMPARED: Any = part(
@@ -175,16 +175,20 @@ def _system(found: Any, path: Path) -> System:
             for row in found.results
         ),
         settings=_settings(found),
-        speed=speeds(msgspec.to_builtins(found.summary.latency or {}), found.summary.questions_per_second),
+        speed=speeds(found.summary.latency or Latency(), found.summary.questions_per_second),
         groups=tuple(row.group for row in found.results),
         failed=found.summary.failed,
     )
 
 
-def speeds(latency: Mapping[str, float | None], questions_per_second: float | None) -> dict[str, float]:
-    """The figures of `gates.SPEEDS` that a results file holds. latency: its `mean`, `p50`, `p95`, seconds."""
-    figures = {f"latency.{name}": latency.get(name) for name in ("mean", "p50", "p95")}
-    figures["throughput"] = questions_per_second
+def speeds(latency: Latency, questions_per_second: float | None) -> dict[str, float]:
+    """The figures of `gates.SPEEDS` that a results file holds."""
+    figures = {
+        "latency.mean": latency.mean,
+        "latency.p50": latency.p50,
+        "latency.p95": latency.p95,
+        "throughput": questions_per_second,
+    }
     return {name: value for name, value in figures.items() if value is not None}
 
 

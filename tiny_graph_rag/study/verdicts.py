@@ -153,10 +153,7 @@ def _where_walks_end(
     if limits.passable is not None:
         wanted = (question, entity)
         hops = hops_between(graph.adjacency, seed_columns(linked), wanted, limits.passable, limits.onward)
-    most = np.full(len(linked), np.iinfo(np.int32).max if limits.hops is None else limits.hops)
-    for row, cut in run.cuts.items():
-        most[row] = min(cut.hops, most[row])
-    most = most[question]
+    most = np.iinfo(np.int32).max if limits.hops is None else limits.hops
     beyond = hops > most
     kept_out = hops == NOT_REACHED
     if limits.passable is not None:
@@ -206,13 +203,13 @@ _IN_WORDS = {"single-hop": 1, "one-hop": 1, "two-hop": 2, "three-hop": 3, "four-
 
 @dataclass(frozen=True, slots=True)
 class HopTag:
-    """agree: questions whose farthest reference lies exactly `hops` from the nearest seed.
+    """agree: questions whose farthest reference lies exactly as many hops from the nearest seed as it
+    says.
 
     measured: that distance → questions, ascending; unmeasured: questions with a reference that the graph
     lacks or that no walk reaches, and questions without seeds.
     """
 
-    hops: int
     questions: int
     agree: int
     differ: int
@@ -300,7 +297,6 @@ def _tag(hops: int, farthest: NDArray[np.int32]) -> HopTag:
     measured = farthest[farthest != NOT_REACHED]
     agree = int((measured == hops).sum())
     return HopTag(
-        hops,
         questions=len(farthest),
         agree=agree,
         differ=len(measured) - agree,

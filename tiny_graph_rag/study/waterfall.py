@@ -124,7 +124,7 @@ class WaterfallStep:
     """recall: what remains after the step, NaN without questions; loss: what it takes, both in [0, 1].
     references: relevant items that it takes; those of all steps and the hits are all there are."""
 
-    name: str
+    step: str
     recall: float
     loss: float
     references: int
@@ -169,8 +169,8 @@ OF_NAMES = (Verdict.NO_SEED, Verdict.UNREACHABLE, Verdict.BEYOND_HOPS)
 
 
 def causes(found: Diagnosis, by_names: Diagnosis | None, is_misnamed: NDArray[np.bool_]) -> NDArray[np.int8]:
-    """(items,): the verdicts, but of what only texts brought near, and what was then ranked low, the step at
-    which the names of the question lose it.
+    """(items,): the verdicts, but of what was missed and the names of the question lose at an earlier step,
+    that step: texts brought it nearer, though not near enough.
 
     by_names: without the seeds by text. is_misnamed: (questions,) that link to none of their gold seeds by
     name.
@@ -178,10 +178,10 @@ def causes(found: Diagnosis, by_names: Diagnosis | None, is_misnamed: NDArray[np
     verdicts = found.verdicts.copy()
     if by_names is None:
         return verdicts
-    is_late = np.isin(verdicts, LATE)
-    is_far = is_late & np.isin(by_names.verdicts, OF_NAMES)
-    verdicts[is_far] = by_names.verdicts[is_far]
-    verdicts[is_late & is_misnamed[found.questions]] = Verdict.NO_SEED
+    is_missed = np.isin(verdicts, (*OF_NAMES, *LATE))
+    is_far = is_missed & np.isin(by_names.verdicts, OF_NAMES)
+    verdicts[is_far] = np.minimum(verdicts, by_names.verdicts)[is_far]
+    verdicts[is_missed & is_misnamed[found.questions]] = Verdict.NO_SEED
     return verdicts
 
 

@@ -68,8 +68,6 @@ GOLD_FORMATS: Registry[GoldFormat] = Registry(
     {
         "jsonl": "json_forms:read_jsonl",
         "sheet": "json_forms:read_sheet",
-        "rag": "json_forms:read_rag",
-        "evidence": "json_forms:read_evidence",
         "contest": "json_forms:read_contest",
         "metaqa": "json_forms:read_metaqa",
         "trec": "qrels:read_qrels",

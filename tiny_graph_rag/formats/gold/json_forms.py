@@ -12,13 +12,12 @@ from tiny_graph_rag.errors import DatasetError, Problems, json_kind
 from tiny_graph_rag.files import lines_of, text_in
 from tiny_graph_rag.formats.detection import Head, looks_like_a_run
 from tiny_graph_rag.formats.gold.base import Sound, gold_format, graded
-from tiny_graph_rag.formats.gold.layouts import is_yaml, records, rows_of
-from tiny_graph_rag.formats.gold.questions import NOT_STRINGS, is_string_list, sound_questions
-from tiny_graph_rag.formats.gold.records import folded, placed_in
+from tiny_graph_rag.formats.gold.layouts import is_yaml, rows_of
+from tiny_graph_rag.formats.gold.questions import sound_questions
+from tiny_graph_rag.formats.gold.records import folded
 from tiny_graph_rag.formats.gold.sheet import is_sheet
 from tiny_graph_rag.formats.words import FIELDS
-from tiny_graph_rag.gold.examples import Example, Source
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.gold.examples import Example
 
 _TOPIC = re.compile(r"[^\t]*\[([^\]\t]+)\][^\t]*\t[^\t]+")
 
@@ -40,13 +39,6 @@ def _form(head: Head) -> str:
     if not isinstance(row, dict):
         return "jsonl" if isinstance(head.first, list) else "contest"
     names = {folded(name) for name in row}
-    if "evidence" in names and isinstance(row.get("ground_truth"), list):
-        return "evidence"
-    names_entities = bool(names & {*FIELDS["reference_entities"]})
-    if not names_entities and (
-        "relevant_chunk_ids" in names or ("query_id" in names and not names & {*FIELDS["query"]})
-    ):
-        return "rag"
     if looks_like_a_run(row) and not names & {*FIELDS["ground_truth"], "reference_entities"}:
         return ""
     return "jsonl"
@@ -84,53 +76,6 @@ def read_jsonl(path: Path, split: str | None, *, drafts: bool = False) -> Sound:
 def read_sheet(path: Path, split: str | None, *, drafts: bool = False) -> Sound:
     """The same in a spreadsheet."""
     return sound_questions(path, "sheet", drafts=drafts)
-
-
-@gold_format(
-    "rag",
-    "RAG gold JSON: query_id and relevant_chunk_ids",
-    _is("rag"),
-    example='[{"query_id": "Q1", "query": "Who?", "relevant_chunk_ids": ["d1", "d2"]}]\n',
-)
-def read_rag(path: Path, split: str | None) -> Sound:
-    """The RAG gold JSON: a list of questions (or an object that holds one, or one object a line)."""
-    return sound_rag(path)
-
-
-@gold_format(
-    "evidence",
-    "question, evidence, ground_truth (fast-graphrag)",
-    _is("evidence"),
-    example='[{"question": "Who?", "evidence": ["Bob knows Ann."], "ground_truth": ["Bob"]}]\n',
-)
-def read_evidence(path: Path, split: str | None) -> list[Example]:
-    """fast-graphrag's benchmark results: `[{"question", "evidence", "ground_truth": [text]}]`.
-
-    A run and its gold set in one; questions are known by their text.
-    """
-    problems = Problems(DatasetError)
-    questions = []
-    for record in records(path, problems):
-        row = record.row
-        truths = row.get("ground_truth") if isinstance(row, dict) else None
-        truths = [truths] if isinstance(truths, str) else truths
-        if not isinstance(truths, list) or not isinstance(row.get("question"), str):
-            problems.add(
-                record.place, "wanted 'question' and a list 'ground_truth', got {got}", got=json_kind(row)
-            )
-            continue
-        texts = tuple(dict.fromkeys(map(str, truths)))
-        questions.append(
-            graded(
-                row["question"],
-                dict.fromkeys(texts, 1),
-                reference_texts=texts,
-                line=record.number,
-                source=Source("evidence", row),
-            )
-        )
-    problems.check()
-    return questions
 
 
 @gold_format(
@@ -189,73 +134,3 @@ def read_metaqa(path: Path, split: str | None) -> list[Example]:
             )
     problems.check()
     return questions
-
-
-RAG_GRADES = (("irrelevant_chunk_ids", 0), ("relevant_chunk_ids", 1), ("highly_relevant_chunk_ids", 2))
-RAG_TAGS = ("query_type", "difficulty", "category")
-_KNOWN = {"expected_doc_types", "tags", *RAG_TAGS, *(name for name, _ in RAG_GRADES)}
-_FOUND_BY_KEYS = ("id", "query", "ground_truth", "reference_texts")  # whatever the record calls them
-
-
-def sound_rag(path: Path) -> Sound:
-    """A list of questions, an object that holds one, or one object a line."""
-    problems = Problems(DatasetError)
-    found = records(path, problems)
-    questions = [
-        question_of(record.row, record.number)
-        for record in found
-        if _is_sound(record.row, record.place, problems)
-    ]
-    return Sound(tuple(questions), tuple(problems), found.head, found.list_key)
-
-
-def _is_sound(row: Any, place: str, problems: Problems) -> bool:
-    if not isinstance(row, dict) or not {"id", "query"} & placed_in(row).keys():
-        came = said("one without") if isinstance(row, dict) else json_kind(row)
-        problems.add(place, "wanted an object with 'query_id', a text or a number, got {got}", got=came)
-        return False
-    before = len(problems)
-    for name, _ in RAG_GRADES:
-        ids = row.get(name) or []
-        if not isinstance(ids, list) or not all(isinstance(id, str | int) for id in ids):
-            problems.add(
-                place, "{field} must be a list of ids, got {got}", field=repr(name), got=json_kind(ids)
-            )
-    if "relevant_chunk_ids" not in row and not row.get("highly_relevant_chunk_ids"):
-        problems.add(
-            place,
-            "'relevant_chunk_ids' is missing; write [] where nothing in the corpus answers the question",
-        )
-    metadata = row.get("metadata") or {}
-    types, tags = row.get("expected_doc_types") or [], row.get("tags") or []
-    if not isinstance(metadata, dict):
-        problems.add(place, "'metadata' must be an object, got {got}", got=json_kind(metadata))
-    if not isinstance(types, list):
-        problems.add(place, "'expected_doc_types' must be a list, got {got}", got=json_kind(types))
-    if not is_string_list(tags):
-        problems.add(place, NOT_STRINGS, field="'tags'", got=json_kind(tags), example="")
-    return len(problems) == before
-
-
-def question_of(row: dict[str, Any], number: int) -> Example:
-    """A sound object of the format."""
-    grades: dict[str, int] = {}
-    for name, grade in RAG_GRADES:
-        grades.update(dict.fromkeys(map(str, row.get(name) or ()), grade))
-    more = {**(row.get("metadata") or {}), **row}
-    placed = {field: pair for field, pair in placed_in(row).items() if field in _FOUND_BY_KEYS}
-    fields = {field: value for field, (_, value) in placed.items()}
-    used = _KNOWN | {key for key, _ in placed.values()}
-    query = fields.get("query", "")
-    return graded(
-        str(fields.get("id", f"line-{number}")),
-        grades,
-        query=query if isinstance(query, str) else query[-1],
-        ground_truth=tuple(fields.get("ground_truth", ())),
-        reference_texts=tuple(fields.get("reference_texts", ())),
-        tags=(*(f"{name}:{more[name]}" for name in RAG_TAGS if more.get(name)), *(row.get("tags") or ())),
-        expected_types=tuple(map(str, row.get("expected_doc_types") or ())),
-        unknown={name: value for name, value in row.items() if name not in used},
-        line=number,
-        source=Source("rag", row),
-    )

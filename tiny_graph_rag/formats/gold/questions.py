@@ -73,10 +73,12 @@ def sound_questions(path: Path, format: str, *, drafts: bool = False) -> Sound:
         problems[:] = [at(path.name, DRAFT)]
     notes: list[str] = []
     is_judged = any(example.judged for example in examples)
+    in_chunks = any(example.judges_chunks for example in examples)
+    expected = "relevant_chunk_ids" if in_chunks else "reference_entities"
     if is_judged and not (drafts and any(row.get("draft") is True for row in rows)):
         for place, example in zip(places, examples, strict=True):
             if not example.judged:  # a question that lacks what the others have was forgotten
-                problems.add(place, MISSING, field="'reference_entities'")
+                problems.add(place, MISSING, field=repr(expected))
         examples = [example for example in examples if example.judged]
     if not examples and not problems:
         problems.add(path.name, "the gold set is empty; wanted {wanted}", wanted=_wanted(found))

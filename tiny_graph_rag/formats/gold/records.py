@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -22,6 +22,12 @@ from tiny_graph_rag.formats.words import (
     TYPE_KEYS,
 )
 
+CHUNK_FIELDS = {  # of the RAG gold JSON → ours
+    "relevant_chunk_ids": "reference_entities",
+    "highly_relevant_chunk_ids": "highly_relevant_entities",
+    "irrelevant_chunk_ids": "irrelevant_entities",
+    "expected_doc_types": "expected_types",
+}
 LONGEST_TYPE = 60  # characters; what is longer is no category
 _SEPARATORS = re.compile(r"[\s\-]+")
 _SENTENCE = re.compile(r"[.!?。…]['\"”’)]*$|(?:다|요|음|함)$")
@@ -63,6 +69,8 @@ def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: boo
     """
     if not table and "reference_entities" in row and _says_ours(tuple(row)):
         return dict(row)
+    judged, judging = ({}, ()) if table else _judged_passages(row)
+    row = {name: value for name, value in row.items() if name not in judging}
     placed = placed_in(row, names, table=table)
     found = {field: value for field, (_, value) in placed.items()}
     taken = {key for key, _ in placed.values()}
@@ -71,13 +79,42 @@ def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: boo
         found |= {"query": turns[-1], "context": turns[:-1]}
     if table or not is_ours(row):
         metadata = row.get("metadata")
-        typed = {**(metadata if isinstance(metadata, dict) else {}), **row}
+        typed = {**row, **(metadata if isinstance(metadata, dict) else {}), **row}
         types = _types(typed, taken)
         tags = [*types, *(tag for tag in found.get("tags") or () if tag not in types)]
         taken |= {name for name in row if f"{folded(name)}:{row[name]}" in types}
         found |= {"tags": tags} if tags else {}
     rest = {name: value for name, value in row.items() if name not in taken and name not in found}
-    return {**found, **rest}
+    if judged and "query" not in found:
+        found["query"] = str(found.get("id", ""))
+    return {**found, **judged, **rest}
+
+
+def _judged_passages(row: dict[str, Any]) -> tuple[dict[str, Any], Collection[str]]:
+    """What a record judges that names passages where ours name entities, and the keys that say it.
+
+    Such are ids of chunks (the RAG gold JSON), or texts (fast-graphrag's benchmark, whose `evidence` is what
+    was retrieved).
+    """
+    if any(folded(name) in FIELDS["reference_entities"] for name in row):
+        return {}, ()
+    texts = row.get("ground_truth")
+    if "evidence" in row and isinstance(texts, list) and isinstance(row.get("question"), str):
+        judged = {"id": row["question"], "reference_entities": texts, "reference_texts": texts}
+        return judged, ("evidence", "ground_truth", "answer")
+    if not {"relevant_chunk_ids", "highly_relevant_chunk_ids"} & row.keys():
+        return {}, ()
+    found = {field: _ids(row[name]) for name, field in CHUNK_FIELDS.items() if row.get(name)}
+    relevant, highly = (found.get(field, []) for field in ("reference_entities", "highly_relevant_entities"))
+    if isinstance(relevant, list) and isinstance(highly, list):
+        relevant = [id for id in relevant if id not in highly]
+    return {**found, "reference_entities": relevant}, CHUNK_FIELDS
+
+
+def _ids(value: Any) -> Any:
+    """A list of texts and numbers as texts; anything else as it is, for the check of its field to say."""
+    is_list = isinstance(value, list) and all(isinstance(id, str | int) for id in value)
+    return list(map(str, value)) if is_list else value
 
 
 @lru_cache(maxsize=256)

@@ -104,11 +104,12 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
         return _in_folder(path)
     if _is_several(path):
         return GRAPH_FORMATS["tables"], _parts(path)
+    alone = Head.of(path)
     for format in _formats():  # the first alone is loaded where it is its file
         if format.general and (beside := _lies_beside(path)) is not None:
             raise GraphError.at(path, beside)
         paths = _beside(format, path)
-        if format.recognises(Head(paths)):
+        if format.recognises(alone if paths == (path,) else Head(paths)):
             missing = [path.name for path in paths if not path.is_file()]
             if missing:
                 raise GraphError.at(

@@ -6,16 +6,14 @@ A node's `type` is the class of its data point. Documents, chunks and summaries 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import read_start
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format, json_of
-from tiny_graph_rag.formats.graphs.property_graph import LEXICAL, Edge, Node, from_property_graph, object_of
+from tiny_graph_rag.formats.graphs.property_graph import LEXICAL, Keys, from_property_graph, object_of
 from tiny_graph_rag.formats.graphs.rows import Rows, text_of
 from tiny_graph_rag.formats.graphs.xml_graphs import read_xml
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -28,6 +26,17 @@ NO_ENTITIES = LEXICAL | {
     "audiodocument",
     "imagedocument",
 }
+KEYS = Keys(
+    nodes={"<id>": ("<id>", "id"), "<labels>": ("type",)},
+    edges={
+        "<id>": ("<id>",),
+        "<source>": ("<source>", "source"),
+        "<target>": ("<target>", "target"),
+        "<type>": ("relationship", "relationship_name", "label", "type"),
+    },
+    unused=("<directed>",),
+)
+PARTS = ("nodes", "edges")
 MARKS = ("topological_rank", "ontology_valid")
 
 
@@ -40,64 +49,32 @@ def _is_cognee(head: Head) -> bool:
 
 @graph_format("Cognee", "what Cognee exports, GraphML or JSON", _is_cognee)
 def read_cognee(paths: Sequence[Path]) -> KnowledgeGraph:
-    path = paths[0]
-    rows = Rows(path, "Cognee")
-    nodes, edges = _of_graphml(path) if b"<graphml" in read_start(path, 4096) else _of_json(path, rows)
-    types = {node.id: text_of(node.properties.get("name")) for node in nodes if "EntityType" in node.labels}
+    rows = Rows(paths[0], "Cognee")
+    if b"<graphml" in read_start(paths[0], 4096):
+        graph = read_xml(paths[0])
+        lists: list[Any] = [graph.nodes, graph.edges]
+    else:
+        document = json_of(paths[0])
+        found = [document.get(name) for name in PARTS] if isinstance(document, dict) else document
+        lists = found if isinstance(found, list) and len(found) == len(PARTS) else [None, None]
+        lists = [list(map(_record, part)) if isinstance(part, list) else part for part in lists]
+    nodes = KEYS.node_records(rows, lists[0], PARTS[0])
+    edges = KEYS.edge_records(rows, lists[1], PARTS[1])
+    rows.problems.check()
+    types = {node["<id>"]: text_of(node.get("name")) for node in nodes if node["<labels>"] == "EntityType"}
     of_type = {
-        edge.source: types[edge.target] for edge in edges if edge.type == "is_a" and edge.target in types
+        edge["<source>"]: types[edge["<target>"]]
+        for edge in edges
+        if edge["<type>"] == "is_a" and edge["<target>"] in types
     }
-    typed = [replace(node, type=of_type.get(node.id, "")) for node in nodes]
+    typed = [{"<type>": type, **node} if (type := of_type.get(node["<id>"])) else node for node in nodes]
     return from_property_graph(rows, typed, edges, lexical=NO_ENTITIES)
 
 
-def _of_json(path: Path, rows: Rows) -> tuple[list[Node], list[Edge]]:
-    document = json_of(path)
-    if isinstance(document, list) and len(document) == 2:  # get_graph_data()
-        document = {"nodes": document[0], "edges": document[1]}
-    parts = [document.get(name) for name in ("nodes", "edges")] if isinstance(document, dict) else [None]
-    for part in parts:
-        if not isinstance(part, list):
-            raise GraphError.at(path, "wanted {{'nodes': […], 'edges': […]}}, got {got}", got=json_kind(part))
-    return list(_nodes(parts[0] or [], rows)), list(_edges(parts[1] or [], rows))
-
-
-def _nodes(values: Iterable[Any], rows: Rows) -> Iterable[Node]:
-    for number, value in enumerate(values):
-        if isinstance(value, list) and len(value) == 2:
-            value = {"id": value[0], **object_of(value[1])}
-        if not isinstance(value, dict) or value.get("id") is None:
-            rows.problem(f"nodes[{number}]", "wanted an object with 'id', got {got}", got=json_kind(value))
-            continue
-        yield Node(text_of(value["id"]), (text_of(value.get("type")),), _without(("id", "type"), value))
-
-
-def _edges(values: Iterable[Any], rows: Rows) -> Iterable[Edge]:
-    for number, value in enumerate(values):
-        if isinstance(value, list) and len(value) >= 3:
-            more = object_of(value[3]) if len(value) > 3 else {}
-            value = {"source": value[0], "target": value[1], "relationship": value[2], "properties": more}
-        if not isinstance(value, dict) or value.get("source") is None or value.get("target") is None:
-            rows.problem(f"edges[{number}]", "wanted 'source' and 'target', got {got}", got=json_kind(value))
-            continue
-        type = value.get("relationship") or value.get("relationship_name") or value.get("type")
-        properties = object_of(value.get("properties"))
-        yield Edge(text_of(value["source"]), text_of(value["target"]), text_of(type), properties)
-
-
-def _of_graphml(path: Path) -> tuple[list[Node], list[Edge]]:
-    graph = read_xml(path)
-    nodes = [
-        Node(record.pop("<id>"), (record.pop("type", ""),), _without(("id",), record))
-        for record in graph.nodes
-    ]
-    edges = []
-    for record in graph.edges:
-        types = [record.pop(name, "") for name in ("relationship", "relationship_name", "label")]
-        id, source, target, _ = (record.pop(f"<{name}>") for name in ("id", "source", "target", "directed"))
-        edges.append(Edge(source, target, next(filter(None, types), ""), record, id))
-    return nodes, edges
-
-
-def _without(keys: Sequence[str], record: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in record.items() if key not in keys}
+def _record(value: Any) -> Any:
+    """Of `get_graph_data()`, where a node is [id, properties], an edge [source, target, type, properties]."""
+    if not isinstance(value, list) or len(value) < 2:
+        return value
+    if len(value) == 2:
+        return {"id": value[0], **object_of(value[1])}
+    return dict(zip(("source", "target", "relationship", "properties"), value, strict=False))

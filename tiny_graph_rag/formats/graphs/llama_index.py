@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format, json_of
 from tiny_graph_rag.formats.graphs.json_lists import of_document
-from tiny_graph_rag.formats.graphs.property_graph import Edge, Node, from_property_graph, object_of
-from tiny_graph_rag.formats.graphs.rows import Rows, text_of
+from tiny_graph_rag.formats.graphs.property_graph import Keys, from_property_graph
+from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.messages import said
 
-WANTED = "wanted {'nodes': {id: {'label', 'name'}}, 'relations': {id: {'label', 'source_id', 'target_id'}}}"
+KEYS = Keys(
+    nodes={"<id>": ("id",), "<labels>": ("label",)},
+    edges={"<id>": ("id",), "<source>": ("source_id",), "<target>": ("target_id",), "<type>": ("label",)},
+)
 
 
 def _is_llama_index(head: Head) -> bool:
@@ -47,26 +49,18 @@ def read_llama_index(paths: Sequence[Path]) -> KnowledgeGraph:
         return of_document(path, "LlamaIndex")
     if isinstance(document, dict) and not isinstance(document.get("relations"), dict):
         return of_document(path, "JSON lists")  # of somebody who has a dictionary of nodes as well
-    nodes, relations = document.get("nodes"), document.get("relations")
-    for part in (nodes, relations):
-        if not isinstance(part, dict):
-            raise GraphError.at(path, "{wanted}, got {got}", wanted=said(WANTED), got=json_kind(part))
     rows = Rows(path, "LlamaIndex")
-    found_nodes, found_edges = [], []
-    for key, row in nodes.items():
-        if not isinstance(row, dict):
-            rows.problem(f"nodes[{key!r}]", "wanted an object, got {got}", got=json_kind(row))
-            continue
-        is_chunk = "name" not in row and "text" in row
-        properties = {"name": row.get("name"), **object_of(row.get("properties"))}
-        found_nodes.append(Node(key, ("text_chunk" if is_chunk else text_of(row.get("label")),), properties))
-    for key, row in relations.items():
-        ends = (row.get("source_id"), row.get("target_id")) if isinstance(row, dict) else (None, None)
-        if not all(isinstance(end, str) for end in ends):
-            rows.problem(
-                f"relations[{key!r}]", "wanted 'source_id' and 'target_id', got {got}", got=json_kind(row)
-            )
-            continue
-        properties = object_of(row.get("properties"))
-        found_edges.append(Edge(str(ends[0]), str(ends[1]), text_of(row.get("label")), properties, key))
-    return from_property_graph(rows, found_nodes, found_edges)
+    nodes = KEYS.node_records(rows, _with_ids(document, "nodes"), "nodes")
+    relations = KEYS.edge_records(rows, _with_ids(document, "relations"), "relations")
+    for node in nodes:
+        if "name" not in node and "text" in node:
+            node["<labels>"] = "text_chunk"
+    return from_property_graph(rows, nodes, relations)
+
+
+def _with_ids(document: Any, part: str) -> Any:
+    """A dictionary of objects, whose keys are their ids."""
+    held = document.get(part) if isinstance(document, dict) else None
+    if not isinstance(held, dict):
+        return held
+    return {id: {"id": id, **row} if isinstance(row, dict) else row for id, row in held.items()}

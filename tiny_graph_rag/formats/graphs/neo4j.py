@@ -7,22 +7,30 @@ dropped and counted, as is every node that lacks `__Entity__` where others have 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.documents import Record, decoded_json, json_lines
-from tiny_graph_rag.errors import GraphError, json_kind
+from tiny_graph_rag.errors import json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format, json_of
-from tiny_graph_rag.formats.graphs.property_graph import Edge, Node, from_property_graph, object_of
-from tiny_graph_rag.formats.graphs.rows import Rows, text_of
-from tiny_graph_rag.formats.graphs.spelling import labels_of
+from tiny_graph_rag.formats.graphs.property_graph import Keys, from_property_graph
+from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.table import parquet_table
-from tiny_graph_rag.formats.tables import one_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
+APOC = Keys(
+    nodes={"<id>": ("id",), "<labels>": ("labels",)},
+    edges={"<id>": ("id",), "<source>": ("start",), "<target>": ("end",), "<type>": ("label",)},
+    unused=("type",),
+)
+PARQUET = Keys(
+    nodes={"<id>": ("__id__",), "<labels>": ("labels",)},
+    edges={"<source>": ("from",), "<target>": ("to",), "<type>": ("type",)},
+    unused=("from_label", "to_label"),
+)
 _WHOLE = re.compile(r'\s*(\[|\{\s*"(nodes|rels)")')
 _KIND = re.compile(r'"type"\s*:\s*"(node|relationship)"')
 
@@ -36,42 +44,25 @@ def read_apoc(paths: Sequence[Path]) -> KnowledgeGraph:
     """`{"type": "node", "labels", …}` and `{"type": "relationship", "label", "start", "end", …}` a line."""
     path = paths[0]
     rows = Rows(path, "Neo4j (APOC)")
-    nodes: list[Node] = []
-    edges: list[Edge] = []
-    for number, row in _lines(path, rows):
-        if row.get("type") == "node" and row.get("id") is not None:
-            labels = labels_of(row.get("labels"))
-            nodes.append(Node(text_of(row["id"]), labels, object_of(row.get("properties"))))
-        elif row.get("type") == "relationship":
-            ends = [object_of(row.get(end)).get("id") for end in ("start", "end")]
-            if None in ends:
-                rows.problem(number, "a relationship without the 'id' of its 'start' or its 'end'")
-                continue
-            properties, type = object_of(row.get("properties")), text_of(row.get("label"))
-            edges.append(Edge(text_of(ends[0]), text_of(ends[1]), type, properties, text_of(row.get("id"))))
-        else:
-            rows.problem(
-                number,
-                "wanted a 'type' of node or relationship and an 'id', got {got}",
-                got=json_kind(row.get("type")),
-            )
-    return from_property_graph(rows, nodes, edges)
-
-
-def _lines(path: Path, rows: Rows) -> Iterator[tuple[int, dict[str, Any]]]:
     text = decode_utf8(read_bytes(path), path)
     if _WHOLE.match(text):  # jsonFormat ARRAY_JSON: a list; JSON: an object of two lists
         found = json_of(path)
         lists = [found] if isinstance(found, list) else [found.get(key) for key in ("nodes", "rels")]
-        parts = [part for values in lists if isinstance(values, list) for part in values]
-        lines: Iterable[Record] = (Record(number, "", part) for number, part in enumerate(parts, start=1))
+        values = [value for part in lists if isinstance(part, list) for value in part]
+        lines: Iterable[Record] = (Record(number, "", value) for number, value in enumerate(values, start=1))
     else:
         lines = json_lines(path, text, rows.problems, decoded_json)
+    by_kind: dict[str, dict[int, Any]] = {"node": {}, "relationship": {}}
     for line in lines:
-        if isinstance(line.row, dict):
-            yield line.number, line.row
+        kind = line.row.get("type") if isinstance(line.row, dict) else None
+        if kind in by_kind:
+            by_kind[kind][line.number] = line.row
         else:
-            rows.problem(line.number, "wanted an object, got {got}", got=json_kind(line.row))
+            got = json_kind(line.row)
+            rows.problem(line.number, "wanted a 'type' of node or relationship, got {got}", got=got)
+    nodes = APOC.node_records(rows, by_kind["node"], "line")
+    edges = APOC.edge_records(rows, by_kind["relationship"], "line")
+    return from_property_graph(rows, nodes, edges)
 
 
 def _is_parquet_folder(head: Head) -> bool:
@@ -89,22 +80,14 @@ def _is_parquet_folder(head: Head) -> bool:
 )
 def read_neo4j_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     """What `ParquetWriter` wrote: a file a label under `nodes`, a file a type under `relationships`."""
-    folder = paths[0].parent.parent
-    nodes: list[Node] = []
-    edges: list[Edge] = []
+    rows = Rows(paths[0].parent.parent, "neo4j-graphrag")
+    nodes: list[dict[str, Any]] = []
+    edges: list[dict[str, Any]] = []
     for path in paths:
-        table = parquet_table(path)
-        wanted = ("__id__",) if path.parent.name == "nodes" else ("from", "to", "type")
-        for column in wanted:
-            one_of((column,), table.names, path, GraphError)
+        records = list(parquet_table(path).records())
         if path.parent.name == "nodes":
-            for row in table.records():
-                labels = labels_of(row.pop("labels", None) or [path.stem])
-                nodes.append(Node(text_of(row.pop("__id__")), labels, row))
+            labelled = [{"labels": [path.stem], **record} for record in records]
+            nodes += PARQUET.node_records(rows, labelled, path.name)
         else:
-            for row in table.records():
-                ends = text_of(row.pop("from")), text_of(row.pop("to"))
-                type = text_of(row.pop("type"))
-                more = {key: part for key, part in row.items() if key not in ("from_label", "to_label")}
-                edges.append(Edge(*ends, type, more))
-    return from_property_graph(Rows(folder, "neo4j-graphrag"), nodes, edges)
+            edges += PARQUET.edge_records(rows, records, path.name)
+    return from_property_graph(rows, nodes, edges)

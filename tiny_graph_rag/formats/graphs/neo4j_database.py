@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from tiny_graph_rag.errors import GraphError, ServiceError, UsageError, optional
 from tiny_graph_rag.formats.graphs.filling import fill_records
-from tiny_graph_rag.formats.graphs.property_graph import EMBEDDINGS, Edge, Node, from_property_graph
+from tiny_graph_rag.formats.graphs.property_graph import EMBEDDINGS, from_property_graph
 from tiny_graph_rag.formats.graphs.rows import Rows, text_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
@@ -105,8 +105,8 @@ class _Collected:
 
     def __init__(self, library: Any) -> None:
         self.kinds = library.graph
-        self.nodes: dict[str, Node] = {}
-        self.edges: dict[str, Edge] = {}
+        self.nodes: dict[str, dict[str, Any]] = {}
+        self.edges: dict[str, dict[str, Any]] = {}
         self.triples: list[tuple[str, str, str]] = []
         self.others = 0
 
@@ -122,16 +122,15 @@ class _Collected:
     def _take(self, value: Any) -> None:
         if isinstance(value, self.kinds.Node):
             if value.labels or dict(value) or value.element_id not in self.nodes:
-                self.nodes[value.element_id] = Node(
-                    value.element_id, tuple(sorted(value.labels)), _properties(value)
-                )
+                own = {"<id>": value.element_id, "<labels>": sorted(value.labels)}
+                self.nodes[value.element_id] = {**_properties(value), **own}
         elif isinstance(value, self.kinds.Relationship):
-            source, target = (
+            ends = (
                 node.element_id if node is not None else "" for node in (value.start_node, value.end_node)
             )
-            self.edges[value.element_id] = Edge(
-                source, target, value.type, _properties(value), value.element_id
-            )
+            own = dict(zip(("<source>", "<target>"), ends, strict=True))
+            own |= {"<id>": value.element_id, "<type>": value.type}
+            self.edges[value.element_id] = {**_properties(value), **own}
         elif isinstance(value, self.kinds.Path):
             for part in (*value.nodes, *value.relationships):
                 self._take(part)

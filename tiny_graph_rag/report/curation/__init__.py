@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import hashlib
-import json
 import os
 import secrets
 import signal
@@ -19,7 +18,7 @@ import threading
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
@@ -40,9 +39,9 @@ from tiny_graph_rag.formats.gold.exchange import line_of
 from tiny_graph_rag.gold.curation import Curation, Refused
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.search import EntitySearch
-from tiny_graph_rag.measures.summary import number
 from tiny_graph_rag.messages import catalogue, spoken
 from tiny_graph_rag.outputs import write_atomically
+from tiny_graph_rag.results import as_read, encoded
 
 HOST = "127.0.0.1"
 PORTS = range(8700, 8900)  # one of these by the draft's name, so that a window finds its server again
@@ -187,7 +186,7 @@ class CurationServer:
         if draft is None:
             return _error(f"no question {id!r}", 404)
         view = self.curation.view(id)
-        shown = {candidate.id: asdict(candidate) for candidate in draft.candidates}
+        shown = {candidate.id: as_read(candidate) for candidate in draft.candidates}
         given = {
             **dict.fromkeys(draft.example.irrelevant_entities, 0),
             **dict.fromkeys(draft.example.reference_entities, 1),
@@ -316,10 +315,7 @@ class CurationServer:
         by_tag, differing = self.curation.agreements()
         return _json(
             {
-                "by_tag": [
-                    {"tag": tag, **{name: number(value) for name, value in asdict(slice_).items()}}
-                    for tag, slice_ in by_tag.items()
-                ],
+                "by_tag": [{"tag": tag, **as_read(slice_)} for tag, slice_ in by_tag.items()],
                 "differing": differing,
             }
         )
@@ -440,9 +436,7 @@ def _differ(grades: dict[str, dict[str, int]]) -> bool:
 
 
 def _json(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    """Whatever a file is named: what is no UTF-8 in it is shown as `?`."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    return Response(text.encode("utf-8", "replace"), status, headers, "application/json")
+    return Response(encoded(value), status, headers, "application/json")
 
 
 def _error(message: str, status: int, *, close: bool = False) -> Response:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
-
-import msgspec
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.fixing.proof import Fixes
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.measures.summary import number
 from tiny_graph_rag.report.fix_words import blocks_of
-from tiny_graph_rag.report.json.results import dataset_json
-from tiny_graph_rag.report.json.spelled import Made, head
+from tiny_graph_rag.report.json.spelled import Made, dataset_json, head
+from tiny_graph_rag.results import as_read
 
 
 def fixes_json(
@@ -28,18 +24,16 @@ def fixes_json(
         dataset=dataset_json(examples),
         config=config.as_dict(),
         measure=fixes.patch.measure,
-        today=number(fixes.today),
+        today=fixes.today,
         questions=fixes.questions,
         groups=fixes.groups,
         evaluations=fixes.spent,
         stopped=fixes.stopped,
-        kinds=list(fixes.kinds),
-        tried=[] if fixes.decision is None else msgspec.to_builtins(fixes.decision.tried),
-        patch=msgspec.to_builtins(fixes.patch),
-        blocks=[],
-        changes={kind: [asdict(change) for change in changes] for kind, changes in fixes.changes.items()},
+        kinds=fixes.kinds,
+        tried=[] if fixes.decision is None else fixes.decision.tried,
+        patch=fixes.patch,
+        changes=fixes.changes,
     )
-    content["blocks"] = [
-        {"head": heading, "rows": [asdict(row) for row in rows]} for heading, rows in blocks_of(content)
-    ]
-    return content
+    read: dict[str, Any] = as_read(content)
+    blocks = [{"head": heading, "rows": rows} for heading, rows in blocks_of(read)]
+    return read | {"blocks": as_read(blocks)}

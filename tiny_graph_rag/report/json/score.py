@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 from msgspec import UNSET
 from numpy.typing import NDArray
@@ -21,9 +19,11 @@ from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW, Judged
 from tiny_graph_rag.measures.statistics import mean_of
-from tiny_graph_rag.measures.summary import latency_document, number, summary_fields
-from tiny_graph_rag.report.json.spelled import packed, steps_json
-from tiny_graph_rag.scoring.stretches import Collected, Names, ScoreColumns, Stretch
+from tiny_graph_rag.measures.summary import latency_of, summary_fields
+from tiny_graph_rag.report.json.spelled import with_lines
+from tiny_graph_rag.results import Question, Ranked, Reference, as_read, encoded
+from tiny_graph_rag.run import NO_HOP
+from tiny_graph_rag.scoring.stretches import Collected, ScoreColumns, Stretch
 from tiny_graph_rag.study.waterfall import (
     NO_RANK,
     Limits,
@@ -39,45 +39,7 @@ from tiny_graph_rag.study.waterfall import (
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures.textual import TextMatch
-    from tiny_graph_rag.results import Question
     from tiny_graph_rag.scoring.matching import Matching
-
-_ENCODER = msgspec.json.Encoder(enc_hook=str)  # texts of errors are a kind of str
-
-
-def document_parts(
-    head: dict[str, Any],
-    sources: Callable[[], dict[str, Any]],
-    passing: Iterable[Written],
-    collected: Collected,
-    graph: KnowledgeGraph | None,
-    *,
-    cutoff: int,
-    usage: dict[str, int],
-) -> Iterator[bytes]:
-    """The file, piece by piece; `collected` is filled on the way. sources: more of the head, that is known
-    when all has passed by.
-    """
-    yield packed(head).removesuffix(b"}") + b',\n"results": ['
-    mentioned: dict[str, None] = {}
-    first = True
-    for part in passing:
-        collected.parts.append(part.columns)
-        mentioned.update(dict.fromkeys(part.mentioned))
-        if part.lines:
-            yield (b"\n" if first else b",\n") + b",\n".join(part.lines)
-            first = False
-    known: dict[str, dict[str, str]] = {}
-    if graph is not None:
-        from tiny_graph_rag.report.json.results import entities
-
-        known = entities(graph, [row for row, id_ in enumerate(graph.entities.ids) if id_ in mentioned])
-    found = {
-        **sources(),
-        "summary": summary(collected, cutoff, usage),
-        "entities": known,
-    }
-    yield b"\n],\n" + packed(found).removeprefix(b"{") + b"\n"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,41 +57,54 @@ class Wish:
     ambiguous: str = "first"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Written:
-    """What becomes of a stretch. lines: one JSON object a question; mentioned: ids of entities in them."""
+def document_parts(
+    head: dict[str, Any],
+    sources: Callable[[], dict[str, Any]],
+    stretches: Iterable[Stretch],
+    wish: Wish,
+    collected: Collected,
+    graph: KnowledgeGraph | None,
+    usage: dict[str, int],
+) -> Iterator[bytes]:
+    """The file, piece by piece; `collected` is filled on the way. sources: more of the head, that is known
+    when all has passed by.
+    """
+    mentioned: set[str] = set()
 
-    lines: list[bytes]
-    mentioned: list[str]
-    columns: ScoreColumns
+    def lines() -> Iterator[bytes]:
+        for stretch in stretches:
+            why = None if stretch.has_name is None else Why.of(stretch.judged, stretch.has_name, wish.cutoff)
+            table = None if why is None else verdict_table(why.verdicts, stretch.judged.relevant)
+            columns = ScoreColumns.of(stretch, (*wish.measures, *wish.also), table)
+            collected.parts.append(columns)
+            scores = {str(measure): columns.scores[measure] for measure in wish.measures}
+            for question in questions_of(stretch, scores, wish, why):
+                if graph is not None:
+                    mentioned.update(entity.id for entity in question.ranked)
+                    mentioned.update(*(reference.entity_ids for reference in question.references))
+                yield encoded(question)
 
+    def rest() -> dict[str, Any]:
+        known = {}
+        if graph is not None:
+            from tiny_graph_rag.report.json.results import entities
 
-def written(stretch: Stretch, wish: Wish) -> Written:
-    why = None if stretch.has_name is None else Why.of(stretch.judged, stretch.has_name, wish.cutoff)
-    table = None if why is None else verdict_table(why.verdicts, stretch.judged.relevant)
-    columns = ScoreColumns.of(stretch, (*wish.measures, *wish.also), table)
-    scores = {measure: columns.scores[measure] for measure in wish.measures}
-    if stretch.names is not None:
-        return Written(brief_lines(stretch, stretch.names, scores, wish.cutoff), [], columns)
-    lines, mentioned = [], dict[str, None]()
-    for item in question_rows(stretch, scores, wish.cutoff, wish.shown, why):
-        if why is not None:
-            mentioned.update(dict.fromkeys(entity.id for entity in item.ranked))
-            for reference in item.references:
-                mentioned.update(dict.fromkeys(reference.entity_ids))
-        lines.append(packed(item))
-    return Written(lines, list(mentioned), columns)
+            known = entities(graph, [row for row, id_ in enumerate(graph.entities.ids) if id_ in mentioned])
+        return {**sources(), "summary": summary(collected, wish.cutoff, usage), "entities": known}
+
+    return with_lines(head, "results", lines(), rest)
 
 
 def summary(collected: Collected, cutoff: int, usage: dict[str, int]) -> dict[str, Any]:
     """`summary` of the file, when all has passed by."""
     found, took = collected.found, collected.seconds.tolist()
-    return {
+    fields = {
         **summary_fields(found, cutoff, lambda measure: mean_of(collected.whole.scores[measure]).mean, usage),
-        "latency": latency_document(collected.seconds),
+        "latency": latency_of(collected.seconds),
         **({"questions_per_second": len(took) / sum(took)} if sum(took) > 0 else {}),
         **_why(collected.whole, cutoff),
     }
+    return dict(as_read(fields))
 
 
 def _why(columns: ScoreColumns, cutoff: int) -> dict[str, Any]:
@@ -141,66 +116,9 @@ def _why(columns: ScoreColumns, cutoff: int) -> dict[str, Any]:
     counts = by_verdict(columns.verdicts.sum(axis=0))
     return {
         "verdicts": {verdict: count for verdict, count in counts.items() if count},
-        "waterfall": steps_json(whole),
-        "waterfall_by_tag": {tag: steps_json(slice_) for tag, slice_ in by_tag.items()},
+        "waterfall": whole,
+        "waterfall_by_tag": by_tag,
     }
-
-
-class Brief(msgspec.Struct, gc=False):
-    """A question of `results` in large runs, whose files say the rankings and references themselves."""
-
-    id: str
-    metrics: msgspec.Struct
-    tp: Sequence[str]
-    fp: Sequence[str]
-    fn: Sequence[str]
-    query: str = ""
-    tags: Sequence[str] = ()
-    linked: Sequence[str] = ()
-    ranked: Sequence[str] = ()
-    references: Sequence[str] = ()
-    answer: None = None
-    latency_seconds: None = None
-
-
-@cache
-def _metrics(spellings: tuple[str, ...]) -> Callable[..., msgspec.Struct]:
-    """The record of a question's values, given in this order; NaN is written as null."""
-    names = {f"m{place}": spelling for place, spelling in enumerate(spellings)}
-    return msgspec.defstruct("Metrics", [(name, float) for name in names], rename=names, gc=False)
-
-
-def brief_lines(stretch: Stretch, names: Names, columns: dict[Measure, Column], cutoff: int) -> list[bytes]:
-    """The same without `ranked` and `references`: of large runs, whose files say both. One piece or none."""
-    judged = stretch.judged
-    n = len(judged)
-    rows, items = judged.rows[:, :cutoff], judged.items[:, :cutoff]
-    question, rank = np.nonzero(rows != NO_ROW)
-    right = items[question, rank] != NO_ITEM
-    order = np.argsort(2 * question + ~right, kind="stable")  # of each question the right ones first
-    retrieved = names.retrieved(rows[question[order], rank[order]])
-    ends = np.cumsum(np.bincount(question, minlength=n))
-    turns = (ends - np.bincount(question[~right], minlength=n)).tolist()
-    is_open = np.ones(int(judged.relevant.sum()), dtype=bool)
-    is_open[items[items != NO_ITEM]] = False
-    missed = names.wanted(np.flatnonzero(is_open))
-    missed_ends = np.concatenate([[0], np.cumsum(is_open)])[np.cumsum(judged.relevant)]
-    metrics = map(_metrics(tuple(map(str, columns))), *(column.tolist() for column in columns.values()))
-    written = map(
-        Brief,
-        stretch.ids,
-        metrics,
-        _slices(retrieved, [0, *ends.tolist()], turns),
-        _slices(retrieved, turns, ends.tolist()),
-        _slices(missed, [0, *missed_ends.tolist()], missed_ends.tolist()),
-    )
-    # Line ends within a text are escaped, so that each that is left stands between two questions.
-    lines = _ENCODER.encode_lines(list(written)).removesuffix(b"\n").replace(b"\n", b",\n")
-    return [lines] if lines else []
-
-
-def _slices(texts: list[str], starts: Iterable[int], ends: Iterable[int]) -> Iterator[list[str]]:
-    return map(texts.__getitem__, map(slice, starts, ends))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,43 +144,42 @@ class Why:
         }
 
 
-def question_rows(
-    stretch: Stretch,
-    columns: dict[Measure, Column],
-    cutoff: int,
-    shown: int,
-    why: Why | None = None,
+def questions_of(
+    stretch: Stretch, columns: dict[str, Column], wish: Wish, why: Why | None
 ) -> Iterator[Question]:
-    """One object of `results` a question. why: verdicts of its references, where they are known."""
-    from tiny_graph_rag.results import Question, Ranked, Reference  # a large run's brief lines need none
-    from tiny_graph_rag.run import NO_HOP
+    """One object of `results` a question. why: verdicts of its references, where they are known.
 
-    judged = stretch.judged
-    rows = judged.rows[:, :shown]
-    labelled = iter(stretch.labels(rows[rows != NO_ROW]))
-    counts = np.minimum(judged.retrieved, shown).tolist()
-    hit = (judged.grades[:, :cutoff] > 0).tolist()
+    Of large runs, whose files say rankings and references themselves, both are left out.
+    """
+    judged, brief, cutoff = stretch.judged, stretch.names, wish.cutoff
+    rows = judged.rows[:, : wish.shown if brief is None else cutoff]
+    written = rows[rows != NO_ROW]
+    labels = iter(stretch.labels(written) if brief is None else _named(brief.retrieved(written)))
+    counts = (rows != NO_ROW).sum(axis=1).tolist()
     items = judged.items[:, :cutoff].tolist()
     first_item = np.concatenate([[0], np.cumsum(judged.relevant)]).tolist()
-    spellings = [str(column) for column in columns]
-    values = np.stack(list(columns.values()), axis=1).tolist() if columns else [[]] * len(stretch.ids)
-    seconds = [None] * len(judged) if judged.seconds is None else list(map(number, judged.seconds.tolist()))
+    is_filled = np.zeros(first_item[-1], dtype=bool)
+    is_filled[judged.items[:, :cutoff][judged.items[:, :cutoff] != NO_ITEM]] = True
+    missed = iter(() if brief is None else brief.wanted(np.flatnonzero(~is_filled)))
+    filled, values = is_filled.tolist(), zip(*(column.tolist() for column in columns.values()), strict=True)
+    seconds = [math.nan] * len(judged) if judged.seconds is None else judged.seconds.tolist()
     for place, question in enumerate(stretch.ids):
-        ranked = [next(labelled) for _ in range(counts[place])]
-        names = [name for _, name, _ in ranked[:cutoff]]
-        filled = {item - first_item[place] for item in items[place] if item != NO_ITEM}
-        references = stretch.references[place]
+        ranked = [next(labels) for _ in range(counts[place])]
+        names = [name for _, name, _ in ranked]
+        references = stretch.references[place] if brief is None else ()
+        if judged.found is not None:  # a text fills every reference that it contains
+            best = {key for key, _, _ in ranked[:cutoff]}
+            for _, _, ids, _, item in references:
+                filled[first_item[place] + item] |= not best.isdisjoint(ids)
         sharing = Counter(item for *_, item in references)
+        first, last = first_item[place], first_item[place + 1]
         yield Question(
             id=question,
             query=stretch.queries[place] if stretch.queries else "",
             tags=list(stretch.tags[place]) if stretch.tags else [],
             group=(stretch.groups[place] if stretch.groups else None) or UNSET,
             linked=[],
-            ranked=[
-                Ranked(key, name, points if math.isfinite(points) else None, NO_HOP)
-                for key, name, points in ranked
-            ],
+            ranked=[Ranked(key, name, score, NO_HOP) for key, name, score in ranked] if brief is None else [],
             references=[
                 Reference(
                     name,
@@ -271,13 +188,20 @@ def question_rows(
                     level,
                     len(ids) > 1,
                     sharing[item] > 1,
-                    **({} if why is None else why.of_item(first_item[place] + item)),
+                    **({} if why is None else why.of_item(first + item)),
                 )
                 for name, grade, ids, level, item in references
             ],
-            metrics=dict(zip(spellings, map(number, values[place]), strict=True)),
-            tp=[name for name, relevant in zip(names, hit[place], strict=False) if relevant],
-            fp=[name for name, relevant in zip(names, hit[place], strict=False) if not relevant],
-            fn=[name for name, *_, item in references if item not in filled],
+            metrics=dict(zip(columns, next(values, ()), strict=True)),
+            tp=[name for name, item in zip(names, items[place], strict=False) if item != NO_ITEM],
+            fp=[name for name, item in zip(names, items[place], strict=False) if item == NO_ITEM],
+            fn=[name for name, *_, item in references if not filled[first + item]]
+            if brief is None
+            else [next(missed) for item in range(first, last) if not filled[item]],
             latency_seconds=seconds[place],
         )
+
+
+def _named(names: Iterable[str]) -> Iterator[tuple[str, str, float]]:
+    """As labels are, of runs of which nothing but names is written."""
+    return (("", name, math.nan) for name in names)

@@ -21,9 +21,9 @@ from tiny_graph_rag.messages import counted, p_value, shown, signed, t, three
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.fix_words import blocks_of, summary_line
 from tiny_graph_rag.report.headline import answered, subject, weakest_tags
-from tiny_graph_rag.report.json.results import question
+from tiny_graph_rag.report.json.questions import question
+from tiny_graph_rag.report.json.spelled import Spelled
 from tiny_graph_rag.report.plain import (
-    cause_words,
     cell_width,
     cut,
     failed_words,
@@ -48,6 +48,7 @@ from tiny_graph_rag.report.terminal import (
     wrapped,
 )
 from tiny_graph_rag.report.views import blocks, recommended_words, setting_flags
+from tiny_graph_rag.results import as_read
 from tiny_graph_rag.study.waterfall import Verdict
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def worst_of(evaluation: Evaluation) -> tuple[str, str] | None:
     rows = worst_rows(values.tolist(), lost.tolist(), int(Verdict.HIT))
     if not rows:
         return None
-    found = question(evaluation, rows[0])
+    found = as_read(question(evaluation, rows[0], Spelled(evaluation.graph)))
     return found["id"], next(reference_lines(found, diagnosis.limits.hops), "")
 
 
@@ -135,7 +136,11 @@ def _remarks(summary: Json) -> Iterator[str]:
     lines = []
     if 0 < summary["scored"] < RELIABLE_FROM:
         lines.append(
-            t("fewer than {n} questions show large differences only; `generate` makes more", n=RELIABLE_FROM)
+            t(
+                "fewer than {n} questions show large differences only; `dataset from` and `generate` "
+                "make more",
+                n=RELIABLE_FROM,
+            )
         )
     elif not all(mean["reliable"] for mean in summary["measures"].values()):
         lines.append(t("? unreliable: too few questions affect this number"))
@@ -178,9 +183,8 @@ def _weakest_and_losses(content: Json) -> Iterator[str]:
 def _losses(content: Json) -> list[str]:
     """How many references were found, and what became of the others, the most frequent first."""
     summary = content["summary"]
-    verdicts, words = summary.get("causes"), cause_words
-    if verdicts is None:  # of an external run
-        verdicts, words = summary.get("verdicts") or {}, verdict_words
+    is_cause = "causes" in summary  # not of an external run
+    verdicts = summary["causes"] if is_cause else summary.get("verdicts") or {}
     verdicts = {name: count for name, count in verdicts.items() if count}
     total, hits = sum(verdicts.values()), verdicts.pop("hit", 0)
     if not total:
@@ -191,7 +195,8 @@ def _losses(content: Json) -> list[str]:
         counted(total, "{n} reference: {found} found", "{n} references: {found} found", found=f"{hits:,}")
     ]
     for name in sorted(verdicts, key=lambda name: -verdicts[name])[:LOSSES_SHOWN]:
-        lines.append(f"{verdicts[name]:>5,}  {words(name, summary['k'], hops)}")
+        words = verdict_words(name, summary["k"], hops, is_cause=is_cause)
+        lines.append(f"{verdicts[name]:>5,}  {words}")
     return lines
 
 
@@ -217,7 +222,8 @@ def _tried(summary: Json) -> Iterator[str]:
         change = f"{signed(record['change'])}{'' if place else f' {measure}'}"
         line = f"{head} {record['label']}  {change}  {moved}  {certainty}"
         with_p = f"{line} (p {p_value(record['p'])})"
-        yield with_p if cell_width(with_p) <= SCREEN_WIDTH else cut(line, SCREEN_WIDTH)
+        fits = decision["groups"] >= RELIABLE_FROM and cell_width(with_p) <= SCREEN_WIDTH
+        yield with_p if fits else cut(line, SCREEN_WIDTH)
 
 
 def sweep_lines(content: Json) -> Iterator[Shown]:

@@ -1,0 +1,124 @@
+"""What the commands compute is what Python computes: means, intervals, questions, recommendations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tiny_graph_rag
+from tests.conftest import ROOT
+
+GRAPH = ROOT / "data" / "kg" / "conan-doyle-speckled-band-KG.json"
+GOLD = ROOT / "data" / "eval" / "conan-doyle-speckled-band-eval.jsonl"
+
+
+def lines(*records: dict[str, Any]) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+GROUPED = lines(
+    *(
+        {"id": f"q{n}", "query": f"Question {n}?", "reference_entities": [f"e{n % 7}"], "group": f"g{n // 3}"}
+        for n in range(60)
+    )
+)
+RANKED = lines(*({"id": f"q{n}", "retrieved": [f"e{n % 5}", "e1", "e1", f"e{n % 7}"]} for n in range(55)))
+TEXTS = lines(
+    *(
+        {"id": f"q{n}", "query": f"Question {n}?", "reference_texts": [f"The {n} ships lay at anchor."]}
+        for n in range(40)
+    )
+)
+SAID = lines(
+    *(
+        {"id": f"q{n}", "retrieved": ["Nothing.", f"All of the {n % 30} ships lay at anchor."]}
+        for n in range(40)
+    )
+)
+QRELS = "".join(f"q{n} 0 d{n % 4} {1 + n % 2}\nq{n} 0 d9 0\n" for n in range(40))
+TREC = "".join(f"q{n} Q0 d{m} {m + 1} {1.5 - m // 2} r\n" for n in range(38) for m in range(5))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize(
+    ("gold", "run", "options", "keywords"),
+    [
+        (("gold.jsonl", GROUPED), ("run.jsonl", RANKED), (), {}),
+        (("gold.jsonl", GROUPED), ("run.jsonl", RANKED), ("--measures", "contest_map@3,mrr"), {}),
+        (("gold.jsonl", TEXTS), ("run.jsonl", SAID), ("--match", "rougeL"), {"match": "rougeL"}),
+        (("qrels.txt", QRELS), ("run.trec", TREC), (), {}),
+        (("qrels.txt", QRELS), ("run.trec", TREC), ("--ties", "trec"), {"ties": "trec"}),
+    ],
+)
+def test_score(run_cli, tmp_path: Path, gold, run, options, keywords) -> None:
+    paths = [tmp_path / name for name, _ in (run, gold)]
+    for path, (_, text) in zip(paths, (run, gold), strict=True):
+        path.write_text(text, encoding="utf-8")
+    out = tmp_path / "out.json"
+    told = run_cli("score", "--run", paths[0], "--gold", paths[1], *options, "-o", out)
+    assert told.exit_code == 0, told.stderr
+    written = json.loads(out.read_text(encoding="utf-8"))
+    measures = options[1] if options[:1] == ("--measures",) else None
+    found = tiny_graph_rag.score(paths[0], paths[1], measures, **keywords)
+    for name, mean in written["summary"]["measures"].items():
+        assert found.means.loc[name].to_dict() == {part: mean[part] for part in found.means.columns}
+        values = {row["id"]: row["metrics"][name] for row in written["results"]}
+        column = found.questions[name]
+        assert column.astype(object).where(column.notna(), None).to_dict() == values
+
+
+def test_score_on_a_graph(run_cli, tmp_path: Path) -> None:
+    run, out = tmp_path / "run.jsonl", tmp_path / "out.json"
+    told = run_cli(
+        "eval",
+        "--dataset",
+        GOLD,
+        "-g",
+        GRAPH,
+        "--skip-generation",
+        "--save-run",
+        run,
+        "-o",
+        tmp_path / "e.json",
+    )
+    assert told.exit_code == 0, told.stderr
+    told = run_cli("score", "--run", run, "--gold", GOLD, "-g", GRAPH, "-o", out)
+    assert told.exit_code == 0, told.stderr
+    written = json.loads(out.read_text(encoding="utf-8"))["summary"]["measures"]
+    found = tiny_graph_rag.score(run, GOLD, graph=tiny_graph_rag.load_graph(GRAPH))
+    assert found.means.to_dict("index") == {
+        name: {part: mean[part] for part in found.means.columns} for name, mean in written.items()
+    }
+
+
+def test_eval_sweep_and_compare(run_cli, tmp_path: Path) -> None:
+    graph, questions = tiny_graph_rag.load_graph(GRAPH), tiny_graph_rag.load_questions(GOLD)
+    results = {}
+    for hops in (1, 3):
+        out = tmp_path / f"{hops}.json"
+        told = run_cli("eval", "--dataset", GOLD, "-g", GRAPH, "--hops", hops, "--skip-generation", "-o", out)
+        assert told.exit_code == 0, told.stderr
+        written = json.loads(out.read_text(encoding="utf-8"))
+        results[hops] = tiny_graph_rag.evaluate(graph, questions, hops=hops)
+        assert results[hops].means == {
+            name: mean["mean"] for name, mean in written["summary"]["measures"].items()
+        }
+    out = tmp_path / "compared.json"
+    assert run_cli("compare", tmp_path / "1.json", tmp_path / "3.json", "-o", out).exit_code == 0
+    compared = tiny_graph_rag.compare(results[1], results[3]).pairs_to_pandas()
+    for name, rows in json.loads(out.read_text(encoding="utf-8"))["measures"].items():
+        mine = compared[compared["measure"] == name].iloc[0]
+        assert sorted((abs(mine["low"]), abs(mine["high"]))) == sorted(
+            (abs(rows[1]["low"]), abs(rows[1]["high"]))
+        )
+    out = tmp_path / "sweep.json"
+    told = run_cli("sweep", "--dataset", GOLD, "-g", GRAPH, "--hops", "1-3", "-o", out)
+    assert told.exit_code == 0, told.stderr
+    swept = json.loads(out.read_text(encoding="utf-8"))
+    found = tiny_graph_rag.sweep(graph, questions, hops=(1, 2, 3))
+    wanted = swept["settings"][swept["recommended"]["overall"]["setting"]]
+    assert found.recommended is not None
+    assert found.recommended["hops"] == wanted["hops"]

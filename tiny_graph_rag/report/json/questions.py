@@ -1,0 +1,172 @@
+"""Questions of a results file: what each was linked to, what was ranked, what became of its references."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import UNSET, UnsetType
+
+from tiny_graph_rag.config.sections import COMPACT
+from tiny_graph_rag.graph.bfs import NOT_REACHED
+from tiny_graph_rag.language.folding import fold, nfc
+from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
+from tiny_graph_rag.report.json.spelled import Spelled, linked_seeds, ranking
+from tiny_graph_rag.results import Linking, Question, Reference, WrittenAnswer
+from tiny_graph_rag.run import Relation
+from tiny_graph_rag.study.evaluate import Evaluation
+from tiny_graph_rag.study.waterfall import NO_ENTITY, NO_RANK, Verdict
+
+
+def question(evaluation: Evaluation, row: int, spelled: Spelled) -> Question:
+    """One object of `results`."""
+    config, example = evaluation.config, evaluation.examples[row]
+    compact = config.running.results == COMPACT
+    written = config.evaluation.top_k if compact else config.evaluation.shown_ranks
+    reasons = () if evaluation.reasons is None else evaluation.reasons[row]
+    right, wrong, missed = confusion(evaluation, row)
+    return Question(
+        id=example.id,
+        query=example.query,
+        context=list(example.context) or UNSET,
+        ground_truth=list(example.ground_truth) or UNSET,
+        tags=list(example.tags),
+        group=UNSET if example.group is None else example.group,
+        linked=linked_seeds(evaluation.linked[row], spelled),
+        **_own(evaluation, row),
+        **_kinds(evaluation, row),
+        ranked=ranking(evaluation.run, row, written, spelled, reasons, with_paths=not compact),
+        references=references_of(evaluation, row, written, spelled),
+        metrics={str(measure): float(column[row]) for measure, column in evaluation.scores.items()},
+        answer=_answer(evaluation, row, spelled),
+        tp=[spelled.names[entity] for entity in right],
+        fp=[spelled.names[entity] for entity in wrong],
+        fn=missed,
+        latency_seconds=float(evaluation.latency.seconds[row]),
+        linking=_linking(evaluation, row),
+    )
+
+
+def _own(evaluation: Evaluation, row: int) -> dict[str, Any]:
+    """What a function of the user's said next to its ranking."""
+    did = evaluation.foreign
+    if did is None:
+        return {}
+    return {
+        "own_retriever": {
+            "error": did.errors[row],
+            "answer": did.answers[row],
+            "context": did.contexts[row],
+            "usage": did.usage[row],
+        }
+    }
+
+
+def _answer(evaluation: Evaluation, row: int, spelled: Spelled) -> WrittenAnswer | None:
+    if evaluation.answered is None:
+        return None
+    from tiny_graph_rag.report.json.answers import answer  # retrieval alone loads nothing of it
+
+    return answer(evaluation.answered.answers, row, spelled)
+
+
+def _linking(evaluation: Evaluation, row: int) -> Linking | UnsetType:
+    """What a question's links cost, where a model was asked for them."""
+    if evaluation.linked[row].spent is None:
+        return UNSET
+    from tiny_graph_rag.report.json.answers import linking
+
+    return linking(evaluation.linked[row])
+
+
+def _kinds(evaluation: Evaluation, row: int) -> dict[str, Any]:
+    """Relations and passages of a question, where they were judged: references, and the first ranks."""
+    most = evaluation.config.evaluation.shown_ranks
+    return {
+        kind: {
+            "references": [
+                {**_reference(reference), "rank": rank}
+                for reference, rank in zip(judged.references[row], judged.ranks[row], strict=True)
+            ],
+            "ranked": [item._asdict() for item in judged.rankings[row][:most]],
+        }
+        for kind, judged in evaluation.judged.kinds.items()
+        if judged is not None
+    }
+
+
+def _reference(reference: Relation | str) -> dict[str, str]:
+    if isinstance(reference, str):  # a passage: its id or its text
+        return {"reference": reference}
+    return {name: getattr(reference, name) for name in ("source", "target", "type", "id")}
+
+
+def confusion(evaluation: Evaluation, row: int) -> tuple[list[int], list[int], list[str]]:
+    """The entities that the first k of a question hold correctly and wrongly, and the references missed."""
+    judged, cutoff = evaluation.judged, evaluation.config.evaluation.top_k
+    ranks = list(zip(judged.rows[row, :cutoff].tolist(), judged.items[row, :cutoff].tolist(), strict=True))
+    ranked, first_item = evaluation.run.entities, int(evaluation.judgments.item_offsets[row])
+    filled = {item - first_item for _, item in ranks if item != NO_ITEM}
+    return (
+        [int(ranked[place]) for place, item in ranks if item != NO_ITEM],
+        [int(ranked[place]) for place, item in ranks if item == NO_ITEM and place != NO_ROW],
+        [one.name for one in evaluation.judgments.references[row] if one.item not in filled],
+    )
+
+
+def references_of(evaluation: Evaluation, row: int, written_ranks: int, spelled: Spelled) -> list[Reference]:
+    """The references of a question: as written, and what became of them with what shows it.
+
+    written_ranks: how much of the ranking the file holds; a path that stands there is not repeated here.
+    """
+    explanation, judgments = evaluation.explanation, evaluation.judgments
+    found, run = explanation.diagnosis, evaluation.run
+    references, written = judgments.references[row], run.rows(row)
+    above = _above(evaluation, row, spelled)
+    records = []
+    for reference in references:
+        item = int(judgments.item_offsets[row]) + reference.item
+        verdict, entity = Verdict(int(found.verdicts[item])), int(found.entities[item])
+        rank, hop, ranked_at = int(found.ranks[item]), int(found.hops[item]), int(found.rows[item])
+        record = Reference(
+            reference.name,
+            reference.grade,
+            [spelled.ids[entity] for entity in reference.entities],
+            reference.resolved_by,
+            len(reference.entities) > 1,
+            reference.shares_entity,
+            str(verdict),
+            None if rank == NO_RANK else rank,
+            None if hop == NOT_REACHED else hop,
+        )
+        is_listed = verdict in (Verdict.RANKED_BELOW_K, Verdict.HIT)
+        if is_listed and entity != NO_ENTITY:
+            record.matched = spelling_of(spelled, entity, reference.name)
+        if verdict == Verdict.NOT_IN_GRAPH:
+            record.nearest = [near.name for near in explanation.nearest.get(reference.name, ())]
+        if verdict == Verdict.NO_SEED:
+            record.tried = list(evaluation.linked[row].tried)
+        if evaluation.config.running.results != COMPACT:
+            if verdict == Verdict.RANKED_BELOW_K:
+                record.above = above
+            if item in explanation.missed:
+                record.path = spelled.path(entity, explanation.missed[item])
+            elif is_listed and run.walks is not None and ranked_at - written.start >= written_ranks:
+                record.path = spelled.path(entity, run.walks[ranked_at].tolist())
+        records.append(record)
+    return records
+
+
+def _above(evaluation: Evaluation, row: int, spelled: Spelled) -> list[str]:
+    """What stands within the first k and is no reference: it would have to make room."""
+    run, rows = evaluation.run, evaluation.run.rows(row)
+    first = run.entities[rows][: evaluation.explanation.diagnosis.cutoff].tolist()
+    wanted = {entity for one in evaluation.judgments.references[row] for entity in one.entities}
+    return [spelled.ids[entity] for entity in first if entity not in wanted]
+
+
+def spelling_of(spelled: Spelled, entity: int, reference: str) -> str:
+    """The name or alias of the entity that the reference matched."""
+    written, folded = nfc(reference), fold(reference)
+    known = [spelled.names[entity], *spelled.graph.entities.aliases[entity]]
+    exact = [name for name in known if nfc(name) == written]
+    return str([*exact, *(name for name in known if fold(name) == folded), known[0]][0])
