@@ -33,6 +33,7 @@ from tiny_graph_rag.language.words import (
     is_question_word,
     is_return_word,
     keys,
+    stem,
     words_of_name,
 )
 from tiny_graph_rag.linking.base import LinkedQuestion
@@ -199,6 +200,7 @@ class _Mention:
     weight: int
     repeated: bool
     to_seed: int = 0
+    once: bool = False  # whatever is repeated: it fills one slot
 
 
 class Reader:
@@ -243,6 +245,8 @@ class Reader:
         if listed and seeds and self.texts.is_bare:
             mentions += self._unknown(words, seeds, mentions)
         for mention in mentions:
+            if _says_its_kind_again(mention, words, seeds, asking, listed=listed):
+                mention.once = True
             mention.to_seed = min((abs(a - b) for a in mention.places for b in seeds), default=len(masked))
         most = 0 if listed else max((mention.weight for mention in mentions), default=0)
         focus = _focus([mention for mention in mentions if mention.weight >= most], asking, seeds)
@@ -374,6 +378,8 @@ class Reader:
                 for j in range(i)
             )
             second = mention.weight if twice else milli(self.ranking.repeated) if mention.repeated else 0
+            if mention.once:
+                second = 0
             if mention is there_and_back:
                 second = max(second, milli(self.ranking.there_and_back))
             for weight, way_back in ((mention.weight, False), (second, not twice)):
@@ -405,6 +411,33 @@ class Reader:
                 head |= (place in heads) << len(slots)
                 slots.append(Slot(own, -weight, found=where))
         return slots, head
+
+
+def _says_its_kind_again(
+    mention: _Mention, words: dict[int, str], seeds: Sequence[int], asking: int | None, *, listed: bool
+) -> bool:
+    """Whether some of its words only say what kind of thing the others are: *which language* is the *official
+    language* of it. The kind is no seed's, and in a listed language it stands by the question word, with
+    nothing of content between the two."""
+    runs: list[list[int]] = []
+    for place in sorted(mention.places):
+        if runs and place - runs[-1][-1] == ADJACENT:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    if len(runs) != 2:
+        return False
+    kind, whole = sorted(runs, key=len)
+    if not {stem(words[place]) for place in kind} < {stem(words[place]) for place in whole}:
+        return False
+    if any(place + side in seeds for place in kind for side in (-1, 1)):
+        return False
+    if not listed:
+        return True
+    between = [words[place] for place in words if runs[0][-1] < place < runs[1][0]]
+    return noun_asked_for(words, asking) >= set(kind) and all(
+        is_function_word(word) or is_question_word(word) for word in between
+    )
 
 
 def _is_related_noun(words: Mapping[int, str], seeds: Sequence[int], place: int) -> bool:
