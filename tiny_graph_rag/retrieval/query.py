@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import NO_ROWS, TextIndex, content_stem
-from tiny_graph_rag.language.function_words import DETERMINERS
+from tiny_graph_rag.language.function_words import AUXILIARIES, DETERMINERS
 from tiny_graph_rag.language.kinds import KINDS_ASKED, Kind, asked_kind, kind_of_type
 from tiny_graph_rag.language.words import (
     folded_word,
@@ -445,8 +445,9 @@ def _is_related_noun(words: Mapping[int, str], seeds: Sequence[int], place: int)
     before, after = words.get(place - 1, ""), words.get(place + 1, "")
     if is_korean(words[place]):
         return place - 1 in seeds or before.endswith(OF_KOREAN)
-    if place - 1 in seeds:
-        return not after or is_function_word(after)
+    if place - 1 in seeds:  # what does it *use* is a verb
+        asks_by_verb = any(word in AUXILIARIES for other, word in words.items() if other < place)
+        return not asks_by_verb and (not after or is_function_word(after))
     return before in DETERMINERS and after == OF_ENGLISH
 
 
