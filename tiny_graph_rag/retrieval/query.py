@@ -288,7 +288,7 @@ class Reader:
             word.isalpha()
             and is_evidence(word)
             and not is_return_word(word)
-            and kind_of_type(word) == Kind.UNKNOWN
+            and kind_of_type(word) == kind_of_type(stem(word)) == Kind.UNKNOWN
             and not self.types.has_synonym(word)
             and not self.texts.find(word).weight
         )
