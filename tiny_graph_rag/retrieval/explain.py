@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval.base import Reason
-from tiny_graph_rag.retrieval.paths import CheapestPaths, Mentions, Most, Walked
+from tiny_graph_rag.retrieval.paths import CheapestPaths, Mentions, Most, RankedPaths
 from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Reading
 from tiny_graph_rag.retrieval.walk import Answers, Ints, Walk
 
@@ -48,32 +48,32 @@ def trails_of(
     paths: CheapestPaths, mentions: Mentions, reading: Reading, most: Most, hops: int
 ) -> dict[int, Trail]:
     """What the cost of each ranked entity is made of."""
-    ((_, walked),) = paths.walked(mentions, reading, most, [hops])
+    (ranked,) = paths.rank(mentions, reading, most, [hops])
     return {
-        entity: _seed_trail(paths, entity, walked) if row < 0 else _trail(paths, row, walked)
-        for entity, row in zip(walked.ranked.entities.tolist(), walked.row.tolist(), strict=True)
+        entity: _seed_trail(paths, entity, ranked) if row < 0 else _trail(paths, row, ranked)
+        for entity, row in zip(ranked.entities.tolist(), ranked.row.tolist(), strict=True)
     }
 
 
-def _seed_trail(paths: CheapestPaths, entity: int, walked: Walked) -> Trail:
-    question = walked.question
+def _seed_trail(paths: CheapestPaths, entity: int, ranked: RankedPaths) -> Trail:
+    question = ranked.question
     if question.asks == ONE_OF_SEEDS:
         return Trail((), 0, 0, 0, ())
     own, asked = int(question.own[question.seeds.tolist().index(entity)]), question.asked
     off = question.asks == OTHERS and (own == 0 or bool(asked.head and not own & asked.head))
-    left_out = (len(walked.walks) - 1) * paths.prices.other_seed
+    left_out = (len(ranked.walks) - 1) * paths.prices.other_seed
     return Trail((), paths.prices.off_focus if off else 0, 0, left_out, _by_slot(asked.weight, ~own))
 
 
-def _trail(paths: CheapestPaths, row: int, walked: Walked) -> Trail:
-    joined, asked = walked.joined, walked.question.asked
+def _trail(paths: CheapestPaths, row: int, ranked: RankedPaths) -> Trail:
+    joined, asked = ranked.joined, ranked.question.asked
     order = sorted(np.flatnonzero(joined.taken[row]).tolist(), key=lambda one: one != joined.shown[row])
     mask, lands, taken = 0, False, []
     for mention in order:
         answers, place = joined.answers[mention], int(joined.place[row, mention])
         mask, lands = mask | int(answers.mask[place]), lands or bool(answers.lands[place])
-        taken.append(_steps(answers, place, walked.walks[mention], paths.graph.relations))
-    left_out = (len(walked.walks) - len(order)) * paths.prices.other_seed
+        taken.append(_steps(answers, place, ranked.walks[mention], paths.graph.relations))
+    left_out = (len(ranked.walks) - len(order)) * paths.prices.other_seed
     off_focus = 0 if lands else paths.prices.off_focus
     left = _by_slot(asked.weight, ~mask)
     return Trail(tuple(taken), off_focus, int(joined.off_head[row]), left_out, left)

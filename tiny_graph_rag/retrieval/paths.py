@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -59,17 +59,6 @@ class Most(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RankedPaths:
-    """One question's ranking within some hops. keys: cost in thousandths, then the tie part; hops: of the
-    path shown; paths: (rows, hops) relations from a seed, filled up with NO_STEP."""
-
-    entities: NDArray[np.int32]
-    keys: Ints
-    hops: NDArray[np.int32]
-    paths: NDArray[np.int32]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Joined:
     """What the mentions explain together. entity, total, mass: (rows,). shown: of each row the mention whose
     path is shown; taken: (rows, mentions), those that explain it; place: (rows, mentions) into their answers,
@@ -104,15 +93,21 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Walked:
-    """A question's walks within a hop limit. row: of each ranked entity among the joined answers, -1 for a
-    seed."""
+class RankedPaths:
+    """One question's ranking within a hop limit, and what it came from; valid until the next question's.
 
+    entities, best first; keys: cost in thousandths, then the tie part; hops: of the path shown; paths: (rows,
+    hops) relations from a seed, filled up with NO_STEP; row: of each entity among the joined answers, -1 for
+    a seed."""
+
+    entities: NDArray[np.int32]
+    keys: Ints
+    hops: NDArray[np.int32]
+    paths: NDArray[np.int32]
+    row: Ints
     question: Question
     walks: Sequence[Walk]
     joined: Joined
-    row: Ints
-    ranked: RankedPaths
 
 
 class CheapestPaths:
@@ -155,8 +150,12 @@ class CheapestPaths:
         more: questions that are still to be ranked after this one.
         """
         self._compile_for(more + 1)
-        walked = dict(self.walked(mentions, reading, most, limits))
-        return [walked[limit].ranked for limit in limits]
+        relations, entities = self._marked(reading)
+        question = self._question(mentions, reading, max(limits))
+        walks = self._walk(question, most, max(limits))
+        ranked = [self._ranked(question, walks, most.wanted, limit) for limit in limits]
+        self._relations[relations], self._entities[entities] = 0, 0
+        return ranked
 
     def _compile_for(self, questions: int) -> None:
         """Walk by machine code where numba is loaded in less time than it saves on so many questions, which
@@ -168,17 +167,6 @@ class CheapestPaths:
             from tiny_graph_rag.retrieval.compiled import CompiledLayers
 
             self._layers = CompiledLayers(self.graph)
-
-    def walked(
-        self, mentions: Mentions, reading: Reading, most: Most, limits: Sequence[int]
-    ) -> Iterator[tuple[int, Walked]]:
-        """Each hop limit with its ranking, from the same walks; valid until the next one is asked for."""
-        marked = self._marked(reading)
-        question = self._question(mentions, reading, max(limits))
-        walks = self._walk(question, most, max(limits))
-        for limit in set(limits):
-            yield limit, self._ranked(question, walks, most.wanted, limit)
-        self._relations[marked[0]], self._entities[marked[1]] = 0, 0
 
     def _walk(self, question: Question, most: Most, hops: int) -> list[Walk]:
         """From each mention's seeds."""
@@ -202,7 +190,7 @@ class CheapestPaths:
         walks: Sequence[Walk],
         wanted: int,
         limit: int,
-    ) -> Walked:
+    ) -> RankedPaths:
         asked, seeds = question.asked, question.seeds
         joined = self._joined([walk.within(limit) for walk in walks], asked)
         own = asked.left[question.own] + max(0, len(walks) - 1) * self.prices.other_seed
@@ -231,8 +219,9 @@ class CheapestPaths:
         order = np.lexsort((self.graph.name_rank[entity], length, keys))[:wanted]
         entity, keys, row, length = entity[order], keys[order], row[order], length[order]
         paths = self._paths(joined, walks, row, limit)
-        ranked = RankedPaths(entity.astype(np.int32), keys, length.astype(np.int32), paths)
-        return Walked(question, walks, joined, row, ranked)
+        return RankedPaths(
+            entity.astype(np.int32), keys, length.astype(np.int32), paths, row, question, walks, joined
+        )
 
     # ---- the question
 
