@@ -48,7 +48,7 @@ def query(
     output: Written = None,
 ) -> None:
     """Show one question in detail: its seeds, what is retrieved, the paths, and a model's answer."""
-    from tiny_graph_rag.report.json.paths import walk_in_words
+    from tiny_graph_rag.report.tables import walk_in_words
     from tiny_graph_rag.report.terminal.question import costs_lines, question_lines
 
     session = Session.open(

@@ -42,7 +42,6 @@ _SPECIAL = str.maketrans(
         "·": r"\textperiodcentered{}",
         "…": r"\ldots{}",
         "→": r"$\rightarrow$",
-        "†": r"$\dagger$",
     }
 )
 
@@ -87,8 +86,7 @@ def _figure(cell: of.Figure) -> str:
     text = f"\\textbf{{{_text(cell.text)}}}" if cell.best else _text(cell.text)
     if not cell.marks:
         return text
-    marks = "".join(mark if mark.isalpha() else r"\dagger" for mark in cell.marks)
-    return f"{text}$^{{\\mathrm{{{marks}}}}}$"
+    return f"{text}$^{{\\mathrm{{{''.join(cell.marks)}}}}}$"
 
 
 def _lines(block: of.Block) -> Iterator[str]:
