@@ -325,7 +325,7 @@ class SimilarWords:
 
 
 def _likely_shared(word: str) -> set[str]:
-    """Words that are alike share one of these: stem, beginning, or what a compound ends in."""
+    """Two similar words share one of these: stem, beginning, or what a compound ends in."""
     if is_korean(word):
         return {stem(word)[:KOREAN_STEM]}
     return {stem(word), lemma(word)[:SHARED_PREFIX], *map(stem, ends_of(word))}
