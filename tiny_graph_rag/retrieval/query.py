@@ -220,7 +220,7 @@ class Reader:
         """Whether a word of content is like none of the graph's; what texts hold is surer than a cosine."""
         if is_function_word(word) or is_question_word(word) or is_return_word(word):
             return False
-        return not len(self.types.claims(word)) and self.texts.find(word).weight < milli(self.ranking.rarest)
+        return not self.types.claims(word) and self.texts.find(word).weight < milli(self.ranking.rarest)
 
     def read(self, question: LinkedQuestion) -> Reading:
         masked = without_seeds(question)
@@ -314,8 +314,8 @@ class Reader:
         coverage = {code: self._coverage(code, its) for code, its in claims.items()}
         places = {code: {claim.place for claim in its} for code, its in claims.items()}
 
-        def order(code: int) -> tuple[int, int, int]:
-            return -coverage[code], max(places[code]) - min(places[code]), int(self.types.rank[code])
+        def order(code: int) -> tuple[int, int, str]:
+            return -coverage[code], max(places[code]) - min(places[code]), self.types.names[code]
 
         taken: set[int] = set()
         mentions: list[_Mention] = []
@@ -339,11 +339,7 @@ class Reader:
         """By name and vocabulary, else by synonyms; but a word like `place`, which may also say what kind of
         thing is asked for, only where no text knows it."""
         claims = self.types.claims(word)
-        if (
-            len(claims)
-            or not self.types.has_synonym(word)
-            or (word in KINDS_ASKED and not self._is_unlike(word))
-        ):
+        if claims or not self.types.has_synonym(word) or (word in KINDS_ASKED and not self._is_unlike(word)):
             return claims
         return self.types.by_synonym(word)
 
@@ -353,7 +349,7 @@ class Reader:
         for claim in claims:
             covered[claim.part] = max(claim.weight, covered.get(claim.part, 0))
         by_owner = covered.pop(NO_WORD, 0)
-        return max(by_owner, sum(covered.values()) // max(1, int(self.types.lengths[code])))
+        return max(by_owner, sum(covered.values()) // max(1, self.types.lengths[code]))
 
     def _slots(
         self, mentions: list[_Mention], words: dict[int, str], focus: _Mention | None
@@ -435,9 +431,7 @@ def _by_type(claims: Mapping[int, Claims]) -> dict[int, list[_Claim]]:
     """What each relation type claims, in the order of the text. claims: of the words at their places."""
     by_type: dict[int, list[_Claim]] = {}
     for place, its in claims.items():
-        for code, weight, part in zip(
-            its.types.tolist(), its.weights.tolist(), its.places.tolist(), strict=True
-        ):
+        for code, (weight, part) in its.items():
             by_type.setdefault(code, []).append(_Claim(place, weight, part))
     return by_type
 
