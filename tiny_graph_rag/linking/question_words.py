@@ -278,25 +278,20 @@ class SimilarWords:
 
     def __init__(self, words: Iterable[str]) -> None:
         self._words = tuple(words)
-        self._indexes: dict[bool, dict[str, list[str]]] = {}
 
     def to(self, word: str) -> Iterator[tuple[str, int]]:
         """The words of the list that `word` is like, in order, each with its grade of likeness."""
-        index = self._index(korean=is_korean(word))
-        for other in sorted({other for key in _likely_shared(word) for other in index.get(key, ())}):
+        for other in sorted({other for key in _likely_shared(word) for other in self._index.get(key, ())}):
             grade = likeness(word, other)
             if grade:
                 yield other, grade
 
-    def _index(self, *, korean: bool) -> dict[str, list[str]]:
-        """Each script's own when it is first asked for: English needs the lemmatiser, slow to read."""
-        index = self._indexes.get(korean)
-        if index is None:
-            index = {}
-            for word in self._words:
-                for key in _likely_shared(word) if is_korean(word) == korean else ():
-                    index.setdefault(key, []).append(word)
-            self._indexes[korean] = index  # filled, then shared: other threads may ask meanwhile
+    @cached_property
+    def _index(self) -> dict[str, list[str]]:
+        index: dict[str, list[str]] = {}
+        for word in self._words:
+            for key in _likely_shared(word):
+                index.setdefault(key, []).append(word)
         return index
 
 

@@ -89,7 +89,6 @@ class TextWords:
             for word in (*self._kinds[code], *owners):
                 if not is_function_word(word):
                     self._words_of_types.setdefault(word, set()).add(code)
-        self._type_keys: dict[bool, dict[str, set[int]]] = {}
         self._of_type = [len(graph)]
         if len(types.names) != 1:
             self._of_type = np.bincount(types.codes, minlength=len(types.names)).tolist()
@@ -117,7 +116,7 @@ class TextWords:
     def _find(self, word: str) -> Texts:
         types: set[int] = set()
         for key in keys(word):
-            types |= self._keys_of_types(korean=is_korean(word)).get(key, set())
+            types |= self._types_by_key.get(key, set())
         relations = entities = NO_ROWS
         stem = content_stem(word)
         if stem is not None:
@@ -134,15 +133,12 @@ class TextWords:
         )
         return Texts(weight, relations, entities, frozenset(types))
 
-    def _keys_of_types(self, *, korean: bool) -> dict[str, set[int]]:
-        """Each language's own when it is first asked for: English ones need the lemmatiser, a slow import."""
-        known = self._type_keys.get(korean)
-        if known is None:
-            known = {}
-            for word, types in self._words_of_types.items():
-                for key in keys(word) if is_korean(word) == korean else ():
-                    known.setdefault(key, set()).update(types)
-            self._type_keys[korean] = known
+    @cached_property
+    def _types_by_key(self) -> dict[str, set[int]]:
+        known: dict[str, set[int]] = {}
+        for word, types in self._words_of_types.items():
+            for key in keys(word):
+                known.setdefault(key, set()).update(types)
         return known
 
     def _count(self, types: Iterable[int]) -> int:
