@@ -61,7 +61,6 @@ GRAPH_FORMATS: Registry[GraphFormat] = Registry(
         "LightRAG": "lightrag:read_lightrag",
         "LightRAG export": "lightrag:read_export",
         "Cognee": "cognee:read_cognee",
-        "fast-graphrag": "graphml:read_fast_graphrag",
         "Cypher": "refused:refuse_cypher",
         "pickle": "refused:refuse_pickle",
         "OWL/XML": "refused:refuse_owl",
