@@ -10,7 +10,7 @@ from tiny_graph_rag.messages import three
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.headline import system_words
 from tiny_graph_rag.report.plain import best_of, one_line, worst_by
-from tiny_graph_rag.report.systems import Systems
+from tiny_graph_rag.report.systems import Systems, numbered_names
 from tiny_graph_rag.report.tables import Figure, PaperTable
 
 LETTERS = (
@@ -56,15 +56,9 @@ def sets_table(results: Sequence[Document]) -> PaperTable:
     return PaperTable(caption, "tab:gold-sets", ("system", *heads), rows)
 
 
-def _names(results: Sequence[Document]) -> list[str]:
+def _names(results: Sequence[Document]) -> Sequence[str]:
     """Of one gold set's results; equal ones are numbered."""
-    names: list[str] = []
-    for result in results:
-        label = (result.content.get("made") or {}).get("label")
-        name = label or system_words(result.content) or result.name
-        same = sum(other == name or other.startswith(f"{name} (") for other in names)
-        names.append(f"{name} ({same + 1})" if same else name)
-    return names
+    return numbered_names([result.label or system_words(result.content) or result.name for result in results])
 
 
 def _column(members: dict[str, Document], marks: dict[str, str]) -> tuple[str, dict[str, Figure], int]:
