@@ -162,7 +162,6 @@ def test_a_sweep_refuses_to_vary_what_changes_nothing(
     [
         ("ranking.step=0.1,0.2", "--retriever", "hybrid:bfs+bm25,bm25"),
         ("ranking.text_seeds=1,2", "--retriever", "pagerank"),
-        ("running.max_steps=0,1",),
         ("retrieval.types=A,B", "--retriever", "bm25"),
         ("evaluation.seed=3",),
     ],

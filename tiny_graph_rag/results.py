@@ -216,7 +216,6 @@ class Summary(Slice, kw_only=True):
     decision: Json | UnsetType = UNSET
     latency: Latency | UnsetType | None = UNSET
     questions_per_second: float | UnsetType | None = UNSET
-    walks_cut: Json | UnsetType = UNSET
     own_retriever: Json | UnsetType = UNSET
 
 
@@ -337,7 +336,6 @@ class Question(Struct, kw_only=True):
     tags: list[str]
     group: str | UnsetType = UNSET
     linked: list[Seed]
-    walks_cut: Json | UnsetType = UNSET
     own_retriever: Json | UnsetType = UNSET
     relations: Json | UnsetType = UNSET
     passages: Json | UnsetType = UNSET
@@ -392,7 +390,6 @@ class Setting(Struct, kw_only=True):
     oracle_recall: Share | UnsetType | None = UNSET
     oracle_all: Share | UnsetType | None = UNSET
     subgraph: Json | UnsetType | None = UNSET
-    walks_cut: Json | UnsetType = UNSET
 
 
 class SweepResults(_Head, kw_only=True):

@@ -45,16 +45,6 @@ class Passage(NamedTuple):
     score: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """A question whose walks ended early. hops: walked in full; limit: the setting that another hop would
-    have gone beyond (`max_steps`); most: what it allows."""
-
-    hops: int
-    limit: str
-    most: int
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Run:
     """Ranked entities of every question, best first, in one table.
@@ -62,8 +52,7 @@ class Run:
     offsets: int64 (questions + 1,) into the rows. entities: int32 (rows,). scores: float64 (rows,), higher
     is better, never NaN. hops: int32 (rows,), fewest relations from a seed, NO_HOP where there is no walk.
     walks: int32 (rows, longest), the relations from seed to entity, rows filled up with NO_STEP; or None
-    where the retriever does not walk. cuts: question → how far it was walked, where a limit ended its walks
-    before the hops that were asked for. parts: int32 (rows, COST_PARTS), what each row's cost is made of, in
+    where the retriever does not walk. parts: int32 (rows, COST_PARTS), what each row's cost is made of, in
     millionths: they add up to the cost, and the score is 1 / (1 + cost) to the sixth digit; or None where the
     retriever has no costs. relations, passages: what an external retriever returned next to
     entities, a list a question, best first; None where it returned none of that kind for any question.
@@ -78,7 +67,6 @@ class Run:
     scores: NDArray[np.float64]
     hops: NDArray[np.int32]
     walks: NDArray[np.int32] | None = None
-    cuts: Mapping[int, Cut] = field(default_factory=dict)
     parts: NDArray[np.int32] | None = None
     relations: tuple[tuple[Relation, ...], ...] | None = None
     passages: tuple[tuple[Passage, ...], ...] | None = None
@@ -136,15 +124,13 @@ class Run:
 
     def within(self, hops: int) -> Run:
         """What fewer hops reach, for a retriever that ranks it the same."""
-        cuts = {row: cut for row, cut in self.cuts.items() if cut.hops < hops}
-        return replace(self.where(self.hops <= hops), cuts=cuts)
+        return self.where(self.hops <= hops)
 
     def of(self, questions: NDArray[np.int64]) -> Run:
         """Only these questions, in this order. Walks are left out."""
         lengths = np.diff(self.offsets)[questions]
         rows = stretches(self.offsets[questions], lengths)
         chosen = list(enumerate(questions.tolist()))
-        cuts = {new: self.cuts[row] for new, row in chosen if row in self.cuts}
         failures = {new: self.failures[row] for new, row in chosen if row in self.failures}
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         chosen = questions.tolist()
@@ -153,7 +139,6 @@ class Run:
             self.entities[rows],
             self.scores[rows],
             self.hops[rows],
-            cuts=cuts,
             relations=None if self.relations is None else tuple(self.relations[row] for row in chosen),
             passages=None if self.passages is None else tuple(self.passages[row] for row in chosen),
             returns_entities=self.returns_entities,
@@ -173,7 +158,6 @@ class Run:
         costs = [part.parts for part in parts if part.parts is not None]
         firsts = np.cumsum([0, *map(len, parts)]).tolist()
         numbered = list(zip(firsts, parts, strict=False))
-        cuts = {first + row: cut for first, part in numbered for row, cut in part.cuts.items()}
         failures = {first + row: why for first, part in numbered for row, why in part.failures.items()}
         return cls(
             np.concatenate([np.zeros(1, dtype=np.int64), *offsets]),
@@ -181,7 +165,6 @@ class Run:
             np.concatenate([part.scores for part in parts]),
             np.concatenate([part.hops for part in parts]),
             np.concatenate(walks) if len(walks) == len(parts) else None,
-            cuts,
             np.concatenate(costs) if len(costs) == len(parts) else None,
             relations=_joined([part.relations for part in parts], parts),
             passages=_joined([part.passages for part in parts], parts),

@@ -239,3 +239,39 @@ def test_a_preference_is_won_tied_or_lost() -> None:
         JUDGES["preference"].read('{"reason": "", "winner": "C"}')
     with pytest.raises(ValueError, match="does not have the requested form"):
         JUDGES["preference"].read('{"reason": "", "winner": ["B"]}')
+
+
+@pytest.mark.parametrize(
+    ("winner", "expected"),
+    [
+        (lambda prompt: "A", (0.5, {"flipped": 1, "n": 1}, 0)),  # always the first: only the order decides
+        (lambda prompt: "A" if "A: Anna B." in prompt else "B", (1.0, {"flipped": 0, "n": 1}, 0)),
+        (lambda prompt: "tie", (0.5, {"flipped": 0, "n": 1}, 0)),
+        (lambda prompt: "A" if "A: Anna B." in prompt else "none", (0.5, {"flipped": 0, "n": 0}, 1)),
+    ],
+    ids=["by place", "steady", "tie", "one order fails"],
+)
+def test_a_preference_is_asked_in_both_orders(
+    own_folder: Path, run_cli, monkeypatch, winner, expected
+) -> None:
+    write_kg(own_folder / "data/kg/story-KG.json", ["Anna", "Ben"], [("Anna", "KNOWS", "Ben")])
+    write_gold(
+        own_folder / "data/eval/story-eval.jsonl",
+        {"id": "a", "query": "Who is Anna?", "reference_entities": ["Anna"], "ground_truth": "Ann"},
+    )
+
+    def script(request: Request) -> Action:
+        if "response_format" not in request.body:
+            return answer("Anna B.")
+        return answer(json.dumps({"reason": "", "winner": winner(request.prompt)}))
+
+    with ChatServer(script) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        monkeypatch.setenv("OPENAI_MODEL", "test-model")
+        done = run_cli("eval", "--dataset", "story-eval.jsonl", "--judge", "preference", "--details")
+    assert done.exit_code == 0, done.output
+    found = json.loads((own_folder / "data/results/story-eval-results.json").read_text("utf-8"))
+    told = found["summary"]["answers"]
+    score = told["scores"]["preference"]
+    assert (score["mean"], told["judge_flips"], score["failed"]) == expected
+    assert told["usage"]["judging"]["calls"] == 2

@@ -239,6 +239,9 @@ def test_gates_fail_with_exit_1_and_a_line_each(run_cli, tmp_path) -> None:
     assert 'tests="3" failures="2"' in (tmp_path / "gates.xml").read_text()
     assert run_cli(*run, "--fail-under", "recall@5>=0.5", "--set", "running.gate_on=interval").exit_code == 1
     assert run_cli(*run, "--fail-under", "recall@5>=0.5", "--set", "running.gate_on=luck").exit_code == 2
+    lost = run_cli(*run, "-g", "gone.json", "--fail-under", "recall@5>=0.5", "--junit", "gates.xml")
+    assert lost.exit_code == 2  # what ended the job is in the file that CI shows, not the last run's figures
+    assert 'tests="1" failures="0" errors="1"' in (tmp_path / "gates.xml").read_text()
 
 
 def test_an_undefined_measure_fails_its_gate(run_cli, tmp_path) -> None:

@@ -167,7 +167,7 @@ def test_an_alias_says_why_and_which_questions_use_it_and_makes_them_link() -> N
     made = graph(HOUSE)
     (alias,) = propose_aliases(made, asked("A3의 필터는?", "안녕하세요?", "A3를 만든 곳은?"))
     assert alias.questions == ("q0", "q2")
-    assert alias.evidence == ("A3 is the code in the name, and in no other name",)
+    assert alias.evidence == ("A3 is part of the name, and of no other name",)
 
 
 @pytest.mark.slow

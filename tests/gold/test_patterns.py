@@ -55,8 +55,8 @@ def test_a_pattern_by_hand(tmp_path: Path, pattern: str, answers: set[str]) -> N
         ("(Anna)-[:KNOWS]->(Ben)", "can't read"),
         ("Anna knows whom?", "can't read"),
         ("(Anna)-[:KNOWS]->(?) AND (Ben)-[:OWNS]->(?) OR (Dora)-[:KNOWS]->(?)", "one of the three"),
-        ({"operation": "xor", "paths": [{}]}, "unknown operation 'xor'"),
-        ({"paths": [{"steps": []}]}, "'seed' is missing"),
+        ({"operation": "xor", "paths": [{}]}, "Invalid enum value 'xor'"),
+        ({"paths": [{"steps": []}]}, "missing required field `seed`"),
     ],
 )
 def test_what_is_no_pattern_is_said(tmp_path: Path, pattern: object, said: str) -> None:

@@ -87,7 +87,6 @@ BY_NAME = {
     *(*inputs.ENDINGS, *inputs.MADE_BY.values()),
     *usage._KINDS.values(),
     *registry_kinds(),
-    *(word for word in tables.SPEED_WORDS.values() if " " in word),
     *(
         "linking",
         "rewriting",

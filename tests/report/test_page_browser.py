@@ -597,9 +597,5 @@ def test_several_results_say_which_to_take_and_are_drawn(browser, tmp_path):
             assert section.locator(".side tr").nth(0).locator("sup").inner_text() == "b"
             assert section.locator(".side tr").nth(1).locator("sup").count() == 0
             assert section.locator(".heat td").count() > 4
-            down = section.locator(".small-picture rect.down").count()
-            assert down > 40
-            assert section.locator(".first-bar").count() == 2
-            assert section.locator("polyline.curve").count() == 2
             assert found.page.evaluate("document.documentElement.scrollWidth") <= screen["viewport"]["width"]
             assert found.complaints == []

@@ -1,4 +1,4 @@
-"""Results side by side: curves and first hits as measures count them, a paper's table that compiles."""
+"""Results side by side: which to take, what changed, a paper's table that compiles."""
 
 from __future__ import annotations
 
@@ -10,62 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
 from tests.report.make_results import results
-from tiny_graph_rag import evaluate, load_graph, load_questions
 from tiny_graph_rag.report.document import Document, read_document
 from tiny_graph_rag.report.headline import changes_since, headline
 from tiny_graph_rag.report.reports import write_reports
-from tiny_graph_rag.report.systems import Systems, curve, first_hits, hits_by_rank, system_names
+from tiny_graph_rag.report.systems import Systems, system_names
 from tiny_graph_rag.report.tables import worst_questions, worst_rows
-
-SETS = [
-    ("conan-doyle-speckled-band-KG.json", "conan-doyle-speckled-band-hardset.jsonl"),
-    ("김유정-동백꽃-KG.json", "김유정-동백꽃-eval.jsonl"),
-]
 
 
 def document(path: Path, content: dict) -> Document:
     path.write_text(json.dumps(content), encoding="utf-8")
     return read_document(path)
-
-
-@pytest.fixture(scope="module", params=SETS, ids=["english", "korean"])
-def evaluated(request):
-    graph, questions = request.param
-    made = evaluate(
-        load_graph(ROOT / "data" / "kg" / graph),
-        load_questions(ROOT / "data" / "eval" / questions),
-        hops=3,
-        measures="precision@{1,3,5,10},recall@{1,3,5,10},mrr",
-    )
-    return made.document()
-
-
-def test_the_curve_is_precision_and_recall_as_the_measures_have_them(evaluated) -> None:
-    found, means = curve(evaluated.content), evaluated.content["summary"]["measures"]
-    for cutoff in (1, 3, 5, 10):
-        assert found.precision[cutoff - 1] == pytest.approx(means[f"precision@{cutoff}"]["mean"])
-        assert found.recall[cutoff - 1] == pytest.approx(means[f"recall@{cutoff}"]["mean"])
-
-
-def test_the_first_hit_stands_where_the_reciprocal_rank_says(evaluated) -> None:
-    counts = [0] * 6
-    for question in evaluated.content["results"]:
-        value = question["metrics"]["mrr"]
-        if value is None:
-            continue
-        rank = round(1 / value) if value else 999
-        counts[[rank <= 1, rank <= 2, rank <= 3, rank <= 5, rank <= 10, True].index(True)] += 1
-    assert first_hits(evaluated.content) == counts
-
-
-def test_of_an_ambiguous_name_the_first_counts_and_the_others_take_no_rank() -> None:
-    question = {
-        "references": [{"entity_ids": ["a1", "a2"]}, {"entity_ids": ["b"]}],
-        "ranked": [{"id": "a2"}, {"id": "a1"}, {"id": "x"}, {"id": "b"}],
-    }
-    assert hits_by_rank(question) == [True, False, True]
 
 
 def test_names_are_labels_or_files_without_their_endings(tmp_path) -> None:

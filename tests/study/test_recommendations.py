@@ -117,16 +117,6 @@ def test_what_a_hybrid_found_without_a_path_and_ranked_below_k_lies_beyond_the_h
     assert "--hops 3" in {record["label"] for record in document["summary"]["decision"]["tried"]}
 
 
-def test_what_a_limit_ended_is_no_reason_for_fewer_hops_than_there_are(run_cli, tmp_path) -> None:
-    # The limit lets no step be walked: Rex lies 2 hops away, within the 4 that were asked for.
-    (tmp_path / "config.yaml").write_text("running:\n  max_steps: 1\n", encoding="utf-8")
-    question = {"query": "What does Anna meet?", "reference_entities": ["Rex"]}
-    document = evaluated(run_cli, tmp_path, question, options=("--hops", "4"), retriever="bfs")
-    (reference,) = document["results"][0]["references"]
-    assert reference["verdict"] == "beyond_hops"
-    assert "largest loss" in rules(document)
-
-
 def test_a_single_question_whose_score_was_cut_is_not_told_to_return_more(run_cli, tmp_path) -> None:
     # Anna is returned, Bert scores less than .99: the list has room left up to retrieval.depth.
     question = {"query": "Whom does Anna meet?", "reference_entities": ["Bert"]}

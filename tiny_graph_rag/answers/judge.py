@@ -9,7 +9,7 @@ from functools import partial
 
 from tiny_graph_rag.answers.answering import AnsweringTask, without_citations
 from tiny_graph_rag.answers.prompt import question_text
-from tiny_graph_rag.answers.records import Answer, Answers, JudgeAgreement
+from tiny_graph_rag.answers.records import Answer, Answers, Flips, JudgeAgreement
 from tiny_graph_rag.answers.rubrics import Rubric, entity_grades
 from tiny_graph_rag.answers.scores import has_truth
 from tiny_graph_rag.gold.agreement import agreement
@@ -30,12 +30,15 @@ class Judging:
     rubrics: tuple[Rubric, ...]
     cutoff: int
 
-    def pairs(self) -> Iterator[tuple[int, Rubric]]:
-        """(question, judge) of every call, in the order of the questions."""
+    def asked_of(self) -> Iterator[tuple[int, Rubric, bool]]:
+        """(question, judge, whether answer and truth change places) of every call, in the order of the
+        questions."""
         for row, answer in enumerate(self.answers):
             for rubric in self.rubrics:
                 if self._applies(row, answer, rubric):
-                    yield row, rubric
+                    yield row, rubric, False
+                    if rubric.both_orders:
+                        yield row, rubric, True
 
     def _applies(self, row: int, answer: Answer, rubric: Rubric) -> bool:
         if rubric.needs_answer:
@@ -48,12 +51,15 @@ class Judging:
 
     def calls(self) -> Iterator[Call]:
         settings = self.asked.config.openai
-        for row, rubric in self.pairs():
+        for row, rubric, is_turned in self.asked_of():
+            values = self._values(row, rubric)
+            if is_turned:
+                values |= {"truth": values["answer"], "answer": values["truth"]}
             yield Call(
                 "judging",
                 f"{self.asked.examples[row].id} {rubric.name}",
                 settings.judge_model or settings.model,
-                rubric.messages(self._values(row, rubric)),
+                rubric.messages(values),
                 MOST_TOKENS,
                 settings.temperature,
                 settings.seed,
@@ -110,14 +116,22 @@ def judge_all(
         for row_cells in answers.rows
     ]
     pairs: list[tuple[bool, bool]] = []
-    for (row, rubric), outcome in zip(judging.pairs(), outcomes, strict=True):
+    flips: list[bool] = []
+    for (row, rubric, is_turned), outcome in zip(judging.asked_of(), outcomes, strict=True):
         verdict, error = _read(outcome, judging.reader(row, rubric))
         if rubric.name == "retrieval" and verdict is not None:
             pairs += judging.graded(row, verdict)
         scores = dict.fromkeys(rubric.scores, rubric.worst) if verdict is None else rubric.value(verdict)
         failed = rubric.scores if verdict is None else ()
-        found = {rubric.name: {"error": error} if verdict is None else verdict}
-        rows[row] = with_verdict(rows[row], scores, found, failed, Spent.on(outcome, price))
+        said = {"error": error} if verdict is None else verdict
+        if is_turned:
+            first = {name: rows[row].scores[name] for name in scores}
+            if verdict is not None:
+                scores = {name: 1 - value for name, value in scores.items()}
+                flips += [scores != first] if not rows[row].unjudged & scores.keys() else []
+            scores = {name: (value + first[name]) / 2 for name, value in scores.items()}
+            said = rows[row].verdicts[rubric.name] | {"turned": said}
+        rows[row] = with_verdict(rows[row], scores, {rubric.name: said}, failed, Spent.on(outcome, price))
     for row, answer in enumerate(rows):
         if answer.error is not None:
             of_answers = (rubric for rubric in judging.rubrics if judging.has_scores(row, rubric))
@@ -128,6 +142,9 @@ def judge_all(
         rows=tuple(rows),
         complete=answers.complete and all(outcome.error != NOT_ASKED for outcome in outcomes),
         agreement=_agreement(pairs) if "judged_precision" in names else None,
+        flips=Flips(sum(flips), len(flips))
+        if any(rubric.both_orders for rubric in judging.rubrics)
+        else None,
     )
 
 

@@ -55,6 +55,14 @@ class JudgeAgreement:
 
 
 @dataclass(frozen=True, slots=True)
+class Flips:
+    """Verdicts that changed when answer and ground truth changed places, of n asked in both orders."""
+
+    flipped: int
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
 class Answers:
     """One answer a question, in order. complete: False where --max-cost left questions unasked.
 
@@ -65,6 +73,7 @@ class Answers:
     complete: bool = True
     notes: tuple[str, ...] = ()
     agreement: JudgeAgreement | None = None
+    flips: Flips | None = None
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -42,7 +42,8 @@ class Rubric:
     {answer}, {graph} (the facts that the answer was given), {entities} (what was retrieved).
     scores: the names of its scores. value: its reply → their values; raises ValueError for a reply of another
     form. worst: what each score is where the reply can't be had or read. needs_truth: asked only where there
-    is a true answer; needs_answer: only where the question was answered.
+    is a true answer; needs_answer: only where the question was answered. both_orders: asked once more with
+    truth and answer in each other's place; a value v then counts 1 − v, and the score is the mean of both.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Rubric:
     needs_truth: bool = False
     needs_answer: bool = True
     worst: float = 0.0
+    both_orders: bool = False
 
     def has_place(self, name: str) -> bool:
         return f"{{{name}}}" in self.text
@@ -134,9 +136,10 @@ def _correctness(reply: Json) -> dict[str, float]:
     scores=("preference",),
     schema=strict_object(reason=_TEXT, winner={"type": "string", "enum": ["A", "B", "tie"]}),
     needs_truth=True,
+    both_orders=True,
 )
 def _preference(reply: Json) -> dict[str, float]:
-    """1 where the answer (B) is preferred to the reference answer (A), .5 for a tie, 0 where A is."""
+    """1 where B is preferred (the answer; turned, the ground truth), .5 for a tie, 0 where A is."""
     worth = {"A": 0.0, "tie": 0.5, "B": 1.0}
     if reply["winner"] not in worth:
         raise wrong_value("wanted A, B or tie, got {got}", got=json_kind(reply["winner"]))

@@ -163,7 +163,7 @@ class Answering:
                 answers = answer_all(asked, self.chat, done)
             if self.judges:
                 judging = self._judging(evaluation, asked, answers.rows)
-                with self.model.progress("judging", sum(1 for _ in judging.pairs())) as done:
+                with self.model.progress("judging", sum(1 for _ in judging.asked_of())) as done:
                     answers = judge_all(judging, self.chat, answers, done)
             if self._compares:
                 comparing = self._comparing(evaluation, asked, answers.rows)

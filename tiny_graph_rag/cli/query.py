@@ -48,7 +48,7 @@ def query(
     output: Written = None,
 ) -> None:
     """Show one question in detail: its seeds, what is retrieved, the paths, and a model's answer."""
-    from tiny_graph_rag.report.json.paths import walk_in_words
+    from tiny_graph_rag.report.tables import walk_in_words
     from tiny_graph_rag.report.terminal.question import costs_lines, question_lines
 
     session = Session.open(
@@ -142,7 +142,7 @@ def _asked(
 ) -> tuple[dict[str, Any], Spelled, Retrieved]:
     """What is shown of a question that comes alone. reasons: ranks that give theirs."""
     from tiny_graph_rag.gold.examples import EvalSet
-    from tiny_graph_rag.report.json.spelled import Spelled, cut_json, linked_seeds, ranking
+    from tiny_graph_rag.report.json.spelled import Spelled, linked_seeds, ranking
     from tiny_graph_rag.results import as_read
     from tiny_graph_rag.study.ask import ask
 
@@ -155,7 +155,6 @@ def _asked(
         "query": question,
         "linked": linked_seeds(asked.linked, spelled),
         "tried": asked.linked.tried,
-        **cut_json(asked.run, 0),
         "ranked": ranking(asked.run, 0, most, spelled, asked.reasons if reasons else ()),
         "references": [],
     }

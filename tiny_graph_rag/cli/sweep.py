@@ -61,7 +61,6 @@ CHANGES: dict[str, str | None] = {
         for name in ("direction", "relations", "not_relations", "min_weight", "max_degree")
     },
     "ranking": "ranking",
-    "running.max_steps": "walking",
     "embeddings.dense_model": "embeddings",
     **{f"openai.{name}": "openai" for name in ("model", "temperature", "max_tokens", "seed")},
 }

@@ -244,12 +244,9 @@ class Embeddings:
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """How the work is done. Results files only record whether max_steps stopped a search."""
+    """How the work is done; not recorded in results files."""
 
     compiled: bool = setting(True, "use numba if it is installed and the work is large enough")
-    max_steps: int = setting(
-        50_000_000, "most relations examined per question; further hops are left out; 0: no limit", low=0
-    )
     graph_cache: bool = setting(True, "keep loaded graphs in the user's cache folder")
     answer_cache: bool = setting(True, "keep a model's answers in the user's cache folder")
     cluster: str = setting("", "Dask cluster that shares the work (tcp://HOST:8786); empty: none")

@@ -37,37 +37,36 @@ from tiny_graph_rag.linking.grades import stem_of, stems_of_types
 from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.messages import t
 
-MOST_WORDS = 4  # of a span
+MOST_WORDS = 3  # of a span
 OTHER_TEXTS = 1  # entities, neighbours aside, whose texts may hold a word that is part of a name
 MOST_HOLDERS = 50  # spellings with a word; a word of more is no name
 LEAST_SYLLABLES = 3  # of a Korean word that is part of a name; shorter ones are nouns more often
 SHORTEST = 2  # characters of a span
-SURNAMES = frozenset(  # those that most Koreans have
-    "김이박최정강조윤장임한오서신권황안송류유전홍고문양손배백허남심노하곽성차주우구민진지"
-    "엄채원천방공현함변염여추도소석선설마길연위표명기반왕금옥육인맹제모"
-)
 CODE = re.compile(r"(?=.*\d)(?=.*[^\W\d_]).*|\d{3,}")
 CAPITALS = re.compile("[A-Z]{2,6}")
-SURE = re.compile(rf"{CODE.pattern}|{CAPITALS.pattern}")
-WHY = {
-    "code": "{alias} is the code in the name, and in no other name",
-    "abbreviation": "{alias} is an abbreviation of the name",
-    "part": "{alias} is part of the name, and of no other name",
-}
+SHORT_FOR = "{alias} is an abbreviation of the name"
+PART_OF = "{alias} is part of the name, and of no other name"
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
     """Words of a question. text: as they stand there, without particles. words: folded. first, last: their
-    places. is_name_like: whether it is written as names are; is_capital: whether that is a capital inside the
-    sentence."""
+    places. is_capital: whether one begins with a capital inside the sentence."""
 
     text: str
     words: tuple[str, ...]
     first: int
     last: int
-    is_name_like: bool
     is_capital: bool
+
+    @property
+    def is_korean(self) -> bool:
+        return final_consonant(self.words[-1][-1]) is not None
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether it is written as only names are: in capitals, as a code."""
+        return self.is_capital or bool(CODE.fullmatch(self.text) or CAPITALS.fullmatch(self.text))
 
 
 def propose_aliases(graph: KnowledgeGraph, questions: EvalSet) -> list[Alias]:
@@ -93,8 +92,9 @@ def propose_aliases(graph: KnowledgeGraph, questions: EvalSet) -> list[Alias]:
                     questions=tuple(dict.fromkeys(id for *_, id in meanings)),
                 )
             )
-    degree = {id: int(degree) for id, degree in zip(graph.entities.ids, graph.adjacency.degrees, strict=True)}
-    return sorted(entries, key=lambda entry: (-len(entry.questions), -degree[entry.entity_id], entry.alias))
+    degrees, rows = graph.adjacency.degrees, graph.row_of_id
+    entries.sort(key=lambda entry: (-len(entry.questions), -degrees[rows[entry.entity_id]], entry.alias))
+    return entries
 
 
 class _Finder:
@@ -110,27 +110,27 @@ class _Finder:
         self.owners = [names.entity(row) for row in rows]
         self.words = [tuple(spaced(folded_letters(text)).split()) for text in self.spellings]
         self.by_word: dict[str, list[int]] = defaultdict(list)
-        self.by_first: dict[str, list[int]] = defaultdict(list)
+        self.by_letter: dict[str, list[int]] = defaultdict(list)
         for spelling, words in enumerate(self.words):
             for word in dict.fromkeys(words):
                 self.by_word[word].append(spelling)
             for letter in dict.fromkeys(word[0] for word in words):
-                self.by_first[letter].append(spelling)
+                self.by_letter[letter].append(spelling)
         self.lines = "\n".join("".join(words) for words in self.words)
         self.ends = np.cumsum([len("".join(words)) + 1 for words in self.words])
 
     def find(self, example: Example, question: LinkedQuestion) -> Iterator[tuple[Span, int, str]]:
         """Spans of a question that names nothing, each with the entity that it is like and why. Of one that
-        names something only what stands apart from it and is written as a name: in capitals, codes."""
+        names something only what stands apart from it and is written as a name."""
         named = [seed for seed in question.named if seed.start is not None and seed.end is not None]
         if question.named and not named:
             return  # it speaks of what an earlier turn named
         text = Text.of(example.query)
         taken: set[int] = set()
-        for number in range(len(text.words)):
-            start, end = text.bounds(number)
+        for place in range(len(text.words)):
+            start, end = text.bounds(place)
             if any(start < (seed.end or 0) and end > (seed.start or 0) for seed in named):
-                taken.add(number)
+                taken.add(place)
         references = self.names.meant_by(example.relevant_entities)
         references -= self.names.meant_by(example.seed_entities or ())
         for spans in _spans(text):
@@ -140,8 +140,7 @@ class _Finder:
             matches = [
                 (span, *match)
                 for span in spans
-                if not named or SURE.fullmatch(span.text) or span.is_capital
-                if (match := self._match(span, text, references))
+                if (span.is_sure or not named) and (match := self._match(span, text, references))
             ]
             if matches:
                 taken.update(places)
@@ -149,102 +148,86 @@ class _Finder:
                     yield matches[-1]  # the shortest is the name without its particles
 
     def _match(self, span: Span, text: Text, references: frozenset[int]) -> tuple[int, str] | None:
-        """(the entity, why) by the first rule that finds anything; nothing where that is several entities."""
+        """(the entity, why): one that the span abbreviates, else one of whose name it is a part; nothing
+        where that is several entities."""
         if self.names.resolve(span.text)[0]:
             return None
-        rules = {"code": self._by_code, "abbreviation": self._by_abbreviation, "part": self._by_part}
-        for rule, holding in rules.items():
-            owners = {self.owners[spelling] for spelling in holding(span)}
-            if owners:
-                entity = owners.pop()
-                is_meant = rule != "part" or self._is_meant(span, entity, text, references)
-                return None if owners or not is_meant else (entity, t(WHY[rule], alias=span.text))
-        return None
-
-    def _is_meant(self, span: Span, entity: int, text: Text, references: frozenset[int]) -> bool:
-        """Whether words that are part of a name stand for it: not in `which robot`, and not where they only
-        describe what is asked for."""
-        if span.first and text.words[span.first - 1].startswith(NOUN_FOLLOWS):
-            return False
-        if span.text[0].isupper() and any(
-            _is_capital(text, place) for place in (span.first - 1, span.last + 1)
-        ):
-            return False  # South in South Pacific
-        return entity not in references or int(self.kinds[entity]) in NAMED_KINDS
-
-    def _by_code(self, span: Span) -> list[int]:
-        return self._holding(span.words) if CODE.fullmatch(span.text) and len(span.words) == 1 else []
-
-    def _by_abbreviation(self, span: Span) -> list[int]:
-        """Of English names the letters in capitals, of Korean ones syllables in their order; two of them
-        begin two words (한은 for 한국 은행)."""
-        short = span.text
-        is_korean = None not in map(final_consonant, short)
-        if len(span.words) > 1 or not (is_korean or CAPITALS.fullmatch(short)):
-            return []
-        if is_korean and self._is_common(span.words[0]):
-            return []
-        is_short_for = is_abbreviation if is_korean else has_initials
-        return [
-            spelling
-            for spelling in self.by_first.get(short[0].casefold(), ())
-            if is_short_for(short, self.spellings[spelling])
-            if not (is_korean and len(short) == SHORTEST)
-            or any(word.startswith(short[1]) for word in self.words[spelling][1:])
-        ]
-
-    def _by_part(self, span: Span) -> list[int]:
-        if not span.is_name_like or all(map(self._is_common, span.words)):
-            return []
+        owners = {self.owners[spelling] for spelling in self._abbreviated(span)}
+        if owners:
+            return (owners.pop(), t(SHORT_FOR, alias=span.text)) if len(owners) == 1 else None
         holders = self._holding(span.words)
         owners = {self.owners[spelling] for spelling in holders}
-        if len(owners) != 1 or any(map(str.isdigit, span.text)):
-            return holders
-        (owner,) = owners
-        if owner not in holders or self._is_inside(span, owner):
-            return []  # a part of an alias, a place in a name
-        is_word = len(span.words) == 1
-        return [] if is_word and (self._is_short_noun(span, owner) or self._is_told(span, owner)) else holders
+        if len(owners) != 1 or not self._stands_for(span, holders[0], text, references):
+            return None
+        return owners.pop(), t(PART_OF, alias=span.text)
+
+    def _abbreviated(self, span: Span) -> list[int]:
+        """Of English names the letters in capitals, of Korean ones syllables in their order, two of which
+        begin two words (한은 for 한국 은행)."""
+        short = span.text
+        is_word = span.is_korean and not self._is_common(span.words[0])
+        if len(span.words) > 1 or not (is_word or CAPITALS.fullmatch(short)):
+            return []
+        is_short_for = is_abbreviation if span.is_korean else has_initials
+        return [
+            spelling
+            for spelling in self.by_letter.get(short[0].casefold(), ())
+            if is_short_for(short, self.spellings[spelling])
+            if not span.is_korean
+            or len(short) > SHORTEST
+            or any(word.startswith(short[1]) for word in self.words[spelling][1:])
+        ]
 
     def _holding(self, words: Sequence[str]) -> list[int]:
         """The spellings with these words in this order, others between them or not; words in Hangul may end
         longer ones (청정기 in 공기청정기) or be written together (안전위원회 for 안전 위원회)."""
         lists = [self.by_word.get(word, ()) for word in words]
         if all(lists):
-            common = set(min(lists, key=len)).intersection(*lists)
-            return sorted(number for number in common if _in_order(words, self.words[number]))
-        if final_consonant(words[-1][-1]) is not None:
-            holders = rows_holding(self.lines, words[-1], self.ends, MOST_HOLDERS)
-            return [number for number in holders if _ends_or_runs(words, self.words[number])]
-        return []
+            common = set(lists[0]).intersection(*lists)
+            return [spelling for spelling in sorted(common) if _in_order(words, self.words[spelling])]
+        if final_consonant(words[-1][-1]) is None:
+            return []
+        holders = rows_holding(self.lines, words[-1], self.ends, MOST_HOLDERS)
+        return [spelling for spelling in holders if _ends_or_runs(words, self.words[spelling])]
 
-    def _is_inside(self, span: Span, owner: int) -> bool:
+    def _stands_for(self, span: Span, spelling: int, text: Text, references: frozenset[int]) -> bool:
+        """Whether words that are part of a name stand for it. They don't in `which robot`, in a phrase of
+        capitals (South in South Pacific), where they only describe what is asked for, and where they are
+        common words."""
+        entity, word = self.owners[spelling], span.words[0]
+        is_named = int(self.kinds[entity]) in NAMED_KINDS
+        if any(map(str.isdigit, span.text)):
+            return is_named or entity not in references
+        if not (span.is_korean or span.is_capital or text.is_without_case):
+            return False
+        if span.first and text.words[span.first - 1].startswith(NOUN_FOLLOWS):
+            return False
+        if span.is_capital and any(_is_capital(text, place) for place in (span.first - 1, span.last + 1)):
+            return False
+        if (entity in references and not is_named) or all(map(self._is_common, span.words)):
+            return False
+        if self._is_inside(span, spelling):
+            return False
+        if len(span.words) > 1:
+            return True
+        is_noun = span.is_korean and len(word) < LEAST_SYLLABLES and not self._is_given_name(word, spelling)
+        return not (is_noun or self._is_told(span, entity))
+
+    def _is_given_name(self, word: str, spelling: int) -> bool:
+        """Whether the word is a name in quotes, or one without its first syllable: 철수 in 김철수."""
+        is_quoted = f"'{word}'" in self.spellings[spelling]
+        return is_quoted or any(whole[1:] == word for whole in self.words[spelling])
+
+    def _is_inside(self, span: Span, spelling: int) -> bool:
         """Whether the words only describe the name's last one: Carpathians in `Castle of the Carpathians`, a
         word of a title, what an event is about."""
-        words, kind = self.words[owner], int(self.kinds[owner])
-        is_last = "".join(words).endswith("".join(span.words))
-        if span.words[0] not in words:  # part of a compound, which ends in what it is
-            return not (is_last or self._is_given_name(span, owner)) or kind == Kind.WORK
-        first = words.index(span.words[0])
+        words, kind = self.words[spelling], int(self.kinds[self.owners[spelling]])
+        first = words.index(span.words[0]) if span.words[0] in words else 0
         if first and words[first - 1] in FUNCTION_WORDS - (ARTICLES if first == 1 else frozenset()):
             return True
-        if len(span.words) > 1 or len(words) == 1:
-            return False
-        return kind == Kind.WORK or (kind == Kind.OTHER and not is_last)
-
-    def _is_short_noun(self, span: Span, owner: int) -> bool:
-        """Whether a word of two syllables is rather a noun: 교수 in 김철수 교수, 병원 in 세브란스 병원."""
-        word = span.words[0]
-        if final_consonant(word[0]) is None or len(word) >= LEAST_SYLLABLES:
-            return False
-        return not self._is_given_name(span, owner) and f"'{word}'" not in self.spellings[owner]
-
-    def _is_given_name(self, span: Span, owner: int) -> bool:
-        """Whether the word is what stands behind the surname of a person: 철수 in 김철수."""
-        word, kind = span.words[0], int(self.kinds[owner])
-        whole = (text for text in self.words[owner] if text.endswith(word))
-        is_named = any(len(text) == len(word) + 1 and text[0] in SURNAMES for text in whole)
-        return is_named and len(word) == SHORTEST and kind in (Kind.PERSON, Kind.UNKNOWN)
+        is_last = "".join(words).endswith("".join(span.words))
+        is_one = len(span.words) == 1 < len(words) or span.words[0] not in words
+        return is_one and (kind == Kind.WORK or (kind == Kind.OTHER and not is_last))
 
     def _is_common(self, word: str) -> bool:
         """Whether a word says what kind of thing something is, or holds a sentence together."""
@@ -278,45 +261,37 @@ def _in_order(part: Sequence[str], whole: Sequence[str]) -> bool:
 def _spans(text: Text) -> Iterator[list[Span]]:
     """Runs of words that may be short for a name, the longest first: each as it stands, and where it is
     Korean, also without the particles that it may end in."""
-    capitals = sum(text.whole[text.bounds(number)[0]].isupper() for number in range(1, len(text.words)))
-    has_case = 3 * capitals < 2 * len(text.words)  # in a title nearly all words have a capital
+    capitals = sum(text.whole[text.bounds(place)[0]].isupper() for place in range(1, len(text.words)))
+    is_title = 3 * capitals >= 2 * len(text.words)  # nearly all words have a capital
     for size in range(min(MOST_WORDS, len(text.words)), 0, -1):
         for first in range(len(text.words) - size + 1):
             last = first + size - 1
-            if _is_nameless(text, first, has_case) or _is_nameless(text, last, has_case):
+            if _is_nameless(text, first) or _is_nameless(text, last):
                 continue
             start, (begin, end) = text.bounds(first)[0], text.bounds(last)
+            capital = not is_title and any(
+                text.whole[text.bounds(place)[0]].isupper() for place in range(max(first, 1), last + 1)
+            )
             word, spans = text.whole[begin:end], []
             for cut in (len(word), *_cuts(word)):
-                written = text.whole[start : begin + cut]
                 words = (*text.words[first:last], fold(word[:cut]))
-                if len(fold(written)) < SHORTEST or (cut < len(word) and words[-1] in NAMELESS):
-                    continue
-                hangul = any(final_consonant(letter) is not None for letter in written)
-                capital = has_case and any(
-                    text.whole[text.bounds(number)[0]].isupper() and number > 0
-                    for number in range(first, last + 1)
-                )
-                latin_in_hangul = not hangul and text.is_without_case
-                is_name_like = hangul or capital or latin_in_hangul or any(map(str.isdigit, written))
-                spans.append(Span(written, words, first, last, is_name_like, capital))
+                if len("".join(words)) >= SHORTEST and (cut == len(word) or words[-1] not in NAMELESS):
+                    spans.append(Span(text.whole[start : begin + cut], words, first, last, capital))
             if spans:
                 yield spans
 
 
-def _is_nameless(text: Text, number: int, has_case: bool) -> bool:
-    """Whether a word holds the sentence together; WHO and the A of A. Doyle don't."""
-    start, end = text.bounds(number)
-    written = text.whole[start:end]
-    is_short = has_case and written.isupper() and (len(written) > 1 or text.whole[end : end + 1] == ".")
-    return text.words[number] in NAMELESS and not is_short
+def _is_nameless(text: Text, place: int) -> bool:
+    """Whether a word holds the sentence together; WHO doesn't."""
+    start, end = text.bounds(place)
+    return text.words[place] in NAMELESS and not CAPITALS.fullmatch(text.whole[start:end])
 
 
-def _is_capital(text: Text, number: int) -> bool:
+def _is_capital(text: Text, place: int) -> bool:
     """Whether a word stands there inside the sentence that begins with a capital."""
-    if not 0 < number < len(text.words) or text.words[number] in NAMELESS:
+    if not 0 < place < len(text.words) or text.words[place] in NAMELESS:
         return False
-    return text.whole[text.bounds(number)[0]].isupper()
+    return text.whole[text.bounds(place)[0]].isupper()
 
 
 def _cuts(word: str) -> Iterator[int]:

@@ -17,9 +17,7 @@ from itertools import combinations
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import begins, counted
 from tiny_graph_rag.fixing.patch import Alias, Entry, Merge
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -46,7 +44,6 @@ from tiny_graph_rag.messages import t
 ALIKE_IN_DEGREE = 10  # entities on either side among which a random one is drawn
 MOST_ALIKE = 12  # entities that share a core; more are a common word and not one thing
 SINGLE_VALUED = 0.9  # share of the entities with a relation type that have one neighbour by it
-SCHEMA = 0.9  # share of the relations that common types have in a graph that was made to a schema
 FEWEST_HOLDERS = 20  # entities with a relation type before it can count as single-valued
 HUB = 50  # relations; to share a neighbour with more says little
 LONG_TITLE = 3  # words
@@ -354,25 +351,17 @@ class PairFacts:
 
     def has_shared_role(self, one: int, other: int) -> bool:
         """Whether relations of one type lead to both, or away from both."""
-        roles = [{(code, forward) for _, code, forward in self._around(row)} for row in (one, other)]
-        return bool(roles[0] & roles[1])
+        return bool(self._roles(one) & self._roles(other))
 
     def has_other_role(self, one: int, other: int) -> bool:
-        """Whether relations of common types say of both what they are, and nothing that both are: the genre
-        Comedy is not the film The Comedy."""
-        roles = [
-            {(code, forward) for _, code, forward in self._around(row) if code in self.common_types}
-            for row in (one, other)
-        ]
-        return bool(roles[0]) and bool(roles[1]) and not roles[0] & roles[1]
+        """Whether both have relations and none of a type in common, where the graph was made to a schema: the
+        genre Comedy is not the film The Comedy."""
+        is_free_text = 10 * len(self.graph.relations.types.names) > len(self.graph.relations)
+        roles = [self._roles(one), self._roles(other)]
+        return not is_free_text and all(roles) and not roles[0] & roles[1]
 
-    @cached_property
-    def common_types(self) -> frozenset[int]:
-        """Relation types that many relations have; none where most have types of their own, as free text."""
-        codes, counts = counted(self.graph.relations.types.codes)
-        common = counts >= FEWEST_HOLDERS
-        is_schema = counts[common].sum() >= SCHEMA * counts.sum()
-        return frozenset(codes[common].tolist()) if is_schema else frozenset()
+    def _roles(self, row: int) -> set[tuple[int, bool]]:
+        return {(code, forward) for _, code, forward in self._around(row)}
 
     def shared(self, one: int, other: int) -> tuple[str, ...]:
         """What speaks for one thing besides the names, in words."""
@@ -391,26 +380,17 @@ class PairFacts:
     def single_valued(self) -> frozenset[tuple[int, bool]]:
         """Relation types (code, whether from source to target) by which an entity has one neighbour."""
         relations = self.graph.relations
-        found = set()
-        ends = ((relations.sources, relations.targets, True), (relations.targets, relations.sources, False))
-        for start, end, forward in ends:
-            found |= {(code, forward) for code in _single_valued(relations.types.codes, start, end)}
-        return frozenset(found)
-
-
-def _single_valued(
-    codes: NDArray[np.int32], start: NDArray[np.int32], end: NDArray[np.int32]
-) -> Iterator[int]:
-    order = np.lexsort((end, start, codes))
-    code, holder, value = codes[order], start[order], end[order]
-    fresh = begins(code, holder, value)
-    code, holder = code[fresh], holder[fresh]
-    first = np.flatnonzero(begins(code, holder))
-    values = np.diff(np.append(first, len(code)))
-    types, holders = counted(code[first])
-    singles = np.bincount(np.searchsorted(types, code[first][values == 1]), minlength=len(types))
-    enough = (holders >= FEWEST_HOLDERS) & (singles >= SINGLE_VALUED * holders)
-    yield from types[enough].tolist()
+        values: dict[tuple[int, bool], dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
+        ends = zip(relations.sources.tolist(), relations.targets.tolist(), strict=True)
+        for code, (source, target) in zip(relations.types.codes.tolist(), ends, strict=True):
+            values[code, True][source].add(target)
+            values[code, False][target].add(source)
+        return frozenset(
+            role
+            for role, held in values.items()
+            if len(held) >= FEWEST_HOLDERS
+            and sum(len(others) == 1 for others in held.values()) >= SINGLE_VALUED * len(held)
+        )
 
 
 def _clusters(pairs: Sequence[Pair], graph: KnowledgeGraph) -> list[list[int]]:

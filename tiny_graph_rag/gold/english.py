@@ -26,21 +26,11 @@ _PREPOSITIONS = table("""
     against within upon across along among around behind inside outside toward towards
     """)
 _BE = table("is was are were")
-# Participles without -ed; other irregular forms before a preposition are a past (went to).
-_PARTICIPLES = table("""
-    born held made known built found set led seen given shown written drawn sent taken told sold bought paid
-    left lost kept broken chosen frozen grown thrown hidden stolen taught caught brought cut shot struck
-    """)
 # Verbs in -ed that take no object, so that before a preposition they are a past, not a participle.
 _INTRANSITIVE = table("""
     died lived appeared graduated moved played served worked competed participated starred studied travelled
     traveled returned retired resigned belonged occurred happened suffered performed collaborated emigrated
     escaped resided disappeared danced acted talked traded stayed waited walked arrived
-    """)
-# Participles of what lasts; of anything else one says `was`.
-_LASTING = table("""
-    owned surrounded inhabited connected located based known used made covered linked attached related called
-    named buried dedicated devoted engaged married hidden kept opposed
     """)
 _NOUN_ENDINGS = ("er", "or", "ment", "tion", "ist", "ty", "age", "year", "date")
 _DETERMINERS = table("the a an his her its their our my your this that some")
@@ -287,28 +277,22 @@ def read_clause(words: str) -> Clause | None:
     if words in _listed():
         return _listed()[words]
     parts = words.split()
-    if not parts or len(parts) > 3 or not all(part.isascii() and part.isalpha() for part in parts):
+    if not 0 < len(parts) < 4 or not all(part.isascii() and part.isalpha() for part in parts):
         return None
     first, last = parts[0], parts[-1]
-    if first in _BE:
-        is_clause = last in _PREPOSITIONS and parts[1] not in _DETERMINERS
-        return Clause(words) if is_clause else None
     if len(parts) == 1:
-        if (_is_present(first) and not lemma(first).endswith(_NOUN_ENDINGS)) or _is_past(first):
-            return Clause(first)
-        return Clause(f"is the {first} of", swapped=True) if first.endswith(_NOUN_ENDINGS) else None
-    if first == "has" and len(parts) == 2 and not last.endswith("s") and not _is_past(last):
-        return Clause(f"is the {last} of", swapped=True)
+        is_verb = _is_present(first) and not lemma(first).endswith(_NOUN_ENDINGS)
+        return Clause(first) if is_verb or _is_past(first) else None
     if last not in _PREPOSITIONS:
         return None
+    if first in _BE:
+        return Clause(words) if parts[1] not in _DETERMINERS else None
     if _is_present(first) or first in _INTRANSITIVE:
         return Clause(words)
-    if first in _PARTICIPLES or first.endswith("ed"):
-        if len(parts) > 2:
-            return None
-        if last == "by" and first not in _PARTICIPLES and lemma(first) != first:
-            return Clause(first, swapped=True)
-        return Clause(f"{'is' if first in _LASTING else 'was'} {words}")
-    if last == "of" and len(parts) == 2 and not _is_past(first):
-        return Clause(f"is {'an' if first[0] in 'aeiou' else 'a'} {words}")
-    return Clause(words) if _is_past(first) else None
+    if len(parts) > 2 or _is_past(first) != first.endswith("ed"):
+        return None
+    if last == "by":
+        return Clause(first, swapped=True)
+    if first.endswith("ed"):
+        return Clause(f"was {words}")
+    return Clause(f"is {'an' if first[0] in 'aeiou' else 'a'} {words}") if last == "of" else None

@@ -18,9 +18,9 @@ a reference list, or has changed the graph, computes it again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,6 @@ _SAYS_NOTHING = frozenset(
     ["", "relatedto", "relatesto", "related", "relates", "relation", "relationship", "directed", "edge"]
 ) | {"link", "links", "linkedto", "rel"}
 _WORD = re.compile(r"[^\W_]+")
-OPERATIONS = ("path", "and", "or", "not")
 
 Rows = NDArray[np.int32]
 
@@ -61,8 +60,8 @@ class Path:
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    operation: str
     paths: tuple[Path, ...]
+    operation: Literal["path", "and", "or", "not"] = "path"
 
     @property
     def asks(self) -> tuple[object, ...]:
@@ -80,11 +79,10 @@ class Formula:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FormulaAnswers:
-    """answers, left_out: ascending entity rows; left_out is what `not` takes away. relations: the rows of all
-    relations on the ways to answers, ascending."""
+    """answers: ascending entity rows. relations: the rows of all relations on the ways to answers,
+    ascending."""
 
     answers: Rows
-    left_out: Rows
     relations: tuple[int, ...]
 
 
@@ -100,6 +98,9 @@ class StepIndex:
     def of(cls, graph: KnowledgeGraph) -> StepIndex:
         names = graph.relations.types.names
         return cls(graph, np.array([says_nothing(name) for name in names] or [False], dtype=bool))
+
+    def type_name(self, step: RelationStep) -> str:
+        return str(self.graph.relations.types.names[step.type])
 
     def codes_of(self, entity: int) -> NDArray[np.int64]:
         """The codes of the steps that the entity's relations allow, ascending, each once."""
@@ -136,21 +137,16 @@ class StepIndex:
     def find(self, formula: Formula) -> FormulaAnswers:
         """Answers with the evidence for them."""
         images = [self.images(path) for path in formula.paths]
-        answers, left_out = images[0][-1], np.zeros(0, dtype=np.int32)
+        answers = images[0][-1]
         for image in images[1:]:
             if formula.operation == "or":
                 answers = unique(np.concatenate([answers, image[-1]]))
-            elif formula.operation == "and":
-                answers = answers[np.isin(answers, image[-1])]
-            elif formula.operation == "not":
-                gone = np.isin(answers, image[-1])
-                left_out = unique(np.concatenate([left_out, answers[gone]]))
-                answers = answers[~gone]
-        seeds = np.array(formula.seeds, dtype=np.int32)
-        answers, left_out = answers[~np.isin(answers, seeds)], left_out[~np.isin(left_out, seeds)]
+            else:
+                answers = answers[np.isin(answers, image[-1], invert=formula.operation == "not")]
+        answers = answers[~np.isin(answers, np.array(formula.seeds, dtype=np.int32))]
         used = formula.paths[:1] if formula.operation == "not" else formula.paths
         ways = [self._relations_on(path, image, answers) for path, image in zip(used, images, strict=False)]
-        return FormulaAnswers(answers, left_out, tuple(unique(np.concatenate(ways)).tolist()))
+        return FormulaAnswers(answers, tuple(unique(np.concatenate(ways)).tolist()))
 
     def _relations_on(self, path: Path, images: Sequence[Rows], answers: Rows) -> Rows:
         """The relations on the ways from the seed to answers, found backwards."""
@@ -168,33 +164,3 @@ class StepIndex:
 def says_nothing(type_name: str) -> bool:
     """Whether a relation type says neither what relates nor in which direction."""
     return "".join(_WORD.findall(type_name)).casefold() in _SAYS_NOTHING
-
-
-def asks_json(formula: Formula, index: StepIndex) -> dict[str, Any]:
-    """The field `asks` of a question. Entities are given by id, relation types by name."""
-    ids = index.graph.entities.ids
-
-    def step(relation_step: RelationStep) -> dict[str, str]:
-        return {"type": type_name(index, relation_step), "direction": direction(index, relation_step)}
-
-    asks: dict[str, Any] = {
-        "operation": formula.operation,
-        "paths": [
-            {"seed": ids[path.seed], "steps": [step(item) for item in path.steps]} for path in formula.paths
-        ],
-    }
-    return asks
-
-
-def type_name(index: StepIndex, step: RelationStep) -> str:
-    names = index.graph.relations.types.names
-    return names[step.type] if names else ""
-
-
-def direction(index: StepIndex, step: RelationStep) -> str:
-    return "both" if index.undirected[step.type] else "in" if step.backward else "out"
-
-
-def relation_names(index: StepIndex, steps: Iterable[RelationStep]) -> tuple[str, ...]:
-    """The relation types that the steps go along, each once."""
-    return tuple(dict.fromkeys(type_name(index, step) for step in steps))

@@ -18,9 +18,10 @@ from tiny_graph_rag.errors import GraphError, UsageError, amount, nearest
 from tiny_graph_rag.gold.checks import is_named
 from tiny_graph_rag.gold.english import English
 from tiny_graph_rag.gold.examples import Example, ReferenceRelationship
-from tiny_graph_rag.gold.formulas import RelationStep, StepIndex, asks_json, relation_names, says_nothing
+from tiny_graph_rag.gold.formulas import RelationStep, StepIndex, says_nothing
 from tiny_graph_rag.gold.keep import named_shares
 from tiny_graph_rag.gold.korean import Korean
+from tiny_graph_rag.gold.patterns import asks_of
 from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.gold.shapes import LONGEST_CHAIN, SHAPES, DrawnQuestion, Sampler
 from tiny_graph_rag.gold.variants import VARIANTS, QuestionVariant, variant
@@ -158,7 +159,9 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
         made += maker.variants(kind, quota)
     found = Counter(str(candidate.unknown["variant"] or candidate.unknown["shape"]) for candidate in made)
     relations = Counter(
-        name for drawn in maker.drawn for name in relation_names(maker.sampler.index, drawn.formula.steps)
+        name
+        for drawn in maker.drawn
+        for name in {maker.sampler.index.type_name(step) for step in drawn.formula.steps}
     )
     return Generated(
         tuple(made), maker.wording.language, quotas, dict(found), dict(relations.most_common()), unsaid
@@ -295,7 +298,7 @@ class _Maker:
             "shape": drawn.shape,
             "variant": asked.kind if asked else None,
             "hops": drawn.hops,
-            "asks": asks_json(drawn.formula, index),
+            "asks": asks_of(drawn.formula, index),
         }
         if asked and asked.noise:
             own["noise"] = asked.noise
@@ -313,7 +316,6 @@ class _Maker:
                 )
                 for row in drawn.found.relations
             ),
-            irrelevant_entities=tuple(name[entity] for entity in drawn.found.left_out.tolist()),
             seed_entities=tuple(name[seed] for seed in drawn.formula.seeds),
             context=asked.context if asked else (),
             group=self.ids[place],

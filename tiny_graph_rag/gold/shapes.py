@@ -22,13 +22,12 @@ from tiny_graph_rag.graph.bfs import BreadthFirst, worth_searching
 from tiny_graph_rag.graph.names import NameIndex
 
 SHAPES = ("single", "chain", "intersection", "no-answer")
-
+LONGEST_CHAIN = 3
 MOST_ANSWERS = 20  # a longer list measures the cutoff, not the retriever
 MOST_BETWEEN = 100  # entities of a step in the middle: beyond, nobody would ask
 LONGEST_NAME = 60  # characters: what is longer is a sentence, not a name
 DRAWS = 500  # for one question
 FAILED = 0.25  # uses that a failed draw counts: relations that give nothing are tried less often
-LONGEST_CHAIN = 3
 LONG_SHARE = 1 / 2  # of the chains drawn that have the most steps
 GIVEN_UP = 60  # failed draws after which a relation type that gave nothing counts as giving nothing
 SEED_SHARE, ANSWER_SHARE = 0.02, 0.05  # of the questions that may name, or ask for, one entity
@@ -80,16 +79,9 @@ class Sampler:
 
     def draw(self, shape: str, sayable: Callable[[DrawnQuestion], bool]) -> DrawnQuestion | None:
         """One more question of this shape, None where none is found. sayable: whether words can be found."""
-        draw: dict[str, Callable[[Path], Formula | None]] = {
-            "single": lambda path: Formula("path", (path,)),
-            "chain": self._chain,
-            "intersection": self._intersection,
-            "no-answer": self._no_answer,
-        }
         for _ in range(DRAWS if self.types else 0):
             type = min(self.types, key=self._cost)
-            path = self._begin(type)
-            formula = None if path is None else draw[shape](path)
+            formula = self._formula(shape, type)
             drawn = None if formula is None else self.accepted(shape, formula)
             if drawn is not None and sayable(drawn):
                 self._count(drawn)
@@ -116,8 +108,11 @@ class Sampler:
         hops = self._hops(formula, answers)
         if hops is None or not self.hops[0] <= hops <= self.hops[1]:
             return None
-        if shape == "single" and len(self._around(formula.seeds[0])) <= len(answers):
-            return None  # the answers are all that the seed stands next to
+        if shape == "single":
+            adjacency = self.index.graph.adjacency
+            around = adjacency.neighbours[adjacency.slots(formula.seeds[0])]
+            if len(np.unique(around)) <= len(answers):
+                return None  # the answers are all that the seed stands next to
         return DrawnQuestion(shape, formula, found, hops)
 
     def _names_what_satisfies(self, formula: Formula) -> bool:
@@ -131,22 +126,12 @@ class Sampler:
 
     def usable(self, entity: int) -> bool:
         """Whether the name can stand in a question: not too long, one line, and no other entity's."""
-        known = self._usable.get(entity)
-        if known is None:
+        if entity not in self._usable:
             name = str(self.index.graph.entities.names[entity])
-            known = (
-                0 < len(name) <= LONGEST_NAME
-                and name == name.strip()
-                and name.isprintable()
-                and any(map(str.isalnum, name))
-                and self.names.resolve(name) == ((entity,), "name")
-            )
-            self._usable[entity] = known
-        return known
-
-    def _around(self, entity: int) -> NDArray[np.int32]:
-        adjacency = self.index.graph.adjacency
-        return np.unique(adjacency.neighbours[adjacency.slots(entity)])
+            is_plain = name == name.strip() and name.isprintable() and any(map(str.isalnum, name))
+            is_own = is_plain and self.names.resolve(name) == ((entity,), "name")
+            self._usable[entity] = is_own and len(name) <= LONGEST_NAME
+        return self._usable[entity]
 
     def _count(self, drawn: DrawnQuestion) -> None:
         self.seen.add(drawn.formula.asks)
@@ -169,23 +154,34 @@ class Sampler:
         if longest == 1:
             return 1
         reached = self.search.reach(list(formula.seeds), longest)
-        places = [int(np.flatnonzero(reached.entities == answer)[0]) for answer in answers]
-        hops = {int(np.searchsorted(reached.levels, place, side="right")) - 1 for place in places}
-        return longest if hops == {longest} else None
+        places = np.flatnonzero(np.isin(reached.entities, answers))
+        hops = np.searchsorted(reached.levels, places, side="right") - 1
+        return longest if (hops == longest).all() else None
 
-    # What is drawn, shape by shape. All choices are of equal chance but for what was used before.
+    # What is drawn. All choices are of equal chance but for what was used before.
+
+    def _formula(self, shape: str, type: int) -> Formula | None:
+        """A formula of this shape whose first relation is of this type, None where this draw gives none."""
+        path = self._begin(type)
+        if path is not None and shape == "intersection":
+            return self._intersection(path)
+        if path is not None and shape == "no-answer":
+            return self._no_answer(path)
+        if path is not None and shape == "chain":
+            path = self._longer(path)
+        return None if path is None else Formula((path,))
 
     def _begin(self, type: int) -> Path | None:
         """A path of one step along a relation of this type, from an entity with other relations too."""
-        relations, rows = self.index.graph.relations, self.rows_of[type]
-        row, backward = rows[self._pick(len(rows))], self.chance.random() < 0.5
+        relations, row = self.index.graph.relations, self._any(self.rows_of[type])
+        backward = self.chance.random() < 0.5
         seed = int((relations.targets if backward else relations.sources)[row])
         if self.degrees[seed] < 2 or not self.usable(seed):
             return None
-        return Path(seed, (RelationStep(2 * type + (backward and not self.index.undirected[type])),))
+        return Path(seed, (RelationStep(2 * type + backward),))
 
-    def _pick(self, size: int) -> int:
-        return int(self.chance.random() * size)
+    def _any(self, rows: NDArray[np.int32]) -> int:
+        return int(rows[int(self.chance.random() * len(rows))])
 
     def _step_from(self, entity: int, but: frozenset[int]) -> RelationStep | None:
         """A step from the entity that there are words for, along none of the relation types `but`."""
@@ -193,34 +189,32 @@ class Sampler:
         codes = [code for code in codes if code >> 1 not in but]
         return RelationStep(min(codes, key=lambda code: self._cost(code >> 1))) if codes else None
 
-    def _chain(self, path: Path) -> Formula | None:
-        """Two or three relations, each of another type: so no chain leads back the way it came."""
+    def _longer(self, path: Path) -> Path | None:
+        """The path with two or three steps, each of another type: so none leads back the way it came."""
         low, high = max(self.hops[0], 2), min(self.hops[1], LONGEST_CHAIN)
         length = high if self.chance.random() < LONG_SHARE else low
         while len(path.steps) < length <= high:
             image = self.index.images(path)[-1]
             if not 0 < len(image) <= MOST_BETWEEN:
                 return None
-            used = frozenset(step.type for step in path.steps)
-            step = self._step_from(int(image[self._pick(len(image))]), used)
+            step = self._step_from(self._any(image), frozenset(step.type for step in path.steps))
             if step is None:
                 return None
             path = Path(path.seed, (*path.steps, step))
-        return Formula("path", (path,)) if len(path.steps) > 1 else None
+        return path if len(path.steps) > 1 else None
 
     def _intersection(self, path: Path) -> Formula | None:
         """The one thing that a relation leads to from two entities, and from each of them to others too."""
         image, step = self.index.images(path)[-1], path.steps[0]
         if len(image) < 2:
             return None
-        meeting = image[[self._pick(len(image))]]
-        back = RelationStep(step.code ^ (not self.index.undirected[step.type]))
-        before = self.index.follow(meeting, back)
+        before = self.index.follow(np.array([self._any(image)], dtype=np.int32), RelationStep(step.code ^ 1))
         before = before[before != path.seed]
         if not len(before):
             return None
-        formula = Formula("and", (path, Path(int(before[self._pick(len(before))]), path.steps)))
-        is_alone = len(self.index.images(formula.paths[1])[-1]) < 2
+        other = Path(self._any(before), path.steps)
+        formula = Formula((path, other), "and")
+        is_alone = len(self.index.images(other)[-1]) < 2
         return None if is_alone or len(self.index.find(formula).answers) != 1 else formula
 
     def _no_answer(self, path: Path) -> Formula | None:
@@ -230,4 +224,4 @@ class Sampler:
         types = self.index.graph.entities.types.codes
         if like is None or types[like.seed] != types[path.seed] or like.steps[0] != step:
             return None
-        return Formula("path", (Path(like.seed, path.steps),))
+        return Formula((Path(like.seed, path.steps),))

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tiny_graph_rag.gold.formulas import RelationStep, Rows, StepIndex, type_name
+from tiny_graph_rag.gold.formulas import RelationStep, Rows, StepIndex
 from tiny_graph_rag.gold.shapes import DrawnQuestion
 from tiny_graph_rag.language.function_words import table
 from tiny_graph_rag.language.kinds import Kind, kind_of_type, kinds_of_entities
@@ -131,5 +131,5 @@ class Wording(ABC):
 
     def words_for(self, step: RelationStep) -> tuple[str, ...]:
         """The vocabulary's words for the step's relation type, then the type itself."""
-        name = type_name(self.index, step)
+        name = self.index.type_name(step)
         return (*self.vocabulary.get(name, ()), name)

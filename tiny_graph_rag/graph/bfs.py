@@ -31,7 +31,6 @@ from tiny_graph_rag.columns.arrays import (
 from tiny_graph_rag.graph.tables import Adjacency
 
 NOT_REACHED = -1
-NOT_CUT = -1
 NO_RELATION = -1  # behind the last relation of a path
 NEIGHBOURS_A_STEP = 30  # numpy looks at so many in the time of one innermost step of plain Python
 WORD_BITS = 64
@@ -46,11 +45,10 @@ Columns = tuple[NDArray[np.int64], NDArray[np.int64]]
 @dataclass(frozen=True, slots=True, eq=False)
 class Reached:
     """entities: int32, nearest first, each once. levels: int64 (hops + 2,), where each hop's entities start
-    and the last one's end. walked: hops after which a limit ended the search, NOT_CUT where none did."""
+    and the last one's end."""
 
     entities: NDArray[np.int32]
     levels: NDArray[np.int64]
-    walked: int = NOT_CUT
 
     def __len__(self) -> int:
         return len(self.entities)
@@ -63,7 +61,7 @@ class Reached:
     def within(self, hops: int) -> Reached:
         """What lies within fewer hops."""
         levels = self.levels[: hops + 2]
-        return Reached(self.entities[: levels[-1]], levels, self.walked if self.walked < hops else NOT_CUT)
+        return Reached(self.entities[: levels[-1]], levels)
 
 
 class BreadthFirst:
@@ -121,56 +119,46 @@ class BreadthFirst:
     def _next(self) -> Adjacency:
         return self.adjacency if self.first is None or self.depth else self.first
 
-    def reach(self, seeds: ArrayLike, hops: int, *, most: int = 0, enough: int = 0) -> Reached:
-        """Everything within `hops` relations of any seed.
-
-        most: slots that one search may look at, 0 for any; it ends before the hop that would take more.
-        enough: entities behind whose hop it ends, 0 for none.
-        """
+    def reach(self, seeds: ArrayLike, hops: int, *, enough: int = 0) -> Reached:
+        """Everything within `hops` relations of any seed. enough: entities behind whose hop it ends, 0 for
+        none."""
         if self._spread is not None:
             if self._levels[-1]:
                 self.begin([])
             rows = np.atleast_1d(np.asarray(seeds, dtype=np.int32))
             levels = np.zeros(hops + 2, dtype=np.int64)
-            walked = self._spread(
+            self._spread(
                 self.adjacency.indptr,
                 self.adjacency.neighbours,
                 rows,
-                most,
                 enough,
                 self.seen,
                 self._entities,
                 levels,
             )
-            return Reached(self._entities[: levels[-1]].copy(), levels, walked)
+            return Reached(self._entities[: levels[-1]].copy(), levels)
         self.begin(seeds)
-        looked, walked = 0, NOT_CUT
         while self.depth < hops and not 0 < enough <= self._levels[-1]:
-            looked += self.ahead if most else 0
-            if looked > most:
-                walked = self.depth
-                break
             self.grow()
         levels = np.array(self._levels + self._levels[-1:] * (hops - self.depth))
-        return Reached(self._entities[: levels[-1]].copy(), levels, walked)
+        return Reached(self._entities[: levels[-1]].copy(), levels)
 
 
 def spread(
     indptr: NDArray[np.signedinteger[Any]],
     neighbours: NDArray[np.int32],
     seeds: NDArray[np.int32],
-    most: int,
     enough: int,
     seen: NDArray[np.uint8],
     entities: NDArray[np.int32],
     levels: NDArray[np.int64],
-) -> int:
-    """`reach`, compiled: fills `entities` and `levels`, leaves `seen` as it was; -> hops walked or NOT_CUT.
+) -> None:
+    """`reach`, compiled: fills `entities` and `levels`, leaves `seen` as it was.
 
     Writes each neighbour without asking and counts it if it was new: a wrong guess of the processor costs
     more than a write.
     """
-    count, looked, walked = 0, 0, NOT_CUT
+    count = 0
     for seed in seeds:
         entities[count] = seed
         count += 1 - seen[seed]
@@ -178,12 +166,6 @@ def spread(
     levels[1:] = count
     for hop in range(len(levels) - 2):
         if 0 < enough <= count:
-            break
-        if most:
-            for entity in entities[levels[hop] : count]:
-                looked += indptr[entity + 1] - indptr[entity]
-        if looked > most:
-            walked = hop
             break
         for place in range(levels[hop], count):
             entity = entities[place]
@@ -195,7 +177,6 @@ def spread(
         levels[hop + 2 :] = count
     for entity in entities[:count]:
         seen[entity] = 0
-    return walked
 
 
 def worth_searching(adjacency: Adjacency, questions: int, *, allowed: bool = True) -> bool:

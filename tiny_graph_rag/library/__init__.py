@@ -366,8 +366,8 @@ def configured(config: Config | None, settings: Mapping[str, Any]) -> Config:
 
 
 def _ranking(graph: KnowledgeGraph, asked: Asked) -> Ranking:
-    from tiny_graph_rag.report.json.paths import walk_in_words
     from tiny_graph_rag.report.json.spelled import Spelled, ranking
+    from tiny_graph_rag.report.tables import walk_in_words
     from tiny_graph_rag.results import as_read
     from tiny_graph_rag.run import NO_HOP
 

@@ -9,20 +9,30 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
+import zlib
 from collections.abc import Mapping, Sequence
 from importlib import resources
 from string import Template
 from typing import Any
 
+from tiny_graph_rag.answers.rubrics import QUALITIES
+from tiny_graph_rag.config import changed_settings
 from tiny_graph_rag.messages import catalogue, shown, spoken
 from tiny_graph_rag.report.document import Document
-from tiny_graph_rag.report.headline import changes_since
-from tiny_graph_rag.report.page_packing import page_data, script_json
+from tiny_graph_rag.report.headline import changes_since, headline
+from tiny_graph_rag.report.plain import walked
 from tiny_graph_rag.report.reports import Files, report
 from tiny_graph_rag.report.systems import Systems, page_systems
+from tiny_graph_rag.report.tables import gold_steps, in_full, worst_questions
+from tiny_graph_rag.report.views import hops_of, methods
+from tiny_graph_rag.results import encoded
 
 Json = dict[str, Any]
 
+WORST_OPENED = 3
+TOPS = dict.fromkeys(QUALITIES, 5)  # the best values that are not 1
+PLAIN_UP_TO = 1_000_000  # characters: a small page stays readable text, a larger one is deflated
+_UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 RESULT_SCRIPTS = (
     "data.js",
     "dom.js",
@@ -83,11 +93,69 @@ def results_page(
     side by side (`page_systems`). title: what the page is headed with, "" for the gold set's name. lead:
     sentences to stand below what the page says of the result itself."""
     dataset = (document.get("dataset") or {}).get("name") or document["kind"]
-    data = page_data(document, others or [], peers)
-    data["title"] = title
-    data["lead"] = [shown(sentence) for sentence in (*data["lead"], *lead)]
-    data["systems"] = systems
+    head = {key: value for key, value in document.items() if key not in ("results", "entities")}
+    head["changed"] = changed_settings(document.get("config") or {})
+    head["walked"] = walked(document.get("summary") or {})
+    data: Json = {
+        "head": head,
+        "title": title,
+        "tops": TOPS,
+        "goldSteps": [],
+        "hops": None,
+        "methods": _methods(document, peers or {}),
+        "lead": [shown(sentence) for sentence in lead],
+        "worst": None,
+        "others": others or [],
+        "peers": [_peer(name, part) for name, part in (peers or {}).items()],
+        "systems": systems,
+        "results": document.get("results", []),
+        "entities": document.get("entities", {}),
+    }
+    if "results" in document:
+        measure, rows = worst_questions(document)
+        data |= {
+            "goldSteps": gold_steps(document["summary"]),
+            "hops": hops_of(document),
+            "lead": [shown(sentence) for sentence in (*headline(document), *lead)],
+            "worst": {"measure": measure, "rows": rows[:WORST_OPENED]},
+        }
     return page(title or str(dataset), data, RESULT_SCRIPTS)
+
+
+def _methods(document: Json, peers: Mapping[str, Json]) -> Json | None:
+    """All systems side by side with what they took, this one first; None where it is alone."""
+    if not peers:
+        return None
+    shown = methods({"": document["summary"], **{name: part["summary"] for name, part in peers.items()}})
+    return {"head": shown.head[1:], "rows": [list(map(in_full, row)) for row in shown.rows]}
+
+
+def _peer(name: str, document: Json) -> Json:
+    """What is shown of another system: measures, the first k, the end of each reference."""
+    most = document["summary"]["k"]
+    rows = [
+        {
+            "metrics": result["metrics"],
+            "ranked": [{"id": one["id"], "name": one["name"]} for one in result["ranked"][:most]],
+            "references": [
+                {"name": one["name"], "verdict": one.get("verdict"), "rank": one.get("rank")}
+                for one in result["references"]
+            ],
+        }
+        for result in document["results"]
+    ]
+    return {"name": name, "ids": [result["id"] for result in document["results"]], "results": rows}
+
+
+def _script_json(data: Json) -> tuple[str, str]:
+    """(type, text) of the script element that holds the data; no `</script>` can stand in the text."""
+    text = encoded(data).decode()
+    if len(text) <= PLAIN_UP_TO:
+        for sign, code in _UNSAFE.items():
+            text = text.replace(sign, code)
+        return "application/json", text
+    packed = base64.b64encode(zlib.compress(text.encode(), 9))
+    return "text/plain", packed.decode()
 
 
 def history_page(folder: str, document: Json) -> str:
@@ -102,7 +170,7 @@ def page(title: str, data: Json, scripts: tuple[str, ...]) -> str:
     style = (folder / "page.css").read_text(encoding="utf-8")
     code = "\n".join((folder / name).read_text(encoding="utf-8") for name in scripts)
     script = f'"use strict";\n(() => {{\n{code}\n}})();\n'
-    kind, text = script_json({**data, "words": dict(catalogue(spoken()))})
+    kind, text = _script_json({**data, "words": dict(catalogue(spoken()))})
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"

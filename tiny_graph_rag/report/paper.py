@@ -5,22 +5,21 @@ LaTeX needs booktabs; the same table as Markdown is written next to it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.messages import three
 from tiny_graph_rag.report import latex, markdown
 from tiny_graph_rag.report.document import Document, joint_name
-from tiny_graph_rag.report.plain import best_of, one_line, swept_measures
+from tiny_graph_rag.report.plain import best_of, one_line
 from tiny_graph_rag.report.reports import Files, report
 from tiny_graph_rag.report.sets import LETTERS, by_gold_set, letters, sets_table
 from tiny_graph_rag.report.systems import Systems, system_names
-from tiny_graph_rag.report.tables import Figure, PaperTable
-from tiny_graph_rag.study.compare import SURE
+from tiny_graph_rag.report.tables import Cell, Figure, View
 
 Json = dict[str, Any]
-DAGGER = "†"
+BEST = "The best mean of each measure is bold."
 
 
 @report("paper", "one table of systems and measures, LaTeX and Markdown")
@@ -45,66 +44,43 @@ def paper(documents: Sequence[Document]) -> Files:
             yield from _files(document.name, _of_one(document))
 
 
-def _files(name: str, table: PaperTable) -> Files:
+def _files(name: str, table: View) -> Files:
     yield f"{name}-paper.tex", latex.paper_table(table).encode("utf-8", "replace")
     yield f"{name}-paper.md", markdown.paper_table(table).encode("utf-8", "replace")
 
 
-def systems_table(found: Systems) -> PaperTable:
+def systems_table(found: Systems) -> View:
+    """Letters mark the systems that one is significantly better than."""
     marks = letters(len(found.names))
-    best = {measure: found.pairs.best(measure) for measure in found.measures}
     rows = [
-        (
-            f"{marks[row]}  {one_line(name, 60)}",
-            tuple(
-                Figure(
-                    three(found.pairs.means[measure][row].mean),
-                    best=best[measure] is not None
-                    and three(found.pairs.means[measure][row].mean)
-                    == three(found.pairs.means[measure][best[measure] or 0].mean),
-                    marks=tuple(marks[other] for other in found.pairs.better_than(measure, row)),
-                )
-                for measure in found.measures
-            ),
-        )
+        (f"{marks[row]}  {name}", {measure: means[row].mean for measure, means in found.pairs.means.items()})
         for row, name in enumerate(found.names)
     ]
-    caption = f"{_on(found.documents[0].content)} {LETTERS}"
-    return PaperTable(caption, _label(found.documents[0].content), ("system", *found.measures), tuple(rows))
-
-
-def _of_one(document: Document) -> PaperTable:
-    measures = document.content["summary"]["measures"]
-    row = (
-        one_line(system_names([document])[0], 60),
-        tuple(Figure(three(mean["mean"])) for mean in measures.values()),
-    )
-    return PaperTable(_on(document.content), _label(document.content), ("system", *measures), (row,))
-
-
-def _figure(measure: str, mean: float | None, means: Sequence[float | None], *marks: str) -> Figure:
-    """A mean among those of its column."""
-    return Figure(
-        three(mean), best=mean is not None and three(mean) == three(best_of(measure, means)), marks=marks
-    )
-
-
-def sweep_table(content: Json) -> PaperTable:
-    settings = content["settings"]
-    measures = swept_measures(content)
-    columns = {
-        measure: [(setting["measures"].get(measure) or {}).get("mean") for setting in settings]
-        for measure in measures
+    better = {
+        measure: [
+            tuple(marks[at] for at in found.pairs.better_than(measure, row)) for row in range(len(rows))
+        ]
+        for measure in found.measures
     }
+    return _table(found.documents[0].content, "system", rows, LETTERS, better)
+
+
+def _of_one(document: Document) -> View:
+    means = document.content["summary"]["measures"]
+    row = system_names([document])[0], {measure: mean["mean"] for measure, mean in means.items()}
+    return _table(document.content, "system", [row], "")
+
+
+def sweep_table(content: Json) -> View:
+    """A row a setting."""
     rows = [
         (
-            one_line(_setting_name(setting), 60),
-            tuple(_figure(measure, means[place], means) for measure, means in columns.items()),
+            _setting_name(setting),
+            {measure: mean["mean"] for measure, mean in setting["measures"].items()},
         )
-        for place, setting in enumerate(settings)
+        for setting in content["settings"]
     ]
-    caption = f"{_on(content)} The best mean of each measure is bold."
-    return PaperTable(caption, _label(content), ("setting", *measures), tuple(rows))
+    return _table(content, "setting", rows, BEST)
 
 
 def _setting_name(setting: Json) -> str:
@@ -112,36 +88,43 @@ def _setting_name(setting: Json) -> str:
     return f"{setting['system']}{hops}"
 
 
-def _of_comparison(content: Json) -> PaperTable:
-    systems = [system["name"] for system in content["systems"]]
-    measures = content["measures"]
+def _of_comparison(content: Json) -> View:
     rows = [
+        (system["name"], {measure: means[place]["mean"] for measure, means in content["measures"].items()})
+        for place, system in enumerate(content["systems"])
+    ]
+    return _table(content, "system", rows, BEST)
+
+
+def _table(
+    content: Json,
+    first_head: str,
+    rows: Sequence[tuple[str, Mapping[str, float | None]]],
+    legend: str,
+    marks: Mapping[str, Sequence[tuple[str, ...]]] | None = None,
+) -> View:
+    """The best mean of each measure is bold, where there are several. rows: a name, and the mean of each
+    measure. marks: of each measure and row."""
+    measures = list(dict.fromkeys(measure for _, means in rows for measure in means))
+    best = {
+        measure: three(best_of(measure, [means.get(measure) for _, means in rows])) for measure in measures
+    }
+    cells: list[tuple[Cell, ...]] = [
         (
             one_line(name, 60),
-            tuple(
-                _figure(
-                    measure,
-                    of[place]["mean"],
-                    [row["mean"] for row in of],
-                    *((DAGGER,) if _is_sure(of[place]) else ()),
+            *(
+                Figure(
+                    three(means.get(measure)),
+                    best=len(rows) > 1 and "–" != three(means.get(measure)) == best[measure],
+                    marks=marks[measure][place] if marks else (),
                 )
-                for measure, of in measures.items()
+                for measure in measures
             ),
         )
-        for place, name in enumerate(systems)
+        for place, (name, means) in enumerate(rows)
     ]
-    caption = (
-        f"{_on(content)} The best mean of each measure is bold. {DAGGER}: significantly different from "
-        f"{one_line(systems[0], 60)} (paired randomisation test, two-sided, p < .05 after Holm's correction, "
-        "and a 95 % interval of the difference without 0)."
-    )
-    return PaperTable(caption, _label(content), ("system", *measures), tuple(rows))
-
-
-def _is_sure(row: Json) -> bool:
-    if row.get("p_holm") is None or row.get("low") is None:
-        return False
-    return bool(row["p_holm"] < SURE and not row["low"] <= 0 <= row["high"])
+    caption = f"{_on(content)} {legend}".rstrip()
+    return View((first_head, *measures), tuple(cells), caption=caption, label=_label(content))
 
 
 def _on(content: Json) -> str:

@@ -15,6 +15,8 @@ from tiny_graph_rag.messages import three as three
 if TYPE_CHECKING:
     from tiny_graph_rag.measures.base import Measure
 
+Json = Mapping[str, Any]
+
 # Joiners hold emoji and some scripts together; every other invisible sign can hide or turn text around.
 _KEPT_INVISIBLE = "\u200c\u200d"
 # Steps that only a retriever which walks has; files of earlier versions have the last.
@@ -115,7 +117,7 @@ def gold_beside(named: int, scored: int) -> bool:
     return named > 0 and 2 * named >= scored
 
 
-def walked(summary: Mapping[str, Any]) -> bool:
+def walked(summary: Json) -> bool:
     """Whether what was measured walks, so that its hops are worth a word: a retriever that doesn't loses
     nothing to hops, and its waterfall has no such step."""
     steps = summary.get("waterfall") or ()
@@ -129,7 +131,7 @@ def step_words(step: str, cutoff: object, hops: int | None) -> str:
     return re.sub(r"(?<![a-z])k(?![a-z])", str(cutoff), t(step))
 
 
-def waterfall_steps(summary: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+def waterfall_steps(summary: Json) -> Sequence[Json]:
     """Where recall is lost; nothing where no question has a reference, so that there is no recall."""
     steps = summary.get("waterfall") or ()
     return steps if all(step["recall"] is not None for step in steps) else ()
@@ -145,12 +147,12 @@ def worst_by(measures: Sequence[str], cutoff: int | None = None) -> str:
     return next((key for key, measure in known.items() if measure == chosen), "")
 
 
-def tags_of(summary: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def tags_of(summary: Json) -> list[tuple[str, Any]]:
     """(tag, what is known of its questions), most questions first."""
     return sorted(summary.get("by_tag", {}).items(), key=lambda pair: (-pair[1]["questions"], pair[0]))
 
 
-def swept_measures(content: Mapping[str, Any]) -> list[str]:
+def swept_measures(content: Json) -> list[str]:
     """Every measure of a sweep: those without a cutoff stand in all of its settings, others in some."""
     return list(dict.fromkeys(measure for setting in content["settings"] for measure in setting["measures"]))
 
@@ -174,31 +176,26 @@ def _known(measure: str) -> Measure | None:
     return Measure.parse(measure) if re.split("[@(]", measure)[0] in KINDS else None
 
 
-def verdict_words(verdict: str, cutoff: object = "k", hops: int | None = None) -> str:
-    """A verdict of a results file as people read it, with the k and the hops of its run where given."""
+def verdict_words(
+    verdict: str, cutoff: object = "k", hops: int | None = None, *, is_cause: bool = False
+) -> str:
+    """A verdict of a results file as people read it, with the k and the hops of its run where given.
+
+    is_cause: as seen from the entities that the question names.
+    """
     if verdict == "hit":
         return t("in the first {k}", k=cutoff)
-    if verdict == "beyond_hops" and hops is not None:
-        return counted(hops, "farther than {n} hop", "farther than {n} hops")
     if verdict == "ranked_below_k":
         return t("ranked below {k}", k=cutoff)
+    if verdict == "no_seed" and is_cause:
+        return t("not recognised by name")
+    if verdict == "beyond_hops" and hops is not None:
+        far = counted(hops, "farther than {n} hop", "farther than {n} hops")
+        return t("{far} from the named entities", far=far) if is_cause else far
     return t(VERDICT_WORDS.get(verdict, verdict.replace("_", " ")))
 
 
-def cause_words(verdict: str, cutoff: object, hops: int | None) -> str:
-    """The same of a cause, as seen from the entities that the question names."""
-    if verdict == "beyond_hops" and hops is not None:
-        return counted(
-            hops,
-            "farther than {n} hop from the named entities",
-            "farther than {n} hops from the named entities",
-        )
-    if verdict == "no_seed":
-        return t("not recognised by name")
-    return verdict_words(verdict, cutoff, hops)
-
-
-def without_gold(part: Mapping[str, Any]) -> str:
+def without_gold(part: Json) -> str:
     """How many questions have no reference, and what became of them; "" where all have one.
 
     part: a slice of a summary. Measures of refusals score these questions too, all others leave them out.

@@ -13,9 +13,9 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import Any
 
+from tiny_graph_rag.linking.base import TEXT
 from tiny_graph_rag.measures.statistics import Mean
-from tiny_graph_rag.messages import figure, listed, p_value, signed, t, three
-from tiny_graph_rag.report.json.paths import rule_words, seed_of, walk_in_words
+from tiny_graph_rag.messages import listed, p_value, signed, t, three
 from tiny_graph_rag.report.plain import (
     cost_figure,
     gold_beside,
@@ -29,7 +29,17 @@ from tiny_graph_rag.report.plain import (
 )
 from tiny_graph_rag.study.waterfall import Verdict
 
-Cell = str | Mean
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A cell of a paper's table. best: bold. marks: letters that stand above the line."""
+
+    text: str
+    best: bool = False
+    marks: tuple[str, ...] = ()
+
+
+Cell = str | Mean | Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,34 +68,17 @@ class View:
     """A table. rows: a cell a column of `head`. words: the columns that hold words and stand to the left;
     figures stand to the right.
 
-    title: above the table, in a terminal. spare: column → how early a narrow terminal leaves it out, the
-    highest first; a column that is not named stays.
+    title: above the table, in a terminal. caption, label: of a paper's table. spare: column → how early a
+    narrow terminal leaves it out, the highest first; a column that is not named stays.
     """
 
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     words: tuple[int, ...] = (0,)
     title: str = ""
+    caption: str = ""
+    label: str = ""
     spare: Mapping[int, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A cell of a paper's table. best: bold. marks: letters or daggers that stand above the line."""
-
-    text: str
-    best: bool = False
-    marks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PaperTable:
-    """A table for a paper. rows: a name, and a figure for each column of `head` after the first."""
-
-    caption: str
-    label: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Figure, ...]], ...]
 
 
 Block = Heading | Paragraph | NumberedList | View
@@ -125,19 +118,14 @@ def in_full(cell: Cell) -> str:
     """A cell as files have it: of a mean `0.750 (0.680 – 0.810)`."""
     if isinstance(cell, str):
         return cell
+    if isinstance(cell, Figure):
+        return f"{cell.text} {''.join(cell.marks)}".rstrip()
     if math.isnan(cell.low):
         return three(cell.mean)
     return f"{three(cell.mean)} ({three(cell.low)} – {three(cell.high)}){unsure(cell)}"
 
 
 Json = Mapping[str, Any]
-
-SPEED_WORDS = {
-    "latency.mean": "seconds per question",
-    "latency.p50": "p50",
-    "latency.p95": "p95",
-    "throughput": "questions per second",
-}
 
 # Columns of a ranking that hold a cost → the part of it, as results files call it.
 COSTS = {
@@ -150,8 +138,8 @@ COSTS = {
 }
 LONGEST_PATH = 600  # characters
 BEST = 1.0
-REFERENCES_SHOWN = 3  # missed ones of a question
 TRIED_SHOWN = 5  # words that were looked for; the results file has them all
+REFERENCES_SHOWN = 3  # missed ones of a question
 VERDICTS = {verdict.name.lower(): verdict for verdict in Verdict}
 
 
@@ -221,14 +209,6 @@ def answer_scores(scores: Json) -> View:
         rows.append((name.replace("_", " "), mean, f"{mean.n:,}", f"{failed:,}" if failed else ""))
     head = (t("score"), t("mean (95 % interval)"), "n", t("failed verdicts (worst value)"))
     return View(head, tuple(rows))
-
-
-def speeds(took: Mapping[str, Json]) -> View | None:
-    """Seconds a question and questions a second, as far as files say them. took: name of a system → its
-    figures; None where nobody measured."""
-    names = [name for name in SPEED_WORDS if any(name in mine for mine in took.values())]
-    rows = [(one_line(system), *(figure(mine.get(name)) for name in names)) for system, mine in took.items()]
-    return View((t("system"), *(t(SPEED_WORDS[name]) for name in names)), tuple(rows)) if names else None
 
 
 def compared_head() -> tuple[str, ...]:
@@ -389,11 +369,7 @@ def end_words(reference: Json, hops: int | None = None) -> str:
     if verdict == "ranked_below_k" and rank:
         return t("at rank {n}", n=rank)
     if verdict == "no_seed":
-        tried = reference.get("tried") or ()
-        if tried:
-            words = listed(tried, TRIED_SHOWN)
-            return t("no entity of the question was recognised; looked for: {words}", words=words)
-        return t("no entity of the question was recognised")
+        return no_seed_words(reference.get("tried") or ())
     if verdict == "not_in_graph":
         from tiny_graph_rag.graph.nearest import joined_names
 
@@ -403,3 +379,42 @@ def end_words(reference: Json, hops: int | None = None) -> str:
         if near:
             return t("not in the graph; nearest names: {names}", names=", ".join(near[:3]))
     return verdict_words(verdict, hops=hops)
+
+
+def seed_of(ranked: Json, linked: Sequence[Json]) -> Json | None:
+    """The seed at which an entity's path starts, itself where it is one; None where no path is known.
+
+    linked: the question's seeds; both as results files have them. An entity may be a seed by name and by
+    text: the cost of its link says which of them the path starts from.
+    """
+    if ranked.get("hop") is None or ranked["hop"] < 0:
+        return None
+    walk = ranked.get("walk") or ()
+    start = walk[0]["from"] if walk else ranked["id"]
+    by_text = ranked.get("cost", {}).get("link", 0) > 0
+    seeds = [seed for seed in linked if seed["id"] == start]
+    return min(seeds, key=lambda seed: (seed["rule"] == TEXT) != by_text, default=None)
+
+
+def no_seed_words(tried: Sequence[str]) -> str:
+    """Of a question in which nothing was recognised. tried: the words or names that were looked for."""
+    if not tried:
+        return t("no entity of the question was recognised")
+    words = listed(tried, TRIED_SHOWN)
+    return t("no entity of the question was recognised; looked for: {words}", words=words)
+
+
+def walk_in_words(walk: Sequence[dict[str, Any]], names: Mapping[str, str]) -> str:
+    """`A —OWNS→ B ←FEEDS— C`; "" for a seed itself. walk: as results files have it; names: by id."""
+    if not walk:
+        return ""
+    parts = [names[walk[0]["from"]]]
+    for step in walk:
+        parts.append(f"—{step['relation']}→" if step["forward"] else f"←{step['relation']}—")
+        parts.append(names[step["to"]])
+    return " ".join(parts)
+
+
+def rule_words(rule: str) -> str:
+    """How a seed was linked: by its texts, or by a name and which rule found it."""
+    return t("by text") if rule == TEXT else t("by name: {rule}", rule=t(rule))

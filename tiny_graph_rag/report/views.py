@@ -118,13 +118,7 @@ def _methods(results: Sequence[Document]) -> Iterator[Block]:
 def _over_sets(results: Sequence[Document]) -> Iterator[Block]:
     """One table over all gold sets, as a paper has it."""
     table = sets_table(results)
-    yield View(
-        table.head,
-        tuple(
-            (name, *(f"{cell.text} {''.join(cell.marks)}".strip() for cell in cells))
-            for name, cells in table.rows
-        ),
-    )
+    yield table
     yield Paragraph(table.caption)
 
 
@@ -266,17 +260,6 @@ def _counts(summary: Json) -> Iterator[Block]:
     if spent:
         price = t("cost unknown") if cost is None else f"{cost:.4f} USD"
         lines.append(t("{n} tokens, {price}", n=f"{spent:,}", price=price))
-    for limit, part in (summary.get("walks_cut") or {}).get("limits", {}).items():
-        lines.append(
-            t(
-                "the search stopped early in {n} questions, after {hops} hops: the next hop would exceed "
-                "{limit} ({most})",
-                n=f"{part['questions']:,}",
-                hops=", ".join(part["hops"]),
-                limit=f"running.{limit}",
-                most=f"{part['most']:,}",
-            )
-        )
     yield from (Paragraph(line) for line in lines if line)
 
 

@@ -168,12 +168,10 @@ class HybridRetriever(Retriever):
         for at, entity in enumerate(run.entities.tolist()):
             if entity in walk_of:
                 walks[at, : len(walk_of[entity])] = walk_of[entity]
-        cut = next((run.cuts[row] for run in runs if row in run.cuts), None)
         failure = next((run.failures[row] for run in runs if row in run.failures), None)
         return replace(
             run,
             walks=walks,
-            cuts={} if cut is None else {0: cut},
             failures={} if failure is None or len(run.entities) else {0: failure},
         )
 

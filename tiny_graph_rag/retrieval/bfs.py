@@ -24,7 +24,7 @@ from tiny_graph_rag.messages import counted
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates, Filters, Slots
 from tiny_graph_rag.retrieval.cost import UNIT, Column, Costs, TextScores, lacking
-from tiny_graph_rag.retrieval.explain import Trail, reasons, trails_of
+from tiny_graph_rag.retrieval.explain import Explanation
 from tiny_graph_rag.retrieval.paths import (
     TIE_BITS,
     CheapestPaths,
@@ -34,7 +34,7 @@ from tiny_graph_rag.retrieval.paths import (
 )
 from tiny_graph_rag.retrieval.query import Reader, Reading, TextWords
 from tiny_graph_rag.retrieval.walk import Prices
-from tiny_graph_rag.run import Cut, Run
+from tiny_graph_rag.run import Run
 
 TIES = (1 << TIE_BITS) - 1  # of a key of paths: the part that orders equal costs
 SCORED_UP_TO = 1_000_000  # entities; of more, paths alone rank: a question would read columns as long as all
@@ -46,12 +46,11 @@ KNOWN_PATHS = 1 << 9  # rankings from text seeds that are kept
 class Reached:
     """What one question's paths reach within a hop limit.
 
-    cut: where a setting ended the walk early. parts: (entities, 5), the costs in millionths; ties: the part
+    parts: (entities, 5), the costs in millionths; ties: the part
     of the score below them; hops: of the path shown, 0 of a seed; paths: (entities, hops) relations from the
     seed, filled up with NO_STEP.
     """
 
-    cut: Cut | None
     entities: NDArray[np.int32]
     parts: Column
     ties: Column
@@ -69,7 +68,7 @@ class Reached:
 
     def of(self, rows: NDArray[Any] | slice) -> Reached:
         """rows: places, or a mask."""
-        return Reached(self.cut, *(column[rows] for column in self.columns))
+        return Reached(*(column[rows] for column in self.columns))
 
 
 @retriever("bfs", "paths from the seeds, ranked by their lowest cost")
@@ -105,11 +104,10 @@ class BfsRetriever(Retriever):
             prices(self.ranking),
             explained=self.costs.explained(self.settings.hops),
             exclude_seeds=self.settings.exclude_seeds,
-            most_steps=config.running.max_steps,
             may_compile=config.running.compiled,
         )
         self._by_text: dict[tuple[WeighedMention, Reading, int, tuple[int, ...]], list[Reached]] = {}
-        self._trailed: tuple[LinkedQuestion, dict[bool, dict[int, Trail]]] | None = None
+        self._explained: tuple[LinkedQuestion, dict[bool, Explanation]] | None = None
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         return next(self.retrieve_within(questions, [self.settings.hops]))
@@ -179,7 +177,7 @@ class BfsRetriever(Retriever):
             parts[:, 0] = link
             parts[:, 1] = self.costs.path(ranked.keys >> TIE_BITS, ranked.hops)
             ties = ranked.keys & TIES
-            reached.append(Reached(ranked.cut, ranked.entities, parts, ties, ranked.hops, ranked.paths))
+            reached.append(Reached(ranked.entities, parts, ties, ranked.hops, ranked.paths))
         return reached
 
     def _referred_to(self, referred: set[int], reached: Reached) -> Reached:
@@ -258,7 +256,6 @@ class BfsRetriever(Retriever):
             scores,
             np.concatenate([one.hops for one in ranked]),
             np.concatenate([one.paths for one in ranked]),
-            {row: one.cut for row, one in enumerate(ranked) if one.cut is not None},
             parts=parts.astype(np.int32),
         )
         return run if self.settings.min_score <= 0 else run.where(scores >= self.settings.min_score)
@@ -273,8 +270,7 @@ class BfsRetriever(Retriever):
         entity, link, walk = int(run.entities[row]), int(run.parts[row, 0]), int(run.parts[row, 1])
         why: list[Reason] = []
         if self.costs.typed:
-            reading = self.reader.read(question)
-            why += reasons(self.graph, reading, self._trails(question, by_text=link > 0)[entity])
+            why += self._explanation(question, by_text=link > 0).reasons(entity)
         elif run.hops[row]:
             why.append(Reason(counted(int(run.hops[row]), "{n} hop", "{n} hops"), (), walk / UNIT))
         if not run.hops[row] and entity in _referred(question):
@@ -285,18 +281,16 @@ class BfsRetriever(Retriever):
             why.append(Reason("its texts hold", words, 0.0))
         return tuple(why)
 
-    def _trails(self, question: LinkedQuestion, *, by_text: bool) -> dict[int, Trail]:
-        """Of each entity that paths from the named or from the text seeds reach; kept for the ranks of one
-        question."""
-        if self._trailed is None or self._trailed[0] is not question:
-            self._trailed = question, {}
-        trails = self._trailed[1]
-        if by_text not in trails:
+    def _explanation(self, question: LinkedQuestion, *, by_text: bool) -> Explanation:
+        """Of what paths from the named or from the text seeds reach; kept for the ranks of one question."""
+        if self._explained is None or self._explained[0] is not question:
+            self._explained = question, {}
+        explained = self._explained[1]
+        if by_text not in explained:
             mentions = mentions_of(question.by_text if by_text else question.named)
-            trails[by_text] = trails_of(
-                self.paths, mentions, self.reader.read(question), self.most, self.settings.hops
-            )
-        return trails[by_text]
+            (ranked,) = self.paths.rank(mentions, self.reader.read(question), self.most, [self.settings.hops])
+            explained[by_text] = Explanation(self.graph, self.paths, ranked)
+        return explained[by_text]
 
 
 def _referred(question: LinkedQuestion) -> set[int]:
@@ -324,6 +318,6 @@ def mentions_of(seeds: Sequence[Seed]) -> Mentions:
 def _cheaper(one: Reached, other: Reached) -> Reached:
     """What both reached, each entity by its cheaper path."""
     columns = map(np.concatenate, zip(one.columns, other.columns, strict=True))
-    both = Reached(one.cut or other.cut, *columns)
+    both = Reached(*columns)
     order = np.lexsort((both.ties, both.cost, both.entities))
     return both.of(order[begins(both.entities[order])])

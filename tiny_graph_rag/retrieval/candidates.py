@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.arrays import zeros_as_touched
 from tiny_graph_rag.config.sections import Retrieval
 from tiny_graph_rag.errors import UsageError, nearest
-from tiny_graph_rag.graph.bfs import NOT_CUT, BreadthFirst, Reached, paths_back, worth_searching
+from tiny_graph_rag.graph.bfs import BreadthFirst, Reached, paths_back, worth_searching
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import SLOTS_AT_ONCE, Adjacency, entity_ranges
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Task
-from tiny_graph_rag.run import NO_HOP, Cut, Run
+from tiny_graph_rag.run import NO_HOP, Run
 
 LISTED = 8  # known names in a message where none is near
 
@@ -208,7 +208,7 @@ class Candidates:
             enough = 0
             if nearest and self.filters.returned is None:
                 enough = self.settings.depth + (len(seeds) if self.settings.exclude_seeds else 0)
-            yield search.reach(list(seeds), self.settings.hops, most=self.running.max_steps, enough=enough)
+            yield search.reach(list(seeds), self.settings.hops, enough=enough)
 
     def ranked(
         self,
@@ -234,10 +234,7 @@ class Candidates:
         scores: a number for each of `reached.entities`.
         """
         run = self.ranked(question, reached.entities, scores.astype(np.float64), reached.hops)
-        cuts = (
-            {} if reached.walked == NOT_CUT else {0: Cut(reached.walked, "max_steps", self.running.max_steps)}
-        )
-        return replace(run, walks=self.walks(reached, run.entities), cuts=cuts)
+        return replace(run, walks=self.walks(reached, run.entities))
 
     def _returned(
         self, question: LinkedQuestion, entities: NDArray[np.int32], scores: NDArray[np.float64]

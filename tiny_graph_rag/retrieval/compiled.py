@@ -137,8 +137,6 @@ def walk_layers(
         opened = with_room(opened, 0, count - first)
         chosen, slots = open_states(graph, state_rows, tables, first, count, asked.least[left + 1], opened)
         looked += slots
-        if looked > bounds.looks:
-            break
         state_rows = with_room(state_rows, count, slots)
         answer_rows, ends = with_room(answer_rows, answered, slots), with_room(ends, 0, slots)
         steps, first = steps + 1, count

@@ -88,14 +88,13 @@ class Start(NamedTuple):
 class Bounds(NamedTuple):
     """hops: steps at most; wanted: how many of the best entities, or `enough` where a path explains all;
     explained: by its steps, the total of such a path at most. slack: what other mentions may still change in
-    an entity's total; looks: slots that may be looked at; a step that would go beyond is not taken."""
+    an entity's total."""
 
     hops: int
     wanted: int
     enough: int
     explained: Ints
     slack: int
-    looks: int
 
 
 class States(NamedTuple):
@@ -133,8 +132,8 @@ class Answers(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """From the seeds of one mention. answers: of each layer those that end there; hops: that were walked;
-    looked: slots looked at; worst: the highest total of interest after the last one."""
+    """From the seeds of one mention. answers: of each layer those that end there; hops: the limit; looked:
+    slots looked at; worst: the highest total of interest after the last one."""
 
     states: States
     answers: Answers
@@ -216,8 +215,6 @@ class Layers:
             opened = self._opened(layer, asked.least[left + 1], worst)
             slots = [self.graph.indptr[layer.entity[opened] + end].astype(np.int64) for end in (0, 1)]
             looked += int((slots[1] - slots[0]).sum())
-            if looked > bounds.looks:
-                break
             steps += 1
             ends = self._ends(asked, layer, opened, (slots[0], slots[1] - slots[0]), first)
             answers.append(self._answers(asked, ends, steps, worst))

@@ -188,20 +188,23 @@ def check_tags(gates: Iterable[Gate], tags: Collection[str]) -> None:
             )
 
 
-def junit_xml(outcomes: Iterable[GateOutcome], suite: str) -> bytes:
-    """A JUnit report with one test case a gate, as CI systems read it."""
+def junit_xml(outcomes: Iterable[GateOutcome], suite: str, error: str = "") -> bytes:
+    """A JUnit report with one test case a gate, as CI systems read it. error: why none could be held."""
     from xml.etree import ElementTree
 
     held = list(outcomes)
     root = ElementTree.Element(
         "testsuite",
         name=_xml(suite),
-        tests=str(len(held)),
+        tests=str(len(held) + bool(error)),
         failures=str(sum(not outcome.passed for outcome in held)),
-        errors="0",
+        errors=str(int(bool(error))),
         skipped="0",
     )
-    for outcome in outcomes:
+    if error:
+        case = ElementTree.SubElement(root, "testcase", classname=_xml(suite), name=_xml(suite))
+        ElementTree.SubElement(case, "error", message=_xml(error))
+    for outcome in held:
         case = ElementTree.SubElement(root, "testcase", classname=_xml(suite), name=_xml(outcome.gate))
         if not outcome.passed:
             ElementTree.SubElement(case, "failure", message=_xml(outcome.message))

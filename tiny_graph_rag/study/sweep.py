@@ -24,7 +24,6 @@ from tiny_graph_rag.measures.statistics import Groups
 from tiny_graph_rag.measures.summary import Mean, rows_by_tag, summarise
 from tiny_graph_rag.results import Decision
 from tiny_graph_rag.retrieval import Retriever, RetrieverMaker, make_retriever
-from tiny_graph_rag.run import Cut
 from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.evaluate import Progress, check_depth, judge_on_graph, on_graph
 from tiny_graph_rag.study.explanation import limits_of
@@ -129,8 +128,7 @@ class SettingSlice:
 class SweptSetting:
     """hops: None for a retriever that does not walk; then there is no reach and no subgraph either.
 
-    reached_mean, reached_p95: entities within the hops a question, before depth cuts. walks_cut: questions
-    whose walks a limit (`running.max_steps`) ended before these hops.
+    reached_mean, reached_p95: entities within the hops a question, before depth cuts.
     """
 
     variant: Variant
@@ -140,7 +138,6 @@ class SweptSetting:
     by_tag: dict[str, SettingSlice]
     reached_mean: float
     reached_p95: float
-    walks_cut: int = 0
 
     @property
     def retriever(self) -> str:
@@ -242,14 +239,12 @@ def sweep(
                 slices = {"": summary.overall, **summary.by_tag}
                 rows = {"": np.arange(len(judgments)), **by_tag}
                 parts = {
-                    tag: SettingSlice(
-                        slice_.questions, slice_.measures, *reach.of_slice(hops, rows[tag], run.cuts)
-                    )
+                    tag: SettingSlice(slice_.questions, slice_.measures, *reach.of_slice(hops, rows[tag]))
                     for tag, slice_ in slices.items()
                 }
                 mean, p95 = reach.reached(hops)
                 overall = parts.pop("")
-                settings.append(SweptSetting(variant, hops, cutoff, overall, parts, mean, p95, len(run.cuts)))
+                settings.append(SweptSetting(variant, hops, cutoff, overall, parts, mean, p95))
             progress(len(first_of) * len(linked))
     today = [_is_today(settings[row], config) for row in first_of]
     recommended = {
@@ -342,22 +337,16 @@ class Reaches:
             sizes_within(graph.adjacency, seeds, len(judgments), max(hops), *masks),
         )
 
-    def of_slice(
-        self, hops: int | None, rows: NDArray[np.int64], cuts: Mapping[int, Cut]
-    ) -> tuple[float, float]:
+    def of_slice(self, hops: int | None, rows: NDArray[np.int64]) -> tuple[float, float]:
         """`oracle_recall` and `oracle_all` of a slice.
 
-        rows: the questions of the slice; those without gold are left out. cuts: the walks that a limit ended
-        before these hops.
+        rows: the questions of the slice; those without gold are left out.
         """
         relevant = self.judgments.relevant
         rows = rows[relevant[rows] > 0]
         if hops is None or self.items is None or not len(rows):
             return float("nan"), float("nan")
-        most = np.full(len(self.judgments), hops)
-        for row, cut in cuts.items():
-            most[row] = min(cut.hops, hops)
-        near = (self.items != NOT_REACHED) & (self.items <= np.repeat(most, relevant))
+        near = (self.items != NOT_REACHED) & (self.items <= hops)
         before = np.concatenate([[0], np.cumsum(near)])
         offsets = self.judgments.item_offsets
         found = (before[offsets[1:]] - before[offsets[:-1]])[rows]

@@ -153,10 +153,7 @@ def _where_walks_end(
     if limits.passable is not None:
         wanted = (question, entity)
         hops = hops_between(graph.adjacency, seed_columns(linked), wanted, limits.passable, limits.onward)
-    most = np.full(len(linked), np.iinfo(np.int32).max if limits.hops is None else limits.hops)
-    for row, cut in run.cuts.items():
-        most[row] = min(cut.hops, most[row])
-    most = most[question]
+    most = np.iinfo(np.int32).max if limits.hops is None else limits.hops
     beyond = hops > most
     kept_out = hops == NOT_REACHED
     if limits.passable is not None:

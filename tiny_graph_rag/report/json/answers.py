@@ -121,4 +121,6 @@ def add_answers(head: dict[str, Any], answered: Answered) -> dict[str, Any]:
     told = whole | {"complete": answers.complete, "notes": list(answers.notes)}
     if answers.agreement is not None:
         told["judge_agreement"] = answers.agreement
+    if answers.flips is not None:
+        told["judge_flips"] = answers.flips
     return _with_usage(head, {"failed": answered.overall.failed, "answers": told}, by_tag, whole["usage"])

@@ -10,7 +10,7 @@ from tiny_graph_rag.config.sections import COMPACT
 from tiny_graph_rag.graph.bfs import NOT_REACHED
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
-from tiny_graph_rag.report.json.spelled import Spelled, cut_json, linked_seeds, ranking
+from tiny_graph_rag.report.json.spelled import Spelled, linked_seeds, ranking
 from tiny_graph_rag.results import Linking, Question, Reference, WrittenAnswer
 from tiny_graph_rag.run import Relation
 from tiny_graph_rag.study.evaluate import Evaluation
@@ -32,7 +32,6 @@ def question(evaluation: Evaluation, row: int, spelled: Spelled) -> Question:
         tags=list(example.tags),
         group=UNSET if example.group is None else example.group,
         linked=linked_seeds(evaluation.linked[row], spelled),
-        **cut_json(evaluation.run, row),
         **_own(evaluation, row),
         **_kinds(evaluation, row),
         ranked=ranking(evaluation.run, row, written, spelled, reasons, with_paths=not compact),

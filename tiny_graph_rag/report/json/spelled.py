@@ -73,11 +73,6 @@ def said_json(sentence: Said) -> dict[str, Any]:
     return {"said": sentence.template, "values": sentence.values}
 
 
-def cut_json(run: Run, row: int) -> dict[str, Any]:
-    """`walks_cut` of a question whose walks a limit ended."""
-    return {"walks_cut": run.cuts[row]} if row in run.cuts else {}
-
-
 class Remembered(dict[K, T], Generic[K, T]):
     """What `make` gives for a key, made once; its keys are those that somebody asked for."""
 

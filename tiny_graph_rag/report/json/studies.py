@@ -129,7 +129,6 @@ def setting_json(setting: SweptSetting) -> dict[str, Any]:
         **as_read(setting.overall),
         "by_tag": setting.by_tag,
         "subgraph": {"mean": setting.reached_mean, "p95": setting.reached_p95},
-        **({"walks_cut": setting.walks_cut} if setting.walks_cut else {}),
     }
 
 

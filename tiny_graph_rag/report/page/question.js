@@ -15,7 +15,6 @@ function questionView(data, row, back, other = null) {
     beside && besideView(question, beside, other, k),
     asked(question),
     el("div", { class: "walk-place" }),
-    question.walks_cut && el("p", { class: "small" }, t("The search stopped after {hops} hops: the next hop would exceed {limit} ({most}).", { hops: count(question.walks_cut.hops), limit: `running.${question.walks_cut.limit}`, most: count(question.walks_cut.most) })),
     data.isExternal ? null : linkedElsewhere(question),
     rankingTable(question, data, wanted, k, (id) => picture?.choose(id)),
     referenceTable(question, data),

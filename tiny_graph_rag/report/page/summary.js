@@ -171,12 +171,9 @@ function ticked(text) {
   return text.split(/`([^`]+)`|(--[a-z][a-z-]*[a-z])/).map((part, at) => (at % 3 && part ? el("code", {}, part) : part)).filter(Boolean);
 }
 
-// What the waterfall does not show: walks that a limit ended, linking apart from expansion, hop tags that are not true, ties at rank k.
-function lossNotes({ linking, hop_tags: hops, ties, walks_cut: ended }) {
+// What the waterfall does not show: linking apart from expansion, hop tags that are not true, ties at rank k.
+function lossNotes({ linking, hop_tags: hops, ties }) {
   const notes = [];
-  for (const [limit, part] of Object.entries(ended?.limits ?? {})) {
-    notes.push(t("The search stopped early in {n} questions, after {hops} hops: the next hop would exceed {limit} ({most}).", { n: count(part.questions), hops: Object.keys(part.hops).join(", "), limit: `running.${limit}`, most: count(part.most) }));
-  }
   if (linking) notes.push(t("Linking: seed precision {precision}, recall {recall}, over the questions whose seeds the gold set names ({n}).", { precision: figure(linking.seed_precision), recall: figure(linking.seed_recall), n: count(linking.questions) }));
   for (const [tag, slice] of Object.entries(hops ?? {})) {
     if (slice.differ) notes.push(t("Tag {tag} doesn't match the graph in {n} of {all} questions.", { tag: cut(tag, 40), n: count(slice.differ), all: count(slice.questions) }));

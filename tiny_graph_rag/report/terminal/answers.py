@@ -50,6 +50,13 @@ def answers_lines(answered: Answered) -> Iterator[Shown]:
                 least=f"{LEAST_KAPPA:g}",
             )
             yield StrongLine(weak)
+    flips = answered.answers.flips
+    if flips is not None:
+        yield t(
+            "preference: {flipped} of {n} verdicts changed with the order of the two answers",
+            flipped=f"{flips.flipped:,}",
+            n=f"{flips.n:,}",
+        )
 
 
 def _spent(answers: Answers, part: AnswerSlice) -> tuple[str, ...]:

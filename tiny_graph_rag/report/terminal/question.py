@@ -7,8 +7,7 @@ from typing import Any
 
 from tiny_graph_rag.messages import figure, t, three
 from tiny_graph_rag.report import tables
-from tiny_graph_rag.report.json.paths import rule_words
-from tiny_graph_rag.report.tables import View
+from tiny_graph_rag.report.tables import View, no_seed_words, rule_words
 from tiny_graph_rag.report.terminal import Shown, StrongLine
 from tiny_graph_rag.run import NO_HOP
 
@@ -20,13 +19,7 @@ def question_lines(found: dict[str, Any], names: Mapping[str, str], shown: int) 
     """
     yield StrongLine(found["query"])
     if not found["linked"]:
-        tried = ", ".join(found.get("tried") or ())
-        linked_to_nothing = (
-            t("no entity of the question was recognised; looked for: {words}", words=tried)
-            if tried
-            else t("no entity of the question was recognised")
-        )
-        yield linked_to_nothing
+        yield no_seed_words(found.get("tried") or ())
     for seed in found["linked"]:
         place = (
             ""
@@ -35,14 +28,6 @@ def question_lines(found: dict[str, Any], names: Mapping[str, str], shown: int) 
         )
         how = t("({rule}, weight {weight})", rule=rule_words(seed["rule"]), weight=figure(seed["weight"], 2))
         yield f"  {seed['mention']!r}{place} → {seed['name']} {how}"
-    if cut := found.get("walks_cut"):
-        most = f"{cut['most']:,}"
-        yield t(
-            "The search stopped after {hops} hops: the next hop would exceed {limit} ({most}).",
-            hops=cut["hops"],
-            limit=f"running.{cut['limit']}",
-            most=most,
-        )
     wanted = {entity for reference in found["references"] for entity in reference["entity_ids"]}
     ranked = found["ranked"][:shown]
     hits = {row for row, item in enumerate(ranked) if item["id"] in wanted}

@@ -24,7 +24,6 @@ from tiny_graph_rag.report.headline import answered, subject, weakest_tags
 from tiny_graph_rag.report.json.questions import question
 from tiny_graph_rag.report.json.spelled import Spelled
 from tiny_graph_rag.report.plain import (
-    cause_words,
     cell_width,
     cut,
     failed_words,
@@ -184,9 +183,8 @@ def _weakest_and_losses(content: Json) -> Iterator[str]:
 def _losses(content: Json) -> list[str]:
     """How many references were found, and what became of the others, the most frequent first."""
     summary = content["summary"]
-    verdicts, words = summary.get("causes"), cause_words
-    if verdicts is None:  # of an external run
-        verdicts, words = summary.get("verdicts") or {}, verdict_words
+    is_cause = "causes" in summary  # not of an external run
+    verdicts = summary["causes"] if is_cause else summary.get("verdicts") or {}
     verdicts = {name: count for name, count in verdicts.items() if count}
     total, hits = sum(verdicts.values()), verdicts.pop("hit", 0)
     if not total:
@@ -197,7 +195,8 @@ def _losses(content: Json) -> list[str]:
         counted(total, "{n} reference: {found} found", "{n} references: {found} found", found=f"{hits:,}")
     ]
     for name in sorted(verdicts, key=lambda name: -verdicts[name])[:LOSSES_SHOWN]:
-        lines.append(f"{verdicts[name]:>5,}  {words(name, summary['k'], hops)}")
+        words = verdict_words(name, summary["k"], hops, is_cause=is_cause)
+        lines.append(f"{verdicts[name]:>5,}  {words}")
     return lines
 
 
