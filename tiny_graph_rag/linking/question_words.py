@@ -301,49 +301,31 @@ class SimilarWords:
     """Words of one list, found by any word that they are like: an index proposes, `likeness` decides."""
 
     def __init__(self, words: Iterable[str]) -> None:
-        self._of_script: dict[bool, list[str]] = {True: [], False: []}
-        for word in words:
-            self._of_script[is_korean(word)].append(word)
-        self._indexes: dict[bool, dict[tuple[str, str], list[str]]] = {}
+        self._words = tuple(words)
+        self._indexes: dict[bool, dict[str, list[str]]] = {}
 
     def to(self, word: str) -> Iterator[tuple[str, int]]:
         """The words of the list that `word` is like, in order, each with its grade of likeness."""
-        korean = is_korean(word)
-        index = self._index(korean=korean) if self._of_script[korean] else {}
-        proposed = {other for key in _asked_under(word) for other in index.get(key, ())} if index else ()
-        for other in sorted(proposed):
+        index = self._index(korean=is_korean(word))
+        for other in sorted({other for key in _likely_shared(word) for other in index.get(key, ())}):
             grade = likeness(word, other)
             if grade:
                 yield other, grade
 
-    def _index(self, *, korean: bool) -> dict[tuple[str, str], list[str]]:
+    def _index(self, *, korean: bool) -> dict[str, list[str]]:
         """Each script's own when it is first asked for: English needs the lemmatiser, slow to read."""
         index = self._indexes.get(korean)
         if index is None:
             index = {}
-            for word in self._of_script[korean]:
-                for key in _found_under(word):
+            for word in self._words:
+                for key in _likely_shared(word) if is_korean(word) == korean else ():
                     index.setdefault(key, []).append(word)
             self._indexes[korean] = index  # filled, then shared: other threads may ask meanwhile
         return index
 
 
-STEM_IS, BEGINS, ENDS_IN = "stem", "begins", "ends in"
-
-
-def _found_under(word: str) -> Iterator[tuple[str, str]]:
-    """What makes words similar: stem, beginning, and of a compound what it ends in."""
+def _likely_shared(word: str) -> set[str]:
+    """Two similar words share one of these: stem, beginning, or what a compound ends in."""
     if is_korean(word):
-        yield BEGINS, stem(word)[:KOREAN_STEM]
-        return
-    yield STEM_IS, stem(word)
-    yield BEGINS, lemma(word)[:SHARED_PREFIX]
-    yield from ((ENDS_IN, end) for end in {stem(end) for end in ends_of(word)})
-
-
-def _asked_under(word: str) -> Iterator[tuple[str, str]]:
-    """The same of a word that is looked up: it may end a compound, and be one that ends in another."""
-    for key, form in _found_under(word):
-        yield (STEM_IS if key == ENDS_IN else key), form
-    if not is_korean(word):
-        yield ENDS_IN, stem(word)
+        return {stem(word)[:KOREAN_STEM]}
+    return {stem(word), lemma(word)[:SHARED_PREFIX], *map(stem, ends_of(word))}
