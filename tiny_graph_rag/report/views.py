@@ -118,13 +118,7 @@ def _methods(results: Sequence[Document]) -> Iterator[Block]:
 def _over_sets(results: Sequence[Document]) -> Iterator[Block]:
     """One table over all gold sets, as a paper has it."""
     table = sets_table(results)
-    yield View(
-        table.head,
-        tuple(
-            (name, *(f"{cell.text} {''.join(cell.marks)}".strip() for cell in cells))
-            for name, cells in table.rows
-        ),
-    )
+    yield table
     yield Paragraph(table.caption)
 
 
