@@ -130,7 +130,7 @@ UNTYPED = 0.9  # of the relations have one type: types say nothing
 FEW_RELATIONS = 20  # fewer may well be of one type that questions speak of
 ROWS_AT_ONCE = 1 << 22
 SHORT = 3  # letters of articles and prepositions, at most
-_IN_SIGNS = re.compile(f"[가-힣{UNSPACED}]")  # a short word of syllables or ideographs says as much as a long one
+_IN_SIGNS = re.compile(f"[가-힣{UNSPACED}]")  # a short word of syllables or ideographs is a whole word
 NO_WORD = -1  # of a word that stands for a type by vocabulary or kind, not for a word of its name
 
 
