@@ -101,15 +101,13 @@ def test_neo4j_admins_tables_with_id_spaces(own_folder: Path) -> None:
     assert born["Keanu"] == {"born": "1964"}
 
 
-def test_headers_in_files_of_their_own(own_folder: Path) -> None:
+def test_headers_in_files_of_their_own_are_refused(own_folder: Path) -> None:
     for name, text in ADMIN.items():
         header, _, rows = text.partition("\n")
         (own_folder / name.replace(".csv", "-header.csv")).write_text(f"{header}\n", encoding="utf-8")
         (own_folder / name).write_text(rows, encoding="utf-8")
-    assert told(read_graph(own_folder)) == [
-        ("Moss, Carrie", "ACTED_IN", "The Matrix"),
-        ("Keanu", "ACTED_IN", "The Matrix"),
-    ]
+    with pytest.raises(GraphError, match="holds a header alone; put it above the rows"):
+        read_graph(own_folder)
 
 
 def read(folder: Path, document: Any, name: str = "graph.json") -> KnowledgeGraph:
