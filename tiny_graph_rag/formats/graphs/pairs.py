@@ -39,6 +39,9 @@ def tables_beside(path: Path) -> list[tuple[Path, ...]]:
     folder = path if path.is_dir() else path.parent
     if path.is_file() and _ending(path) not in ENDINGS:
         return []
+    header = path.with_name(f"{_stem(path)}-header{_ending(path)}")
+    if path.is_file() and header.is_file():
+        return [(header, path)]
     try:
         files = sorted(file for file in folder.iterdir() if file.is_file() and _is_table(file))
     except OSError:
