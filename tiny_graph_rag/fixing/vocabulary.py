@@ -151,7 +151,7 @@ def learn(
             continue
         written = min(surface[word], key=lambda form: (-surface[word][form], form))
         mine = speaking[word, code]
-        if code in known.claims(written).types or len(set(groups[mine].tolist())) < LEAST_GROUPS:
+        if code in known.claims(written) or len(set(groups[mine].tolist())) < LEAST_GROUPS:
             continue
         found.append(LearnedWord(names[code], written, tuple(mine), holding[word]))
     return sorted(found, key=lambda one: (one.type, one.word))
