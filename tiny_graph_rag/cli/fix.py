@@ -74,7 +74,7 @@ def fix_command(
     from tiny_graph_rag.fixing.fixes import find_fixes
     from tiny_graph_rag.fixing.patch import patch_text
     from tiny_graph_rag.fixing.proof import KINDS, LEARNED_FROM
-    from tiny_graph_rag.report.json.fixes import fixes_json
+    from tiny_graph_rag.report.json.studies import fixes_json
     from tiny_graph_rag.report.terminal import CopiedLine
     from tiny_graph_rag.report.terminal.screens import details_lines, fix_lines
     from tiny_graph_rag.study.evaluate import check_depth
