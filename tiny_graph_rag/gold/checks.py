@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
+from itertools import product
 from typing import Literal
 
 from tiny_graph_rag.gold.examples import Example
@@ -98,19 +99,14 @@ def check_doubtful(
     for example, row in zip(examples, rows, strict=True):
         for reference in row:
             name, level = repr(reference.name), reference.resolved_by
+            values = {"name": name}
             if reference.is_ambiguous:
-                bearers, n = (
-                    ", ".join(ids[entity] for entity in reference.entities),
-                    str(len(reference.entities)),
-                )
-                yield Finding.about(
-                    example, "warning", "ambiguous", AMBIGUOUS, name=name, n=n, bearers=bearers
-                )
+                values["n"] = str(len(reference.entities))
+                values["bearers"] = ", ".join(ids[entity] for entity in reference.entities)
+                yield Finding.about(example, "warning", "ambiguous", AMBIGUOUS, **values)
             elif level in BY_LEVEL:
-                entity = repr(known[reference.entities[0]])
-                yield Finding.about(
-                    example, "warning", f"by {level}", BY_LEVEL[level], name=name, entity=entity
-                )
+                values["entity"] = repr(known[reference.entities[0]])
+                yield Finding.about(example, "warning", f"by {level}", BY_LEVEL[level], **values)
         for item, count in Counter(reference.item for reference in row if reference.entities).items():
             if count > 1:
                 same = ", ".join(repr(reference.name) for reference in row if reference.item == item)
@@ -140,11 +136,8 @@ def check_relationships(
     for example, entry in wanted:
         relation = f"{entry.source} —{entry.type}→ {entry.target}"
         sources, targets = names.resolve(entry.source)[0], names.resolve(entry.target)[0]
-        if any(
-            ((one, two, entry.type) in known) if entry.type else ((one, two) in ends)
-            for one in sources
-            for two in targets
-        ):
+        pairs = product(sources, targets)
+        if any((*pair, entry.type) in known if entry.type else pair in ends for pair in pairs):
             continue
         lacking = [name for name, found in ((entry.source, sources), (entry.target, targets)) if not found]
         values = {"relation": relation, **({"names": ", ".join(map(repr, lacking))} if lacking else {})}
