@@ -96,6 +96,9 @@ def test_words_are_learned_where_two_groups_say_them_and_a_seed_is_none() -> Non
     assert [(one.type, one.word, one.holding) for one in learned] == [
         (type, WORDS[type], 3) for type in sorted(WORDS)
     ]
+    # What the list of synonyms knows is not learned: mother for PARENT.
+    parent = QuestionEvidence({"mother": "mother"}, (codes["PARENT"],))
+    assert learn(graph, [parent] * 3, np.arange(3), range(3), Config().ranking) == []
     # Paraphrases of one question are one group, and one group is not enough.
     paraphrases = np.repeat(np.arange(4), 3)
     assert learn(graph, evidence, paraphrases, rows, Config().ranking) == []
