@@ -7,8 +7,7 @@ import pytest
 
 from tests.fixing.made import WORDS, world
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.fixing.fixes import INTERRUPTED, USED_UP, find_fixes
-from tiny_graph_rag.fixing.proof import figures_of
+from tiny_graph_rag.fixing.fixes import INTERRUPTED, USED_UP, figures_of, find_fixes
 from tiny_graph_rag.fixing.vocabulary import QuestionEvidence, learn
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.gold.resolve import resolve

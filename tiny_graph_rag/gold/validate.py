@@ -12,7 +12,6 @@ import numpy as np
 from tiny_graph_rag.gold import checks
 from tiny_graph_rag.gold.checks import Finding, Severity
 from tiny_graph_rag.gold.examples import EvalSet
-from tiny_graph_rag.gold.fields import check_fields
 from tiny_graph_rag.gold.resolve import Judgments, resolve
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -49,7 +48,11 @@ class Validation:
 
 def validate_alone(examples: EvalSet) -> tuple[Finding, ...]:
     """What can be checked without a graph: fields, duplicates, tags."""
-    findings = [*check_fields(examples), *checks.check_duplicates(examples), *checks.check_tags(examples)]
+    findings = [
+        *checks.check_fields(examples),
+        *checks.check_duplicates(examples),
+        *checks.check_tags(examples),
+    ]
     return _in_order(findings)
 
 

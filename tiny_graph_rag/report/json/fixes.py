@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.fixing.proof import Fixes
+from tiny_graph_rag.fixing.fixes import Fixes
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.report.fix_words import blocks_of
