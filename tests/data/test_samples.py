@@ -16,7 +16,8 @@ from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import fold
 
-NAMES = ("김유정-동백꽃", "conan-doyle-speckled-band")
+NAMES = ("김유정-동백꽃", "conan-doyle-speckled-band", "victor-hugo-les-miserables")
+ONLY_HARD = {"victor-hugo-les-miserables"}  # no ordinary set
 HOP_TAGS = {"2-hop": 2, "3-hop": 3, "4-hop": 4}
 # Words of relation types that carry no meaning of their own and so can't give a relation away.
 FUNCTION_WORDS = {"of", "in", "to", "by", "at", "with", "for", "from", "on", "is", "has", "a", "the"}
@@ -27,7 +28,7 @@ def sample(request) -> tuple[KnowledgeGraph, EvalSet, EvalSet]:
     data, name = ROOT / "data", request.param
     return (
         read_graph(data / "kg" / f"{name}-KG.json"),
-        read_eval_set(data / "eval" / f"{name}-eval.jsonl"),
+        read_eval_set(data / "eval" / f"{name}-{'hardset' if name in ONLY_HARD else 'eval'}.jsonl"),
         read_eval_set(data / "eval" / f"{name}-hardset.jsonl"),
     )
 

@@ -117,7 +117,7 @@ def test_nano_graphrag_without_the_models_quotes() -> None:
 def test_fast_graphrag() -> None:
     graph = read_graph(GRAPHS / "fast-graphrag")
     own = networkx.read_graphml(GRAPHS / "fast-graphrag" / "graph.graphml")
-    assert (graph.origin.writer, len(graph), len(graph.relations)) == ("fast-graphrag", len(own), own.size())
+    assert (graph.origin.writer, len(graph), len(graph.relations)) == ("GraphML", len(own), own.size())
     assert entity(graph, "JIM HAWKINS") == {"id": "n0", "type": "PERSON", "description": PARTS, "chunks": 0}
 
 

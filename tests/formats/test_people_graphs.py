@@ -9,8 +9,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pyarrow
-import pyarrow.parquet
 import pytest
 
 from tests.formats.test_json_lists import told
@@ -285,22 +283,6 @@ def test_lists_of_rdf_are_their_members(own_folder: Path) -> None:
     ]
     assert sorted(told(graph)) == wanted
     assert sorted(graph.entities.names) == ["Ann", "Ben", "cow", "dog", "hen"]
-
-
-def test_a_graphrag_workspace_with_an_output_of_its_own(own_folder: Path) -> None:
-    home = own_folder / "made" / "2024" / "run"
-    home.mkdir(parents=True)
-    entities = [
-        {"id": name, "title": name.upper(), "type": "T", "description": ""} for name in ("Ann", "Ben")
-    ]
-    relations = [{"id": "r", "source": "ANN", "target": "BEN", "description": "d", "weight": 1.0}]
-    for name, records in (("entities", entities), ("relationships", relations)):
-        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(records), home / f"{name}.parquet")
-    (own_folder / "settings.yaml").write_text(
-        "output:\n  base_dir: made/${timestamp}/run\n", encoding="utf-8"
-    )
-    graph = read_graph(own_folder)
-    assert (graph.origin.writer, told(graph)) == ("MS GraphRAG", [("ANN", "RELATED_TO", "BEN")])
 
 
 def test_a_packed_graphml_of_cognee(own_folder: Path) -> None:

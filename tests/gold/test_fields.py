@@ -30,7 +30,7 @@ def without(row: dict[str, Any], *names: str) -> dict[str, Any]:
 
 BROKEN = {
     "duplicate id": (record(1, query="other?"), "the id is used 2 times; the later ones were renamed"),
-    "empty query": (record(2, query=" "), "(Q002): the question is empty"),
+    "empty query": (record(2, query=" "), "'query' must be a question in words"),
     "missing relevant ids": (
         without(record(2), "relevant_chunk_ids", "highly_relevant_chunk_ids"),
         "'relevant_chunk_ids' is missing",

@@ -12,7 +12,7 @@ from tests.retrieval.test_bfs import FILMS, ask, cases, graph_of, retriever
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.bfs import BfsRetriever, mentions_of, prices
-from tiny_graph_rag.retrieval.explain import trails_of
+from tiny_graph_rag.retrieval.explain import Explanation
 from tiny_graph_rag.retrieval.paths import TIE_BITS, CheapestPaths, Most, RankedPaths
 from tiny_graph_rag.retrieval.walk import Layers
 
@@ -95,33 +95,26 @@ def test_the_best_of_many_are_the_best_of_all(case: Any, depth: int) -> None:
 @pytest.mark.slow
 @given(case=cases())
 @settings(max_examples=300, deadline=None)
-def test_the_parts_of_a_trail_add_up_to_the_cost(case: Any) -> None:
-    """Of each ranked entity, over all mentions; the path shown is the trail's first, from a seed to the
-    entity."""
+def test_the_parts_of_an_explanation_add_up_to_the_cost(case: Any) -> None:
+    """Of each ranked entity, over all mentions; the path shown is the first, from a seed to the entity."""
     graph, made, question = made_from(case)
-    reading, mentions = made.reader.read(question), mentions_of(question.seeds)
-    paths = paths_of(made)
-    asked = mentions, reading, MOST
+    paths, asked = paths_of(made), (mentions_of(question.seeds), made.reader.read(question), MOST)
     (ranked,) = paths.rank(*asked, [made.settings.hops])
-    trails = trails_of(paths, *asked, made.settings.hops)
-    assert list(trails) == ranked.entities.tolist()
-    for row, (entity, trail) in enumerate(trails.items()):
-        steps = sum(step.cost for path in trail.paths for step in path)
-        at_the_end = trail.off_focus + trail.off_head + trail.left_out + sum(cost for _, cost in trail.left)
-        assert steps + at_the_end == int(ranked.keys[row]) >> TIE_BITS
-        assert all(price >= 0 for price in (trail.off_focus, trail.off_head, trail.left_out))
-        shown = [step.relation for step in trail.paths[0]] if trail.paths else []
-        assert shown == ranked.paths[row].tolist()[: len(shown)]
-        for path in trail.paths:
-            assert path[-1].entity == entity
-            ends = [
-                {int(graph.relations.sources[s.relation]), int(graph.relations.targets[s.relation])}
-                for s in path
-            ]
-            assert all(step.entity in both for step, both in zip(path, ends, strict=True))
-            assert ends[0] & {seed.entity for seed in question.seeds}
-            filled = [step.filled for step in path]
-            assert sum(filled) == sum(set(filled) - {0})  # no slot is filled twice
+    explanation = Explanation(graph, paths, ranked)
+    for row, entity in enumerate(ranked.entities.tolist()):
+        parts = explanation.reasons(entity)
+        assert all(part.price >= 0 for part in parts)
+        assert round(1000 * sum(part.price for part in parts)) == int(ranked.keys[row]) >> TIE_BITS
+        shown = [relation for relation in ranked.paths[row].tolist() if relation >= 0]
+        steps = [part.what for part in parts if part.what[0] in "—←"][: len(shown)]
+        assert len(steps) == len(shown)
+        at = entity
+        for relation, step in zip(reversed(shown), reversed(steps), strict=True):
+            ends = int(graph.relations.sources[relation]), int(graph.relations.targets[relation])
+            assert step.endswith(graph.entities.names[at])
+            assert graph.relations.types[relation] in step
+            at = ends[0] if ends[1] == at else ends[1]
+        assert not shown or at in {seed.entity for seed in question.seeds}
 
 
 def test_machine_code_takes_over_where_the_walks_so_far_say_that_it_pays(

@@ -136,7 +136,7 @@ def learn(
             continue
         written = min(surface[word], key=lambda form: (-surface[word][form], form))
         mine = speaking[word, code]
-        is_known = code in known.claims(written).types or code in known.by_synonym(written).types
+        is_known = code in known.claims(written) or code in known.by_synonym(written)
         if is_known or len(np.unique(groups[mine])) < LEAST_GROUPS:
             continue
         found.append(LearnedWord(names[code], written, tuple(mine), holding[word]))

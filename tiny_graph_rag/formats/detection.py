@@ -23,12 +23,12 @@ from tiny_graph_rag.formats.tables import (
 )
 from tiny_graph_rag.registry import Registry
 
-HEAD_BYTES = 1 << 18
+HEAD_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class Head:
-    """The first 256 KiB of a file, unpacked where it is gzip; empty where it can't be read: its reader says
+    """The first MiB of a file, unpacked where it is gzip; empty where it can't be read: its reader says
     why.
 
     paths: all the files that are read together.

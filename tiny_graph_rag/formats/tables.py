@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import re
 import zipfile
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote, unquote
 
-from tiny_graph_rag.documents import read_yaml
+from tiny_graph_rag.documents import NotJsonError, parse_json, read_yaml
 from tiny_graph_rag.errors import InputError, json_kind, optional, unknown
 from tiny_graph_rag.files import (
     PARQUET_MAGIC,
@@ -163,6 +164,19 @@ def csv_rows(
     except csv.Error as error:
         place = f"{path}:{rows.line_num}"
         raise failure.at(place, "not CSV: {error}", error=error) from error
+
+
+def literal(text: str) -> Any:
+    """The value that a text spells as JSON or as Python writes it; None where it spells none. Nothing is
+    run."""
+    try:
+        return parse_json(text)
+    except NotJsonError:
+        pass
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        return None
 
 
 class TableWriter:

@@ -264,7 +264,7 @@ RUN_FIELDS = _keys("id query entities retrieved_entities name rank score passage
 RUN_LISTS = _keys("results questions predictions data")
 # the first of them counts
 RETRIEVED_KEYS = _keys(
-    "entities retrieved retrieved_entities contexts evidence retrieved_nodes results output"
+    "entities retrieved retrieved_entities topk contexts evidence retrieved_nodes results output"
 )
 RELATIONS_KEYS = _keys("relations relationships triples")
 PASSAGES_KEYS = _keys("passages chunks contexts source_nodes retrieved_contexts retrieval_context")

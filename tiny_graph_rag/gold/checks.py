@@ -77,7 +77,6 @@ NAMES_ALL = (
     "{n} of {all} questions ({share}) name all their references, so they test linking, not retrieval: {ids}"
 )
 IDS = ("id", "query_id", "question_id", "qid", "_id", "eval_id", "ID")
-EMPTY_QUERY = "the question is empty"
 NO_REFERENCE = "{field} is empty: nothing should be retrieved for this question"
 HIGHLY_OUTSIDE = "{names}: highly relevant but not among the relevant ones; add them to 'relevant_chunk_ids'"
 OVERLAP = "{names}: relevant and irrelevant at once; keep one of the two"
@@ -128,8 +127,6 @@ def _chunks(row: Mapping[str, Any], kind: str) -> tuple[str, ...]:
 
 
 def _rag(example: Example, row: Mapping[str, Any], relevant: Sequence[str]) -> Iterator[Finding]:
-    if not str(row.get("query") or "").strip():
-        yield Finding.about(example, "error", "empty question", EMPTY_QUERY)
     if outside := [id for id in _chunks(row, "highly_relevant") if id not in relevant]:
         names = _names(outside)
         yield Finding.about(example, "error", "highly relevant outside", HIGHLY_OUTSIDE, names=names)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from tiny_graph_rag.report.document import Document
     from tiny_graph_rag.report.systems import Systems
-    from tiny_graph_rag.report.tables import PaperTable
+    from tiny_graph_rag.report.tables import View
     from tiny_graph_rag.study.compare import Compared
     from tiny_graph_rag.study.sweep import Sweep
 
@@ -51,7 +51,7 @@ class _Tabled(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def _paper_table(self) -> PaperTable: ...
+    def _paper_table(self) -> View: ...
 
     def to_latex(self) -> str:
         """The table for a paper (booktabs), the best in bold."""
@@ -113,7 +113,7 @@ class ResultComparison(_Tabled):
         MissingExtraError without matplotlib."""
         return figures_of(self.systems.documents)
 
-    def _paper_table(self) -> PaperTable:
+    def _paper_table(self) -> View:
         """The best in bold, letters for what is significantly worse."""
         from tiny_graph_rag.report.paper import systems_table
 
@@ -123,12 +123,11 @@ class ResultComparison(_Tabled):
         return f"ResultComparison({', '.join(self.names)}: {self.advice})"
 
     def _repr_html_(self) -> str:
+        from tiny_graph_rag.report.tables import in_full
+
         measures, pairs = self.systems.measures, self.systems.pairs
         table = self._paper_table()
-        rows = [
-            (name, *(f"{cell.text}{' ' if cell.marks else ''}{''.join(cell.marks)}" for cell in cells))
-            for name, cells in table.rows
-        ]
+        rows = [tuple(map(in_full, cells)) for cells in table.rows]
         caption = f"{self.advice} ({pairs.questions:,} questions; letters: significantly better than these)"
         return html_table(caption, ("system", *measures), rows)
 
@@ -224,7 +223,7 @@ class SweepResult(_Tabled):
     def _document(self) -> Document:
         return in_memory(self._parts(), f"{self.sweep.examples.name or 'questions'}-sweep")
 
-    def _paper_table(self) -> PaperTable:
+    def _paper_table(self) -> View:
         """Settings × measures, the best in bold."""
         from tiny_graph_rag.report.paper import sweep_table
 
@@ -234,8 +233,10 @@ class SweepResult(_Tabled):
         return f"SweepResult({len(self.sweep.settings)} settings, {self.recommended}: {self.reason})"
 
     def _repr_html_(self) -> str:
+        from tiny_graph_rag.report.tables import in_full
+
         table = self._paper_table()
-        rows = [(name, *(f"{cell.text}{' ◀' * cell.best}" for cell in cells)) for name, cells in table.rows]
+        rows = [tuple(map(in_full, cells)) for cells in table.rows]
         caption = f"recommended: {self.recommended or 'nothing'} – {self.reason}"
         return html_table(caption, table.head, rows)
 

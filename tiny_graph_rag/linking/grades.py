@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from tiny_graph_rag.columns.arrays import key_of
 from tiny_graph_rag.graph.names import NameIndex
@@ -92,19 +92,14 @@ class KnownWords:
         """types: names of relation and entity types."""
         self._names, self._stems = names, stems_of_types(types)
         self._function = frozenset(names.function_words.tolist())
-        self._known: dict[str, tuple[bool, bool, bool]] = {}
+        self.of = lru_cache(KNOWN_WORDS)(self._of)
 
-    def of(self, word: str) -> tuple[bool, bool, bool]:
+    def _of(self, word: str) -> tuple[bool, bool, bool]:
         """Whether it is a function word, whether relations are named with a word of its stem, and whether its
         script has case."""
-        known = self._known.get(word)
-        if known is None:
-            if len(self._known) >= KNOWN_WORDS:
-                self._known.clear()
-            is_function = word in NAMELESS or key_of(word) in self._function
-            has_case = word[0].islower() or word[0].isupper()
-            known = self._known[word] = is_function, stem_of(word) in self._stems, has_case
-        return known
+        is_function = word in NAMELESS or key_of(word) in self._function
+        has_case = word[0].islower() or word[0].isupper()
+        return is_function, stem_of(word) in self._stems, has_case
 
     def commonness(self, word: str) -> int:
         """In how many places of names it stands; of function words more than any."""

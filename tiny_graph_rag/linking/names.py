@@ -148,7 +148,7 @@ class NameAndTextLinker(Linker):
     def _is_told(self, words: Sequence[str]) -> bool:
         """Whether some entity's texts hold enough of a question that names nothing. A word that relation
         types claim says no more than its type does."""
-        stems = content_stems_of(word for word in words if not len(self.types.claims(word)))
+        stems = content_stems_of(word for word in words if not self.types.claims(word))
         scores = [self.index.bits(stem) for stem in stems]
         asked = sum(score.most or milli(self.index.rarity(1)) for score in scores)
         best = int(self.index.total(scores).sums.max(initial=0))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -136,44 +135,27 @@ def milli(value: float) -> int:
     return round(value * 1000)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Claims:
-    """A word speaks for relation types. types: ascending, each once; weights: in thousandths; places: of the
-    words of their names that it stands for, NO_WORD where for none."""
+# What a word speaks for: relation type → (weight in thousandths, place of the word of its name that it stands
+# for, NO_WORD where for none).
+Claims = Mapping[int, tuple[int, int]]
 
-    types: NDArray[np.int64]
-    weights: NDArray[np.int64]
-    places: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, rows: Sequence[tuple[int, int, int]]) -> Claims:
-        """rows: (type, weight, place), by type."""
-        return cls(*np.array(rows, dtype=np.int64).reshape(-1, 3).T)
-
-    def __len__(self) -> int:
-        return len(self.types)
-
-
-NO_CLAIMS = Claims.of(())
 BY_NAME, BY_KIND, BY_OWNER = range(3)  # of equal weights, the first decides
 
 
 class RelationWords:
-    """Relation types by the words of their names. lengths: how many words of content each name has; rank: the
-    names' order."""
+    """Relation types by the words of their names. lengths: how many words of content each name has."""
 
     def __init__(
         self, names: Sequence[str], vocabulary: Mapping[str, Sequence[str]], ranking: RankingPrices
     ) -> None:
         self.names = tuple(names)
         self._holders: dict[str, list[tuple[int, int]]] = {}  # a word → types, and its place in their names
-        lengths = []
+        self.lengths: list[int] = []
         for type_, name in enumerate(names):
             words = [word for word in words_of_name(name) if not is_function_word(word)]
-            lengths.append(len(words))
+            self.lengths.append(len(words))
             for place, word in enumerate(words):
                 self._holders.setdefault(word, []).append((type_, place))
-        self.lengths = np.array(lengths, dtype=np.int64)
         self._similar = SimilarWords(self._holders)
         self._weight = {
             SAME: 1000,
@@ -196,12 +178,6 @@ class RelationWords:
             lambda: cls(graph.relations.types.names, graph.vocabulary, ranking),
         )
 
-    @cached_property
-    def rank(self) -> NDArray[np.int64]:
-        rank = np.empty(len(self.names), dtype=np.int64)
-        rank[sorted(range(len(rank)), key=self.names.__getitem__)] = np.arange(len(rank))
-        return rank
-
     def claims(self, word: str) -> Claims:
         """The types that a word speaks for; of each type the greatest weight, of equal ones the first way to
         it, and the first word."""
@@ -212,9 +188,9 @@ class RelationWords:
                 claim = -weight, way, place
                 if type_ not in best or claim < best[type_]:
                     best[type_] = claim
-            claims = self._known[word] = Claims.of(
-                [(type_, -weight, place) for type_, (weight, _, place) in sorted(best.items())]
-            )
+            claims = self._known[word] = {
+                type_: (-weight, place) for type_, (weight, _, place) in best.items()
+            }
         return claims
 
     def _ways(self, word: str) -> Iterator[tuple[int, int, int, int]]:
@@ -249,7 +225,7 @@ class RelationWords:
     def by_synonym(self, word: str) -> Claims:
         """The types that a word means by the common words for relations."""
         types = self._synonyms.get(word) or self._synonyms.get(stem(word)) or ()
-        return Claims.of([(type_, self._other_name, NO_WORD) for type_ in sorted(types)])
+        return dict.fromkeys(types, (self._other_name, NO_WORD))
 
     @cached_property
     def _synonyms(self) -> dict[str, set[int]]:
@@ -301,49 +277,26 @@ class SimilarWords:
     """Words of one list, found by any word that they are like: an index proposes, `likeness` decides."""
 
     def __init__(self, words: Iterable[str]) -> None:
-        self._of_script: dict[bool, list[str]] = {True: [], False: []}
-        for word in words:
-            self._of_script[is_korean(word)].append(word)
-        self._indexes: dict[bool, dict[tuple[str, str], list[str]]] = {}
+        self._words = tuple(words)
 
     def to(self, word: str) -> Iterator[tuple[str, int]]:
         """The words of the list that `word` is like, in order, each with its grade of likeness."""
-        korean = is_korean(word)
-        index = self._index(korean=korean) if self._of_script[korean] else {}
-        proposed = {other for key in _asked_under(word) for other in index.get(key, ())} if index else ()
-        for other in sorted(proposed):
+        for other in sorted({other for key in _likely_shared(word) for other in self._index.get(key, ())}):
             grade = likeness(word, other)
             if grade:
                 yield other, grade
 
-    def _index(self, *, korean: bool) -> dict[tuple[str, str], list[str]]:
-        """Each script's own when it is first asked for: English needs the lemmatiser, slow to read."""
-        index = self._indexes.get(korean)
-        if index is None:
-            index = {}
-            for word in self._of_script[korean]:
-                for key in _found_under(word):
-                    index.setdefault(key, []).append(word)
-            self._indexes[korean] = index  # filled, then shared: other threads may ask meanwhile
+    @cached_property
+    def _index(self) -> dict[str, list[str]]:
+        index: dict[str, list[str]] = {}
+        for word in self._words:
+            for key in _likely_shared(word):
+                index.setdefault(key, []).append(word)
         return index
 
 
-STEM_IS, BEGINS, ENDS_IN = "stem", "begins", "ends in"
-
-
-def _found_under(word: str) -> Iterator[tuple[str, str]]:
-    """What makes words similar: stem, beginning, and of a compound what it ends in."""
+def _likely_shared(word: str) -> set[str]:
+    """Two similar words share one of these: stem, beginning, or what a compound ends in."""
     if is_korean(word):
-        yield BEGINS, stem(word)[:KOREAN_STEM]
-        return
-    yield STEM_IS, stem(word)
-    yield BEGINS, lemma(word)[:SHARED_PREFIX]
-    yield from ((ENDS_IN, end) for end in {stem(end) for end in ends_of(word)})
-
-
-def _asked_under(word: str) -> Iterator[tuple[str, str]]:
-    """The same of a word that is looked up: it may end a compound, and be one that ends in another."""
-    for key, form in _found_under(word):
-        yield (STEM_IS if key == ENDS_IN else key), form
-    if not is_korean(word):
-        yield ENDS_IN, stem(word)
+        return {stem(word)[:KOREAN_STEM]}
+    return {stem(word), lemma(word)[:SHARED_PREFIX], *map(stem, ends_of(word))}

@@ -32,6 +32,11 @@ class Document:
         return nfc(self.path.name).removesuffix(".gz").removesuffix(".json")
 
     @property
+    def label(self) -> str:
+        """What `--label` called it."""
+        return (self.content.get("made") or {}).get("label") or ""
+
+    @property
     def has_questions(self) -> bool:
         return self.kind in ("eval", "score")
 

@@ -17,6 +17,12 @@ from tiny_graph_rag.study.results_file import read_system, system_of
 
 Json = dict[str, Any]
 
+SURE_CHANGE = (
+    "Since {run}: {measure} {before} → {now}, a significant change (p {p}); {better} better, {worse} worse."
+)
+UNSURE_CHANGE = (
+    "Since {run}: {measure} {before} → {now}, which may be chance (p {p}); {better} better, {worse} worse."
+)
 LEAST_OF_A_TAG = 5  # questions: a tag with fewer is no place to look first
 LONGEST_SUBJECT = 120  # characters of who retrieved
 NOT_NAMED = ("retriever", "hops", "latency_sample")  # named apart, or changing no figure
@@ -138,22 +144,8 @@ def changes_since(document: Document) -> list[Said]:
     }
     if not row.wins and not row.losses:
         lines = [said("No question changed since {run} ({measure} {now}).", **values)]
-    elif row.is_sure:
-        lines = [
-            said(
-                "Since {run}: {measure} {before} → {now}, a significant change (p {p}); {better} better, "
-                "{worse} worse.",
-                **values,
-            )
-        ]
     else:
-        lines = [
-            said(
-                "Since {run}: {measure} {before} → {now}, which may be chance (p {p}); {better} better, "
-                "{worse} worse.",
-                **values,
-            )
-        ]
+        lines = [said(SURE_CHANGE if row.is_sure else UNSURE_CHANGE, **values)]
     changed = ["graph"] if before.graph_sha256 != now.graph_sha256 else []
     changed += [
         f"{name.rpartition('.')[2]} {_value(old)} → {_value(new)}"

@@ -70,20 +70,13 @@ def earlier_results(path: Path) -> Path | None:
 
     None where there are none.
     """
-    try:
-        mine = past_of(path)
-    except (InputError, OSError):
+    mine = _past_or_none(path)
+    if mine is None:
         return None
-    kept: list[Past] = []
-    for file in (path.parent / KEPT_IN).glob("*.json"):
-        if nfc(file.name).startswith(mine.name):
-            try:
-                kept.append(past_of(file))
-            except InputError:
-                continue
+    kept = [file for file in (path.parent / KEPT_IN).glob("*.json") if nfc(file.name).startswith(mine.name)]
     same = [
         (past.at, past.path.name, past.path)
-        for past in kept
+        for past in filter(None, map(_past_or_none, kept))
         if (past.name, past.dataset_sha256, past.selection)
         == (mine.name, mine.dataset_sha256, mine.selection)
         and past.at <= mine.at
@@ -134,26 +127,18 @@ def differing(rows: Sequence[Past]) -> list[dict[str, Any]]:
 
 def history_document(named: dict[str, list[Past]]) -> dict[str, Any]:
     """As a file and a page hold it."""
+    written = ("name", "at", "label", "graph", "questions", "measures", "by_tag")
     return {
         "groups": [
             {
-                "dataset": name,
+                "dataset": dataset,
                 "results": [
-                    {
-                        "name": row.name,
-                        "at": row.at.isoformat().replace("+00:00", "Z"),
-                        "label": row.label,
-                        "graph": row.graph,
-                        "settings": row.settings or {},
-                        "differs": differs,
-                        "questions": row.questions,
-                        "measures": row.measures,
-                        "by_tag": row.by_tag,
-                    }
+                    {name: getattr(row, name) for name in written}
+                    | {"settings": row.settings or {}, "differs": differs}
                     for row, differs in zip(rows, differing(rows), strict=True)
                 ],
             }
-            for name, rows in named.items()
+            for dataset, rows in named.items()
         ]
     }
 
@@ -198,3 +183,10 @@ def past_of(path: Path) -> Past:
         measures=msgspec.to_builtins(summary.measures),
         by_tag={tag: msgspec.to_builtins(part.measures) for tag, part in summary.by_tag.items()},
     )
+
+
+def _past_or_none(path: Path) -> Past | None:
+    try:
+        return past_of(path)
+    except (InputError, OSError):
+        return None

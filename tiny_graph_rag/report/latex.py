@@ -57,7 +57,7 @@ def latex(documents: Sequence[Document]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def paper_table(table: of.PaperTable) -> str:
+def paper_table(table: of.View) -> str:
     """A `table` with caption and label, for \\input. It needs booktabs.
 
     Figures stand to the left, for they are equally wide and letters follow them.
@@ -69,24 +69,22 @@ def paper_table(table: of.PaperTable) -> str:
         f"  \\caption{{{_text(table.caption)}}}",
         f"  \\label{{{table.label}}}",
         r"  \smallskip",  # the standard classes leave no space below a caption
-        f"  \\begin{{tabular}}{{{'l' * len(table.head)}}}",
-        r"    \toprule",
-        f"    {' & '.join(map(_text, table.head))} \\\\",
-        r"    \midrule",
-        *(f"    {' & '.join([_text(name), *map(_figure, figures)])} \\\\" for name, figures in table.rows),
-        r"    \bottomrule",
-        r"  \end{tabular}",
+        *(f"  {line}" for line in _tabular(table, "l" * len(table.head))),
         r"\end{table}",
     ]
     preamble = PAPER_HANGUL if any(map(_HANGUL.search, lines)) else PAPER_PREAMBLE
     return "\n".join([preamble, *lines]) + "\n"
 
 
-def _figure(cell: of.Figure) -> str:
-    text = f"\\textbf{{{_text(cell.text)}}}" if cell.best else _text(cell.text)
-    if not cell.marks:
-        return text
-    return f"{text}$^{{\\mathrm{{{''.join(cell.marks)}}}}}$"
+def _tabular(table: of.View, columns: str) -> Iterator[str]:
+    yield f"\\begin{{tabular}}{{{columns}}}"
+    yield r"  \toprule"
+    yield f"  {' & '.join(map(_text, table.head))} \\\\"
+    yield r"  \midrule"
+    for row in table.rows:
+        yield f"  {' & '.join(map(_cell, row))} \\\\"
+    yield r"  \bottomrule"
+    yield r"\end{tabular}"
 
 
 def _lines(block: of.Block) -> Iterator[str]:
@@ -100,22 +98,17 @@ def _lines(block: of.Block) -> Iterator[str]:
             for item in items:
                 yield f"  \\item {_text(item)}"
             yield r"\end{enumerate}"
-        case of.View(head, rows, words):
-            columns = "".join("l" if at in words else "r" for at in range(len(head)))
+        case of.View(head, _, words):
             yield r"\begin{center}\begin{adjustbox}{max width=\textwidth}"
-            yield f"\\begin{{tabular}}{{{columns}}}"
-            yield r"  \toprule"
-            yield f"  {' & '.join(map(_text, head))} \\\\"
-            yield r"  \midrule"
-            for row in rows:
-                yield f"  {' & '.join(map(_cell, row))} \\\\"
-            yield r"  \bottomrule"
-            yield r"\end{tabular}"
+            yield from _tabular(block, "".join("l" if at in words else "r" for at in range(len(head))))
             yield r"\end{adjustbox}\end{center}"
 
 
 def _cell(cell: of.Cell) -> str:
-    """A mean has its interval below it."""
+    """A mean has its interval below it, a figure its letters above the line."""
+    if isinstance(cell, of.Figure):
+        text = f"\\textbf{{{_text(cell.text)}}}" if cell.best else _text(cell.text)
+        return f"{text}$^{{\\mathrm{{{''.join(cell.marks)}}}}}$" if cell.marks else text
     if isinstance(cell, str) or math.isnan(cell.low):
         return _text(of.in_full(cell))
     return f"\\shortstack[r]{{{_text(three(cell.mean))}\\\\{{\\scriptsize {_text(of.ends(cell))}}}}}"

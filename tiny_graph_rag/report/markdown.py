@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from tiny_graph_rag.report import tables as of
 from tiny_graph_rag.report.document import Document, joint_name
@@ -34,17 +35,15 @@ def job_summary(document: Document, outcomes: Sequence[GateOutcome]) -> str:
     return _rendered(parts) + "\n"
 
 
-def paper_table(table: of.PaperTable) -> str:
+def paper_table(table: of.View) -> str:
     """The table with its caption below it."""
-    lines = [
-        f"| {' | '.join(map(_text, table.head))} |",
-        "|" + "|".join([" --- "] * len(table.head)) + "|",
-        *(f"| {' | '.join([_text(name), *map(_figure, figures)])} |" for name, figures in table.rows),
-    ]
-    return "\n".join([*lines, "", _text(table.caption)]) + "\n"
+    columns = tuple(range(len(table.head)))
+    return "\n".join([*_lines(replace(table, words=columns)), "", _text(table.caption)]) + "\n"
 
 
-def _figure(cell: of.Figure) -> str:
+def _cell(cell: of.Cell) -> str:
+    if not isinstance(cell, of.Figure):
+        return _text(of.in_full(cell))
     text = f"**{_text(cell.text)}**" if cell.best else _text(cell.text)
     return f"{text}<sup>{''.join(cell.marks)}</sup>" if cell.marks else text
 
@@ -62,7 +61,7 @@ def _lines(block: of.Block) -> Iterator[str]:
             yield f"| {' | '.join(map(_text, head))} |"
             yield "|" + "|".join(" --- " if at in words else " ---: " for at in range(len(head))) + "|"
             for row in rows:
-                yield f"| {' | '.join(_text(of.in_full(cell)) for cell in row)} |"
+                yield f"| {' | '.join(map(_cell, row))} |"
 
 
 def _text(text: str) -> str:

@@ -16,7 +16,7 @@ from tiny_graph_rag.report.plain import best_of, one_line
 from tiny_graph_rag.report.reports import Files, report
 from tiny_graph_rag.report.sets import LETTERS, by_gold_set, letters, sets_table
 from tiny_graph_rag.report.systems import Systems, system_names
-from tiny_graph_rag.report.tables import Figure, PaperTable
+from tiny_graph_rag.report.tables import Cell, Figure, View
 
 Json = dict[str, Any]
 BEST = "The best mean of each measure is bold."
@@ -44,12 +44,12 @@ def paper(documents: Sequence[Document]) -> Files:
             yield from _files(document.name, _of_one(document))
 
 
-def _files(name: str, table: PaperTable) -> Files:
+def _files(name: str, table: View) -> Files:
     yield f"{name}-paper.tex", latex.paper_table(table).encode("utf-8", "replace")
     yield f"{name}-paper.md", markdown.paper_table(table).encode("utf-8", "replace")
 
 
-def systems_table(found: Systems) -> PaperTable:
+def systems_table(found: Systems) -> View:
     """Letters mark the systems that one is significantly better than."""
     marks = letters(len(found.names))
     rows = [
@@ -65,13 +65,13 @@ def systems_table(found: Systems) -> PaperTable:
     return _table(found.documents[0].content, "system", rows, LETTERS, better)
 
 
-def _of_one(document: Document) -> PaperTable:
+def _of_one(document: Document) -> View:
     means = document.content["summary"]["measures"]
     row = system_names([document])[0], {measure: mean["mean"] for measure, mean in means.items()}
     return _table(document.content, "system", [row], "")
 
 
-def sweep_table(content: Json) -> PaperTable:
+def sweep_table(content: Json) -> View:
     """A row a setting."""
     rows = [
         (
@@ -88,7 +88,7 @@ def _setting_name(setting: Json) -> str:
     return f"{setting['system']}{hops}"
 
 
-def _of_comparison(content: Json) -> PaperTable:
+def _of_comparison(content: Json) -> View:
     rows = [
         (system["name"], {measure: means[place]["mean"] for measure, means in content["measures"].items()})
         for place, system in enumerate(content["systems"])
@@ -102,17 +102,17 @@ def _table(
     rows: Sequence[tuple[str, Mapping[str, float | None]]],
     legend: str,
     marks: Mapping[str, Sequence[tuple[str, ...]]] | None = None,
-) -> PaperTable:
+) -> View:
     """The best mean of each measure is bold, where there are several. rows: a name, and the mean of each
     measure. marks: of each measure and row."""
     measures = list(dict.fromkeys(measure for _, means in rows for measure in means))
     best = {
         measure: three(best_of(measure, [means.get(measure) for _, means in rows])) for measure in measures
     }
-    figures = [
+    cells: list[tuple[Cell, ...]] = [
         (
             one_line(name, 60),
-            tuple(
+            *(
                 Figure(
                     three(means.get(measure)),
                     best=len(rows) > 1 and "–" != three(means.get(measure)) == best[measure],
@@ -124,7 +124,7 @@ def _table(
         for place, (name, means) in enumerate(rows)
     ]
     caption = f"{_on(content)} {legend}".rstrip()
-    return PaperTable(caption, _label(content), (first_head, *measures), tuple(figures))
+    return View((first_head, *measures), tuple(cells), caption=caption, label=_label(content))
 
 
 def _on(content: Json) -> str:

@@ -10,8 +10,8 @@ from tiny_graph_rag.messages import three
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.headline import system_words
 from tiny_graph_rag.report.plain import best_of, one_line, worst_by
-from tiny_graph_rag.report.systems import Systems
-from tiny_graph_rag.report.tables import Figure, PaperTable
+from tiny_graph_rag.report.systems import Systems, numbered_names
+from tiny_graph_rag.report.tables import Cell, Figure, View
 
 LETTERS = (
     "The best mean of each column is bold. A letter marks a system that is significantly worse than the one "
@@ -34,7 +34,7 @@ def by_gold_set(results: Sequence[Document]) -> dict[str, list[Document]]:
     return sets
 
 
-def sets_table(results: Sequence[Document]) -> PaperTable:
+def sets_table(results: Sequence[Document]) -> View:
     """A row a system, a column a gold set. One system has one name in all sets: its `--label`, else its
     retriever with the settings that are not the default."""
     sets = list(by_gold_set(results).values())
@@ -48,23 +48,17 @@ def sets_table(results: Sequence[Document]) -> PaperTable:
         heads.append(f"{dataset} {measure}")
         counts.append(f"{dataset} {amount(scored, 'question')}")
         columns.append(cells)
-    rows = tuple(
-        (f"{marks[name]}  {one_line(name, 60)}", tuple(column.get(name, Figure("–")) for column in columns))
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (f"{marks[name]}  {one_line(name, 60)}", *(column.get(name, Figure("–")) for column in columns))
         for name in systems
     )
     caption = f"Results on {len(sets)} gold sets ({', '.join(counts)} with a reference). {LETTERS}"
-    return PaperTable(caption, "tab:gold-sets", ("system", *heads), rows)
+    return View(("system", *heads), rows, caption=caption, label="tab:gold-sets")
 
 
-def _names(results: Sequence[Document]) -> list[str]:
+def _names(results: Sequence[Document]) -> Sequence[str]:
     """Of one gold set's results; equal ones are numbered."""
-    names: list[str] = []
-    for result in results:
-        label = (result.content.get("made") or {}).get("label")
-        name = label or system_words(result.content) or result.name
-        same = sum(other == name or other.startswith(f"{name} (") for other in names)
-        names.append(f"{name} ({same + 1})" if same else name)
-    return names
+    return numbered_names([result.label or system_words(result.content) or result.name for result in results])
 
 
 def _column(members: dict[str, Document], marks: dict[str, str]) -> tuple[str, dict[str, Figure], int]:

@@ -4,6 +4,7 @@ tested.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -149,14 +150,20 @@ def _listed(figures: Mapping[str, float | None]) -> str:
 
 def system_names(documents: Sequence[Document]) -> tuple[str, ...]:
     """Short names: what `--label` says, else the file's name without its endings; equal ones are numbered."""
-    names: list[str] = []
-    for document in documents:
-        name = (document.content.get("made") or {}).get("label") or document.name
-        for ending in ENDINGS:
-            name = name.removesuffix(ending)
-        same = sum(other == name or other.startswith(f"{name} (") for other in names)
-        names.append(f"{name} ({same + 1})" if same else name)
-    return tuple(names)
+    names = [document.label or document.name for document in documents]
+    for ending in ENDINGS:
+        names = [name.removesuffix(ending) for name in names]
+    return numbered_names(names)
+
+
+def numbered_names(names: Sequence[str]) -> tuple[str, ...]:
+    """`bfs`, `bfs (2)`: each name once."""
+    counts: Counter[str] = Counter()
+    found = []
+    for name in names:
+        counts[name] += 1
+        found.append(f"{name} ({counts[name]})" if counts[name] > 1 else name)
+    return tuple(found)
 
 
 def page_systems(found: Systems, mine: int) -> Mapping[str, Any]:

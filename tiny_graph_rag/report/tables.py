@@ -29,7 +29,17 @@ from tiny_graph_rag.report.plain import (
 )
 from tiny_graph_rag.study.waterfall import Verdict
 
-Cell = str | Mean
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A cell of a paper's table. best: bold. marks: letters that stand above the line."""
+
+    text: str
+    best: bool = False
+    marks: tuple[str, ...] = ()
+
+
+Cell = str | Mean | Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,34 +68,17 @@ class View:
     """A table. rows: a cell a column of `head`. words: the columns that hold words and stand to the left;
     figures stand to the right.
 
-    title: above the table, in a terminal. spare: column → how early a narrow terminal leaves it out, the
-    highest first; a column that is not named stays.
+    title: above the table, in a terminal. caption, label: of a paper's table. spare: column → how early a
+    narrow terminal leaves it out, the highest first; a column that is not named stays.
     """
 
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     words: tuple[int, ...] = (0,)
     title: str = ""
+    caption: str = ""
+    label: str = ""
     spare: Mapping[int, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A cell of a paper's table. best: bold. marks: letters that stand above the line."""
-
-    text: str
-    best: bool = False
-    marks: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PaperTable:
-    """A table for a paper. rows: a name, and a figure for each column of `head` after the first."""
-
-    caption: str
-    label: str
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Figure, ...]], ...]
 
 
 Block = Heading | Paragraph | NumberedList | View
@@ -125,6 +118,8 @@ def in_full(cell: Cell) -> str:
     """A cell as files have it: of a mean `0.750 (0.680 – 0.810)`."""
     if isinstance(cell, str):
         return cell
+    if isinstance(cell, Figure):
+        return f"{cell.text} {''.join(cell.marks)}".rstrip()
     if math.isnan(cell.low):
         return three(cell.mean)
     return f"{three(cell.mean)} ({three(cell.low)} – {three(cell.high)}){unsure(cell)}"

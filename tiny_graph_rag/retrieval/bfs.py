@@ -24,7 +24,7 @@ from tiny_graph_rag.messages import counted
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates, Filters, Slots
 from tiny_graph_rag.retrieval.cost import UNIT, Column, Costs, TextScores, lacking
-from tiny_graph_rag.retrieval.explain import Trail, reasons, trails_of
+from tiny_graph_rag.retrieval.explain import Explanation
 from tiny_graph_rag.retrieval.paths import (
     TIE_BITS,
     CheapestPaths,
@@ -107,7 +107,7 @@ class BfsRetriever(Retriever):
             may_compile=config.running.compiled,
         )
         self._by_text: dict[tuple[WeighedMention, Reading, int, tuple[int, ...]], list[Reached]] = {}
-        self._trailed: tuple[LinkedQuestion, dict[bool, dict[int, Trail]]] | None = None
+        self._explained: tuple[LinkedQuestion, dict[bool, Explanation]] | None = None
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         return next(self.retrieve_within(questions, [self.settings.hops]))
@@ -270,8 +270,7 @@ class BfsRetriever(Retriever):
         entity, link, walk = int(run.entities[row]), int(run.parts[row, 0]), int(run.parts[row, 1])
         why: list[Reason] = []
         if self.costs.typed:
-            reading = self.reader.read(question)
-            why += reasons(self.graph, reading, self._trails(question, by_text=link > 0)[entity])
+            why += self._explanation(question, by_text=link > 0).reasons(entity)
         elif run.hops[row]:
             why.append(Reason(counted(int(run.hops[row]), "{n} hop", "{n} hops"), (), walk / UNIT))
         if not run.hops[row] and entity in _referred(question):
@@ -282,18 +281,16 @@ class BfsRetriever(Retriever):
             why.append(Reason("its texts hold", words, 0.0))
         return tuple(why)
 
-    def _trails(self, question: LinkedQuestion, *, by_text: bool) -> dict[int, Trail]:
-        """Of each entity that paths from the named or from the text seeds reach; kept for the ranks of one
-        question."""
-        if self._trailed is None or self._trailed[0] is not question:
-            self._trailed = question, {}
-        trails = self._trailed[1]
-        if by_text not in trails:
+    def _explanation(self, question: LinkedQuestion, *, by_text: bool) -> Explanation:
+        """Of what paths from the named or from the text seeds reach; kept for the ranks of one question."""
+        if self._explained is None or self._explained[0] is not question:
+            self._explained = question, {}
+        explained = self._explained[1]
+        if by_text not in explained:
             mentions = mentions_of(question.by_text if by_text else question.named)
-            trails[by_text] = trails_of(
-                self.paths, mentions, self.reader.read(question), self.most, self.settings.hops
-            )
-        return trails[by_text]
+            (ranked,) = self.paths.rank(mentions, self.reader.read(question), self.most, [self.settings.hops])
+            explained[by_text] = Explanation(self.graph, self.paths, ranked)
+        return explained[by_text]
 
 
 def _referred(question: LinkedQuestion) -> set[int]:

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import begins, beyond, expanded, found_in
+from tiny_graph_rag.columns.arrays import Sums, beyond, expanded, found_in
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import Adjacency
@@ -129,6 +129,7 @@ class TextScores:
     def __init__(self, index: TextIndex, adjacency: Adjacency) -> None:
         self.index, self.graph, self.adjacency = index, index.graph, adjacency
         self.random_walk = RandomWalk(adjacency, SynonymEdges.of(index.graph))
+        self._sums = Sums(len(self.graph.relations))
 
     def of(
         self,
@@ -199,8 +200,7 @@ class TextScores:
     def _guide(self, stems: Sequence[str]) -> Guide:
         codes = self.graph.relations.types.codes
         of_type = np.full(len(self.graph.relations.types.names) + 1, PLAIN)
-        rows: list[NDArray[np.int32]] = []
-        more: list[Column] = []
+        more: list[tuple[NDArray[np.int32], Column]] = []
         for stem in stems:
             types, relations = self.index.types(stem), self.index.relations(stem)
             if not len(types) and not len(relations):
@@ -214,22 +214,10 @@ class TextScores:
                 // GUIDE[1]
             )
             of_type[types] += added
-            rows.append(relations)
-            more.append(np.full(len(relations), added))
-        return Guide(codes, of_type, *_summed(rows, more))
+            more.append((relations, np.full(len(relations), added)))
+        return Guide(codes, of_type, *self._sums.of(more))
 
     @cached_property
     def _of_type(self) -> Column:
         types = self.graph.relations.types
         return np.bincount(types.codes, minlength=len(types.names) + 1)
-
-
-def _summed(rows: list[NDArray[np.int32]], values: list[Column]) -> tuple[NDArray[np.int32], Column]:
-    """Each row once, ascending, with the sum of its values."""
-    if not any(map(len, rows)):
-        return np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.int64)
-    every = np.concatenate(rows)
-    order = np.argsort(every, kind="stable")
-    every = every[order]
-    first = np.flatnonzero(begins(every))
-    return every[first], np.add.reduceat(np.concatenate(values)[order], first)

@@ -1,18 +1,14 @@
-"""Why an entity stands where it does: what its cost is made of, and in words, each part with its price."""
+"""Why an entity stands where it does: in words, the parts of its cost by paths, each with its price."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Iterator
 
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval.base import Reason
-from tiny_graph_rag.retrieval.paths import CheapestPaths, Mentions, Most, Walked
-from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Reading
-from tiny_graph_rag.retrieval.walk import Answers, Ints, Walk
+from tiny_graph_rag.retrieval.paths import CheapestPaths, RankedPaths, copied
+from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS
+from tiny_graph_rag.retrieval.walk import Answers, Walk
 
 # The parts that are not a step of a path, as they are shown.
 OFFERED = "one of the options in the question"
@@ -23,110 +19,78 @@ UNEXPLAINED = "left unexplained"
 WITHOUT_PATH = "no path from other names in the question"
 
 
-class Step(NamedTuple):
-    """Over `relation` to `entity`, for `cost`; filled: slots that it explains."""
+class Explanation:
+    """Of the entities that one question's paths rank."""
 
-    relation: int
-    entity: int
-    cost: int
-    filled: int
+    def __init__(self, graph: KnowledgeGraph, paths: CheapestPaths, ranked: RankedPaths) -> None:
+        """ranked: by `paths`, just now."""
+        self.graph, self.relations = graph, paths.graph.relations
+        self.ranked, self.walks = ranked, [copied(walk) for walk in ranked.walks]
+        self.reading, self.asked = ranked.question.reading, ranked.question.asked
+        self._rows = dict(zip(ranked.entities.tolist(), ranked.row.tolist(), strict=True))
 
+    def reasons(self, entity: int) -> list[Reason]:
+        """The parts of an entity's cost; they add up to it. One path of each mention that explains it, the
+        one shown first; then what is paid at the end."""
+        row = self._rows[entity]
+        return list(self._of_seed(entity) if row < 0 else self._of_row(row))
 
-class Trail(NamedTuple):
-    """What a ranked entity's cost is made of. paths: one of each mention that explains it, the one shown
-    first. Then what is paid at the end: where the last step isn't on the focus, or the entity not of the kind
-    asked for, for mentions left out, and for each slot left empty (slot, weight)."""
+    def _of_seed(self, entity: int) -> Iterator[Reason]:
+        question, asks = self.ranked.question, self.reading.asks
+        if asks == ONE_OF_SEEDS:
+            yield Reason(OFFERED, (), 0.0)
+            return
+        own, head = int(question.own[question.seeds.tolist().index(entity)]), self.asked.head
+        if asks == OTHERS and (own == 0 or (head and not own & head)):
+            yield self._part(NAMED, 0, self.asked.price.off_focus)
+        yield from self._left(own, len(self.walks) - 1)
 
-    paths: tuple[tuple[Step, ...], ...]
-    off_focus: int
-    off_head: int
-    left_out: int
-    left: tuple[tuple[int, int], ...]
+    def _of_row(self, row: int) -> Iterator[Reason]:
+        joined, price, mask, lands = self.ranked.joined, self.asked.price, 0, 0
+        shown, (taken,) = int(joined.shown[row]), joined.taken[row].nonzero()
+        for mention in sorted(taken.tolist(), key=lambda mention: mention != shown):
+            answers, place = joined.answers[mention], int(joined.place[row, mention])
+            mask, lands = mask | int(answers.mask[place]), lands | int(answers.lands[place])
+            yield from self._steps(answers, place, self.walks[mention])
+        if not lands:
+            yield self._part(OTHER_RELATION, self.asked.focus, price.off_focus)
+        if off_head := self._off_head(joined.answers[shown], int(joined.place[row, shown])):
+            yield self._part(OTHER_KIND, self.asked.head, off_head)
+        yield from self._left(mask, len(self.walks) - len(taken))
 
+    def _off_head(self, answers: Answers, place: int) -> int:
+        """What is paid for the kind of an entity: what an answer's total has besides."""
+        rest = answers.total[place] - answers.cost[place] - self.asked.left[answers.mask[place]]
+        return int(rest) - (0 if answers.lands[place] else self.asked.price.off_focus)
 
-def trails_of(
-    paths: CheapestPaths, mentions: Mentions, reading: Reading, most: Most, hops: int
-) -> dict[int, Trail]:
-    """What the cost of each ranked entity is made of."""
-    ((_, walked),) = paths.walked(mentions, reading, most, [hops])
-    return {
-        entity: _seed_trail(paths, entity, walked) if row < 0 else _trail(paths, row, walked)
-        for entity, row in zip(walked.ranked.entities.tolist(), walked.row.tolist(), strict=True)
-    }
+    def _steps(self, answers: Answers, place: int, walk: Walk) -> Iterator[Reason]:
+        """The steps of a path, from the seed on."""
+        entity, slot = int(answers.entity[place]), int(answers.slot[place])
+        cost, mask, before = (int(column[place]) for column in (answers.cost, answers.mask, answers.before))
+        steps = []
+        for _ in range(int(answers.steps[place])):
+            state, which = divmod(before, 2)
+            paid, filled = int(walk.states.cost[state, which]), int(walk.states.mask[state])
+            steps.append(self._part(self._arrow(slot, entity), mask & ~filled, cost - paid))
+            entity, cost, mask = int(walk.states.entity[state]), paid, filled
+            slot, before = int(walk.states.slot[state, which]), int(walk.states.before[state, which])
+        return reversed(steps)
 
+    def _arrow(self, slot: int, entity: int) -> str:
+        relations, relation = self.graph.relations, int(self.relations[slot])
+        arrow = "—{}→ {}" if int(relations.targets[relation]) == entity else "←{}— {}"
+        return arrow.format(relations.types[relation], self.graph.entities.names[entity])
 
-def _seed_trail(paths: CheapestPaths, entity: int, walked: Walked) -> Trail:
-    question = walked.question
-    if question.asks == ONE_OF_SEEDS:
-        return Trail((), 0, 0, 0, ())
-    own, asked = int(question.own[question.seeds.tolist().index(entity)]), question.asked
-    off = question.asks == OTHERS and (own == 0 or bool(asked.head and not own & asked.head))
-    left_out = (len(walked.walks) - 1) * paths.prices.other_seed
-    return Trail((), paths.prices.off_focus if off else 0, 0, left_out, _by_slot(asked.weight, ~own))
+    def _left(self, mask: int, mentions: int) -> Iterator[Reason]:
+        """What is paid for slots that are not in the mask, and for so many mentions left out."""
+        for place in range(len(self.reading.slots)):
+            weight = int(self.asked.weight[1 << place])
+            if weight and not mask >> place & 1:
+                yield self._part(UNEXPLAINED, 1 << place, weight)
+        if mentions > 0:
+            yield self._part(WITHOUT_PATH, 0, mentions * self.asked.price.other_seed)
 
-
-def _trail(paths: CheapestPaths, row: int, walked: Walked) -> Trail:
-    joined, asked = walked.joined, walked.question.asked
-    order = sorted(np.flatnonzero(joined.taken[row]).tolist(), key=lambda one: one != joined.shown[row])
-    mask, lands, taken = 0, False, []
-    for mention in order:
-        answers, place = joined.answers[mention], int(joined.place[row, mention])
-        mask, lands = mask | int(answers.mask[place]), lands or bool(answers.lands[place])
-        taken.append(_steps(answers, place, walked.walks[mention], paths.graph.relations))
-    left_out = (len(walked.walks) - len(order)) * paths.prices.other_seed
-    off_focus = 0 if lands else paths.prices.off_focus
-    left = _by_slot(asked.weight, ~mask)
-    return Trail(tuple(taken), off_focus, int(joined.off_head[row]), left_out, left)
-
-
-def _steps(answers: Answers, place: int, its: Walk, relations: NDArray[Any]) -> tuple[Step, ...]:
-    entity, slot = int(answers.entity[place]), int(answers.slot[place])
-    cost, mask, before = (int(column[place]) for column in (answers.cost, answers.mask, answers.before))
-    steps = []
-    for _ in range(int(answers.steps[place])):
-        state, which = divmod(before, 2)
-        paid, filled = int(its.states.cost[state, which]), int(its.states.mask[state])
-        steps.append(Step(int(relations[slot]), entity, cost - paid, mask & ~filled))
-        entity, cost, mask = int(its.states.entity[state]), paid, filled
-        slot, before = int(its.states.slot[state, which]), int(its.states.before[state, which])
-    return tuple(steps[::-1])
-
-
-def _by_slot(weights: Ints, mask: int) -> tuple[tuple[int, int], ...]:
-    """(slot, weight) of the slots of a mask that weigh something; weights: by mask."""
-    slots = range((len(weights) - 1).bit_length())
-    return tuple((at, int(weights[1 << at])) for at in slots if mask >> at & 1 and weights[1 << at])
-
-
-def reasons(graph: KnowledgeGraph, reading: Reading, trail: Trail) -> list[Reason]:
-    """The parts of one ranked entity's cost; they add up to it."""
-    if not trail.paths and reading.asks == ONE_OF_SEEDS:
-        return [Reason(OFFERED, (), 0.0)]
-    parts = [_step(graph, reading, step) for walk in trail.paths for step in walk]
-    if trail.off_focus and trail.paths:
-        parts.append(_part(OTHER_RELATION, _words(reading, reading.focus), trail.off_focus))
-    elif trail.off_focus:
-        parts.append(_part(NAMED, (), trail.off_focus))
-    if trail.off_head:
-        parts.append(_part(OTHER_KIND, _words(reading, reading.head), trail.off_head))
-    for slot, weight in trail.left:
-        parts.append(_part(UNEXPLAINED, reading.slots[slot].words, weight))
-    if trail.left_out:
-        parts.append(_part(WITHOUT_PATH, (), trail.left_out))
-    return parts
-
-
-def _step(graph: KnowledgeGraph, reading: Reading, step: Step) -> Reason:
-    forward = int(graph.relations.targets[step.relation]) == step.entity
-    arrow = "—{}→ {}" if forward else "←{}— {}"
-    what = arrow.format(graph.relations.types[step.relation], graph.entities.names[step.entity])
-    return _part(what, _words(reading, step.filled), step.cost)
-
-
-def _part(what: str, words: Sequence[str], price: int) -> Reason:
-    return Reason(what, tuple(words), price / 1000)
-
-
-def _words(reading: Reading, mask: int) -> tuple[str, ...]:
-    filled = [slot.words for place, slot in enumerate(reading.slots) if mask >> place & 1]
-    return tuple(dict.fromkeys(word for words in filled for word in words))
+    def _part(self, what: str, mask: int, price: int) -> Reason:
+        """mask: of the slots whose words it explains or leaves."""
+        filled = [slot.words for place, slot in enumerate(self.reading.slots) if mask >> place & 1]
+        return Reason(what, tuple(dict.fromkeys(word for words in filled for word in words)), price / 1000)

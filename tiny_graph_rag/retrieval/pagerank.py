@@ -130,7 +130,7 @@ class Guide:
 
     codes: NDArray[np.int32]
     of_type: Column
-    rows: NDArray[np.int32]
+    rows: NDArray[np.signedinteger[Any]]
     added: Column
 
     def weights(self, relations: NDArray[np.int32]) -> Column:

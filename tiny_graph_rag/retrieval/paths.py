@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,21 +59,10 @@ class Most(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class RankedPaths:
-    """One question's ranking within some hops. keys: cost in thousandths, then the tie part; hops: of the
-    path shown; paths: (rows, hops) relations from a seed, filled up with NO_STEP."""
-
-    entities: NDArray[np.int32]
-    keys: Ints
-    hops: NDArray[np.int32]
-    paths: NDArray[np.int32]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Joined:
     """What the mentions explain together. entity, total, mass: (rows,). shown: of each row the mention whose
     path is shown; taken: (rows, mentions), those that explain it; place: (rows, mentions) into their answers,
-    -1 for none; off_head: (rows,), what is paid for the kind asked for."""
+    -1 for none."""
 
     answers: Sequence[Answers]
     entity: Ints
@@ -82,7 +71,6 @@ class Joined:
     shown: Ints
     taken: NDArray[np.bool_]
     place: Ints
-    off_head: Ints
 
     def of_mention(self, mention: int, row: Ints) -> tuple[Ints, Ints]:
         """Which of these rows (-1: a seed) show this mention's path, and their places in its answers."""
@@ -96,7 +84,7 @@ class Question:
     """A question as paths rank it. seeds, masses: of all mentions; own: slots that each seed fills itself."""
 
     asked: Asked
-    asks: int
+    reading: Reading
     parts: Sequence[tuple[Ints, Ints]]  # seeds and masses of each mention
     seeds: Ints
     masses: Ints
@@ -104,15 +92,21 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Walked:
-    """A question's walks within a hop limit. row: of each ranked entity among the joined answers, -1 for a
-    seed."""
+class RankedPaths:
+    """One question's ranking within a hop limit, and what it came from; valid until the next question's.
 
+    entities, best first; keys: cost in thousandths, then the tie part; hops: of the path shown; paths: (rows,
+    hops) relations from a seed, filled up with NO_STEP; row: of each entity among the joined answers, -1 for
+    a seed."""
+
+    entities: NDArray[np.int32]
+    keys: Ints
+    hops: NDArray[np.int32]
+    paths: NDArray[np.int32]
+    row: Ints
     question: Question
     walks: Sequence[Walk]
     joined: Joined
-    row: Ints
-    ranked: RankedPaths
 
 
 class CheapestPaths:
@@ -155,8 +149,12 @@ class CheapestPaths:
         more: questions that are still to be ranked after this one.
         """
         self._compile_for(more + 1)
-        walked = dict(self.walked(mentions, reading, most, limits))
-        return [walked[limit].ranked for limit in limits]
+        relations, entities = self._marked(reading)
+        question = self._question(mentions, reading, max(limits))
+        walks = self._walk(question, most, max(limits))
+        ranked = [self._ranked(question, walks, most.wanted, limit) for limit in limits]
+        self._relations[relations], self._entities[entities] = 0, 0
+        return ranked
 
     def _compile_for(self, questions: int) -> None:
         """Walk by machine code where numba is loaded in less time than it saves on so many questions, which
@@ -169,17 +167,6 @@ class CheapestPaths:
 
             self._layers = CompiledLayers(self.graph)
 
-    def walked(
-        self, mentions: Mentions, reading: Reading, most: Most, limits: Sequence[int]
-    ) -> Iterator[tuple[int, Walked]]:
-        """Each hop limit with its ranking, from the same walks; valid until the next one is asked for."""
-        marked = self._marked(reading)
-        question = self._question(mentions, reading, max(limits))
-        walks = self._walk(question, most, max(limits))
-        for limit in set(limits):
-            yield limit, self._ranked(question, walks, most.wanted, limit)
-        self._relations[marked[0]], self._entities[marked[1]] = 0, 0
-
     def _walk(self, question: Question, most: Most, hops: int) -> list[Walk]:
         """From each mention's seeds."""
         asked, price, others, slack = question.asked, self.prices, len(question.parts) - 1, 0
@@ -191,7 +178,7 @@ class CheapestPaths:
             start = Start(seeds, masses, question.seeds)
             walk = self._layers.walk(asked, start, Bounds(hops, *most, self.explained, slack))
             if others > 0:  # the next one may be in the same memory
-                walk = _copied(walk)
+                walk = copied(walk)
             walks.append(walk)
             self._walks, self._looked = self._walks + 1, self._looked + walk.looked
         return walks
@@ -202,14 +189,14 @@ class CheapestPaths:
         walks: Sequence[Walk],
         wanted: int,
         limit: int,
-    ) -> Walked:
+    ) -> RankedPaths:
         asked, seeds = question.asked, question.seeds
         joined = self._joined([walk.within(limit) for walk in walks], asked)
         own = asked.left[question.own] + max(0, len(walks) - 1) * self.prices.other_seed
-        if question.asks == OTHERS:
+        if question.reading.asks == OTHERS:
             off = (question.own == 0) | (question.own & asked.head == 0 if asked.head else False)
             own = own + np.where(off, self.prices.off_focus, 0)
-        elif question.asks == ONE_OF_SEEDS:
+        elif question.reading.asks == ONE_OF_SEEDS:
             own = np.zeros_like(own)
         is_first = np.zeros(len(seeds), dtype=bool)
         is_first[np.unique(seeds, return_index=True)[1]] = not self.exclude_seeds
@@ -231,8 +218,9 @@ class CheapestPaths:
         order = np.lexsort((self.graph.name_rank[entity], length, keys))[:wanted]
         entity, keys, row, length = entity[order], keys[order], row[order], length[order]
         paths = self._paths(joined, walks, row, limit)
-        ranked = RankedPaths(entity.astype(np.int32), keys, length.astype(np.int32), paths)
-        return Walked(question, walks, joined, row, ranked)
+        return RankedPaths(
+            entity.astype(np.int32), keys, length.astype(np.int32), paths, row, question, walks, joined
+        )
 
     # ---- the question
 
@@ -243,7 +231,7 @@ class CheapestPaths:
         seeds = np.concatenate([*none, *(seeds for seeds, _ in parts)])
         masses = np.concatenate([*none, *(masses for _, masses in parts)])
         own = self._entities[seeds].astype(np.int64) if asked.has_words else 0 * seeds
-        return Question(asked, reading.asks, parts, seeds, masses, own)
+        return Question(asked, reading, parts, seeds, masses, own)
 
     def _asked(self, reading: Reading, hops: int) -> Asked:
         known = self._known.get((reading, hops))
@@ -296,15 +284,12 @@ class CheapestPaths:
         other, count = self.prices.other_seed, len(answers)
         if not count:
             none, empty = np.zeros(0, np.int64), np.zeros((0, 0), np.int64)
-            return Joined(answers, none, none, none, none, empty > 0, empty, none)
+            return Joined(answers, none, none, none, none, empty > 0, empty)
         if count == 1:
             (only,) = answers
             rows = np.arange(len(only.entity))
-            off_head = self._off_head(only.total, only.cost, only.mask, only.lands, asked)
             taken = np.ones((len(rows), 1), np.bool_)
-            return Joined(
-                answers, only.entity, only.total, only.mass, 0 * rows, taken, rows[:, None], off_head
-            )
+            return Joined(answers, only.entity, only.total, only.mass, 0 * rows, taken, rows[:, None])
         entity = unique(np.concatenate([one.entity for one in answers]))
         place = np.full((len(entity), count), -1)
         for mention, one in enumerate(answers):
@@ -319,7 +304,7 @@ class CheapestPaths:
         least = totals[rows, shown]
         costs, masks, lands = table("cost", FAR), table("mask", 0), table("lands", 0).astype(np.bool_)
         cost, mask, land = costs[rows, shown], masks[rows, shown], lands[rows, shown]
-        off_head = self._off_head(least, cost, mask, land, asked)
+        off_head = least - cost - asked.left[mask] - np.where(land, 0, asked.price.off_focus)
         best = least + (count - 1) * other
         mass = np.where(totals == least[:, None], masses, 0).sum(1)
         together, taken = masses[rows, shown], place < 0  # a mention that doesn't reach it can't be taken
@@ -343,10 +328,7 @@ class CheapestPaths:
             blocked = np.ones(len(entity), dtype=bool)
             blocked[better] = False
             costs[blocked] = FAR  # what found none finds none later
-        return Joined(answers, entity, best, mass, shown, taken & (place >= 0), place, off_head)
-
-    def _off_head(self, total: Ints, cost: Ints, mask: Ints, lands: NDArray[Any], asked: Asked) -> Ints:
-        return total - cost - asked.left[mask] - np.where(lands, 0, asked.price.off_focus)
+        return Joined(answers, entity, best, mass, shown, taken & (place >= 0), place)
 
     # ---- paths
 
@@ -364,7 +346,8 @@ class CheapestPaths:
         return paths
 
 
-def _copied(walk: Walk) -> Walk:
+def copied(walk: Walk) -> Walk:
+    """In memory of its own, that the next walk leaves as it is."""
     return walk._replace(
         states=States(*(column.copy() for column in walk.states)),
         answers=Answers(*(column.copy() for column in walk.answers)),

@@ -89,7 +89,6 @@ class TextWords:
             for word in (*self._kinds[code], *owners):
                 if not is_function_word(word):
                     self._words_of_types.setdefault(word, set()).add(code)
-        self._type_keys: dict[bool, dict[str, set[int]]] = {}
         self._of_type = [len(graph)]
         if len(types.names) != 1:
             self._of_type = np.bincount(types.codes, minlength=len(types.names)).tolist()
@@ -117,7 +116,7 @@ class TextWords:
     def _find(self, word: str) -> Texts:
         types: set[int] = set()
         for key in keys(word):
-            types |= self._keys_of_types(korean=is_korean(word)).get(key, set())
+            types |= self._types_by_key.get(key, set())
         relations = entities = NO_ROWS
         stem = content_stem(word)
         if stem is not None:
@@ -134,15 +133,12 @@ class TextWords:
         )
         return Texts(weight, relations, entities, frozenset(types))
 
-    def _keys_of_types(self, *, korean: bool) -> dict[str, set[int]]:
-        """Each language's own when it is first asked for: English ones need the lemmatiser, a slow import."""
-        known = self._type_keys.get(korean)
-        if known is None:
-            known = {}
-            for word, types in self._words_of_types.items():
-                for key in keys(word) if is_korean(word) == korean else ():
-                    known.setdefault(key, set()).update(types)
-            self._type_keys[korean] = known
+    @cached_property
+    def _types_by_key(self) -> dict[str, set[int]]:
+        known: dict[str, set[int]] = {}
+        for word, types in self._words_of_types.items():
+            for key in keys(word):
+                known.setdefault(key, set()).update(types)
         return known
 
     def _count(self, types: Iterable[int]) -> int:
@@ -220,7 +216,7 @@ class Reader:
         """Whether a word of content is like none of the graph's; what texts hold is surer than a cosine."""
         if is_function_word(word) or is_question_word(word) or is_return_word(word):
             return False
-        return not len(self.types.claims(word)) and self.texts.find(word).weight < milli(self.ranking.rarest)
+        return not self.types.claims(word) and self.texts.find(word).weight < milli(self.ranking.rarest)
 
     def read(self, question: LinkedQuestion) -> Reading:
         masked = without_seeds(question)
@@ -314,8 +310,8 @@ class Reader:
         coverage = {code: self._coverage(code, its) for code, its in claims.items()}
         places = {code: {claim.place for claim in its} for code, its in claims.items()}
 
-        def order(code: int) -> tuple[int, int, int]:
-            return -coverage[code], max(places[code]) - min(places[code]), int(self.types.rank[code])
+        def order(code: int) -> tuple[int, int, str]:
+            return -coverage[code], max(places[code]) - min(places[code]), self.types.names[code]
 
         taken: set[int] = set()
         mentions: list[_Mention] = []
@@ -339,11 +335,7 @@ class Reader:
         """By name and vocabulary, else by synonyms; but a word like `place`, which may also say what kind of
         thing is asked for, only where no text knows it."""
         claims = self.types.claims(word)
-        if (
-            len(claims)
-            or not self.types.has_synonym(word)
-            or (word in KINDS_ASKED and not self._is_unlike(word))
-        ):
+        if claims or not self.types.has_synonym(word) or (word in KINDS_ASKED and not self._is_unlike(word)):
             return claims
         return self.types.by_synonym(word)
 
@@ -353,7 +345,7 @@ class Reader:
         for claim in claims:
             covered[claim.part] = max(claim.weight, covered.get(claim.part, 0))
         by_owner = covered.pop(NO_WORD, 0)
-        return max(by_owner, sum(covered.values()) // max(1, int(self.types.lengths[code])))
+        return max(by_owner, sum(covered.values()) // max(1, self.types.lengths[code]))
 
     def _slots(
         self, mentions: list[_Mention], words: dict[int, str], focus: _Mention | None
@@ -435,9 +427,7 @@ def _by_type(claims: Mapping[int, Claims]) -> dict[int, list[_Claim]]:
     """What each relation type claims, in the order of the text. claims: of the words at their places."""
     by_type: dict[int, list[_Claim]] = {}
     for place, its in claims.items():
-        for code, weight, part in zip(
-            its.types.tolist(), its.weights.tolist(), its.places.tolist(), strict=True
-        ):
+        for code, (weight, part) in its.items():
             by_type.setdefault(code, []).append(_Claim(place, weight, part))
     return by_type
 

@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.documents import NotJsonError, Records, parse_json
+from tiny_graph_rag.documents import Records
 from tiny_graph_rag.errors import DatasetError, Problems, at, json_kind, nearest
 from tiny_graph_rag.formats.gold.base import Sound
 from tiny_graph_rag.formats.gold.layouts import records
 from tiny_graph_rag.formats.gold.records import folded, holds_names, is_ours, ours
+from tiny_graph_rag.formats.tables import literal
 from tiny_graph_rag.formats.words import NAMES_OR_ANSWER, QUERY_KEYS
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship, Source
 from tiny_graph_rag.inputs import bare_name
@@ -108,12 +109,8 @@ def _check_asked(
 
 def _object(value: Any) -> Any:
     """The object that a cell spells as JSON, None where it spells none."""
-    if not isinstance(value, str) or value[:1] != "{" or value[-1:] != "}":
-        return None
-    try:
-        return parse_json(value)
-    except NotJsonError:
-        return None
+    is_object = isinstance(value, str) and value[:1] == "{" and value[-1:] == "}"
+    return literal(value) if is_object else None
 
 
 def _filled(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,13 +6,12 @@ no field of ours keeps its key. How records lie in a file: layouts.py.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from tiny_graph_rag.documents import NotJsonError, parse_json
+from tiny_graph_rag.formats.tables import literal
 from tiny_graph_rag.formats.words import (
     FIELDS,
     LANGUAGES,
@@ -196,17 +195,8 @@ def parts_of_cell(cell: str, signs: str = ";|\n") -> list[str]:
 
 
 def _literal(cell: str) -> Any:
-    """The list that a cell spells, None where it spells none. Literals alone: nothing is run."""
-    if cell[:1] != "[" or cell[-1:] != "]":
-        return None
-    try:
-        return parse_json(cell)
-    except NotJsonError:
-        pass
-    try:
-        return ast.literal_eval(cell)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return None
+    """The list that a cell spells, None where it spells none."""
+    return literal(cell) if cell[:1] == "[" and cell[-1:] == "]" else None
 
 
 def _id(value: Any, row: Mapping[str, Any]) -> Any:

@@ -258,8 +258,7 @@ def _files_of(format: GraphFormat, folder: Path) -> list[tuple[Path, ...]]:
     """What of a format lies in a folder: one item a graph."""
     if format.tables is not None:
         return format.tables(folder)
-    folders = (*(format.elsewhere(folder) if format.elsewhere is not None else ()), *format.folders)
-    for pattern in folders:
+    for pattern in format.folders:
         for inner in sorted(folder.glob(pattern), reverse=True) if pattern else [folder]:
             if found := _matching(format, inner):  # of dated folders the last
                 return found

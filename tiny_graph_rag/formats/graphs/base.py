@@ -31,9 +31,7 @@ class GraphFormat(Format[GraphReader]):
     suffixes: whose broken files are this format's to complain about. besides: patterns of what its writer
     leaves next to the graph, which is no graph. takes_columns: whether `read` takes what the user calls
     columns (`--columns`) after the paths. tables: the tables that belong together of a folder, or with a
-    file, for those whose names no pattern holds. elsewhere: where else below the named folder its files may
-    lie, as that folder
-    itself says; asked before `folders`.
+    file, for those whose names no pattern holds.
     """
 
     within: tuple[str | tuple[str, ...], ...] = ()
@@ -42,7 +40,6 @@ class GraphFormat(Format[GraphReader]):
     besides: tuple[str, ...] = ()
     takes_columns: bool = False
     tables: Callable[[Path], list[tuple[Path, ...]]] | None = None
-    elsewhere: Callable[[Path], list[str]] | None = None
 
     @property
     def graph_file(self) -> str:
@@ -61,7 +58,6 @@ GRAPH_FORMATS: Registry[GraphFormat] = Registry(
         "LightRAG": "lightrag:read_lightrag",
         "LightRAG export": "lightrag:read_export",
         "Cognee": "cognee:read_cognee",
-        "fast-graphrag": "graphml:read_fast_graphrag",
         "Cypher": "refused:refuse_cypher",
         "pickle": "refused:refuse_pickle",
         "OWL/XML": "refused:refuse_owl",

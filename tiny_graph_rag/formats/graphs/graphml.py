@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.filling import fill_records
 from tiny_graph_rag.formats.graphs.keys import edge_roles, node_roles
@@ -23,6 +22,7 @@ SEPARATOR = "<SEP>"
     "GraphML",
     "any GraphML: nodes and edges of whatever columns",
     lambda head: "<graphml" in head.text,
+    within=("*.graphml", "*.graphml.gz"),
     suffixes=(".graphml", ".xml"),
     general=True,
 )
@@ -30,26 +30,6 @@ def read_any_graphml(paths: Sequence[Path]) -> KnowledgeGraph:
     """`<node>` and `<edge>`, of whatever columns."""
     graph = read_xml(paths[0])
     return from_xml(Rows(paths[0], "GraphML"), graph, *_roles(graph))
-
-
-FAST_NODES = {"name": Role.NAME, "type": Role.TYPE, "description": Role.DESCRIPTION}
-FAST_EDGES = {"description": Role.DESCRIPTION, "chunks": Role.CHUNKS}
-
-
-def _is_fast_graphrag(head: Head) -> bool:
-    wanted = ('id="v_name"', 'id="v_type"', 'id="v_description"', 'id="e_description"')
-    return "Created by igraph" in head.text and all(name in head.text for name in wanted)
-
-
-@graph_format(
-    "fast-graphrag",
-    "fast-graphrag's exported GraphML",
-    _is_fast_graphrag,
-    within=("*.graphml", "*.graphml.gz"),
-)
-def read_fast_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
-    """What `GraphRAG.save_graphml` writes with igraph; its working folder has pickles (refused.py)."""
-    return from_xml(Rows(paths[0], "fast-graphrag"), read_xml(paths[0]), FAST_NODES, FAST_EDGES)
 
 
 def _roles(graph: XmlGraph) -> tuple[Roles, Roles]:

@@ -8,22 +8,19 @@ and have no type: `keywords` are kept as a detail. Where a database holds the gr
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.graphml import from_xml
-from tiny_graph_rag.formats.graphs.rows import Roles, Rows, text_of
+from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.xml_graphs import XmlGraph, read_xml
-from tiny_graph_rag.formats.tables import csv_rows
+from tiny_graph_rag.formats.tables import csv_rows, literal
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.messages import said
 
 FILE = "graph_chunk_entity_relation.graphml"
 NODE_ROLES = {
@@ -60,8 +57,7 @@ def read_lightrag(paths: Sequence[Path]) -> KnowledgeGraph:
 
 
 EXPORT_MARK = "# ENTITIES"
-# Table → how many first fields of a row repeat what its dictionary holds; what it is about; its columns.
-COPIES = {"ENTITIES": (2, "node", NODE_ROLES), "RELATIONS": (3, "edge", EDGE_ROLES)}
+EXPORTED = {"ENTITIES": ("<id>",), "RELATIONS": ("<source>", "<target>")}  # table → its first columns
 
 
 @graph_format(
@@ -70,56 +66,28 @@ COPIES = {"ENTITIES": (2, "node", NODE_ROLES), "RELATIONS": (3, "edge", EDGE_ROL
     lambda head: head.text.startswith(EXPORT_MARK),
 )
 def read_export(paths: Sequence[Path]) -> KnowledgeGraph:
-    rows, graph = Rows(paths[0], "LightRAG export"), XmlGraph()
-    written: set[tuple[str, str, str]] = set()
-    for table, line, fields in _exported(paths[0]):
-        if table not in COPIES:  # the vectors' copies of both
-            continue
-        copies, about, roles = COPIES[table]
-        properties = _properties(fields[-1], roles)
-        if len(fields) != copies + 1 or properties is None:
-            wanted = said(
-                "wanted {copies} fields and a dictionary, got {n} fields", copies=copies, n=len(fields)
-            )
-            rows.problem(line, wanted)
-            continue
-        graph.columns[about] = list(dict.fromkeys([*graph.columns[about], *properties]))
-        if about == "node":
-            graph.nodes.append({"<id>": fields[0], **properties})
-            continue
-        source, target = fields[:2]
-        if (target, source, fields[-1]) in written:  # an edge is written from both of its ends
-            rows.dropped("relations written from their other end too", f"{source} – {target}")
-            continue
-        written.add((source, target, fields[-1]))
-        graph.edges.append({"<source>": source, "<target>": target, **properties})
-    return from_xml(rows, graph, NODE_ROLES, EDGE_ROLES)
-
-
-def _properties(text: str, roles: Roles) -> dict[str, Any] | None:
-    """A dictionary's values as texts, those without a role as numbers too; None for what is none."""
-    try:
-        found: Any = ast.literal_eval(text)
-    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-        return None
-    if not isinstance(found, dict):
-        return None
-    return {
-        str(key): value if key not in roles and isinstance(value, int | float) else text_of(value)
-        for key, value in found.items()
-    }
-
-
-def _exported(path: Path) -> Iterator[tuple[str, int, list[str]]]:
-    """Table, line and fields of every row below a table's header."""
-    table, is_header = "", False
-    for line, fields in csv_rows(path, decode_utf8(read_bytes(path), path), GraphError, ","):
+    """Tables one below the other; the last field of a row holds all that is known as a Python dictionary."""
+    rows, graph, table = Rows(paths[0], "LightRAG export"), XmlGraph(), ""
+    written: set[tuple[str, ...]] = set()
+    text = decode_utf8(read_bytes(paths[0]), paths[0])
+    for line, fields in csv_rows(paths[0], text, GraphError, ","):
         if len(fields) == 1 and fields[0].startswith("# "):
-            table, is_header = fields[0][2:].strip(), True
-        elif is_header:
-            is_header = False
+            table = fields[0][2:].strip()
+        columns = EXPORTED.get(table, ())  # other tables are the vectors' copies of both
+        if len(fields) < 2 or not columns or fields[-1] == "graph_data":
+            continue
+        properties = literal(fields[-1])
+        if not isinstance(properties, dict):
+            rows.problem(line, "wanted a dictionary in the last field, got {got}", got=repr(fields[-1][:40]))
+        elif (*fields[1::-1], fields[-1]) in written:  # an edge is written from both of its ends
+            rows.dropped("relations written from their other end too", " – ".join(fields[:2]))
         else:
-            yield table, line, fields
+            about, records = ("node", graph.nodes) if table == "ENTITIES" else ("edge", graph.edges)
+            if about == "edge":
+                written.add((*fields[:2], fields[-1]))
+            graph.columns[about] = list(dict.fromkeys([*graph.columns[about], *properties]))
+            records.append({**properties, **dict(zip(columns, fields, strict=False))})
+    return from_xml(rows, graph, NODE_ROLES, EDGE_ROLES)
 
 
 def without_quotes(text: str) -> str:

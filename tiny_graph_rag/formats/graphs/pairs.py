@@ -162,7 +162,7 @@ def read_tables(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
             (head for head in heads if _stem(path).startswith(_base(head)) and not _admin_kinds(path)), None
         )
         if path not in heads:
-            tables.append(_table(path, rows, head))
+            tables.append(table_of(path, rows, head))
     try:
         return of_tables(rows, tables, columns)
     except GraphError:
@@ -237,7 +237,7 @@ def _apart(nodes: Sequence[Table], edges: Sequence[Table]) -> None:
                 )
 
 
-def _table(path: Path, rows: Rows, head: Path | None = None) -> Table:
+def table_of(path: Path, rows: Rows, head: Path | None = None) -> Table:
     """head: the file of its header, where that is another."""
     is_edges, rest = _named(path)
     if _ending(path) == ".parquet" or read_start(path, 4) == PARQUET_MAGIC:

@@ -7,7 +7,6 @@ are no twenty million objects.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +19,7 @@ from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.graphs.rows import detail_text, strings_of, text_of, unfolded
 from tiny_graph_rag.formats.graphs.spelling import is_number
-from tiny_graph_rag.formats.tables import check_parquet, csv_rows, reading_parquet, sheets
+from tiny_graph_rag.formats.tables import check_parquet, csv_rows, literal, reading_parquet, sheets
 from tiny_graph_rag.formats.words import Role
 
 if TYPE_CHECKING:
@@ -198,11 +197,10 @@ def list_of(value: Any) -> list[str]:
     if not isinstance(value, str) or value.strip()[:1] != "[":
         return strings_of(value)
     text = value.strip()
-    try:
-        found = ast.literal_eval(text.replace("' '", "', '").replace("'\n '", "', '"))
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return [part.strip(" '\"\n") for part in text.strip("[]").split(",") if part.strip(" '\"\n")]
-    return [str(item) for item in found] if isinstance(found, list) else [value]
+    found = literal(text.replace("' '", "', '").replace("'\n '", "', '"))
+    if isinstance(found, list):
+        return [str(item) for item in found]
+    return [part.strip(" '\"\n") for part in text.strip("[]").split(",") if part.strip(" '\"\n")]
 
 
 # --- files

@@ -105,7 +105,6 @@ RUN_FORMATS: Registry[RunFormat] = Registry(
     {
         "trec": "rows:read_trec",
         "jsonl": "json_forms:read_jsonl",
-        "contest": "json_forms:read_contest",
         "table": "rows:read_table_run",
         "json": "json_forms:read_json",
     },

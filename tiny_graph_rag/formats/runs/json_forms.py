@@ -1,4 +1,4 @@
-"""Runs in JSON: ours, the contest's, and `{question: [[document, score], …]}`."""
+"""Runs in JSON: an object a question (ours, a contest's), and `{question: [[document, score], …]}`."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tiny_graph_rag.documents import Record, Records, json_file, json_lines, json_records
-from tiny_graph_rag.errors import Problems, RunError, json_kind
+from tiny_graph_rag.documents import Record, Records, json_file, json_records
+from tiny_graph_rag.errors import Problems, RunError, json_kind, wrong_value
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, failure_of, run_format
@@ -27,6 +27,7 @@ from tiny_graph_rag.formats.words import (
 from tiny_graph_rag.run import Passage, Relation
 
 Item = TypeVar("Item")
+IDS_KEY = "topk"  # of a contest's submission, whose texts are ids
 RESULTS = {"schema_version", "package_version", "kind"}  # first keys of a results file
 
 
@@ -62,8 +63,6 @@ def _form(head: Head) -> str:
         return "json" if head.is_json else ""
     if isinstance(first, list):
         return "jsonl"
-    if "topk" in first:
-        return "contest"
     if _list_in(first, RETRIEVED_KEYS) or _kinds_of(first) or rows_within(first) is not None:
         return "jsonl"
     if "reference_entities" in first:
@@ -121,7 +120,8 @@ def read_jsonl(path: Path) -> WrittenRun:
         if error is not None and not any(row[name] for name in (retrieved, *_kinds_of(row)) if name):
             failures[key] = error
         else:
-            rankings[key] = [] if retrieved is None else _items(row[retrieved], entity_of, place, problems)
+            read = document_of if retrieved == IDS_KEY else entity_of
+            rankings[key] = [] if retrieved is None else _items(row[retrieved], read, place, problems)
         lists_entities |= retrieved is not None
         if (name := _list_in(row, RELATIONS_KEYS)) is not None:
             relations[key] = _items(row[name], relation_of, place, problems)
@@ -154,6 +154,13 @@ def read_jsonl(path: Path) -> WrittenRun:
     )
 
 
+def document_of(value: Any) -> Retrieved:
+    """A place of a ranking of ids alone. Raises ValueError."""
+    if not _is_id(value):
+        raise wrong_value("an id must be a text or a number, got {got}", got=json_kind(value))
+    return Retrieved("", str(value))
+
+
 def _items(values: Iterable[Any], read: Callable[[Any], Item], place: str, problems: Problems) -> list[Item]:
     """What a list holds, each item read; what can't be goes to `problems`."""
     items = []
@@ -163,38 +170,6 @@ def _items(values: Iterable[Any], read: Callable[[Any], Item], place: str, probl
         except ValueError as error:
             problems.add(place, error)
     return items
-
-
-@run_format(
-    "contest",
-    "JSONL: one object per line with eval_id and topk",
-    _is("contest"),
-    example='{"eval_id": "Q1", "topk": ["d1", "d2"]}\n',
-)
-def read_contest(path: Path) -> WrittenRun:
-    """The contest's `{"eval_id", "topk": [docid]}` a line."""
-    rankings: dict[str, list[Retrieved]] = {}
-    failures: dict[str, str] = {}
-    problems = Problems(RunError)
-    text = decode_utf8(read_bytes(path), path)
-    for place, row in _objects(json_lines(path, text, problems), problems):
-        ids, error = row.get("topk"), failure_of(row.get("error"))
-        if error is not None and not ids and _is_id(row.get("eval_id")):
-            failures[str(row["eval_id"])] = error
-        elif not _is_id(row.get("eval_id")) or not isinstance(ids, list) or not all(map(_is_id, ids)):
-            problems.add(
-                place, 'wanted {{"eval_id", "topk": [docid]}}, got {got} in topk', got=json_kind(ids)
-            )
-        elif str(row["eval_id"]) in rankings:
-            problems.add(
-                place,
-                "question {eval_id} is in the file twice; keep one of them",
-                eval_id=repr(row["eval_id"]),
-            )
-        else:
-            rankings[str(row["eval_id"])] = [Retrieved(name="", id=str(id_)) for id_ in ids]
-    problems.check()
-    return WrittenRun(rankings, failures=failures)
 
 
 @run_format(

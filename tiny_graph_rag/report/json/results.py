@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from tiny_graph_rag.results import Decision
 
 
+EXPLAINED = ("verdicts", "causes", "waterfall", "waterfall_by_tag", "hop_tags", "ties")
+
+
 def document_parts(
     evaluation: Evaluation, made: Made | None = None, found: dict[str, Any] | None = None
 ) -> Iterator[bytes]:
@@ -82,25 +85,14 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
             evaluation.config.evaluation.top_k,
             lambda measure: mean_of(measure.compute(evaluation.judged)).mean,
         ),
-        "verdicts": explained.verdicts,
-        "causes": explained.causes,
-        "waterfall": explained.waterfall,
-        "waterfall_by_tag": explained.waterfall_by_tag,
+        **{name: getattr(explained, name) for name in EXPLAINED},
         "oracle_recall": next(
             (step.recall for step in explained.waterfall if step.step == WITHIN_HOPS), None
         ),
         "waterfall_names": explained.waterfall_names or None,
         **_of_gold_seeds(evaluation),
-        "hop_tags": explained.hop_tags,
-        "ties": explained.ties,
         "recommendations": [
-            {
-                "rule": advice.rule,
-                "text": advice.text,
-                **said_json(advice.text),
-                "evidence": advice.evidence,
-            }
-            for advice in recommendations(explained, decision)
+            as_read(advice) | said_json(advice.text) for advice in recommendations(explained, decision)
         ],
         "latency": latency_of(evaluation.latency.seconds),
         "questions_per_second": evaluation.latency.questions_per_second,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column
-from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW, Judged
+from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
 from tiny_graph_rag.measures.statistics import mean_of
 from tiny_graph_rag.measures.summary import latency_of, summary_fields
 from tiny_graph_rag.report.json.spelled import with_lines
@@ -25,7 +25,6 @@ from tiny_graph_rag.results import Question, Ranked, Reference, as_read, encoded
 from tiny_graph_rag.run import NO_HOP
 from tiny_graph_rag.scoring.stretches import Collected, ScoreColumns, Stretch
 from tiny_graph_rag.study.waterfall import (
-    NO_RANK,
     Limits,
     Verdict,
     by_verdict,
@@ -39,22 +38,18 @@ from tiny_graph_rag.study.waterfall import (
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures.textual import TextMatch
-    from tiny_graph_rag.scoring.matching import Matching
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wish:
     """What is wanted of each stretch. also: measures of which the mean alone is; cutoff: of tp, fp and fn;
-    shown: ranks that are written; match: how texts are compared where there is no graph; ambiguous: how a
-    name that several entities of the graph have is read."""
+    shown: ranks that are written; match: how texts are compared where there is no graph."""
 
     measures: tuple[Measure, ...]
     also: tuple[Measure, ...]
     cutoff: int
     shown: int
     match: TextMatch | None = None
-    matching: Matching | None = None
-    ambiguous: str = "first"
 
 
 def document_parts(
@@ -73,12 +68,15 @@ def document_parts(
 
     def lines() -> Iterator[bytes]:
         for stretch in stretches:
-            why = None if stretch.has_name is None else Why.of(stretch.judged, stretch.has_name, wish.cutoff)
-            table = None if why is None else verdict_table(why.verdicts, stretch.judged.relevant)
+            ranks, verdicts, table = None, None, None
+            if stretch.has_name is not None:  # scored on its graph
+                ranks = ranks_of_items(stretch.judged, len(stretch.has_name))
+                verdicts = listed_verdicts(ranks, stretch.has_name, wish.cutoff)
+                table = verdict_table(verdicts, stretch.judged.relevant)
             columns = ScoreColumns.of(stretch, (*wish.measures, *wish.also), table)
             collected.parts.append(columns)
             scores = {str(measure): columns.scores[measure] for measure in wish.measures}
-            for question in questions_of(stretch, scores, wish, why):
+            for question in questions_of(stretch, scores, wish, ranks, verdicts):
                 if graph is not None:
                     mentioned.update(entity.id for entity in question.ranked)
                     mentioned.update(*(reference.entity_ids for reference in question.references))
@@ -121,33 +119,14 @@ def _why(columns: ScoreColumns, cutoff: int) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Why:
-    """What became of each relevant item of a run that was scored on its graph."""
-
-    verdicts: NDArray[np.int8]
-    ranks: NDArray[np.int32]
-
-    @classmethod
-    def of(cls, judged: Judged, has_name: NDArray[np.bool_], cutoff: int) -> Why:
-        """has_name: as Stretch has it."""
-        ranks = ranks_of_items(judged, len(has_name))
-        return cls(listed_verdicts(ranks, has_name, cutoff), ranks)
-
-    def of_item(self, item: int) -> dict[str, Any]:
-        """What a reference says of it."""
-        rank = int(self.ranks[item])
-        return {
-            "verdict": str(Verdict(self.verdicts[item])),
-            "rank": rank if rank != NO_RANK else None,
-            "hop": None,
-        }
-
-
 def questions_of(
-    stretch: Stretch, columns: dict[str, Column], wish: Wish, why: Why | None
+    stretch: Stretch,
+    columns: dict[str, Column],
+    wish: Wish,
+    ranks: NDArray[np.int32] | None,
+    verdicts: NDArray[np.int8] | None,
 ) -> Iterator[Question]:
-    """One object of `results` a question. why: verdicts of its references, where they are known.
+    """One object of `results` a question. ranks, verdicts: of its references, where they are known.
 
     Of large runs, whose files say rankings and references themselves, both are left out.
     """
@@ -188,7 +167,9 @@ def questions_of(
                     level,
                     len(ids) > 1,
                     sharing[item] > 1,
-                    **({} if why is None else why.of_item(first + item)),
+                    verdict=UNSET if verdicts is None else str(Verdict(verdicts[first + item])),
+                    rank=UNSET if ranks is None else int(ranks[first + item]) or None,
+                    hop=UNSET if ranks is None else None,
                 )
                 for name, grade, ids, level, item in references
             ],

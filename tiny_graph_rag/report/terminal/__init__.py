@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
+from tiny_graph_rag.measures.statistics import Mean
 from tiny_graph_rag.messages import UNDEFINED, t, three
 from tiny_graph_rag.report.plain import cell_width, one_line
-from tiny_graph_rag.report.tables import Block, Cell, Heading, NumberedList, Paragraph, View
+from tiny_graph_rag.report.tables import Block, Cell, Heading, NumberedList, Paragraph, View, in_full
 
 SCREEN_WIDTH = 80  # columns of what a command prints by itself
 LONGEST = 5000  # characters of a cell or line; what is longer is not read but scrolled past
@@ -81,8 +82,8 @@ def wrapped(text: str, width: int, indent: str = "") -> list[str]:
 
 def cell_text(cell: Cell) -> str:
     """A cell in one line: of a mean `0.750 .68–.81`, with a ? where its interval is unreliable."""
-    if isinstance(cell, str):
-        return short_ids(one_line(cell, LONGEST))
+    if not isinstance(cell, Mean):
+        return short_ids(one_line(in_full(cell), LONGEST))
     if math.isnan(cell.mean):
         return UNDEFINED
     if math.isnan(cell.low):  # one value says nothing about the others
