@@ -13,7 +13,7 @@ from tiny_graph_rag.study.verdicts import HopTag, hops_of_tag
 
 if TYPE_CHECKING:
     from tiny_graph_rag.config import Config
-    from tiny_graph_rag.fixing.proof import Fixes
+    from tiny_graph_rag.fixing.fixes import Fixes
     from tiny_graph_rag.gold.examples import EvalSet
     from tiny_graph_rag.gold.pin import Drift
     from tiny_graph_rag.gold.validate import Validation
