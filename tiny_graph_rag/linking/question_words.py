@@ -259,8 +259,8 @@ class RelationWords:
 
 
 def _content_of_name(name: str) -> list[str]:
-    """The words of content of a type's name. In a language without a list, words of at most SHORT letters next to
-    longer ones are none: frontalier *de*, nằm *ở*, написан *на*."""
+    """The words of content of a type's name. In a language without a list, words of at most SHORT letters are
+    none where others are longer: frontalier *de*, nằm *ở*, написан *на*."""
     words = [word for word in words_of_name(name) if not is_function_word(word)]
     longer = [word for word in words if len(word) > SHORT or _IN_SIGNS.search(word)]
     if len(words) > len(longer) > 0 and not is_in_listed_language(" ".join(words)):
