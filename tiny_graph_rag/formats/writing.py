@@ -74,7 +74,6 @@ GOLD_WRITERS: Registry[Form[GoldWriter]] = Registry(
     {
         "jsonl": "exchange:jsonl",
         "json": "exchange:json_list",
-        "rag": "exchange:rag",
         "sheet": "exchange:sheet",
         "trec": "exchange:trec",
         "table": "exchange:table",
