@@ -33,7 +33,9 @@ class Ranked(NamedTuple):
     returns_entities: bool
 
 
-GraphWriter = Callable[[KnowledgeGraph, Path], Iterable[bytes]]  # (graph, one of the files) → its content
+GraphWriter = Callable[
+    [KnowledgeGraph, Path], Iterable[str | bytes]
+]  # (graph, one of the files) → its content
 # (questions, the file, for its suffix alone; the set that they come from) → the file's content
 GoldWriter = Callable[[Sequence[Example], Path, EvalSet | None], Iterable[bytes]]
 RunWriter = Callable[[Iterable[Ranked]], Iterator[bytes]]
