@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,7 @@ class BfsRetriever(Retriever):
             exclude_seeds=self.settings.exclude_seeds,
             may_compile=config.running.compiled,
         )
-        self._by_text: dict[tuple[WeighedMention, Reading, int, tuple[int, ...]], list[Reached]] = {}
+        self._from_text = lru_cache(KNOWN_PATHS)(self._from_text_of)
         self._explained: tuple[LinkedQuestion, dict[bool, Explanation]] | None = None
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
@@ -133,7 +134,7 @@ class BfsRetriever(Retriever):
             reached = [self._referred_to(referred, within) for within in reached]
         text, link = mentions_of(question.by_text), self.costs.link(len(named))
         if text and not all(self._suffices(within, link) for within in reached):
-            by_text = self._from_text(text[0], reading, link, limits, more)
+            by_text = self._from_text(text[0], reading, link, limits)
             reached = [
                 within if self._suffices(within, link) else _cheaper(within, other)
                 for within, other in zip(reached, by_text, strict=True)
@@ -142,24 +143,12 @@ class BfsRetriever(Retriever):
 
     # ---- 2. Walk
 
-    def _from_text(
-        self,
-        mention: WeighedMention,
-        reading: Reading,
-        link: int,
-        limits: tuple[int, ...],
-        more: int,
+    def _from_text_of(
+        self, mention: WeighedMention, reading: Reading, link: int, limits: tuple[int, ...]
     ) -> list[Reached]:
         """What lies within the hops of the text seeds; kept, for questions that differ by the names in them
         have the same ones."""
-        key = mention, reading, link, limits
-        if key not in self._by_text:
-            if len(self._by_text) >= KNOWN_PATHS:
-                self._by_text.clear()
-            self._by_text[key] = self._by_path(
-                (mention,), reading, Most(self.most.wanted, self.most.wanted), limits, more, link
-            )
-        return self._by_text[key]
+        return self._by_path((mention,), reading, Most(self.most.wanted, self.most.wanted), limits, 0, link)
 
     def _by_path(
         self,
