@@ -23,7 +23,7 @@ from tiny_graph_rag.linking.base import LinkedQuestion, Seed
 from tiny_graph_rag.linking.question_words import RelationWords, milli
 from tiny_graph_rag.messages import counted
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
-from tiny_graph_rag.retrieval.candidates import Candidates, Filters, Slots
+from tiny_graph_rag.retrieval.candidates import Candidates, Filters, walked_columns
 from tiny_graph_rag.retrieval.cost import UNIT, Column, Costs, TextScores, lacking
 from tiny_graph_rag.retrieval.explain import Explanation
 from tiny_graph_rag.retrieval.paths import (
@@ -83,7 +83,6 @@ class BfsRetriever(Retriever):
         graph, config = task.graph, task.config
         self.graph, self.settings, self.ranking = graph, config.retrieval, config.ranking
         self.filters = Filters.of(graph, self.settings)
-        self.slots = Slots.of(graph, self.filters)
         self.costs = Costs.of(graph, self.ranking)
         index = graph.shared(TextIndex, lambda: TextIndex(graph))
         self.reader = Reader(
@@ -100,8 +99,7 @@ class BfsRetriever(Retriever):
         self.most = Most(wanted, min(wanted, self.settings.depth))
         self.paths = CheapestPaths(
             graph,
-            self.slots,
-            self.filters,
+            walked_columns(graph, self.filters),
             prices(self.ranking),
             explained=self.costs.explained(self.settings.hops),
             exclude_seeds=self.settings.exclude_seeds,

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import unique, worth_compiling, zeros_as_touched
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.retrieval.candidates import Filters, Slots
 from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Reading
 from tiny_graph_rag.retrieval.walk import (
     FAR,
@@ -116,8 +115,7 @@ class CheapestPaths:
     def __init__(
         self,
         graph: KnowledgeGraph,
-        slots: Slots,
-        filters: Filters,
+        columns: Columns,
         prices: Prices,
         *,
         explained: Ints,
@@ -126,14 +124,7 @@ class CheapestPaths:
     ) -> None:
         """explained: as in Bounds."""
         self.prices, self.exclude_seeds, self.may_compile = prices, exclude_seeds, may_compile
-        self.explained = explained
-        every = np.zeros(0, np.bool_)
-        returned = every if filters.returned is None else filters.returned
-        crossed = every if filters.crossed is None else filters.crossed
-        self.graph = Columns(
-            slots.indptr, slots.kind, slots.neighbours, slots.relations, slots.strength, slots.units,
-            graph.name_rank, returned, crossed,
-        )  # fmt: skip
+        self.graph, self.explained = columns, explained
         self._layers: Layers | CompiledLayers = Layers(self.graph)
         self._walks = self._looked = 0  # so far
         self._kinds = graph.entities.types
