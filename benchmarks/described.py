@@ -1,6 +1,6 @@
 """Ranking on graphs as LLMs write them, and on ours: every retriever, hops 1 to 4, against bm25.
 
-    uv run python benchmarks/described.py                     # our graph of novels, our four sets, MuSiQue
+    uv run python benchmarks/described.py                     # our graph of novels, our five sets, MuSiQue
     uv run python benchmarks/described.py --bare              # also without descriptions, types, both
     uv run python benchmarks/described.py --keep now.json     # each question's values, to compare with later
     uv run python benchmarks/described.py --before then.json  # `bfs` at 2 hops against such a file, too

@@ -101,15 +101,14 @@ def test_neo4j_admins_tables_with_id_spaces(own_folder: Path) -> None:
     assert born["Keanu"] == {"born": "1964"}
 
 
-def test_headers_in_files_of_their_own(own_folder: Path) -> None:
+def test_headers_in_files_of_their_own_are_refused(own_folder: Path) -> None:
     for name, text in ADMIN.items():
         header, _, rows = text.partition("\n")
         (own_folder / name.replace(".csv", "-header.csv")).write_text(f"{header}\n", encoding="utf-8")
         (own_folder / name).write_text(rows, encoding="utf-8")
-    assert told(read_graph(own_folder)) == [
-        ("Moss, Carrie", "ACTED_IN", "The Matrix"),
-        ("Keanu", "ACTED_IN", "The Matrix"),
-    ]
+    for path in (own_folder, own_folder / "films.csv"):
+        with pytest.raises(GraphError, match="holds a header alone; put it above the rows"):
+            read_graph(path)
 
 
 def read(folder: Path, document: Any, name: str = "graph.json") -> KnowledgeGraph:
@@ -292,4 +291,5 @@ def test_a_packed_graphml_of_cognee(own_folder: Path) -> None:
     packed = own_folder / "c.graphml.gz"
     packed.write_bytes(gzip.compress(path.read_bytes()))
     assert found_at(packed)[0].name == "Cognee"
+    assert read_graph(own_folder).origin.writer == "Cognee"
     assert told(read_graph(packed)) == told(read_graph(path))

@@ -62,13 +62,6 @@ def test_every_kind_of_document_has_its_pictures(tmp_path):
 
 
 @pytest.mark.slow
-def test_pictures_are_the_same_every_time(tmp_path):
-    documents = of_all_kinds(tmp_path)
-    first = {path: path.read_bytes() for path in write_reports(documents, ["svg"])}
-    assert first == {path: path.read_bytes() for path in write_reports(documents, ["svg"])}
-
-
-@pytest.mark.slow
 def test_hangul_is_drawn_by_a_font_that_has_it(tmp_path):
     """A missing glyph is a warning of matplotlib's, and warnings fail tests."""
     korean = results(12, 40)

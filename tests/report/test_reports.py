@@ -38,16 +38,6 @@ def test_reports_are_as_they_were(tmp_path, name):
     assert (tmp_path / name).read_text(encoding="utf-8") == (GOLDEN / name).read_text(encoding="utf-8")
 
 
-def test_reports_are_the_same_from_the_file_and_again(tmp_path):
-    document = made(tmp_path)
-    first = {path: path.read_bytes() for path in write_reports([document], ["html", "md", "csv"])}
-    again = {
-        path: path.read_bytes()
-        for path in write_reports([read_document(document.path)], ["html", "md", "csv"])
-    }
-    assert first == again
-
-
 def test_several_results_are_shown_method_by_method(tmp_path):
     better = results(12, 40)
     better["summary"]["measures"]["mrr"]["mean"] = 0.9
@@ -172,12 +162,6 @@ def test_the_report_command_writes_beside_the_file_or_into_a_folder(tmp_path, ru
     assert [path.name for path in (tmp_path / "elsewhere").iterdir()] == ["made-up-results.html"]
 
 
-@pytest.mark.slow
-def test_every_report_is_written_for_every_kind_that_it_shows(tmp_path):
-    for name in REPORTS:
-        assert write_reports([made(tmp_path)], [name])
-
-
 def test_what_rounds_to_nothing_has_no_sign():
     assert [three(item) for item in (-0.0, -0.0004, -0.0006, 0.0005, None)] == [
         "0.000",
@@ -205,41 +189,3 @@ def test_a_gold_set_without_any_reference_is_shown_in_every_form(run_cli, tmp_pa
     for name, command in made_of.items():
         done = run_cli(*command, "-o", tmp_path / name, *reports)
         assert done.exit_code == 0, (name, done.stderr)
-
-
-def of_kinds(run_cli, folder: Path) -> Path:
-    """An evaluation of which relations and passages are judged.
-
-    Of four relations one is not in the graph, one was not returned and two were, one of them below k; of two
-    passages one was returned.
-    """
-    write_kg(
-        folder / "a-KG.json",
-        ["Ann", "Bea", "Cy"],
-        [("Ann", "KNOWS", "Bea"), ("Bea", "KNOWS", "Cy"), ("Cy", "OWNS", "Ann")],
-    )
-    wanted = [("Ann", "KNOWS", "Bea"), ("Bea", "KNOWS", "Cy"), ("Cy", "OWNS", "Ann"), ("Ann", "EATS", "Cy")]
-    write_gold(
-        folder / "a-eval.jsonl",
-        {
-            "query": "Whom does Ann know?",
-            "reference_entities": ["Bea"],
-            "reference_relations": [
-                dict(zip(("source", "type", "target"), row, strict=True)) for row in wanted
-            ],
-            "reference_texts": ["Ann met Bea.", "Bea met Cy."],
-            "tags": ["people"],
-        },
-    )
-    (folder / "rag.py").write_text(
-        "def retrieve(q):\n"
-        "    return {'entities': ['Bea'], 'relations': [('Ann', 'KNOWS', 'Bea'), ('Bea', 'KNOWS', 'Cy')],\n"
-        "            'passages': ['Cy slept all day.', 'Bea met Cy.']}\n"
-    )
-    done = run_cli(
-        *("eval", "--dataset", folder / "a-eval.jsonl", "-g", folder / "a-KG.json", "--skip-generation"),
-        *("--retriever", f"{folder / 'rag.py'}:retrieve", "--top-k", "1", "-o", folder / "out.json"),
-        *("--measures", "relations:recall@1,passages:recall@1"),
-    )
-    assert done.exit_code == 0, done.stderr
-    return folder / "out.json"

@@ -237,8 +237,6 @@ def _score(
         cutoff,
         config.evaluation.shown_ranks,
         text_match,
-        request.matching,
-        config.evaluation.ambiguous,
     )
     if out.path is not None:
         keep_earlier(session, out.path)

@@ -1,6 +1,6 @@
 """What `fix` found in words: four blocks, the same in the terminal, in Markdown and on the page.
 
-Everything takes the content that `report.json.fixes` makes.
+Everything takes the content that `fixes_json` makes.
 """
 
 from __future__ import annotations

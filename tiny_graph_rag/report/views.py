@@ -88,38 +88,32 @@ def summary_blocks(document: Document) -> list[Block]:
     """The short form, for the page of a CI job: the first sentences, means, tags, the worst questions."""
     if not document.has_questions:
         return file_blocks([document])
+    content = document.content
     with speaking(ENGLISH):
-        return list(_summarised(document))
+        title = _title(document, one_line(content["dataset"]["name"]))
+        means = tables.means(content["summary"])
+        return [Heading(title, 2), *_first_sentences(document), means, *_worst(content, 3, rankings=0)]
 
 
-def _summarised(document: Document) -> Iterator[Block]:
-    content, summary = document.content, document.content["summary"]
-    yield Heading(_title(document, one_line(content["dataset"]["name"])), 2)
-    yield Paragraph(subject(content))
-    for sentence in (*headline(content), *changes_since(document)):
+def _first_sentences(document: Document) -> Iterator[Block]:
+    """What a document is about, and what a reader should know first."""
+    yield Paragraph(subject(document.content))
+    for sentence in (*headline(document.content), *changes_since(document)):
         yield Paragraph(shown(sentence), strong=True)
-    yield tables.means(summary)
-    yield from _worst(content, 3, rankings=0)
 
 
 def _methods(results: Sequence[Document]) -> Iterator[Block]:
-    summaries = {result.name: result.content["summary"] for result in results}
     yield Heading(_title(results[0], t("Method by method")), 1)
-    yield from _over_sets(results) if len(by_gold_set(results)) > 1 else [methods(summaries)]
-    if len(by_gold_set(results)) > 1:
+    if len(by_gold_set(results)) > 1:  # one table over all gold sets, as a paper has it
+        table = sets_table(results)
+        yield from (table, Paragraph(table.caption))
         return
+    yield methods({result.name: result.content["summary"] for result in results})
     found = Systems.of(results)
     if found is None:
         yield Paragraph(t("These are means only; run `compare` to see which differences are significant."))
     else:
         yield from _which_to_take(found)
-
-
-def _over_sets(results: Sequence[Document]) -> Iterator[Block]:
-    """One table over all gold sets, as a paper has it."""
-    table = sets_table(results)
-    yield table
-    yield Paragraph(table.caption)
 
 
 def _which_to_take(found: Systems) -> Iterator[Block]:
@@ -188,9 +182,7 @@ def _result(document: Document, level: int) -> Iterator[Block]:
     measures = list(summary["measures"])
     name = one_line(content["dataset"]["name"] if level == 1 else document.name)
     yield Heading(_title(document, name) if level == 1 else name, level)
-    yield Paragraph(subject(content))
-    for sentence in (*headline(content), *changes_since(document)):
-        yield Paragraph(shown(sentence), strong=True)
+    yield from _first_sentences(document)
     yield from _made(content)
     yield View(
         (t("measure"), t("mean"), t("95 % interval"), "n"),

@@ -212,7 +212,8 @@ def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
         )
     if found:
         format, paths = found[0]
-        return (format, paths) if format.together or format.recognises(Head(paths)) else found_at(paths[0])
+        is_whole = format.together or (len(paths) > 1 and format.recognises(Head(paths)))
+        return (format, paths) if is_whole else found_at(paths[0])
     suffixes = tuple(
         suffix for format in _formats() for suffix in format.suffixes if suffix not in (".txt", ".xml")
     )

@@ -28,16 +28,16 @@ IsHeader = Callable[[Sequence[str]], bool]
 
 
 def csv_table(
-    path: Path, rows: Rows, is_header: IsHeader = bool, *, head: Path | None = None, padded: bool = False
+    path: Path, rows: Rows, is_header: IsHeader = bool, *, padded: bool = False
 ) -> tuple[list[str], Table]:
     """The first line's fields, and the table below it; without a header the fields are the first row.
 
-    is_header: whether the first line names columns. head: the file of the header, where that is another.
+    is_header: whether the first line names columns.
     padded: rows may be shorter than the header, or have unquoted commas in their last cell; else lines of
     another width are left out and counted. Raises GraphError.
     """
     cells = _rows(path)
-    first = next(_rows(head) if head is not None else cells)
+    first = next(cells)
     names = [field.strip() for field in first]
     has_header = is_header(names)
     below = cells if has_header else _with_first(first, cells)

@@ -23,7 +23,7 @@ from tiny_graph_rag.formats.graphs.json_lists import records_in
 from tiny_graph_rag.formats.graphs.keys import node_roles
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.spelling import admin_column, looks_like_id, words_of
-from tiny_graph_rag.formats.graphs.table import Table, csv_lists, of_matrix, parquet_table, worksheet_tables
+from tiny_graph_rag.formats.graphs.table import Table, of_matrix, parquet_table, worksheet_tables
 from tiny_graph_rag.formats.tables import delimiter_of
 from tiny_graph_rag.formats.words import EDGE_WORDS, NODE_WORDS, Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -39,6 +39,9 @@ def tables_beside(path: Path) -> list[tuple[Path, ...]]:
     folder = path if path.is_dir() else path.parent
     if path.is_file() and _ending(path) not in ENDINGS:
         return []
+    header = path.with_name(f"{_stem(path)}-header{_ending(path)}")
+    if path.is_file() and header.is_file():
+        return [(header, path)]
     try:
         files = sorted(file for file in folder.iterdir() if file.is_file() and _is_table(file))
     except OSError:
@@ -56,8 +59,7 @@ def _groups(files: Sequence[Path]) -> list[tuple[Path, ...]]:
     nodes = [file for file in files if "ID" in admin[file]]
     edges = [file for file in files if {"START_ID", "END_ID"} <= admin[file]]
     if nodes and edges:
-        data = [file for header in (*nodes, *edges) for file in _data_of(header, files)]
-        return [(*nodes, *edges, *data)]
+        return [(*nodes, *edges)]
     pairs: list[tuple[Path, ...]] = [
         (node, edge)
         for node, is_edges, rest in named
@@ -105,26 +107,6 @@ def _says(words: tuple[str, ...]) -> tuple[bool | None, tuple[str, ...]]:
     return None, words
 
 
-def _data_of(header: Path, files: Sequence[Path]) -> list[Path]:
-    """The tables whose header stands in a file of its own: persons.csv of persons-header.csv."""
-    base = _base(header)
-    if not base:
-        return []
-    return [
-        file for file in files if file != header and _stem(file).startswith(base) and not _admin_kinds(file)
-    ]
-
-
-def _base(file: Path) -> str:
-    """What stands before `header` in the name of a file that holds a header alone; "" of any other."""
-    stem = _stem(file)
-    return stem.removesuffix("header").rstrip("-_.") if stem.endswith("header") else ""
-
-
-def _admin_kinds(file: Path) -> set[str]:
-    return {column.kind for name in _header(file) if (column := admin_column(name)) and column.kind.isupper()}
-
-
 def _ending(file: Path) -> str:
     return Path(file.name.removesuffix(".gz")).suffix.lower()
 
@@ -155,14 +137,7 @@ def _header(file: Path) -> list[str]:
 )
 def read_tables(paths: Sequence[Path], columns: Columns | None = None) -> KnowledgeGraph:
     rows = Rows(paths[0].parent if len(paths) != 1 else paths[0], "tables")
-    heads = [path for path in paths if _base(path) and len(csv_lists(path)) == 1]
-    tables = []
-    for path in paths:
-        head = next(
-            (head for head in heads if _stem(path).startswith(_base(head)) and not _admin_kinds(path)), None
-        )
-        if path not in heads:
-            tables.append(table_of(path, rows, head))
+    tables = [table_of(path, rows) for path in paths]
     try:
         return of_tables(rows, tables, columns)
     except GraphError:
@@ -237,8 +212,8 @@ def _apart(nodes: Sequence[Table], edges: Sequence[Table]) -> None:
                 )
 
 
-def table_of(path: Path, rows: Rows, head: Path | None = None) -> Table:
-    """head: the file of its header, where that is another."""
+def table_of(path: Path, rows: Rows) -> Table:
+    """A table of a file. Raises GraphError for a header alone, as neo4j-admin may have it."""
     is_edges, rest = _named(path)
     if _ending(path) == ".parquet" or read_start(path, 4) == PARQUET_MAGIC:
         table = parquet_table(path)
@@ -249,7 +224,9 @@ def table_of(path: Path, rows: Rows, head: Path | None = None) -> Table:
             raise GraphError.at(path, "wanted a list of objects, one an entity or relation")
         table = Table.of_records(records, path.name)
     else:
-        _, table = csv_table(path, rows, head=head, padded=True)
+        _, table = csv_table(path, rows, padded=True)
+        if not table.rows and any(admin_column(name) for name in table.names):
+            raise GraphError.at(path, "the file holds a header alone; put it above the rows, in one file")
     table.is_edges, table.label = is_edges, " ".join(rest)
     return table
 

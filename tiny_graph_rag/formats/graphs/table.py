@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Categories
 from tiny_graph_rag.errors import GraphError
-from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.graphs.rows import detail_text, strings_of, text_of, unfolded
 from tiny_graph_rag.formats.graphs.spelling import is_number
-from tiny_graph_rag.formats.tables import check_parquet, csv_rows, literal, reading_parquet, sheets
+from tiny_graph_rag.formats.tables import check_parquet, literal, reading_parquet, sheets
 from tiny_graph_rag.formats.words import Role
 
 if TYPE_CHECKING:
@@ -204,12 +203,6 @@ def list_of(value: Any) -> list[str]:
 
 
 # --- files
-
-
-def csv_lists(path: Path, delimiter: str | None = None) -> list[list[str]]:
-    """All rows. Raises GraphError for what is no CSV. delimiter: None for what the first line says."""
-    text = decode_utf8(read_bytes(path), path)
-    return [row for _, row in csv_rows(path, text, GraphError, delimiter)]
 
 
 def worksheet_tables(path: Path) -> list[Table]:

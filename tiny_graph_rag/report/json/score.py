@@ -38,22 +38,18 @@ from tiny_graph_rag.study.waterfall import (
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures.textual import TextMatch
-    from tiny_graph_rag.scoring.matching import Matching
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wish:
     """What is wanted of each stretch. also: measures of which the mean alone is; cutoff: of tp, fp and fn;
-    shown: ranks that are written; match: how texts are compared where there is no graph; ambiguous: how a
-    name that several entities of the graph have is read."""
+    shown: ranks that are written; match: how texts are compared where there is no graph."""
 
     measures: tuple[Measure, ...]
     also: tuple[Measure, ...]
     cutoff: int
     shown: int
     match: TextMatch | None = None
-    matching: Matching | None = None
-    ambiguous: str = "first"
 
 
 def document_parts(

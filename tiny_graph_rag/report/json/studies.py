@@ -1,19 +1,25 @@
-"""Comparisons, sweeps and checks of gold sets as files of the results schema."""
+"""Comparisons, sweeps, checks of gold sets and fixes, as files and reports take them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tiny_graph_rag.config import Config
-from tiny_graph_rag.gold.pin import Drift
-from tiny_graph_rag.gold.validate import Validation
 from tiny_graph_rag.messages import verbatim
+from tiny_graph_rag.report.fix_words import blocks_of
 from tiny_graph_rag.report.json.spelled import Made, dataset_json, head, said_json, with_lines
 from tiny_graph_rag.results import as_read, encoded
-from tiny_graph_rag.study.compare import Comparison
-from tiny_graph_rag.study.sweep import Sweep, SweptSetting
 from tiny_graph_rag.study.verdicts import HopTag, hops_of_tag
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.config import Config
+    from tiny_graph_rag.fixing.fixes import Fixes
+    from tiny_graph_rag.gold.examples import EvalSet
+    from tiny_graph_rag.gold.pin import Drift
+    from tiny_graph_rag.gold.validate import Validation
+    from tiny_graph_rag.graph.model import KnowledgeGraph
+    from tiny_graph_rag.study.compare import Comparison
+    from tiny_graph_rag.study.sweep import Sweep, SweptSetting
 
 COUNTED = (
     "questions",
@@ -56,7 +62,7 @@ def validation_json(
 
 
 def comparison_document(found: Comparison, config: Config, made: Made | None = None) -> dict[str, Any]:
-    """The content of the file."""
+    """The content of the file; its notes can still be shown in another language."""
     first, verdicts = found.systems[0], found.verdicts()
     fields = {
         "dataset": {
@@ -77,7 +83,7 @@ def comparison_document(found: Comparison, config: Config, made: Made | None = N
             | ({"speed": system.speed} if system.speed else {})
             for system in found.systems
         ],
-        "notes": found.notes,
+        "notes": [],
         "verdicts": verdicts,
         "told": list(map(said_json, verdicts)),
         "differs": found.differs,
@@ -85,7 +91,8 @@ def comparison_document(found: Comparison, config: Config, made: Made | None = N
         "measures": found.overall,
         "by_tag": found.by_tag,
     }
-    return dict(as_read(head("comparison", made, **fields, flips=found.flips)))
+    content: dict[str, Any] = as_read(head("comparison", made, **fields, flips=found.flips))
+    return content | {"notes": list(found.notes)}
 
 
 def comparison_parts(document: dict[str, Any]) -> Iterator[bytes]:
@@ -151,3 +158,32 @@ def _recommended(found: Sweep, tag: str) -> dict[str, Any]:
         "reason": decided.reason,
         **said_json(verbatim(decided.reason)),
     }
+
+
+def fixes_json(
+    fixes: Fixes, graph: KnowledgeGraph, examples: EvalSet, config: Config, made: Made | None = None
+) -> dict[str, Any]:
+    """What `fix` found, as reports take it: the patch, the settings tried, each question before and after.
+
+    Not written as a file; `blocks` are in the language spoken, as pages show them.
+    """
+    content = head(
+        "fixes",
+        made,
+        graph={"name": graph.name, "sha256": graph.sha256},
+        dataset=dataset_json(examples),
+        config=config.as_dict(),
+        measure=fixes.patch.measure,
+        today=fixes.today,
+        questions=fixes.questions,
+        groups=fixes.groups,
+        evaluations=fixes.spent,
+        stopped=fixes.stopped,
+        kinds=fixes.kinds,
+        tried=[] if fixes.decision is None else fixes.decision.tried,
+        patch=fixes.patch,
+        changes=fixes.changes,
+    )
+    read: dict[str, Any] = as_read(content)
+    blocks = [{"head": heading, "rows": rows} for heading, rows in blocks_of(read)]
+    return read | {"blocks": as_read(blocks)}

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from tiny_graph_rag.messages import t, three
 from tiny_graph_rag.report.document import Document, joint_name
-from tiny_graph_rag.report.headline import system_words
+from tiny_graph_rag.report.headline import subject
 from tiny_graph_rag.report.plain import swept_measures, tags_of
 from tiny_graph_rag.report.plots.fonts import drawable
 from tiny_graph_rag.report.plots.picture import ACCENT, GRID, INK, LINES, SOFT, Picture, lined, panels
@@ -41,11 +41,8 @@ def figures(documents: Sequence[Document]) -> Iterator[tuple[str, Picture]]:
         yield f"{joint_name(found.documents)}-systems", _side_by_side(found)
 
 
-def _titled(content: Json) -> str:
-    """What a picture is of: the gold set, and who retrieved."""
-    dataset = drawable((content.get("dataset") or {}).get("name") or "", 60)
-    system = "" if content["kind"] == "sweep" else drawable(system_words(content), 40)
-    return " · ".join(item for item in (dataset, system) if item)
+def _dataset_name(content: Json) -> str:
+    return drawable((content.get("dataset") or {}).get("name") or "", 60)
 
 
 def _counted(part: Json) -> str:
@@ -65,7 +62,7 @@ def _tags(content: Json) -> Picture:
     measures = [block for block, mean in summary["measures"].items() if mean["mean"] is not None]
     slices = [(t("all"), summary), *valued[:TAGS_SHOWN]] if measures else []
     figure, cells = panels(len(measures), 2.1, 0.8 + 0.3 * max(1, len(slices)), margin=(2, 0.5))
-    figure.headed(_titled(content))
+    figure.headed(drawable(subject(content), 100))
     places = range(len(slices))
     for panel, measure in zip(cells, measures, strict=False):
         for place, (_, part) in zip(places, slices, strict=True):
@@ -168,7 +165,10 @@ def _hops(content: Json, measure: str) -> Picture:
     ]
     slices = ["", *tags[: CURVES_SHOWN - 1]]
     figure, cells = panels(len(slices), 3.1, 2.5, across=3, margin=(0, 0.4), sharex=True)
-    figure.headed(t("{measure} by hops", measure=measure), _titled(content))
+    figure.headed(
+        t("{measure} by hops", measure=measure),
+        _dataset_name(content),
+    )
     for panel, tag in zip(cells, slices, strict=True):
         parts = [(setting, setting["by_tag"].get(tag) if tag else setting) for setting in used]
         systems = list(dict.fromkeys(setting["system"] for setting in used))
@@ -198,7 +198,7 @@ def _side_by_side(found: Systems) -> Picture:
     """A panel a measure, a dot with its interval a system."""
     measures, names = found.measures, found.names
     figure, cells = panels(len(measures), 2.6, 0.7 + 0.32 * len(names), margin=(1.8, 0.6))
-    dataset = drawable((found.documents[0].content.get("dataset") or {}).get("name") or "", 60)
+    dataset = _dataset_name(found.documents[0].content)
     figure.headed(t("Systems side by side"), dataset)
     for panel, measure in zip(cells, measures, strict=True):
         best = found.pairs.best(measure)
