@@ -21,9 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.fixing.fixes import find_fixes
+from tiny_graph_rag.fixing.fixes import LEARNED_FROM, Fixes, figures_of, find_fixes
 from tiny_graph_rag.fixing.patch import Figures
-from tiny_graph_rag.fixing.proof import LEARNED_FROM, Fixes, figures_of
 from tiny_graph_rag.fixing.vocabulary import gains_of_words
 from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph

@@ -67,17 +67,6 @@ def test_an_entity_between_a_seed_and_its_reference_is_needed_too() -> None:
     assert [(one.source_id, one.target_id) for one in restore.restored_relations] == [("1", "b"), ("b", "3")]
 
 
-def test_a_lost_relation_is_restored_where_no_path_is_as_short() -> None:
-    new = graph({"1": "Ada", "2": "Bert", "3": "Cora"}, [("2", "KNOWS", "3")])
-    asked = Example("q", "Whom does Ada know?", ("Bert",))
-    restore = restored(new, OLD, asked)
-    assert [(one.source_id, one.type, one.target_id) for one in restore.restored_relations] == [
-        ("1", "KNOWS", "2")
-    ]
-    other = graph({"1": "Ada", "2": "Bert"}, [("1", "MET", "2")])
-    assert restored(other, OLD, asked).restored_relations == ()
-
-
 def test_a_restored_entity_gets_an_id_that_the_graph_does_not_use() -> None:
     new = graph({"c": "Ada", "2": "Bert"})
     restore = restored(new, OLD, Example("q", "Whom does Bert know?", ("Cora",)))

@@ -7,8 +7,7 @@ import pytest
 
 from tests.fixing.made import WORDS, world
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.fixing.fixes import INTERRUPTED, USED_UP, find_fixes
-from tiny_graph_rag.fixing.proof import figures_of
+from tiny_graph_rag.fixing.fixes import INTERRUPTED, USED_UP, figures_of, find_fixes
 from tiny_graph_rag.fixing.vocabulary import QuestionEvidence, learn
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.gold.resolve import resolve
@@ -96,6 +95,9 @@ def test_words_are_learned_where_two_groups_say_them_and_a_seed_is_none() -> Non
     assert [(one.type, one.word, one.holding) for one in learned] == [
         (type, WORDS[type], 3) for type in sorted(WORDS)
     ]
+    # What the list of synonyms knows is not learned: mother for PARENT.
+    parent = QuestionEvidence({"mother": "mother"}, (codes["PARENT"],))
+    assert learn(graph, [parent] * 3, np.arange(3), range(3), Config().ranking) == []
     # Paraphrases of one question are one group, and one group is not enough.
     paraphrases = np.repeat(np.arange(4), 3)
     assert learn(graph, evidence, paraphrases, rows, Config().ranking) == []

@@ -21,9 +21,9 @@ from tiny_graph_rag.cli import app, curate, load, recommend, usage
 from tiny_graph_rag.cli import help as help_
 from tiny_graph_rag.cli.command import _CLOSED, _FULL, _NO_PLACE
 from tiny_graph_rag.config import all_settings, section_comment, section_names
-from tiny_graph_rag.fixing import fixes, proof
+from tiny_graph_rag.fixing import fixes
 from tiny_graph_rag.formats.words import Role
-from tiny_graph_rag.gold import ambiguous, checks, curation, fields
+from tiny_graph_rag.gold import ambiguous, checks, curation
 from tiny_graph_rag.graph import building
 from tiny_graph_rag.graph.tables import UNDIRECTED, LoadNotes
 from tiny_graph_rag.language.name_forms import Difference
@@ -78,7 +78,6 @@ BY_NAME = {
     ),
     *("results", "sweep", "table", "comparison", "json"),
     *(value for name, value in vars(checks).items() if name.isupper() and isinstance(value, str)),
-    *(value for name, value in vars(fields).items() if name.isupper() and isinstance(value, str)),
     *ACCEPTED.values(),
     *(value for name, value in vars(settings).items() if name.isupper() and isinstance(value, str)),
     *(compare.ALIKE, compare.ALIKE_BY_FEW, compare.MIXED, compare.BETTER, compare.WORSE),
@@ -102,7 +101,7 @@ BY_NAME = {
     *(value for name, value in vars(stretches).items() if name.isupper() and isinstance(value, str)),
     *(fix_words.PROVEN, fix_words.TO_JUDGE, fix_words.TO_ASK, fix_words.NOT_KEPT),
     *fix_words.KIND_WORDS.values(),
-    *(proof.TOO_FEW, proof.NOT_HELD, proof.NOT_FINISHED),
+    *(fixes.TOO_FEW, fixes.NOT_HELD, fixes.NOT_FINISHED),
     *(fixes.INTERRUPTED, fixes.USED_UP, "kind of fix", "patch file"),
     *map(str, Difference),
     *("gain", "control", "evidence", "change", "settings", "before", "after"),

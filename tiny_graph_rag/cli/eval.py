@@ -137,12 +137,8 @@ def evaluate_command(
     if details:
         import msgspec
 
-        from tiny_graph_rag.gold.examples import groups_offered
         from tiny_graph_rag.report.terminal.screens import details_lines
 
-        offered = groups_offered([(example.id, example.reference_entities) for example in examples])
-        if offered and not any(example.group for example in examples):
-            session.say(offered)
         parts = [b"".join(parts)]
         session.show(details_lines(msgspec.json.decode(parts[0])))
     out.write(parts)

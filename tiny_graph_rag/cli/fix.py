@@ -71,9 +71,8 @@ def fix_command(
     details: Details = False,
 ) -> None:
     """Propose changes to settings, vocabulary and graph, and show which gains hold on other questions."""
-    from tiny_graph_rag.fixing.fixes import find_fixes
+    from tiny_graph_rag.fixing.fixes import KINDS, LEARNED_FROM, find_fixes
     from tiny_graph_rag.fixing.patch import patch_text
-    from tiny_graph_rag.fixing.proof import KINDS, LEARNED_FROM
     from tiny_graph_rag.report.json.studies import fixes_json
     from tiny_graph_rag.report.terminal import CopiedLine
     from tiny_graph_rag.report.terminal.screens import details_lines, fix_lines

@@ -35,7 +35,7 @@ def propose_older(graph: KnowledgeGraph, older: KnowledgeGraph, questions: EvalS
     Needed is what a reference or seed names, what a question's text names, and what lies on a shortest path
     of the older graph between the two.
     """
-    entities, relations = _needs(older, questions)
+    entities = _needed(older, questions)
     renames = renamed(graph, older)
     now = {**_still_there(graph, older), **{row: entity for row, (entity, _) in renames.items()}}
     ids = list(graph.entities.ids)
@@ -60,7 +60,7 @@ def propose_older(graph: KnowledgeGraph, older: KnowledgeGraph, questions: EvalS
             if row in entities
         ),
         *(_entity(graph, older, row, id_of[row], entities[row]) for row in lost),
-        *_relations(graph, older, id_of, {row: entities[row] for row in lost}, relations),
+        *_relations(older, id_of, {row: entities[row] for row in lost}),
     ]
 
 
@@ -117,25 +117,22 @@ def _new_name(
     return (alike[0], t("the names are one by their words")) if len(alike) == 1 else None
 
 
-def _needs(older: KnowledgeGraph, questions: EvalSet) -> tuple[Needs, Needs]:
-    """Entities and relations of the older graph that questions need."""
-    names = NameIndex.of(older)
-    entities: dict[int, list[str]] = defaultdict(list)
-    relations: dict[int, list[str]] = defaultdict(list)
+def _needed(older: KnowledgeGraph, questions: EvalSet) -> Needs:
+    """The entities of the older graph that questions need."""
+    names, relations = NameIndex.of(older), older.relations
+    needed: dict[int, list[str]] = defaultdict(list)
     linked = NameLinker(older, names).link(questions.examples)
     for example, question in zip(questions, linked, strict=True):
         references = names.meant_by(example.relevant_entities)
         seeds = {seed.entity for seed in question.seeds} | names.meant_by(example.seed_entities or ())
-        needed = references | seeds
-        paths = {}
+        steps: list[int] = []
         if seeds and references:
             paths = shortest_paths(older.adjacency, older.name_rank, sorted(seeds), sorted(references))
-        for row in {row for path in paths.values() if len(path) <= FARTHEST for row in path}:
-            relations[row].append(example.id)
-            needed |= {int(older.relations.sources[row]), int(older.relations.targets[row])}
-        for row in sorted(needed):
-            entities[row].append(example.id)
-    return entities, relations
+            steps = [row for path in paths.values() if len(path) <= FARTHEST for row in path]
+        between = {int(column[row]) for column in (relations.sources, relations.targets) for row in steps}
+        for row in sorted(references | seeds | between):
+            needed[row].append(example.id)
+    return needed
 
 
 def _entity(
@@ -154,29 +151,20 @@ def _entity(
     )
 
 
-def _relations(
-    graph: KnowledgeGraph, older: KnowledgeGraph, id_of: Mapping[int, str], lost: Needs, needed: Needs
-) -> Iterator[RestoredRelation]:
-    """Relations of restored entities to what is there, and those that paths need where no relation joins the
-    two now. id_of: older row → its id now."""
+def _relations(older: KnowledgeGraph, id_of: Mapping[int, str], lost: Needs) -> Iterator[RestoredRelation]:
+    """Relations of restored entities to what is there. id_of: older row → its id now."""
     old, adjacency, names = older.relations, older.adjacency, older.entities.names
-    ids, relations = graph.entities.ids, graph.relations
-    ends = zip(relations.sources.tolist(), relations.targets.tolist(), strict=True)
-    joined = {frozenset((ids[source], ids[target])) for source, target in ends}
-    asked: dict[int, list[str]] = {row: list(questions) for row, questions in needed.items()}
+    asked: dict[int, list[str]] = defaultdict(list)
     for entity, questions in lost.items():
         for row in adjacency.relations[adjacency.slots(entity)].tolist():
-            asked.setdefault(row, []).extend(questions)
+            asked[row] += questions
     for row, questions in sorted(asked.items()):
         source, target = int(old.sources[row]), int(old.targets[row])
-        source_id, target_id = id_of.get(source), id_of.get(target)
-        if source_id is None or target_id is None or source_id == target_id:
-            continue
-        if frozenset((source_id, target_id)) not in joined:
+        if source in id_of and target in id_of:
             yield RestoredRelation(
-                source_id=source_id,
+                source_id=id_of[source],
                 type=old.types[row],
-                target_id=target_id,
+                target_id=id_of[target],
                 description=old.descriptions[row],
                 weight=float(old.weights[row]),
                 source_chunks=tuple(old.source_chunks[row]),

@@ -16,10 +16,8 @@ import numpy as np
 
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.fixing.applying import with_words
-from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.bfs import shortest_paths
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.words import (
     asks_about_the_named,
     is_function_word,
@@ -28,7 +26,7 @@ from tiny_graph_rag.language.words import (
     stem,
 )
 from tiny_graph_rag.linking import LinkedQuestion
-from tiny_graph_rag.linking.question_words import RelationWords, tokens, types_say_something, without_seeds
+from tiny_graph_rag.linking.question_words import RelationWords, tokens, without_seeds
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.statistics import Groups
 from tiny_graph_rag.study.choosing import Rows
@@ -68,45 +66,30 @@ def gold_evidence(questions: GoldQuestions) -> list[QuestionEvidence | None]:
     The path is `reference_relationships` where the gold set has them, else the shortest from the seeds that
     the gold set names or that the question's names link to.
     """
-    graph, names = questions.graph, questions.names
-    if not types_say_something(graph):
-        return [None] * len(questions)
-    codes = {name: code for code, name in enumerate(graph.relations.types.names)}
+    codes = {name: code for code, name in enumerate(questions.graph.relations.types.names)}
     linked = questions.today.linked
-    return [
-        _evidence(graph, names, example, question, _answers_of(questions, row), codes)
-        for row, (example, question) in enumerate(zip(questions.examples, linked, strict=True))
-    ]
-
-
-def _answers_of(questions: GoldQuestions, row: int) -> list[int]:
-    references = questions.judgments.references[row]
-    meant = [entity for reference in references for entity in reference.entities]
-    return list(dict.fromkeys(meant))[:MOST_REFERENCES]
+    return [_evidence(questions, row, question, codes) for row, question in enumerate(linked)]
 
 
 def _evidence(
-    graph: KnowledgeGraph,
-    names: NameIndex,
-    example: Example,
-    linked: LinkedQuestion,
-    answers: Sequence[int],
-    codes: dict[str, int],
+    questions: GoldQuestions, row: int, linked: LinkedQuestion, codes: dict[str, int]
 ) -> QuestionEvidence | None:
-    written = tuple(codes[one.type] for one in example.reference_relationships if one.type in codes)
-    types = tuple(dict.fromkeys(written))
+    graph, example = questions.graph, questions.examples.examples[row]
+    types = [codes[one.type] for one in example.reference_relationships if one.type in codes]
     if not types:
-        if example.seed_entities is not None:
-            seeds = [entity for name in example.seed_entities for entity in names.resolve(name)[0]]
-        else:
+        seeds = sorted(questions.names.meant_by(example.seed_entities or ()))
+        if example.seed_entities is None:
             seeds = [seed.entity for seed in linked.named]
+        references = questions.judgments.references[row]
+        answers = dict.fromkeys(entity for reference in references for entity in reference.entities)
         if not seeds or not answers:
             return None
-        paths = shortest_paths(graph.adjacency, graph.name_rank, seeds, answers).values()
+        targets = list(answers)[:MOST_REFERENCES]
+        paths = shortest_paths(graph.adjacency, graph.name_rank, seeds, targets).values()
         relations = [relation for path in paths if len(path) <= LONGEST_PATH for relation in path]
-        types = tuple(dict.fromkeys(graph.relations.types.codes[relations].tolist() if relations else ()))
+        types = [int(graph.relations.types.codes[relation]) for relation in relations]
     words = {stem(word): word for word in tokens(without_seeds(linked))[0].values() if _may_say_a_type(word)}
-    return QuestionEvidence(words, types) if types and words else None
+    return QuestionEvidence(words, tuple(dict.fromkeys(types))) if types and words else None
 
 
 def _may_say_a_type(word: str) -> bool:
@@ -121,7 +104,9 @@ def learn(
     rows: Iterable[int],
     ranking: RankingPrices,
 ) -> list[LearnedWord]:
-    """Words that these questions teach, by type and then by word; none that speaks for its type already."""
+    """Words that these questions teach, by type and then by word; none that speaks for its type already,
+    by its name or as a common word for the relation.
+    """
     seen = [(row, one) for row in rows if (one := evidence[row]) is not None]
     given: dict[tuple[str, int], float] = defaultdict(lambda: 1.0)
     expected: dict[tuple[str, int], float] = {}
@@ -151,7 +136,8 @@ def learn(
             continue
         written = min(surface[word], key=lambda form: (-surface[word][form], form))
         mine = speaking[word, code]
-        if code in known.claims(written) or len(set(groups[mine].tolist())) < LEAST_GROUPS:
+        is_known = code in known.claims(written) or code in known.by_synonym(written)
+        if is_known or len(np.unique(groups[mine])) < LEAST_GROUPS:
             continue
         found.append(LearnedWord(names[code], written, tuple(mine), holding[word]))
     return sorted(found, key=lambda one: (one.type, one.word))

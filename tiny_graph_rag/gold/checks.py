@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from typing import Literal
+from itertools import product
+from typing import Any, Literal
 
-from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.gold.examples import GRADED, Example
 from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -75,6 +76,66 @@ SINGLE_TAG = "no other question has the tag {tag}"
 NAMES_ALL = (
     "{n} of {all} questions ({share}) name all their references, so they test linking, not retrieval: {ids}"
 )
+IDS = ("id", "query_id", "question_id", "qid", "_id", "eval_id", "ID")
+NO_REFERENCE = "{field} is empty: nothing should be retrieved for this question"
+HIGHLY_OUTSIDE = "{names}: highly relevant but not among the relevant ones; add them to 'relevant_chunk_ids'"
+OVERLAP = "{names}: relevant and irrelevant at once; keep one of the two"
+NO_ID = "{n} of {all} questions have no id and are named by their line; add ids to keep results comparable"
+SAME_ID = "the id is used {n} times; the later ones were renamed"
+NO_ANSWER = "no answer, evidence or references: nothing can be scored"
+
+
+def check_fields(examples: Sequence[Example]) -> Iterator[Finding]:
+    """Every finding of one question, in file order; then the one about many."""
+    counts = Counter(_given_id(example) for example in examples)
+    for example in examples:
+        relevant, irrelevant = example.relevant_entities, example.irrelevant_entities
+        if example.judges_chunks:
+            row = _row(example)
+            relevant, irrelevant = _chunks(row, "relevant"), _chunks(row, "irrelevant")
+            yield from _rag(example, row, relevant)
+            relevant += _chunks(row, "highly_relevant")
+        if both := [name for name in dict.fromkeys(irrelevant) if name in relevant]:
+            yield Finding.about(example, "error", "relevant and irrelevant", OVERLAP, names=_names(both))
+        given = _given_id(example)
+        if given is not None and given != example.id and counts[given] > 1:
+            yield Finding.about(example, "error", "duplicate id", SAME_ID, n=str(counts[given]))
+        if not (
+            example.judged or example.ground_truth or example.reference_texts or example.reference_chunks
+        ):
+            yield Finding.about(example, "warning", "nothing to judge", NO_ANSWER)
+    without = [example for example in examples if example.id == f"line-{example.line}"]
+    is_odd = len(without) < len(examples) or not any(example.judged for example in examples)
+    if without and is_odd:
+        values = {"n": f"{len(without):,}", "all": f"{len(examples):,}"}
+        yield Finding("warning", "no id", without[0].line, "", NO_ID, values)
+
+
+def _row(example: Example) -> Mapping[str, Any]:
+    source = example.source
+    is_record = source is not None and source.format not in GRADED and isinstance(source.row, dict)
+    return source.row if source is not None and is_record else example.unknown
+
+
+def _given_id(example: Example) -> str | None:
+    row = _row(example)
+    return next((str(row[key]) for key in IDS if row.get(key) not in (None, "")), None)
+
+
+def _chunks(row: Mapping[str, Any], kind: str) -> tuple[str, ...]:
+    return tuple(map(str, row.get(f"{kind}_chunk_ids") or ()))
+
+
+def _rag(example: Example, row: Mapping[str, Any], relevant: Sequence[str]) -> Iterator[Finding]:
+    if outside := [id for id in _chunks(row, "highly_relevant") if id not in relevant]:
+        names = _names(outside)
+        yield Finding.about(example, "error", "highly relevant outside", HIGHLY_OUTSIDE, names=names)
+    if "relevant_chunk_ids" in row and not relevant:
+        yield Finding.about(example, "warning", "no reference", NO_REFERENCE, field="'relevant_chunk_ids'")
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(map(repr, names[:LISTED])) + (", …" if len(names) > LISTED else "")
 
 
 def check_missing(
@@ -98,19 +159,14 @@ def check_doubtful(
     for example, row in zip(examples, rows, strict=True):
         for reference in row:
             name, level = repr(reference.name), reference.resolved_by
+            values = {"name": name}
             if reference.is_ambiguous:
-                bearers, n = (
-                    ", ".join(ids[entity] for entity in reference.entities),
-                    str(len(reference.entities)),
-                )
-                yield Finding.about(
-                    example, "warning", "ambiguous", AMBIGUOUS, name=name, n=n, bearers=bearers
-                )
+                values["n"] = str(len(reference.entities))
+                values["bearers"] = ", ".join(ids[entity] for entity in reference.entities)
+                yield Finding.about(example, "warning", "ambiguous", AMBIGUOUS, **values)
             elif level in BY_LEVEL:
-                entity = repr(known[reference.entities[0]])
-                yield Finding.about(
-                    example, "warning", f"by {level}", BY_LEVEL[level], name=name, entity=entity
-                )
+                values["entity"] = repr(known[reference.entities[0]])
+                yield Finding.about(example, "warning", f"by {level}", BY_LEVEL[level], **values)
         for item, count in Counter(reference.item for reference in row if reference.entities).items():
             if count > 1:
                 same = ", ".join(repr(reference.name) for reference in row if reference.item == item)
@@ -140,11 +196,8 @@ def check_relationships(
     for example, entry in wanted:
         relation = f"{entry.source} —{entry.type}→ {entry.target}"
         sources, targets = names.resolve(entry.source)[0], names.resolve(entry.target)[0]
-        if any(
-            ((one, two, entry.type) in known) if entry.type else ((one, two) in ends)
-            for one in sources
-            for two in targets
-        ):
+        pairs = product(sources, targets)
+        if any((*pair, entry.type) in known if entry.type else pair in ends for pair in pairs):
             continue
         lacking = [name for name, found in ((entry.source, sources), (entry.target, targets)) if not found]
         values = {"relation": relation, **({"names": ", ".join(map(repr, lacking))} if lacking else {})}

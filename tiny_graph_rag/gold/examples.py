@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,10 +13,6 @@ from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.shown import short_repr
 
-_LAST_PART = re.compile(
-    r"(?:(?<![\W_])[\W_]++|(?<![\W_]))(?:(?<![0-9])[0-9]++|[A-Za-z])$"
-)  # of an id: `-a`, `_02`
-FEWER_GROUPS = 0.8  # of the questions: from here on they look like variants
 LONGEST_LIST = 40  # characters of tags or ids in a file's name
 PATTERN = "asks"  # the field of a question whose references follow the graph
 _NO_FILE_NAME = re.compile(r"[^\w.,-]")
@@ -116,29 +112,6 @@ class Example:
         row = self.source.row if self.source is not None and self.source.format not in GRADED else None
         values = row.values() if isinstance(row, dict) else ()
         return next((value for value in values if type(value) is int and str(value) == self.id), self.id)
-
-
-def likely_groups(questions: Iterable[tuple[str, Iterable[str]]]) -> int:
-    """How many groups these (id, references) fall into where ids share a stem (`q12-a`, `q12-b`) and
-    references are the same; 0 where nearly every question would stand for itself, or where a stem numbers
-    questions (`Q-01`, `Q-02`) rather than naming one. A guess, to be offered."""
-    every = [(_LAST_PART.sub("", id), frozenset(references) or id) for id, references in questions]
-    groups, stems = len(set(every)), len({stem for stem, _ in every})
-    return groups if groups <= FEWER_GROUPS * len(every) and groups < 2 * stems else 0
-
-
-def groups_offered(questions: Sequence[tuple[str, Iterable[str]]]) -> str:
-    """`likely_groups` in words, for people to accept or not; "" where there is nothing to offer."""
-    groups = likely_groups(questions)
-    if not groups:
-        return ""
-    return said(
-        "{n} questions look like {groups} in several wordings (similar ids, the same references). If so, "
-        "give the variants of a question the same 'group' in the gold set, so that intervals and tests "
-        "count them once",
-        n=f"{len(questions):,}",
-        groups=f"{groups:,}",
-    )
 
 
 @dataclass(frozen=True, slots=True)

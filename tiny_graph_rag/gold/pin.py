@@ -22,20 +22,16 @@ from tiny_graph_rag.outputs import write_atomically
 ENDING = ".meta.json"
 
 
-class _Graph(msgspec.Struct):
-    name: str
-    sha256: str
-
-
-class _Gold(msgspec.Struct):
+class PinnedFile(msgspec.Struct, kw_only=True, omit_defaults=True):
+    name: str = ""
     sha256: str
 
 
 class GoldPin(msgspec.Struct, omit_defaults=True):
     """references: name → ids of the entities that it meant. generated: whether this program made the set."""
 
-    graph: _Graph
-    gold_set: _Gold
+    graph: PinnedFile
+    gold_set: PinnedFile
     references: dict[str, list[str]]
     generated: bool = False
 
@@ -93,8 +89,8 @@ def write_pin(
 ) -> Path:
     """Record that the gold set fits this graph. generated: the set was just made from it."""
     pin = GoldPin(
-        _Graph(readable(graph.name), graph.sha256),
-        _Gold(examples.sha256),
+        PinnedFile(name=readable(graph.name), sha256=graph.sha256),
+        PinnedFile(sha256=examples.sha256),
         dict(sorted(_meanings(graph, judgments).items())),
         generated,
     )

@@ -24,7 +24,6 @@ from tiny_graph_rag.outputs import write_atomically
 ENDING = ".versions.json"
 PARTS = ("major", "minor", "patch")
 _NUMBERED = re.compile(r"[-_. ]?[vV]\d+(?:\.\d+)*(?=$|-eval$|-hardset$)")
-_VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 
 class Version(msgspec.Struct, omit_defaults=True):
@@ -94,14 +93,13 @@ def record(examples: EvalSet, note: str, part: str, since: EvalSet | None) -> tu
 def _next(history: Sequence[Version], part: str) -> str:
     if not history:
         return "1.0.0"
-    last = _VERSION.fullmatch(history[-1].version)
-    numbers = [int(group) for group in last.groups()] if last else [1, 0, 0]
-    at = PARTS.index(part)
-    return ".".join(map(str, [*numbers[:at], numbers[at] + 1, *([0] * (2 - at))]))
+    numbers = [int(number) for number in re.findall(r"\d+", history[-1].version)] + [0, 0, 0]
+    place = PARTS.index(part)
+    return ".".join(map(str, [*numbers[:place], numbers[place] + 1, *([0] * (2 - place))]))
 
 
 def say_entry(entry: Version) -> str:
-    counts = (("added", entry.added), ("removed", entry.removed), ("changed", entry.changed))
-    told = ", ".join(f"{count:,} {what}" for what, count in counts if count is not None)
-    parts = [f"{entry.version}  {entry.sha256[:12]}  {entry.questions:,} questions", entry.note, told]
+    counts = {"added": entry.added, "removed": entry.removed, "changed": entry.changed}
+    changes = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count is not None)
+    parts = [f"{entry.version}  {entry.sha256[:12]}  {entry.questions:,} questions", entry.note, changes]
     return "  ".join(filter(None, parts))
