@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -171,7 +171,7 @@ class RelationWords:
         for place, name in enumerate(names):
             for item in vocabulary.get(name, ()):
                 self._owner.setdefault(folded_word(item), set()).add(place)
-        self._known: dict[str, Claims] = {}
+        self.claims = cache(self._claims_of)
 
     @classmethod
     def of(cls, graph: KnowledgeGraph, ranking: RankingPrices) -> RelationWords:
@@ -182,20 +182,15 @@ class RelationWords:
             lambda: cls(graph.relations.types.names, graph.vocabulary, ranking),
         )
 
-    def claims(self, word: str) -> Claims:
-        """The types that a word speaks for; of each type the greatest weight, of equal ones the first way to
-        it, and the first word."""
-        claims = self._known.get(word)
-        if claims is None:
-            best: dict[int, tuple[int, int, int]] = {}
-            for weight, way, type_, place in self._ways(word):
-                claim = -weight, way, place
-                if type_ not in best or claim < best[type_]:
-                    best[type_] = claim
-            claims = self._known[word] = {
-                type_: (-weight, place) for type_, (weight, _, place) in best.items()
-            }
-        return claims
+    def _claims_of(self, word: str) -> Claims:
+        """`claims`: the types that a word speaks for; of each type the greatest weight, of equal ones the
+        first way to it, and the first word."""
+        best: dict[int, tuple[int, int, int]] = {}
+        for weight, way, type_, place in self._ways(word):
+            claim = -weight, way, place
+            if type_ not in best or claim < best[type_]:
+                best[type_] = claim
+        return {type_: (-weight, place) for type_, (weight, _, place) in best.items()}
 
     def _ways(self, word: str) -> Iterator[tuple[int, int, int, int]]:
         """(weight, way, type, place in its name) of all that a word may stand for."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -93,19 +93,13 @@ class TextWords:
         self._of_type = [len(graph)]
         if len(types.names) != 1:
             self._of_type = np.bincount(types.codes, minlength=len(types.names)).tolist()
-        self._known: dict[str, Texts] = {}
+        self.find = cache(self._find)
 
     @cached_property
     def is_bare(self) -> bool:
         """Whether nothing in the graph is described."""
         entities, relations = self.graph.entities.descriptions, self.graph.relations.descriptions
         return not int(entities.offsets[-1]) and not int(relations.offsets[-1])
-
-    def find(self, word: str) -> Texts:
-        texts = self._known.get(word)
-        if texts is None:
-            texts = self._known[word] = self._find(word)
-        return texts
 
     def asked_for(self, word: str) -> Texts:
         """The entities of the kind that a question word asks for, by their types: who → PERSON."""
@@ -115,6 +109,7 @@ class TextWords:
         return Texts(weight if types else 0, entity_types=types)
 
     def _find(self, word: str) -> Texts:
+        """Where a word stands: `find`, each word once."""
         types: set[int] = set()
         for key in keys(word):
             types |= self._types_by_key.get(key, set())
@@ -212,7 +207,7 @@ class Reader:
     ) -> None:
         """typed: whether relation types say anything; without, a question has no slots."""
         self.types, self.texts, self.ranking, self.typed = types, texts, ranking, typed
-        self._read: dict[str, Reading] = {}
+        self._reading = lru_cache(READ_QUESTIONS)(self._reading_of)
 
     def _is_unlike(self, word: str) -> bool:
         """Whether a word of content is like none of the graph's; what texts hold is surer than a cosine."""
@@ -221,15 +216,9 @@ class Reader:
         return not self.types.claims(word) and self.texts.find(word).weight < milli(self.ranking.rarest)
 
     def read(self, question: LinkedQuestion) -> Reading:
-        masked = without_seeds(question)
-        reading = self._read.get(masked)
-        if reading is None:
-            if len(self._read) >= READ_QUESTIONS:
-                self._read.clear()
-            reading = self._read[masked] = self._reading(masked if self.typed else "")
-        return reading
+        return self._reading(without_seeds(question) if self.typed else "")
 
-    def _reading(self, masked: str) -> Reading:
+    def _reading_of(self, masked: str) -> Reading:
         words, seeds = tokens(masked)
         asking = question_word(words, seeds)
         mentions = self._mentions(words)
