@@ -57,6 +57,7 @@ def test_of_two_ways_to_ask_the_one_hop_more_is_not_taken(tmp_path: Path) -> Non
         (("official language", "borders"), "Which language is the official language of France?", ("L1",)),
         (("official language", "borders"), "The official language of France is which language?", ("L1",)),
         (("currency", "borders"), "Which currency does France use?", ("L1",)),
+        (("currency", "borders"), "Which countries share a border with France?", ("Italy", "Spain")),
         (("monnaie", "frontalier de"), "Quelle est la monnaie de France ?", ("L1",)),
         (("통화", "국경을_접함"), "France인 나라의 통화는 무엇인가?", ("L1",)),
         (("ภาษาราชการ", "พรมแดน"), "ภาษาราชการของ France คือภาษาอะไร", ("L1",)),
@@ -79,5 +80,5 @@ def test_of_two_ways_to_ask_the_one_hop_more_is_not_taken(tmp_path: Path) -> Non
         (linked,) = make_linker(graph, NameIndex.of(graph), config).link([Example("q", question, ())])
         for hops in (1, 2, 3):
             run = make_retriever(graph, config.override(hops=hops)).retrieve([linked])
-            first = tuple(graph.entities.names[int(row)] for row in run.entities[: len(wanted)])
+            first = tuple(sorted(graph.entities.names[int(row)] for row in run.entities[: len(wanted)]))
             assert first == wanted, (question, hops, first)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import NO_ROWS, TextIndex, content_stem
-from tiny_graph_rag.language.function_words import AUXILIARIES, DETERMINERS
+from tiny_graph_rag.language.function_words import AUXILIARIES, DETERMINERS, table
 from tiny_graph_rag.language.kinds import KINDS_ASKED, Kind, asked_kind, kind_of_type
 from tiny_graph_rag.language.words import (
     folded_word,
@@ -51,6 +51,7 @@ from tiny_graph_rag.linking.question_words import (
 )
 
 ADJACENT = 1
+SHARED_ONCE = table("border borders boundary frontier")  # who shares it is one step away, and not two
 OF_ENGLISH, OF_KOREAN = "of", "의"
 ANYTHING, OTHERS, ONE_OF_SEEDS = range(3)  # what a question asks for
 READ_QUESTIONS = 1 << 14  # readings kept: questions that differ by their seeds alone are read once
@@ -343,7 +344,11 @@ class Reader:
     def _slots(
         self, mentions: list[_Mention], words: dict[int, str], focus: _Mention | None
     ) -> tuple[list[Slot], int]:
-        returns = [place for place, word in words.items() if is_return_word(word)]
+        returns = [
+            place
+            for place, word in words.items()
+            if is_return_word(word) and not SHARED_ONCE & {words.get(place + 1), words.get(place + 2)}
+        ]
         there_and_back = min(
             mentions,
             key=lambda item: (min(abs(a - b) for a in item.places for b in returns), item is focus),
