@@ -18,7 +18,7 @@ from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph import large
 from tiny_graph_rag.graph.tables import entity_ranges
 from tiny_graph_rag.retrieval import candidates
-from tiny_graph_rag.retrieval.candidates import Filters, Slots
+from tiny_graph_rag.retrieval.candidates import Filters, walked_columns
 
 pytest.importorskip("duckdb")
 STREAMED = "tiny_graph_rag.formats.graphs.STREAMED_FROM_BYTES"
@@ -66,7 +66,7 @@ def same(one, other) -> None:
     for name in ("indptr", "neighbours", "relations", "forward"):
         assert getattr(one.adjacency, name).tolist() == getattr(other.adjacency, name).tolist()
     assert one.name_rank.tolist() == other.name_rank.tolist()
-    mine, theirs = (Slots.of(item, Filters()) for item in (one, other))
+    mine, theirs = (walked_columns(item, Filters()) for item in (one, other))
     for name in ("indptr", "kind", "neighbours", "relations", "strength", "units"):
         assert getattr(mine, name).tolist() == getattr(theirs, name).tolist()
         assert getattr(mine, name).dtype == getattr(theirs, name).dtype
@@ -81,7 +81,7 @@ def test_a_graph_from_disk_is_the_graph_from_memory(write, tmp_path, all_large, 
     assert streamed.origin.writer == "triples, out of core"
     same(streamed, read_graph(path))
     monkeypatch.undo()
-    same(streamed, read_graph(path))  # the columns of Slots, too, when they are sorted all at once
+    same(streamed, read_graph(path))  # the columns that are walked, too, when they are sorted all at once
 
 
 def test_what_is_left_out_is_counted(tmp_path, all_large):

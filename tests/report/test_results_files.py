@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,13 @@ from tests.conftest import write_gold, write_kg
 from tests.report.test_results_pieces import an_evaluation
 from tests.report.test_schema import SAMPLES, SCHEMA, written_by_eval
 from tiny_graph_rag.errors import RunError
+from tiny_graph_rag.measures import Measure
+from tiny_graph_rag.measures.statistics import Mean
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.report.document import read_document
 from tiny_graph_rag.report.history import read_past
 from tiny_graph_rag.report.json.results import document_parts
-from tiny_graph_rag.results import Results, Summary, part
+from tiny_graph_rag.results import Results, RunFile, Summary, as_read, encoded, part
 from tiny_graph_rag.study.results_file import MEASURED, read_results, read_system
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/results"
@@ -125,6 +129,22 @@ def test_history_shows_a_scored_run_with_a_large_graph_and_names_what_it_leaves_
     assert "cut.json" in done.stderr
     assert "changed.json" in done.stderr
     assert "other.json" not in done.output
+
+
+@pytest.mark.parametrize(
+    ("record", "read"),
+    [
+        ({Measure("mrr"): Mean(math.nan, 0.5, math.inf, 3)},
+         {"mrr": {"mean": None, "low": 0.5, "high": None, "n": 3, "reliable": False}}),
+        ({"why": said("no {what}", what="seed"), "path": "a\udcffb", "loss": math.nan},
+         {"why": "no seed", "path": "a?b", "loss": None}),
+        ([RunFile("run")], [{"name": "run", "sha256": ""}]),
+    ],
+)  # fmt: skip
+def test_records_are_written_as_they_are(record: Any, read: Any) -> None:
+    """Undefined numbers as null, measures by their names, what is no UTF-8 as `?`."""
+    assert as_read(record) == read
+    assert json.loads(encoded(record)) == read
 
 
 def test_a_part_of_a_record_reads_that_alone() -> None:

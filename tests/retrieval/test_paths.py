@@ -12,6 +12,7 @@ from tests.retrieval.test_bfs import FILMS, ask, cases, graph_of, retriever
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.bfs import BfsRetriever, mentions_of, prices
+from tiny_graph_rag.retrieval.candidates import walked_columns
 from tiny_graph_rag.retrieval.explain import Explanation
 from tiny_graph_rag.retrieval.paths import TIE_BITS, CheapestPaths, Most, RankedPaths
 from tiny_graph_rag.retrieval.walk import Layers
@@ -22,8 +23,7 @@ MOST = Most(100, 100)
 def paths_of(made: BfsRetriever, *, fast: bool = False) -> CheapestPaths:
     paths = CheapestPaths(
         made.graph,
-        made.slots,
-        made.filters,
+        walked_columns(made.graph, made.filters),
         prices(made.ranking),
         explained=made.costs.explained(made.settings.hops),
         exclude_seeds=made.settings.exclude_seeds,

@@ -306,3 +306,14 @@ def test_an_interval_without_nought_beside_a_large_p_shows_nothing(run_cli, tmp_
     assert row["high"] < 0
     first = done.stdout.strip().splitlines()[0]
     assert first.startswith("two and one don't differ significantly in any measure")
+
+
+def test_what_differs_is_noted_in_the_readers_language(run_cli, tmp_path) -> None:
+    one = write_results(tmp_path / "one-results.json", {"a": 0, "b": 0.5})
+    two = write_results(tmp_path / "two-results.json", {"a": 1, "b": 1})
+    two.write_text(two.read_text("utf-8").replace("b" * 64, "c" * 64), encoding="utf-8")
+    done = run_cli("compare", one, two, "-o", "./c.json", "--lang", "ko")
+    assert "그래프" in done.stdout
+    assert "different graphs" not in done.stdout
+    note = json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))["notes"][0]
+    assert note.startswith("the results come from different graphs")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -100,7 +101,7 @@ class NameAndTextLinker(Linker):
         self.names, self.graph, self.ranking = names, graph, ranking
         self.index = graph.shared(TextIndex, lambda: TextIndex(graph))
         self.types = RelationWords.of(graph, ranking)
-        self._known: dict[tuple[tuple[str, ...], bool], tuple[Seed, ...]] = {}
+        self._seeds = lru_cache(KNOWN_QUESTIONS)(self._seeds_of)
 
     @classmethod
     def of(cls, task: LinkerTask) -> Self:
@@ -111,12 +112,7 @@ class NameAndTextLinker(Linker):
 
     def _with_text_seeds(self, question: LinkedQuestion) -> LinkedQuestion:
         question = self._without_common_words(question)
-        words, named = tuple(tokens(without_seeds(question))[0].values()), bool(question.seeds)
-        seeds = self._known.get((words, named))
-        if seeds is None:
-            if len(self._known) >= KNOWN_QUESTIONS:
-                self._known.clear()
-            seeds = self._known[words, named] = self._seeds(words, named=named)
+        seeds = self._seeds(tuple(tokens(without_seeds(question))[0].values()), bool(question.seeds))
         if not seeds:
             return question
         return replace(question, seeds=(*question.seeds, *seeds), tried=())
@@ -134,7 +130,8 @@ class NameAndTextLinker(Linker):
         texts = len(self.index.own_bits(stem).entities) if stem is not None else 0
         return texts >= max(FEWEST_TEXTS, COMMON_SHARE * len(self.graph))
 
-    def _seeds(self, words: Sequence[str], *, named: bool) -> tuple[Seed, ...]:
+    def _seeds_of(self, words: tuple[str, ...], named: bool) -> tuple[Seed, ...]:
+        """named: whether the question names anything."""
         stems = content_stems_of(words)
         if not stems or not (named or self._is_told(words)):
             return ()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from tiny_graph_rag.linking.base import LinkedQuestion, Seed
 from tiny_graph_rag.linking.question_words import RelationWords, milli
 from tiny_graph_rag.messages import counted
 from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
-from tiny_graph_rag.retrieval.candidates import Candidates, Filters, Slots
+from tiny_graph_rag.retrieval.candidates import Candidates, Filters, walked_columns
 from tiny_graph_rag.retrieval.cost import UNIT, Column, Costs, TextScores, lacking
 from tiny_graph_rag.retrieval.explain import Explanation
 from tiny_graph_rag.retrieval.paths import (
@@ -82,7 +83,6 @@ class BfsRetriever(Retriever):
         graph, config = task.graph, task.config
         self.graph, self.settings, self.ranking = graph, config.retrieval, config.ranking
         self.filters = Filters.of(graph, self.settings)
-        self.slots = Slots.of(graph, self.filters)
         self.costs = Costs.of(graph, self.ranking)
         index = graph.shared(TextIndex, lambda: TextIndex(graph))
         self.reader = Reader(
@@ -99,14 +99,13 @@ class BfsRetriever(Retriever):
         self.most = Most(wanted, min(wanted, self.settings.depth))
         self.paths = CheapestPaths(
             graph,
-            self.slots,
-            self.filters,
+            walked_columns(graph, self.filters),
             prices(self.ranking),
             explained=self.costs.explained(self.settings.hops),
             exclude_seeds=self.settings.exclude_seeds,
             may_compile=config.running.compiled,
         )
-        self._by_text: dict[tuple[WeighedMention, Reading, int, tuple[int, ...]], list[Reached]] = {}
+        self._from_text = lru_cache(KNOWN_PATHS)(self._from_text_of)
         self._explained: tuple[LinkedQuestion, dict[bool, Explanation]] | None = None
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
@@ -133,7 +132,7 @@ class BfsRetriever(Retriever):
             reached = [self._referred_to(referred, within) for within in reached]
         text, link = mentions_of(question.by_text), self.costs.link(len(named))
         if text and not all(self._suffices(within, link) for within in reached):
-            by_text = self._from_text(text[0], reading, link, limits, more)
+            by_text = self._from_text(text[0], reading, link, limits)
             reached = [
                 within if self._suffices(within, link) else _cheaper(within, other)
                 for within, other in zip(reached, by_text, strict=True)
@@ -142,24 +141,12 @@ class BfsRetriever(Retriever):
 
     # ---- 2. Walk
 
-    def _from_text(
-        self,
-        mention: WeighedMention,
-        reading: Reading,
-        link: int,
-        limits: tuple[int, ...],
-        more: int,
+    def _from_text_of(
+        self, mention: WeighedMention, reading: Reading, link: int, limits: tuple[int, ...]
     ) -> list[Reached]:
         """What lies within the hops of the text seeds; kept, for questions that differ by the names in them
         have the same ones."""
-        key = mention, reading, link, limits
-        if key not in self._by_text:
-            if len(self._by_text) >= KNOWN_PATHS:
-                self._by_text.clear()
-            self._by_text[key] = self._by_path(
-                (mention,), reading, Most(self.most.wanted, self.most.wanted), limits, more, link
-            )
-        return self._by_text[key]
+        return self._by_path((mention,), reading, Most(self.most.wanted, self.most.wanted), limits, 0, link)
 
     def _by_path(
         self,

@@ -1,6 +1,6 @@
 """What retrievers may walk and return, and in which order.
 
-The filters of `retrieval.relations`, `retrieval.types` …; the adjacency as paths follow it (`Slots`); and
+The filters of `retrieval.relations`, `retrieval.types` …; the adjacency as paths follow it; and
 what the baselines share (`Candidates`): what the settings let in, the tie-break order, and walks for what is
 ranked.
 """
@@ -22,6 +22,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import SLOTS_AT_ONCE, Adjacency, entity_ranges
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Task
+from tiny_graph_rag.retrieval.walk import Columns
 from tiny_graph_rag.run import NO_HOP, Run
 
 LISTED = 8  # known names in a message where none is near
@@ -112,35 +113,22 @@ def _codes(listed: str, known: Sequence[str], flag: str, what: str) -> list[int]
 HEAVIEST = (1 << 16) - 1  # units of the heaviest relation; a mass times it stays within 62 bits
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Slots:
-    """The adjacency as paths follow it: the slots of entity i from indptr[i] to indptr[i + 1].
-
-    kind: (slots,), twice the relation type's code, plus one against the relation's direction; an entity's
-    slots are in the order of their kinds. neighbours, relations: (slots,). strength: (entities,), the sum of
-    its slots' units. units: (relations,), weights as whole numbers.
-    """
-
-    indptr: NDArray[np.signedinteger[Any]]
-    kind: NDArray[np.signedinteger[Any]]
-    neighbours: NDArray[np.int32]
-    relations: NDArray[np.int32]
-    strength: NDArray[np.int64]
-    units: NDArray[np.uint16]
-
-    @classmethod
-    def of(cls, graph: KnowledgeGraph, filters: Filters) -> Slots:
-        passable = filters.slots(graph)
-        arrays: Mapping[str, Any]
-        if passable is None:
-            arrays = graph.derived("slots", lambda: slot_columns(graph, None))
-        else:
-            arrays = slot_columns(graph, passable)
-        return cls(**arrays)
+def walked_columns(graph: KnowledgeGraph, filters: Filters) -> Columns:
+    """The adjacency as paths follow it."""
+    passable = filters.slots(graph)
+    arrays: Mapping[str, Any]
+    if passable is None:
+        arrays = graph.derived("slots", lambda: slot_columns(graph, None))
+    else:
+        arrays = slot_columns(graph, passable)
+    every = np.zeros(0, np.bool_)
+    returned = every if filters.returned is None else filters.returned
+    crossed = every if filters.crossed is None else filters.crossed
+    return Columns(**arrays, name_rank=graph.name_rank, returned=returned, crossed=crossed)
 
 
 def slot_columns(graph: KnowledgeGraph, walked: NDArray[np.bool_] | None) -> dict[str, NDArray[Any]]:
-    """The arrays of Slots; walked: (slots,), None for all. Sorted for SLOTS_AT_ONCE slots at a time."""
+    """The first arrays of Columns. walked: (slots,), None for all. SLOTS_AT_ONCE are sorted at a time."""
     adjacency, entities = graph.adjacency, len(graph)
     codes, width = graph.relations.types.codes, 2 * max(len(graph.relations.types.names), 1)
     count = len(adjacency.neighbours) if walked is None else int(walked.sum())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import unique, worth_compiling, zeros_as_touched
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.retrieval.candidates import Filters, Slots
 from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Reading
 from tiny_graph_rag.retrieval.walk import (
     FAR,
@@ -115,8 +115,7 @@ class CheapestPaths:
     def __init__(
         self,
         graph: KnowledgeGraph,
-        slots: Slots,
-        filters: Filters,
+        columns: Columns,
         prices: Prices,
         *,
         explained: Ints,
@@ -125,21 +124,14 @@ class CheapestPaths:
     ) -> None:
         """explained: as in Bounds."""
         self.prices, self.exclude_seeds, self.may_compile = prices, exclude_seeds, may_compile
-        self.explained = explained
-        every = np.zeros(0, np.bool_)
-        returned = every if filters.returned is None else filters.returned
-        crossed = every if filters.crossed is None else filters.crossed
-        self.graph = Columns(
-            slots.indptr, slots.kind, slots.neighbours, slots.relations, slots.strength, slots.units,
-            graph.name_rank, returned, crossed,
-        )  # fmt: skip
+        self.graph, self.explained = columns, explained
         self._layers: Layers | CompiledLayers = Layers(self.graph)
         self._walks = self._looked = 0  # so far
         self._kinds = graph.entities.types
         self._types = len(graph.relations.types.names) + 1
         self._relations = zeros_as_touched(len(graph.relations), np.uint8)
         self._entities = zeros_as_touched(len(graph), np.uint8)
-        self._known: dict[tuple[Reading, int], Asked] = {}
+        self._asked = lru_cache(KNOWN)(self._asked_of)
 
     def rank(
         self, mentions: Mentions, reading: Reading, most: Most, limits: Sequence[int], *, more: int = 0
@@ -233,10 +225,7 @@ class CheapestPaths:
         own = self._entities[seeds].astype(np.int64) if asked.has_words else 0 * seeds
         return Question(asked, reading, parts, seeds, masses, own)
 
-    def _asked(self, reading: Reading, hops: int) -> Asked:
-        known = self._known.get((reading, hops))
-        if known is not None:
-            return known
+    def _asked_of(self, reading: Reading, hops: int) -> Asked:
         weight, types = np.zeros(1, np.int64), np.zeros(self._types, np.int64)
         for place, slot in enumerate(reading.slots):
             weight = np.concatenate([weight, weight + slot.weight])
@@ -246,14 +235,11 @@ class CheapestPaths:
         typed = [bit for bit, slot in zip(bits, reading.slots, strict=True) if slot.types]
         words = sum(bits) - sum(typed)
         back = sum(bit for bit, slot in zip(bits, reading.slots, strict=True) if slot.way_back)
-        if len(self._known) >= KNOWN:
-            self._known.clear()
-        self._known[reading, hops] = asked = Asked(
+        return Asked(
             left, weight, least_of(left, self.prices.step, typed, words, hops), reading.focus,
             reading.head, back, self.prices._replace(unexplained=reading.unexplained), types, words > 0,
             self._relations, self._entities,
         )  # fmt: skip
-        return asked
 
     def _marked(self, reading: Reading) -> tuple[Ints, Ints]:
         """Mark the relations and entities whose texts hold the question's words; rows to be cleared again."""

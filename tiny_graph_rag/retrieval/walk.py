@@ -61,9 +61,13 @@ class Asked(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """The graph as it is walked; retrieval/candidates.py says what the first six are. name_rank: the
-    tie-break order. returned, crossed: (entities,), what may be an answer and what a path may go on from;
-    empty: all."""
+    """The graph as it is walked: the slots of entity i from indptr[i] to indptr[i + 1].
+
+    kind: (slots,), twice the relation type's code, plus one against the relation's direction; an entity's
+    slots are in the order of their kinds. neighbours, relations: (slots,). strength: (entities,), the sum of
+    its slots' units. units: (relations,), weights as whole numbers. name_rank: the tie-break order. returned,
+    crossed: (entities,), what may be an answer and what a path may go on from; empty: all.
+    """
 
     indptr: NDArray[Any]
     kind: NDArray[Any]

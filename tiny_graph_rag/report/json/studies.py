@@ -62,7 +62,7 @@ def validation_json(
 
 
 def comparison_document(found: Comparison, config: Config, made: Made | None = None) -> dict[str, Any]:
-    """The content of the file."""
+    """The content of the file; its notes can still be shown in another language."""
     first, verdicts = found.systems[0], found.verdicts()
     fields = {
         "dataset": {
@@ -83,7 +83,7 @@ def comparison_document(found: Comparison, config: Config, made: Made | None = N
             | ({"speed": system.speed} if system.speed else {})
             for system in found.systems
         ],
-        "notes": found.notes,
+        "notes": [],
         "verdicts": verdicts,
         "told": list(map(said_json, verdicts)),
         "differs": found.differs,
@@ -91,7 +91,8 @@ def comparison_document(found: Comparison, config: Config, made: Made | None = N
         "measures": found.overall,
         "by_tag": found.by_tag,
     }
-    return dict(as_read(head("comparison", made, **fields, flips=found.flips)))
+    content: dict[str, Any] = as_read(head("comparison", made, **fields, flips=found.flips))
+    return content | {"notes": list(found.notes)}
 
 
 def comparison_parts(document: dict[str, Any]) -> Iterator[bytes]:
