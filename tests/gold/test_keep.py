@@ -85,7 +85,7 @@ FULL = question(
 @pytest.mark.parametrize("name", ["set.jsonl", "set.json", "set.qrels", "set.csv", "set.tsv", "set.parquet"])
 def test_every_format_gives_back_the_judgments_that_were_written(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    path.write_bytes(b"".join(written([FULL], path, "rag" if name == "set.json" else None)))
+    path.write_bytes(b"".join(written([FULL], path)))
     (again,) = read_gold(path)
     assert again.id == "q 1"
     assert set(again.reference_entities) == {"Anna", "Ben"}
@@ -98,27 +98,6 @@ def test_our_own_format_gives_back_everything(tmp_path: Path) -> None:
     assert not differing_fields(FULL, read_gold(path)[0])
     assert lost([FULL], path) == {}
     assert lost([FULL], tmp_path / "set.csv").keys() >= {"query", "tags", "context", "extra"}
-
-
-def test_the_rag_gold_json_holds_types_difficulty_and_bad_chunks(tmp_path: Path) -> None:
-    path = tmp_path / "set.json"
-    rows = json.loads(b"".join(written([FULL], path, "rag")))
-    assert rows == [
-        {
-            "query_id": "q 1",
-            "query": "Who is q 1?",
-            "query_type": "multi",
-            "relevant_chunk_ids": ["Anna", "Ben", "Cleo"],
-            "highly_relevant_chunk_ids": ["Cleo"],
-            "irrelevant_chunk_ids": ["Dora"],
-            "expected_doc_types": ["PERSON"],
-            "tags": ["hard"],
-            "group": "g",
-            "context": ["Earlier."],
-            "seed_entities": [],
-            "extra": {"kept": [1, 2]},
-        }
-    ]
 
 
 def gold(path: Path, *ids: str, **more: object) -> Path:
@@ -181,7 +160,7 @@ def test_generate_writes_the_same_bytes_again_and_a_stamp(run_cli, tmp_path: Pat
     assert [json.loads(line)["shape"] for line in shown.stdout.splitlines()]
 
 
-@pytest.mark.parametrize("format", ["trec", "table", "jsonl", "rag", "contest", "sheet"])
+@pytest.mark.parametrize("format", ["trec", "table", "jsonl", "contest", "sheet"])
 def test_grades_above_two_are_kept_or_told(tmp_path: Path, format: str) -> None:
     source, path = tmp_path / "set.qrels", tmp_path / "again"
     source.write_text("q 0 a 3\nq 0 b 1\nq 0 c 2\n")
@@ -194,13 +173,6 @@ def test_grades_above_two_are_kept_or_told(tmp_path: Path, format: str) -> None:
 def test_what_a_list_of_documents_can_not_grade_is_told(tmp_path: Path) -> None:
     told = lost([FULL], tmp_path / "set.json", "contest")
     assert told["highly_relevant_entities"] == told["irrelevant_entities"] == 1
-
-
-def test_tags_without_a_kind_come_back_from_the_rag_gold_json(tmp_path: Path) -> None:
-    path = tmp_path / "set.json"
-    path.write_bytes(b"".join(written([FULL], path, "rag")))
-    (again,) = read_gold(path)
-    assert again.tags == FULL.tags
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet"])

@@ -38,7 +38,7 @@ def write_gold(
 
     path = out.path or Path("set.jsonl")
     form = format_for(path, format)
-    head = {} if like is None or out.path is None or form in ("json", "rag") else dict(like.head)
+    head = {} if like is None or out.path is None or form == "json" else dict(like.head)
     if head and like is not None:
         head.pop(like.list_key, None)
         out.session.outputs.claim(head_path(path), is_own=True)

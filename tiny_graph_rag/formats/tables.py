@@ -232,14 +232,19 @@ def fields_beside(path: Path, known: Collection[str], failure: type[InputError])
     beside = path.with_name(f"{bare_name(path)}-columns.yaml")
     if not beside.is_file():
         return {}
-    columns = read_yaml(beside, failure)
-    if not isinstance(columns, dict) or not all(isinstance(column, str) for column in columns.values()):
-        got = json_kind(columns)
-        raise failure.at(beside, "wanted lines such as 'query: asked', got {got}", got=got)
+    columns = columns_in(beside, failure)
     for field in columns:
         if field not in known:
             raise unknown(str(beside), str(field), list(known))
     return {column: field for field, column in columns.items()}
+
+
+def columns_in(path: Path, failure: type[InputError]) -> dict[str, str]:
+    """What a YAML file calls columns: our name → the file's column. Raises `failure`."""
+    columns = read_yaml(path, failure)
+    if not isinstance(columns, dict) or not all(isinstance(column, str) for column in columns.values()):
+        raise failure.at(path, "wanted lines such as 'name: COLUMN', got {got}", got=json_kind(columns))
+    return columns
 
 
 def renamed(row: Any, fields: Mapping[str, str]) -> Any:

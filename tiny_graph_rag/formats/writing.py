@@ -33,7 +33,9 @@ class Ranked(NamedTuple):
     returns_entities: bool
 
 
-GraphWriter = Callable[[KnowledgeGraph, Path], Iterable[bytes]]  # (graph, one of the files) → its content
+GraphWriter = Callable[
+    [KnowledgeGraph, Path], Iterable[str | bytes]
+]  # (graph, one of the files) → its content
 # (questions, the file, for its suffix alone; the set that they come from) → the file's content
 GoldWriter = Callable[[Sequence[Example], Path, EvalSet | None], Iterable[bytes]]
 RunWriter = Callable[[Iterable[Ranked]], Iterator[bytes]]
@@ -74,7 +76,6 @@ GOLD_WRITERS: Registry[Form[GoldWriter]] = Registry(
     {
         "jsonl": "exchange:jsonl",
         "json": "exchange:json_list",
-        "rag": "exchange:rag",
         "sheet": "exchange:sheet",
         "trec": "exchange:trec",
         "table": "exchange:table",

@@ -63,6 +63,7 @@ def without_requests(words: Sequence[str]) -> Sequence[str]:
     return words[start:end]
 
 
+AUXILIARIES = table("do does did")
 DETERMINERS = table("a an the this that these those my our your his her its their")
 
 HONORIFICS = table("""

@@ -62,6 +62,11 @@ ENGLISH_SUFFIXES = {  # by their last letter; longest first where one ends in an
     "y": ("y",),
 }  # fmt: skip
 LONGEST_ENDING = max(map(len, PARTICLES | ENDINGS))
+# Article, conjunction and prepositions before an Arabic word, endings of number, gender and owner behind it,
+# much as light10 drops them (Larkey, Ballesteros & Connell 2002).
+ARABIC = re.compile(
+    f"(?:و?ال|بال|كال|فال|لل)?([\u0621-\u064a]{{{SHORTEST_STEM},}}?)(?:تها|تهم|ته|ها|ان|ات|ون|ين|ية|ه|ة|ي)?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +151,9 @@ def stem(word: str) -> str:
     """What words of one family share, more or less: acted, actor → act; 사람은 → 사람."""
     if is_korean(word):
         return _korean_stem(word)
+    arabic = ARABIC.fullmatch(word)
+    if arabic is not None:
+        return arabic[1]
     base = lemma(word)
     for suffix in ENGLISH_SUFFIXES.get(base[-1:], ()):
         if base.endswith(suffix) and len(base) - len(suffix) >= SHORTEST_STEM:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import content_stem
+from tiny_graph_rag.language.folding import UNSPACED
 from tiny_graph_rag.language.function_words import without_requests
 from tiny_graph_rag.language.kinds import asked_kind, singular, synonyms
 from tiny_graph_rag.language.words import (
@@ -28,6 +29,7 @@ from tiny_graph_rag.language.words import (
     ends_of,
     folded_word,
     is_function_word,
+    is_in_listed_language,
     is_korean,
     is_question_word,
     lemma,
@@ -127,6 +129,8 @@ OF_TYPES = 3  # that share a word of their names, at most, for it to have synony
 UNTYPED = 0.9  # of the relations have one type: types say nothing
 FEW_RELATIONS = 20  # fewer may well be of one type that questions speak of
 ROWS_AT_ONCE = 1 << 22
+SHORT = 3  # letters of articles and prepositions, at most
+_IN_SIGNS = re.compile(f"[가-힣{UNSPACED}]")  # a short word of syllables or ideographs is a whole word
 NO_WORD = -1  # of a word that stands for a type by vocabulary or kind, not for a word of its name
 
 
@@ -152,7 +156,7 @@ class RelationWords:
         self._holders: dict[str, list[tuple[int, int]]] = {}  # a word → types, and its place in their names
         self.lengths: list[int] = []
         for type_, name in enumerate(names):
-            words = [word for word in words_of_name(name) if not is_function_word(word)]
+            words = _content_of_name(name)
             self.lengths.append(len(words))
             for place, word in enumerate(words):
                 self._holders.setdefault(word, []).append((type_, place))
@@ -247,6 +251,16 @@ class RelationWords:
         """The last word of content of a type's name; of `film__actor__name`, the last part's."""
         words = words_of_name(self.names[code].split("__")[-1])
         return next((word for word in reversed(words) if not is_function_word(word)), None)
+
+
+def _content_of_name(name: str) -> list[str]:
+    """The words of content of a type's name. In a language without a list, words of at most SHORT letters are
+    none where others are longer: frontalier *de*, nằm *ở*, написан *на*."""
+    words = [word for word in words_of_name(name) if not is_function_word(word)]
+    longer = [word for word in words if len(word) > SHORT or _IN_SIGNS.search(word)]
+    if len(words) > len(longer) > 0 and not is_in_listed_language(" ".join(words)):
+        return longer
+    return words
 
 
 def types_say_something(graph: KnowledgeGraph) -> bool:

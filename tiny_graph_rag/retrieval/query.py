@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import NO_ROWS, TextIndex, content_stem
-from tiny_graph_rag.language.function_words import DETERMINERS
+from tiny_graph_rag.language.function_words import AUXILIARIES, DETERMINERS
 from tiny_graph_rag.language.kinds import KINDS_ASKED, Kind, asked_kind, kind_of_type
 from tiny_graph_rag.language.words import (
     folded_word,
@@ -33,6 +33,7 @@ from tiny_graph_rag.language.words import (
     is_question_word,
     is_return_word,
     keys,
+    stem,
     words_of_name,
 )
 from tiny_graph_rag.linking.base import LinkedQuestion
@@ -190,6 +191,7 @@ class _Mention:
     weight: int
     repeated: bool
     to_seed: int = 0
+    once: bool = False  # whatever is repeated: it fills one slot
 
 
 class Reader:
@@ -228,6 +230,8 @@ class Reader:
         if listed and seeds and self.texts.is_bare:
             mentions += self._unknown(words, seeds, mentions)
         for mention in mentions:
+            if _says_its_kind_again(mention, words, seeds, asking, listed=listed):
+                mention.once = True
             mention.to_seed = min((abs(a - b) for a in mention.places for b in seeds), default=len(masked))
         most = 0 if listed else max((mention.weight for mention in mentions), default=0)
         focus = _focus([mention for mention in mentions if mention.weight >= most], asking, seeds)
@@ -269,7 +273,7 @@ class Reader:
             word.isalpha()
             and is_evidence(word)
             and not is_return_word(word)
-            and kind_of_type(word) == Kind.UNKNOWN
+            and kind_of_type(word) == kind_of_type(stem(word)) == Kind.UNKNOWN
             and not self.types.has_synonym(word)
             and not self.texts.find(word).weight
         )
@@ -355,6 +359,8 @@ class Reader:
                 for j in range(i)
             )
             second = mention.weight if twice else milli(self.ranking.repeated) if mention.repeated else 0
+            if mention.once:
+                second = 0
             if mention is there_and_back:
                 second = max(second, milli(self.ranking.there_and_back))
             for weight, way_back in ((mention.weight, False), (second, not twice)):
@@ -388,13 +394,41 @@ class Reader:
         return slots, head
 
 
+def _says_its_kind_again(
+    mention: _Mention, words: dict[int, str], seeds: Sequence[int], asking: int | None, *, listed: bool
+) -> bool:
+    """Whether some of its words only say what kind of thing the others are: *which language* is the *official
+    language* of it. The kind is no seed's, and in a listed language it stands by the question word, with
+    nothing of content between the two."""
+    runs: list[list[int]] = []
+    for place in sorted(mention.places):
+        if runs and place - runs[-1][-1] == ADJACENT:
+            runs[-1].append(place)
+        else:
+            runs.append([place])
+    if len(runs) != 2:
+        return False
+    kind, whole = sorted(runs, key=len)
+    if not {stem(words[place]) for place in kind} < {stem(words[place]) for place in whole}:
+        return False
+    if any(place + side in seeds for place in kind for side in (-1, 1)):
+        return False
+    if not listed:
+        return True
+    between = [words[place] for place in words if runs[0][-1] < place < runs[1][0]]
+    return noun_asked_for(words, asking) >= set(kind) and all(
+        is_function_word(word) or is_question_word(word) for word in between
+    )
+
+
 def _is_related_noun(words: Mapping[int, str], seeds: Sequence[int], place: int) -> bool:
     """Whether a word is what something else has: *the leader of* it, its *leader*, 나라의 *지도자*."""
     before, after = words.get(place - 1, ""), words.get(place + 1, "")
     if is_korean(words[place]):
         return place - 1 in seeds or before.endswith(OF_KOREAN)
-    if place - 1 in seeds:
-        return not after or is_function_word(after)
+    if place - 1 in seeds:  # what does it *use* is a verb
+        asks_by_verb = any(word in AUXILIARIES for other, word in words.items() if other < place)
+        return not asks_by_verb and (not after or is_function_word(after))
     return before in DETERMINERS and after == OF_ENGLISH
 
 

@@ -1,8 +1,8 @@
 """Gold sets of any format as questions of ours, and back into any: by name, else by the file's suffix.
 
-`jsonl` and `json` hold everything, `sheet` all but relationships and one's own fields. `rag` holds question
-type, difficulty, category and relevant, highly relevant and bad chunks; `trec`, `table` and `contest`
-judgments alone. What a format can't hold is given by `lost`, so that nobody loses a tag unheard.
+`jsonl` and `json` hold everything, `sheet` all but relationships and one's own fields; `trec`, `table` and
+`contest` hold judgments alone. What a format can't hold is given by `lost`, so that nobody loses a tag
+unheard.
 """
 
 from __future__ import annotations
@@ -28,11 +28,6 @@ _FIELDS = (  # in the order in which they are written
     *("highly_relevant_entities", "irrelevant_entities", "expected_types", "reference_texts"),
     *("reference_chunks", "reference_relations", "reference_relationships"),
 )
-_RAG_HOLDS = {
-    *("id", "query", "tags", "reference_entities", "highly_relevant_entities", "irrelevant_entities"),
-    "expected_types",
-}
-_TYPED_TAGS = ("query_type", "difficulty", "category")
 _JUDGED = {"id", "reference_entities", "highly_relevant_entities", "irrelevant_entities", "grades"}
 
 
@@ -116,11 +111,6 @@ def json_list(examples: Sequence[Example], path: Path, like: EvalSet | None) -> 
     return _listed(list(map(row_of, examples)), like)
 
 
-@gold_writer("rag", "RAG gold JSON: query_id and relevant_chunk_ids", ending=".json")
-def rag(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Iterable[bytes]:
-    return _listed(list(map(_rag, examples)), like)
-
-
 @gold_writer("sheet", "a table with one question per row; references split by ;", ending=".csv")
 def sheet(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Iterable[bytes]:
     return sheet_parts(list(map(row_of, examples)), "\t" if path.suffix.lower() == ".tsv" else ",")
@@ -183,31 +173,3 @@ def _listed(rows: Sequence[dict[str, Any]], like: EvalSet | None) -> Iterator[by
         line = json.dumps(row, ensure_ascii=False) + (",\n" if number < len(rows) else "\n")
         yield line.encode("utf-8", "replace")
     yield b"]}\n" if held else b"]\n"
-
-
-def _rag(example: Example) -> dict[str, Any]:
-    """Tags written `query_type:multi` become that field; another tag stands under `tags`."""
-    typed, plain = {}, []
-    for tag in example.tags:
-        kind, _, value = tag.partition(":")
-        if kind in _TYPED_TAGS and value and kind not in typed:
-            typed[kind] = value
-        else:
-            plain.append(tag)
-    of, metadata = example.grades, example.unknown.get("metadata")
-    inner = metadata if isinstance(metadata, dict) else {}
-    kinds = {name: typed.get(name) or example.unknown.get(name) for name in _TYPED_TAGS}
-    kinds["query_type"] = kinds["query_type"] or example.unknown.get("shape")
-    outer = {name: value for name, value in kinds.items() if value and str(inner.get(name)) != value}
-    more = {name: value for name, value in row_of(example).items() if name not in _RAG_HOLDS}
-    return {
-        "query_id": example.written_id,
-        "query": example.query,
-        **outer,
-        "expected_doc_types": list(example.expected_types),
-        "relevant_chunk_ids": [name for name, grade in of.items() if grade >= 1],
-        "highly_relevant_chunk_ids": [name for name, grade in of.items() if grade >= HIGHEST],
-        "irrelevant_chunk_ids": [name for name, grade in of.items() if grade == 0],
-        **({"tags": plain} if plain else {}),
-        **{name: value for name, value in more.items() if name not in outer},
-    }

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tiny_graph_rag.documents import read_yaml
-from tiny_graph_rag.errors import GraphError, UsageError, json_kind, unknown
+from tiny_graph_rag.errors import GraphError, UsageError, unknown
 from tiny_graph_rag.formats.graphs.keys import edge_roles
+from tiny_graph_rag.formats.tables import columns_in
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.messages import Said, said
 
@@ -66,12 +66,7 @@ class Columns:
     @classmethod
     def read(cls, path: Path) -> Columns:
         """Of a YAML file `role: column`. Raises GraphError, UsageError."""
-        found = read_yaml(path, GraphError)
-        if not isinstance(found, dict) or not all(isinstance(column, str) for column in found.values()):
-            raise GraphError.at(
-                path, "wanted lines such as 'source: head_entity', got {got}", got=json_kind(found)
-            )
-        return cls.checked(found, str(path))
+        return cls.checked(columns_in(path, GraphError), str(path))
 
     @property
     def sha256(self) -> str:

@@ -11,8 +11,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
-from functools import wraps
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -40,22 +39,17 @@ def write_graph(graph: KnowledgeGraph, target: Path, form: str) -> list[str]:
     writer = GRAPH_WRITERS[form]
     for path in writer.files(target):
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, writer.write(graph, path))
+        write_atomically(path, in_pieces(writer.write(graph, path)))
     return writer.losses(graph)
 
 
-def encoded_pieces(
-    writer: Callable[[KnowledgeGraph, Path], Iterator[str]],
-) -> Callable[[KnowledgeGraph, Path], Iterator[bytes]]:
-    """Of a writer of many short texts one of bytes in larger pieces."""
-
-    @wraps(writer)
-    def encoded(graph: KnowledgeGraph, path: Path) -> Iterator[bytes]:
-        texts = writer(graph, path)
-        while piece := "".join(islice(texts, ROWS_AT_ONCE)):
-            yield piece.encode("utf-8", "replace")
-
-    return encoded
+def in_pieces(texts: Iterable[str | bytes]) -> Iterator[bytes]:
+    """Bytes in larger pieces of many short texts; bytes as they are."""
+    texts = iter(texts)
+    while several := list(islice(texts, ROWS_AT_ONCE)):
+        yield b"".join(
+            text if isinstance(text, bytes) else text.encode("utf-8", "replace") for text in several
+        )
 
 
 def entities(graph: KnowledgeGraph) -> Iterator[tuple[str, Fields]]:
@@ -98,7 +92,6 @@ def _details(text: str) -> Fields:
 
 
 @graph_writer("kg-json", "KG JSON, the format of this project", suffixes=(".json",))
-@encoded_pieces
 def kg_json(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
     yield '{"entities": {\n'
     yield from _joined(f"{_json(id)}: {_json(record)}" for id, record in entities(graph))
@@ -108,7 +101,6 @@ def kg_json(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
 
 
 @graph_writer("node-link", "node-link JSON, as networkx reads it", suffixes=("node-link.json",))
-@encoded_pieces
 def node_link(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
     yield '{"directed": true, "multigraph": true, "graph": {}, "nodes": [\n'
     yield from _joined(_json({"id": id, **record}) for id, record in entities(graph))
@@ -139,7 +131,6 @@ def _unwritable_in_xml(graph: KnowledgeGraph) -> list[str]:
 
 
 @graph_writer("graphml", "GraphML, for Gephi and yEd", suffixes=(".graphml",), losses=_unwritable_in_xml)
-@encoded_pieces
 def graphml(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
     columns = ("name", "entity_type", "description", "aliases", "source_chunks", "details")
     edge_columns = ("relationship_type", "description", "weight", "source_chunks", "details")
@@ -200,7 +191,6 @@ def _lost_in_triples(graph: KnowledgeGraph) -> list[str]:
 @graph_writer(
     "triples", "source, relation, target: TSV or CSV", suffixes=(".tsv", ".csv"), losses=_lost_in_triples
 )
-@encoded_pieces
 def triples(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
     is_csv = path.suffix.lower() == ".csv"
     delimiter = "," if is_csv else "\t"
