@@ -5,8 +5,6 @@ A quadratic one would look at these 200,000 characters ten thousand million time
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from tiny_graph_rag.answers.answering import abstains, cited_facts, without_citations
