@@ -124,13 +124,20 @@ def find_fixes(
     groups = question_groups(asked, questions.judgments, likenesses(asked))
     found.groups = len(np.unique(groups))
     others = None if holdout is None else GoldQuestions.of(graph, holdout, config, measure, allowed)
-    study = Study(questions, groups, others, found, older)
+    study = Study(questions, groups, others, found)
+    scored = questions.examples
+
+    def try_settings_on_sample() -> None:
+        sample = study.sampled()
+        sample.try_settings()
+        questions.spent = sample.questions.spent
+
     steps: dict[str, Callable[[], None]] = {
         "vocabulary": study.learn_words,
-        "settings": study.try_settings_on_sample,
-        "aliases": study.judge_aliases,
-        "merges": study.judge_merges,
-        "restore": study.judge_restored,
+        "settings": try_settings_on_sample,
+        "aliases": lambda: study.judge("aliases", propose_aliases(graph, scored)),
+        "merges": lambda: study.judge("merges", propose_merges(graph, scored)),
+        "restore": lambda: study.judge("restore", propose_older(graph, older, scored) if older else ()),
         "ask": study.ask,
     }
     try:
@@ -182,14 +189,12 @@ class Fixes:
 
 @dataclass(eq=False)
 class Study:
-    """What is measured with one gold set, and the result. others: questions that choose nothing. older: an
-    earlier version of the graph."""
+    """What is measured with one gold set, and the result. others: questions that choose nothing."""
 
     questions: GoldQuestions
     groups: Groups
     others: GoldQuestions | None
     found: Fixes
-    older: KnowledgeGraph | None = None
 
     @property
     def seed(self) -> int:
@@ -198,19 +203,6 @@ class Study:
     @cached_property
     def ids(self) -> list[str]:
         return [example.id for example in self.questions.examples]
-
-    def sampled(self) -> Study:
-        """The same with at most MOST_TRIED of the questions, spread evenly: settings are tried two dozen
-        times."""
-        questions = self.questions
-        step = -(-len(questions) // MOST_TRIED)
-        if step < 2:
-            return self
-        examples = replace(questions.examples, examples=questions.examples.examples[::step])
-        given = (questions.config, questions.measure, questions.allowed, questions.progress)
-        fewer = GoldQuestions.of(questions.graph, examples, *given)
-        fewer.spent = questions.spent
-        return Study(fewer, self.groups[::step], self.others, self.found)
 
     def add(self, section: str, *entries: Any) -> None:
         """Put behind what a section of the patch has what was measured or is asked, no decision."""
@@ -256,6 +248,19 @@ class Study:
         asked = self.others.examples.examples
         groups = question_groups(asked, self.others.judgments, likenesses(asked))
         return figures_of(gains_of(self.others), groups, self.others.span)
+
+    def sampled(self) -> Study:
+        """The same with at most MOST_TRIED of the questions, spread evenly: settings are tried two dozen
+        times."""
+        questions = self.questions
+        step = -(-len(questions) // MOST_TRIED)
+        if step < 2:
+            return self
+        examples = replace(questions.examples, examples=questions.examples.examples[::step])
+        given = (questions.config, questions.measure, questions.allowed, questions.progress)
+        fewer = GoldQuestions.of(questions.graph, examples, *given)
+        fewer.spent = questions.spent
+        return Study(fewer, self.groups[::step], self.others, self.found)
 
     def try_settings(self) -> None:
         questions = self.questions
@@ -364,21 +369,6 @@ class Study:
                 **self.moved(whole, rows),
                 **asdict(figures),
             )
-
-    def try_settings_on_sample(self) -> None:
-        sample = self.sampled()
-        sample.try_settings()
-        self.questions.spent = sample.questions.spent
-
-    def judge_aliases(self) -> None:
-        self.judge("aliases", propose_aliases(self.questions.graph, self.questions.examples))
-
-    def judge_merges(self) -> None:
-        self.judge("merges", propose_merges(self.questions.graph, self.questions.examples))
-
-    def judge_restored(self) -> None:
-        if self.older is not None:
-            self.judge("restore", propose_older(self.questions.graph, self.older, self.questions.examples))
 
     def ask(self) -> None:
         patch = self.found.patch

@@ -12,14 +12,12 @@ import numpy as np
 
 from tiny_graph_rag.errors import RunError, UsageError
 from tiny_graph_rag.formats.runs import read_run
-from tiny_graph_rag.gold.ambiguous import meant, note, relevant_entities
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.resolve import Judgments
-from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.inputs import find_input
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Retriever, Task, names_of, retriever
-from tiny_graph_rag.retrieval.candidates import Candidates
+from tiny_graph_rag.retrieval.candidates import Candidates, ReturnedNames
 from tiny_graph_rag.run import ABSENT, NO_HOP, NO_STEP, Run
 
 
@@ -206,28 +204,13 @@ class RunFileRetriever(Retriever):
     def __init__(self, task: Task) -> None:
         self.candidates = Candidates(task)
         path = find_input(task.argument, Path(task.config.storage.results_dir), "run")
-        rows = {key: row for row, key in enumerate(task.graph.entities.ids)}
-        index = NameIndex.of(task.graph)
-        self.rankings: dict[str, list[int]] = {}
-        strangers: dict[str, None] = {}
         queries = {question.id: question.query for question in task.examples or ()}
-        self.written = read_run(path).keyed_by(queries)
-        self.ambiguous = task.config.evaluation.ambiguous
-        relevant = relevant_entities(self.ambiguous, task.examples or (), index)
-        self.several: dict[str, None] = {}
-        for question, places in self.written.rankings.items():
-            ranking = self.rankings.setdefault(question, [])
-            used = set[int]()
-            for place in places:
-                row = rows.get(place.id)
-                found = index.resolve(place.name or place.id)[0] if row is None else (row,)
-                if not found:
-                    strangers[place.key] = None
-                    continue
-                if len(found) > 1:
-                    self.several[place.name or place.id] = None
-                ranking.append(meant(found, relevant.get(question, frozenset()), used))
-                used.add(ranking[-1])
+        self.written, self.names = read_run(path).keyed_by(queries), ReturnedNames(task)
+        self.rankings = {
+            question: list(self.names.ranking(question, places))
+            for question, places in self.written.rankings.items()
+        }
+        strangers = self.names.strangers
         if strangers:
             shown = ", ".join(map(repr, list(strangers)[:5])) + (" …" if len(strangers) > 5 else "")
             raise RunError(
@@ -239,12 +222,12 @@ class RunFileRetriever(Retriever):
             )
 
     def notes(self) -> list[str]:
-        return note(self.several, self.ambiguous)
+        return self.names.note()
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         parts = []
         for question in questions:
-            ranking = np.array(list(dict.fromkeys(self.rankings.get(question.id, []))), dtype=np.int32)
+            ranking = np.array(self.rankings.get(question.id, []), dtype=np.int32)
             run = self.candidates.ranked(question, ranking, 1.0 / np.arange(1, len(ranking) + 1))
             if question.id not in self.rankings:
                 run = replace(run, failures={0: self.written.failures.get(question.id, ABSENT)})

@@ -19,7 +19,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -28,14 +28,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from tiny_graph_rag.errors import InputError, ServiceError
-from tiny_graph_rag.formats.runs import Retrieved
-from tiny_graph_rag.gold.ambiguous import meant, note, relevant_entities
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.journals import JournalFile
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.retrieval.base import Foreign, Retriever, Task
+from tiny_graph_rag.retrieval.candidates import ReturnedNames
 from tiny_graph_rag.retrieval.native import OwnReply, reply_from
 from tiny_graph_rag.retrieval.own_calls import Function, InProcess, InThread, Worker, asked, load_function
 from tiny_graph_rag.run import NO_HOP, Run
@@ -75,14 +73,8 @@ class OwnRetriever(Retriever):
         self.replies: dict[str, OwnReply] = {}
         self.wall_seconds = 0.0
         self.resumed = 0
-        self.strangers: dict[str, int] = {}
-        self.several: dict[str, None] = {}
         self.knows_some = False
-        self._worker = worker
-        self._names = NameIndex.of(task.graph)
-        self._ambiguous = task.config.evaluation.ambiguous
-        self._relevant = relevant_entities(self._ambiguous, task.examples or (), self._names)
-        self._rows = {key: row for row, key in enumerate(task.graph.entities.ids)}
+        self.names, self._worker = ReturnedNames(task), worker
 
     @classmethod
     def of(cls, task: Task) -> Self:
@@ -122,7 +114,7 @@ class OwnRetriever(Retriever):
             self._run(key)  # so that every stranger is known
         replies = [self.replies[key] for key in keys]
         return Foreign(
-            graph=self.graph.extended_by(list(self.strangers), NOT_IN_GRAPH),
+            graph=self.graph.extended_by(list(self.names.strangers), NOT_IN_GRAPH),
             known=len(self.graph),
             seconds=np.array([reply.seconds for reply in replies]),
             wall_seconds=self.wall_seconds,
@@ -147,18 +139,18 @@ class OwnRetriever(Retriever):
                     error=error,
                 )
             )
-        if self.strangers:
-            first = ", ".join(map(repr, list(self.strangers)[:3]))
+        if self.names.strangers:
+            first = ", ".join(map(repr, list(self.names.strangers)[:3]))
             lines.append(
                 t(
                     "{spec}: {n} names are not in the graph (such as {names}); each keeps its place in the "
                     "ranking and counts as wrong",
                     spec=self.spec,
-                    n=f"{len(self.strangers):,}",
+                    n=f"{len(self.names.strangers):,}",
                     names=first,
                 )
             )
-        if self.strangers and not self.knows_some:
+        if self.names.strangers and not self.knows_some:
             lines.append(
                 t(
                     "{spec}: none of the returned entities is in the graph. If it returns texts or chunks, "
@@ -166,7 +158,7 @@ class OwnRetriever(Retriever):
                     spec=self.spec,
                 )
             )
-        lines += note(self.several, self._ambiguous)
+        lines += self.names.note()
         if self.resumed:
             lines.append(t("{spec}: {n} replies were taken from the journal", spec=self.spec, n=self.resumed))
         return lines
@@ -194,6 +186,8 @@ class OwnRetriever(Retriever):
                     self.replies[key] = reply
                     failed += reply.error is not None
                     asking.done(done, str(t("{n} failed", n=failed)) if failed else "")
+            # As they were asked, whichever was answered first.
+            self.replies = {key: self.replies[key] for key in dict.fromkeys((*questions, *self.replies))}
         finally:
             self.wall_seconds += time.perf_counter() - started
             self._worker.close()
@@ -202,36 +196,18 @@ class OwnRetriever(Retriever):
 
     def _run(self, key: str) -> Run:
         reply = self.replies[key]
-        used: dict[int, None] = {}
-        relevant = self._relevant.get(key, frozenset())
-        scores = []
-        for entity in reply.entities or ():
-            row = self._row(entity, relevant, used)
-            if row not in used and len(used) < self.depth:
-                used[row] = None
-                scores.append(entity.score)
-        count = len(used)
-        given = [score for score in scores if score is not None]
+        ranking = list(self.names.ranking(key, reply.entities or ()).items())[: self.depth]
+        entities, count = [entity for entity, _ in ranking], len(ranking)
+        self.knows_some |= any(entity < len(self.graph) for entity in entities)
+        given = [place.score for _, place in ranking if place.score is not None]
         ranks = 1.0 / np.arange(1, count + 1)
         return Run(
             np.array([0, count], dtype=np.int64),
-            np.fromiter(used, dtype=np.int32, count=count),
+            np.array(entities, dtype=np.int32),
             np.array(given, dtype=np.float64) if len(given) == count else ranks,
             np.full(count, NO_HOP, dtype=np.int32),
             failures={} if reply.error is None else {0: reply.error},
         )
-
-    def _row(self, entity: Retrieved, relevant: Set[int], used: dict[int, None]) -> int:
-        """An id's entity; of a name's entities the one that counts; else a stranger."""
-        by_id = self._rows.get(entity.id) if entity.id else None
-        rows = self._names.resolve(entity.name or entity.id)[0] if by_id is None else (by_id,)
-        if rows:
-            self.knows_some = True
-            if len(rows) > 1:
-                self.several[entity.name or entity.id] = None
-            return meant(rows, relevant, used.keys())
-        key = entity.name or entity.id
-        return len(self.graph) + self.strangers.setdefault(key, len(self.strangers))
 
 
 class ReplyJournal:
