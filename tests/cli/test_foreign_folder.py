@@ -158,7 +158,7 @@ def test_what_no_file_but_the_user_says_needs_no_trust(folder: Path, server: Cha
     assert ran(folder) == []
     assert {address.split(",")[0] for address in connected(folder)} <= {"('127.0.0.1'", "127.0.0.1"}
     assert run(folder, *RETRIEVAL, "--retriever", "theirs.py:ask").returncode == 0
-    assert ran(folder) == ["theirs"]
+    assert ran(folder) == ["retriever_theirs"]
 
 
 @pytest.mark.slow
@@ -179,7 +179,7 @@ def test_trust_is_of_one_file_with_one_content(folder: Path, server: ChatServer)
     settings(folder, text)
     assert run(folder, *EVAL, "--trust-config").returncode == 0
     assert keys_seen(server)
-    assert ran(folder) == ["theirs"]
+    assert ran(folder) == ["retriever_theirs"]
     assert run(folder, *RETRIEVAL).returncode == 0, "it is remembered"
     settings(folder, text + "# another\n")
     assert run(folder, *RETRIEVAL).returncode == 2, "another content"

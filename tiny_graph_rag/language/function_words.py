@@ -64,6 +64,7 @@ def without_requests(words: Sequence[str]) -> Sequence[str]:
 
 
 AUXILIARIES = table("do does did")
+ADVERBS = table("where when how why")  # question words
 DETERMINERS = table("a an the this that these those my our your his her its their")
 
 HONORIFICS = table("""

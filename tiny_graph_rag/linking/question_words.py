@@ -17,7 +17,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import content_stem
 from tiny_graph_rag.language.folding import UNSPACED
 from tiny_graph_rag.language.function_words import without_requests
-from tiny_graph_rag.language.kinds import asked_kind, singular, synonyms
+from tiny_graph_rag.language.kinds import KINDS_ASKED, asked_kind, singular, synonyms
 from tiny_graph_rag.language.words import (
     KOREAN_STEM,
     NOUN_FOLLOWS,
@@ -228,9 +228,9 @@ class RelationWords:
 
     @cached_property
     def _synonyms(self) -> dict[str, set[int]]:
-        """Words that no type's name holds → the types whose last word is a common word for the same relation.
+        """Words that no type's name holds → the types whose head is a common word for the same relation.
 
-        The last word must stand in few types' names: `of spouse` may be one relation, `name` is none.
+        The word must stand in few types' names: `of spouse` may be one relation, `name` is none.
         """
         known: dict[str, set[int]] = {}
         stems = {stem(word) for word in self._holders}
@@ -240,17 +240,20 @@ class RelationWords:
             new = [
                 synonym for synonym in others if synonym not in self._holders and stem(synonym) not in stems
             ]
-            if not new or not (codes := {code for code in types if self._last_word(code) == word}):
+            if not new or not (codes := {code for code in types if word in self._heads(code)}):
                 continue
             for synonym in new:
                 known.setdefault(synonym, set()).update(codes)
                 known.setdefault(stem(synonym), set()).update(codes)
         return known
 
-    def _last_word(self, code: int) -> str | None:
-        """The last word of content of a type's name; of `film__actor__name`, the last part's."""
+    def _heads(self, code: int) -> list[str]:
+        """The last word of content of a type's name (of `film__actor__name`, the last part's); and of
+        `birthPlace`, whose last word only says of what kind the answer is, the one before too."""
         words = words_of_name(self.names[code].split("__")[-1])
-        return next((word for word in reversed(words) if not is_function_word(word)), None)
+        content = [word for word in words if not is_function_word(word)]
+        telling = [word for word in content if word not in KINDS_ASKED and synonyms(word)]
+        return [*content[-1:], *telling[-1:]]
 
 
 def _content_of_name(name: str) -> list[str]:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import NO_ROWS, TextIndex, content_stem
-from tiny_graph_rag.language.function_words import AUXILIARIES, DETERMINERS, table
+from tiny_graph_rag.language.function_words import ADVERBS, AUXILIARIES, DETERMINERS, table
 from tiny_graph_rag.language.kinds import KINDS_ASKED, Kind, asked_kind, kind_of_type
 from tiny_graph_rag.language.words import (
     folded_word,
@@ -235,7 +235,11 @@ class Reader:
                 mention.once = True
             mention.to_seed = min((abs(a - b) for a in mention.places for b in seeds), default=len(masked))
         most = 0 if listed else max((mention.weight for mention in mentions), default=0)
-        focus = _focus([mention for mention in mentions if mention.weight >= most], asking, seeds)
+        focus = _predicate(mentions, words, asking, seeds)
+        if focus is None:
+            focus = _focus([mention for mention in mentions if mention.weight >= most], asking, seeds)
+        else:  # where it *works* asks for no place besides
+            mentions = [mention for mention in mentions if mention.places != [asking]]
         mentions.sort(key=lambda _mention: (_mention is focus, _mention.to_seed))
         slots, bits = self._slots(mentions, words, focus)
         claimed = {place for mention in mentions for place in mention.places}
@@ -435,6 +439,19 @@ def _is_related_noun(words: Mapping[int, str], seeds: Sequence[int], place: int)
         asks_by_verb = any(word in AUXILIARIES for other, word in words.items() if other < place)
         return not asks_by_verb and (not after or is_function_word(after))
     return before in DETERMINERS and after == OF_ENGLISH
+
+
+def _predicate(
+    mentions: Sequence[_Mention], words: Mapping[int, str], asking: int | None, seeds: Sequence[int]
+) -> _Mention | None:
+    """The mention that ends the question behind its seeds, where the question word asks by a verb: *where*
+    was the founder of it *born*, whom *does* it *employ*; else None."""
+    if asking is None or not seeds:
+        return None
+    if words[asking] not in ADVERBS and AUXILIARIES.isdisjoint(words.values()):
+        return None
+    behind = [mention for mention in mentions if max(mention.places) > max(seeds)]
+    return max(behind, key=lambda mention: max(mention.places), default=None)
 
 
 def _focus(mentions: Sequence[_Mention], asking: int | None, seeds: Sequence[int]) -> _Mention | None:
