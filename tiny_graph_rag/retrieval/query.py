@@ -228,6 +228,9 @@ class Reader:
             mentions = [mention for mention in mentions if self._tells_types_apart(mention, words)]
             for mention in mentions:
                 mention.weight = self._by_coverage(mention, words)
+        predicate = _predicate(mentions, words, asking, seeds)
+        if predicate is not None:  # where it *works* asks for no place besides
+            mentions = [mention for mention in mentions if mention.places != [asking]]
         if listed and seeds and self.texts.is_bare:
             mentions += self._unknown(words, seeds, mentions)
         for mention in mentions:
@@ -235,11 +238,8 @@ class Reader:
                 mention.once = True
             mention.to_seed = min((abs(a - b) for a in mention.places for b in seeds), default=len(masked))
         most = 0 if listed else max((mention.weight for mention in mentions), default=0)
-        focus = _predicate(mentions, words, asking, seeds)
-        if focus is None:
-            focus = _focus([mention for mention in mentions if mention.weight >= most], asking, seeds)
-        else:  # where it *works* asks for no place besides
-            mentions = [mention for mention in mentions if mention.places != [asking]]
+        told = [mention for mention in mentions if mention.weight >= most]
+        focus = predicate or _focus(told, asking, seeds)
         mentions.sort(key=lambda _mention: (_mention is focus, _mention.to_seed))
         slots, bits = self._slots(mentions, words, focus)
         claimed = {place for mention in mentions for place in mention.places}
