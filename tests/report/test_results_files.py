@@ -35,7 +35,7 @@ def differences(one: Any, other: Any, at: str = "$") -> Iterator[str]:
                 yield from differences(one[key], other[key], f"{at}.{key}")
             else:
                 yield f"{at}.{key}"
-    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+    elif isinstance(one, list) and isinstance(other, list | tuple) and len(one) == len(other):
         for row, (mine, its) in enumerate(zip(one, other, strict=True)):
             yield from differences(mine, its, f"{at}[{row}]")
     elif one != other:

@@ -88,7 +88,7 @@ def test_quiet_prints_nothing() -> None:
     ("command", "unused"),
     [
         ("query 점순이는누구야? -g 김유정-동백꽃-KG.json", "tiny_graph_rag.study.evaluate"),
-        ("stats -g 김유정-동백꽃-KG.json", "msgspec"),
+        ("stats -g 김유정-동백꽃-KG.json", "tiny_graph_rag.study.evaluate"),
         ("measures", "msgspec"),
     ],
 )

@@ -48,7 +48,6 @@ from tiny_graph_rag.report.terminal import (
     wrapped,
 )
 from tiny_graph_rag.report.views import blocks, recommended_words, setting_flags
-from tiny_graph_rag.results import as_read
 from tiny_graph_rag.study.waterfall import Verdict
 
 if TYPE_CHECKING:
@@ -91,6 +90,8 @@ def worst_of(evaluation: Evaluation) -> tuple[str, str] | None:
     rows = worst_rows(values.tolist(), lost.tolist(), int(Verdict.HIT))
     if not rows:
         return None
+    from tiny_graph_rag.results import as_read  # `stats` shows a screen without it
+
     found = as_read(question(evaluation, rows[0], Spelled(evaluation.graph)))
     return found["id"], next(reference_lines(found, diagnosis.limits.hops), "")
 
