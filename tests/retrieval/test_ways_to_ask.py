@@ -74,3 +74,50 @@ def test_the_answer_stands_first_at_two_and_at_three_hops(names: str) -> None:
         if ask(graph, question, hops=hops).names[0] != answer
     }
     assert wrong == {}
+
+
+KOREAN_NAMES = {
+    **NAMES,
+    "Korean": ("출생지", "배우자", "소속", "졸업_학교", "창립자", "본사", "국가"),
+}
+ASKED_IN_KOREAN = [
+    ("김하늘은 어디에서 태어났나요?", "흐비트"),
+    ("김하늘의 고향은 어디야?", "흐비트"),
+    ("김하늘은 누구와 결혼했나요?", "이도윤"),
+    ("김하늘은 어디에서 일하나요?", "루멘 출판"),
+    ("김하늘이 다니는 회사는?", "루멘 출판"),
+    ("김하늘의 직장은 어디인가요?", "루멘 출판"),
+    ("김하늘은 어디서 공부했어?", "일멘 학원"),
+    ("김하늘이 졸업한 학교는 어디인가요?", "일멘 학원"),
+    ("루멘 출판의 본사는 어디에 있나요?", "코르보"),
+    ("루멘 출판을 설립한 사람은?", "서유진"),
+    ("김하늘의 배우자가 태어난 곳은 어디인가요?", "갈바"),
+    ("김하늘의 남편은 어디에서 일하나요?", "타른상사"),
+    ("김하늘이 일하는 회사의 창립자는 누구인가요?", "서유진"),
+    ("루멘 출판의 창립자는 어디에서 태어났나요?", "달마르"),
+]
+IN_KOREAN = dict(
+    zip(
+        ("Olga Brandt", "Rufus Zoric", "Lev Jansen", "Mira Sato", "Helix Labs", "Tarn & Sons"),
+        ("김하늘", "이도윤", "서유진", "한지민", "루멘 출판", "타른상사"),
+        strict=True,
+    )
+)
+IN_KOREAN |= {"Arvika": "흐비트", "Galba": "갈바", "Ilmen": "달마르", "Corvo": "코르보", "Lunden": "룬덴"}
+IN_KOREAN |= {"Corvo Institute": "일멘 학원", "Estrel College": "에스트렐 대학"}
+IN_KOREAN |= {"Norland": "노를란드", "Vestria": "베스트리아", "Sudmark": "수드마르크"}
+
+
+@pytest.mark.parametrize("names", KOREAN_NAMES)
+def test_it_does_in_korean_too_whatever_language_the_types_are_in(names: str) -> None:
+    spelled = dict(zip(KINDS, KOREAN_NAMES[names], strict=True))
+    graph = KnowledgeGraph.from_triples(
+        (IN_KOREAN[source], spelled[kind], IN_KOREAN[target]) for source, kind, target in LIVES
+    )
+    wrong = {
+        (question, hops): ask(graph, question, hops=hops).names[:3]
+        for question, answer in ASKED_IN_KOREAN
+        for hops in (2, 3)
+        if ask(graph, question, hops=hops).names[0] != answer
+    }
+    assert wrong == {}

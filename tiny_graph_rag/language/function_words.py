@@ -64,7 +64,8 @@ def without_requests(words: Sequence[str]) -> Sequence[str]:
 
 
 AUXILIARIES = table("do does did")
-ADVERBS = table("where when how why")  # question words
+ENGLISH_ADVERBS = table("where when how why")  # question words that ask by a verb
+KOREAN_ADVERBS = ("어디", "언제", "왜", "어떻게")
 DETERMINERS = table("a an the this that these those my our your his her its their")
 
 HONORIFICS = table("""
@@ -178,5 +179,8 @@ ENDINGS = table(
     "하였습니다 했습니다 하였던 하였다 합니다 입니다 이었던 이었다 으려고 시키는 시킨 했던 했다 "
     "하는 하던 하여 해서 하게 하고 하며 한다 되는 되었 된다 였던 였다 었던 았던 었다 았다 으며 "
     "으면 려고 지만 는데 인가 일까 인지 이다 에는 는다 던 은 는 을 를 고 며 면 게 지 다 한 할 함 "
-    "해 기 된 될 됨 음"
+    "해 기 된 될 됨 음 "
+    "나요 하나요 했나요 하였나요 되나요 됐나요 되었나요 었나요 았나요 였나요 습니까 합니까 됩니까 했습니까 "
+    "었습니까 았습니까 하는가 했는가 었는가 았는가 하니 했니 었니 았니 해요 했어 했어요 었어 았어 었어요 "
+    "았어요 하죠 했지 하는지 했는지 었는지 았는지 하나 했나 었나 았나 하지 하냐 했냐"
 )

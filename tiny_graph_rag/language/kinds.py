@@ -80,6 +80,8 @@ _ASKED = {
     ("where", "어디"): table("place location city town country region site address 장소 위치 곳 지역"),
     ("when", "언제"): table("time date year day month century period era 시간 날짜 연도 시기 때"),
 }
+# Kinds of things, but no relation to one: where something is asks for no country.
+_NO_RELATIONS = table("city country town region family group organization man woman character")
 KINDS_ASKED = frozenset[str]().union(*_ASKED.values())
 
 
@@ -89,6 +91,11 @@ def asked_kind(word: str) -> frozenset[str]:
         if word in starts or word.startswith(tuple(start for start in starts if not start.isascii())):
             return kinds
     return frozenset()
+
+
+def relation_asked(word: str) -> frozenset[str]:
+    """The same in words that relations may have: `when` → time, date, year …"""
+    return asked_kind(word) - _NO_RELATIONS
 
 
 def singular(word: str) -> str:

@@ -31,7 +31,14 @@ from tiny_graph_rag.columns.stored import BadArraysError, read_arrays, stamp_of,
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.config import cache_folder
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.language.function_words import ENDINGS, FUNCTION_WORDS, NAMELESS, PARTICLES, table
+from tiny_graph_rag.language.function_words import (
+    ENDINGS,
+    FUNCTION_WORDS,
+    NAMELESS,
+    PARTICLES,
+    final_consonant,
+    table,
+)
 from tiny_graph_rag.language.segments import word_spans, words_in
 
 CAMEL_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -41,6 +48,7 @@ CACHED_WORDS = 1 << 16
 SHORTEST_STEM = 3  # letters that a light stem keeps
 SHARED_PREFIX = 4  # letters that two English words share at least to count as related
 LONGEST_COMPOUND = 64  # letters: of no longer word the parts are sought, for each of its ends is looked at
+PAST = 20  # the final consonant ㅆ
 KOREAN_STEM = 2  # syllables that a Korean stem keeps: one alone is any word
 
 ENGLISH_QUESTION_WORDS = table("who whom whose what which when where how why")
@@ -170,7 +178,14 @@ def _korean_stem(word: str) -> str:
             if word[-size:] in endings:
                 word = word[:-size]
                 break
-    return word
+    return _without_past(word)
+
+
+def _without_past(word: str) -> str:
+    """태어났 → 태어나: the past tense of a verb whose stem ends in a vowel."""
+    if len(word) <= KOREAN_STEM or final_consonant(word[-1]) != PAST:
+        return word
+    return word[:-1] + chr(ord(word[-1]) - PAST)
 
 
 @lru_cache(CACHED_WORDS)

@@ -17,7 +17,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import content_stem
 from tiny_graph_rag.language.folding import UNSPACED
 from tiny_graph_rag.language.function_words import without_requests
-from tiny_graph_rag.language.kinds import KINDS_ASKED, asked_kind, singular, synonyms
+from tiny_graph_rag.language.kinds import KINDS_ASKED, relation_asked, singular, synonyms
 from tiny_graph_rag.language.words import (
     KOREAN_STEM,
     NOUN_FOLLOWS,
@@ -198,7 +198,7 @@ class RelationWords:
             for other, grade in self._similar.to(word):
                 for type_, place in self._holders[other]:
                     yield self._weight[grade], BY_NAME, type_, place
-        kinds = asked_kind(word)
+        kinds = relation_asked(word)
         for other in self._holders if kinds else ():
             if not kinds.isdisjoint((other, singular(other))):
                 for type_, place in self._holders[other]:

@@ -23,7 +23,13 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import NO_ROWS, TextIndex, content_stem
-from tiny_graph_rag.language.function_words import ADVERBS, AUXILIARIES, DETERMINERS, table
+from tiny_graph_rag.language.function_words import (
+    AUXILIARIES,
+    DETERMINERS,
+    ENGLISH_ADVERBS,
+    KOREAN_ADVERBS,
+    table,
+)
 from tiny_graph_rag.language.kinds import KINDS_ASKED, Kind, asked_kind, kind_of_type
 from tiny_graph_rag.language.words import (
     folded_word,
@@ -445,10 +451,15 @@ def _predicate(
     mentions: Sequence[_Mention], words: Mapping[int, str], asking: int | None, seeds: Sequence[int]
 ) -> _Mention | None:
     """The mention that ends the question behind its seeds, where the question word asks by a verb: *where*
-    was the founder of it *born*, whom *does* it *employ*; else None."""
+    was the founder of it *born*, whom *does* it *employ*; in Korean behind the question word, or just before
+    it (창립자는 *어디에서 태어났나요*, 직장은 *어디*). Else None."""
     if asking is None or not seeds:
         return None
-    if words[asking] not in ADVERBS and AUXILIARIES.isdisjoint(words.values()):
+    if words[asking].startswith(KOREAN_ADVERBS):
+        behind = [mention for mention in mentions if max(mention.places) >= asking - 1]
+        behind = [mention for mention in behind if mention.places != [asking]]
+        return max(behind, key=lambda mention: max(mention.places), default=None)
+    if words[asking] not in ENGLISH_ADVERBS and AUXILIARIES.isdisjoint(words.values()):
         return None
     behind = [mention for mention in mentions if max(mention.places) > max(seeds)]
     return max(behind, key=lambda mention: max(mention.places), default=None)
