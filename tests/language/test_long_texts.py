@@ -11,6 +11,7 @@ from tiny_graph_rag.answers.answering import abstains, cited_facts, without_cita
 from tiny_graph_rag.answers.context import _FENCE as GRAPH_FENCE
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.detection import _TOKEN
+from tiny_graph_rag.gold.checks import are_alike
 from tiny_graph_rag.gold.korean import final_of
 from tiny_graph_rag.language.function_words import LONGEST_REST, ParticleFit, particles
 from tiny_graph_rag.linking.fuzzy import _stretches
@@ -74,6 +75,12 @@ def test_no_pattern_looks_at_a_long_text_twice_for_each_character(run: str, arou
     for read, error in ((read_object, ValueError), (parse_measures, UsageError)):
         with pytest.raises(error):
             read(text)  # type: ignore[operator]
+
+
+def test_of_texts_pasted_as_questions_the_beginnings_are_compared() -> None:
+    """Whole, two of 100,000 letters took 40 seconds."""
+    assert are_alike("word " * 20_000, "word " * 20_000 + "other " * 20_000)
+    assert not are_alike("word " * 20_000, "other " * 20_000)
 
 
 def test_patterns_without_going_back_find_what_they_found() -> None:
