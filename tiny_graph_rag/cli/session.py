@@ -23,7 +23,6 @@ from tiny_graph_rag.config import (
     language,
     load_config,
     settings_of,
-    spelled_setting,
 )
 from tiny_graph_rag.errors import TinyGraphRagError, UsageError, at, unknown
 from tiny_graph_rag.files import allow_unpacked
@@ -308,26 +307,6 @@ def described(graph: KnowledgeGraph, examples: EvalSet) -> str:
         gold=examples.name,
         questions=counted(len(examples), "{n} question", "{n} questions"),
     )
-
-
-def settings_line(config: Config, *, without: Iterable[str] = ()) -> str:
-    """Retriever, hops where it walks, then every other setting that is not the default. without: what is
-    varied."""
-    from tiny_graph_rag.retrieval import walks
-
-    retrieval, left_out = config.retrieval, {"retriever", "hops", "latency_sample", *without}
-    changed = {name: value for name, value in config.changed().items() if name not in left_out}
-    more = [spelled_setting(name, value) for name, value in changed.items()]
-    parts = [
-        *([retrieval.retriever] if "retriever" not in without else []),
-        *(
-            [counted(retrieval.hops, "{n} hop", "{n} hops")]
-            if "hops" not in without and walks(retrieval.retriever)
-            else []
-        ),
-        *more,
-    ]
-    return ", ".join(parts)
 
 
 def base_name(examples: EvalSet) -> str:
