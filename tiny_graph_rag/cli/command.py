@@ -63,9 +63,8 @@ class Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if self.get_command(ctx, args[0]) is None:
-            hint = nearest(args[0], self.commands) or said(
-                "; there are: {names}", names=", ".join(self.commands)
-            )
+            known = list(self.commands)
+            hint = nearest(args[0], known) or said("; there are: {names}", names=", ".join(known))
             raise typer.BadParameter(
                 said("no such command: {command}{hint}", command=args[0], hint=hint), ctx
             )
