@@ -209,8 +209,7 @@ class Result:
         return latex_table(result_table(self.document()))
 
     def figures(self) -> dict[str, Figure]:
-        """Pictures by name (`tags`, `waterfall`, `first-hit` …). Raises MissingExtraError without
-        matplotlib."""
+        """Pictures by name (`tags`). Raises MissingExtraError without matplotlib."""
         return figures_of([self.document()])
 
     def __repr__(self) -> str:

@@ -109,7 +109,7 @@ class ResultComparison(_Tabled):
         return pandas_for("ResultComparison.pairs_to_pandas()").DataFrame(rows, columns=columns)
 
     def figures(self) -> dict[str, Figure]:
-        """Pictures by name (`systems`, `heat` …), as `report --report png` draws them. Raises
+        """Pictures by name (`systems`), as `report --report png` draws them. Raises
         MissingExtraError without matplotlib."""
         return figures_of(self.systems.documents)
 
