@@ -188,8 +188,8 @@ class Latency(Struct):
 class Summary(Slice, kw_only=True):
     """oracle_recall: reachable within h hops, the share of references that any ranking within the hops could
     return; null where the hops bound nothing. causes: the verdicts, but references that only texts brought
-    near, and that were ranked low, count where the names of the question lose them. waterfall_names: from the
-    seeds that the questions name; waterfall_gold_seeds: from the gold set's own. total_token_usage: of the
+    near, and that were ranked low, count where the names of the question lose them. waterfall_gold_seeds:
+    from the gold set's own seeds. total_token_usage: of the
     first files, by kind."""
 
     k: Some
@@ -206,7 +206,6 @@ class Summary(Slice, kw_only=True):
     waterfall: list[WaterfallStep] | UnsetType = UNSET
     waterfall_by_tag: dict[str, list[WaterfallStep]] | UnsetType = UNSET
     oracle_recall: Share | UnsetType | None = UNSET
-    waterfall_names: list[WaterfallStep] | UnsetType | None = UNSET
     waterfall_gold_seeds: list[WaterfallStep] | UnsetType | None = UNSET
     linking: Json | UnsetType | None = UNSET
     not_recognised: NotRecognised | UnsetType = UNSET
