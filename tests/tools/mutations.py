@@ -262,7 +262,7 @@ _DUCK_VIEWS = (
 _DUCK_VALUES = (
     "NULL", "'x'::BLOB", "'infinity'::TIMESTAMP", "'290000-01-01'::TIMESTAMP", "'5000-01-01 BC'::DATE", "INTERVAL 900000 MONTH", "1e300::DOUBLE",
     "'nan'::DOUBLE", "99999999999999999999999999999999999::HUGEINT", "1.50::DECIMAL(38, 10)", "[1, NULL]", "[['a']]", "{'a': [1]}",
-    "MAP {'k': 1}", "uuid()", "'24:00:00'::TIME", "TRUE", "'101'::BIT", "'now'::TIMESTAMPTZ", "repeat('x', 70000)", "chr(0)",
+    "MAP {'k': 1}", "uuid()", "'24:00:00'::TIME", "TRUE", "'101'::BIT", "now()", "repeat('x', 70000)", "chr(0)",
 )  # fmt: skip
 
 

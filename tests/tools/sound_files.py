@@ -371,7 +371,8 @@ def more_targets(run: Runner, files: dict[str, bytes]) -> list[Target]:
                ("dataset", "version", "./input-eval.jsonl", "--note", "more"), beside={"input-eval.jsonl": files["s-eval.jsonl"] + b"\n"}),
         Target("history", "past/results.json", files["results.json"], ("history", "./past", "--report", "./history.html"),
                beside={"past/earlier.json": files["results.json"]}),
-        Target("columns", "own-columns.yaml", files["own-columns.yaml"], ("stats", "-g", "./own.csv", "--set", "running.graph_cache=false")),
+        Target("columns", "own-columns.yaml", files["own-columns.yaml"], ("stats", "-g", "./own.csv", "--set", "running.graph_cache=false"),
+               beside={"own.csv": files["own.csv"]}),
         Target("columns' table", "own.csv", files["own.csv"], ("stats", "-g", "./own.csv", "--set", "running.graph_cache=false"),
                beside={"own-columns.yaml": files["own-columns.yaml"]}),
         Target("environment", ".env", files[".env"], ("settings",)),
@@ -519,10 +520,8 @@ QUESTIONS = [
 def database(connect: Callable[[str], Any], path: Path) -> bytes:
     """A file of SQLite or DuckDB with a table of entities and one of relations."""
     connection = connect(str(path))
-    connection.execute("CREATE TABLE entities (id TEXT PRIMARY KEY, name TEXT, type TEXT, description TEXT)")
-    connection.execute(
-        "CREATE TABLE relations (source TEXT REFERENCES entities (id), target TEXT, relation TEXT, weight DOUBLE)"
-    )
+    connection.execute("CREATE TABLE entities (id TEXT, name TEXT, type TEXT, description TEXT)")
+    connection.execute("CREATE TABLE relations (source TEXT, target TEXT, relation TEXT, weight DOUBLE)")
     for table, rows in (("entities", NODES), ("relations", EDGES)):
         connection.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", rows[1:])
     connection.commit()

@@ -15,18 +15,21 @@ from typing import Any
 from urllib.parse import quote
 
 from tiny_graph_rag.errors import GraphError, InputError, optional
+from tiny_graph_rag.files import check_declared
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.given import Columns
 from tiny_graph_rag.formats.graphs.pairs import of_database
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.table import Table
+from tiny_graph_rag.formats.tables import LONGEST_CELL
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 DUCKDB_MAGIC = b"DUCK"  # behind a checksum of eight bytes
-MOST_ROWS = 20_000_000
-STEPS, MOST_STEPS = 1_000_000, 1000  # of SQLite's machine between two looks, and looks until it is stopped
+ROW_BYTES, CELL_BYTES = 250, 16  # of a record in memory, and of each of its values besides its text
+MIB = 1 << 20
+STEPS = 1_000_000  # of SQLite's machine between two looks
 
 
 @graph_format(
@@ -41,8 +44,11 @@ def read_sqlite(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
     try:
         with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
-            steps = itertools.count()
-            connection.set_progress_handler(lambda: next(steps) > MOST_STEPS, STEPS)  # of a view without end
+            # A view may be without end, and make cells of any length: more work and longer cells than the
+            # file's size explains are refused.
+            size, steps = path.stat().st_size // MIB + 1, itertools.count()
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(size * MIB, LONGEST_CELL))
+            connection.set_progress_handler(lambda: next(steps) > 40 * size, STEPS)
             names = [
                 name
                 for (name,) in connection.execute(
@@ -59,7 +65,7 @@ def read_sqlite(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
             }
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             return of_database(
-                Rows(path, "SQLite"), headers, lambda name: _table(connection, name), columns, pointed
+                Rows(path, "SQLite"), headers, lambda name: _table(connection, name, path), columns, pointed
             )
     except InputError:
         raise
@@ -83,8 +89,8 @@ def read_duckdb(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
             str(path), read_only=True, config={"enable_external_access": False}
         ) as connection:
             found = connection.execute(
-                "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'main' "
-                "ORDER BY table_name, ordinal_position"
+                "SELECT table_name, column_name FROM duckdb_columns() WHERE schema_name = 'main' AND "
+                "table_name IN (SELECT table_name FROM duckdb_tables()) ORDER BY table_name, column_index"
             ).fetchall()
             headers: dict[str, list[str]] = {}
             for table, column in found:
@@ -95,7 +101,7 @@ def read_duckdb(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
             ).fetchall()
             pointed = {name: [to for source, to in keys if source == name] for name in headers}
             return of_database(
-                Rows(path, "DuckDB"), headers, lambda name: _table(connection, name), columns, pointed
+                Rows(path, "DuckDB"), headers, lambda name: _table(connection, name, path), columns, pointed
             )
     except duckdb.Error as error:
         raise GraphError.at(path, "can't be read as DuckDB: {why}", why=str(error).splitlines()[0]) from error
@@ -105,19 +111,17 @@ def _header(cursor: Any) -> list[str]:
     return [column[0] for column in cursor.description]
 
 
-def _table(connection: Any, table: str) -> Table:
-    """The records of a table, without what is no text and no number."""
+def _table(connection: Any, table: str, path: Path) -> Table:
+    """The records of a table, without what is no text and no number. Raises InputError for one that gives far
+    more than the file holds."""
     cursor = connection.execute(f"SELECT * FROM {_quoted(table)}")
     names = _header(cursor)
     records: list[dict[str, Any]] = []
-    while rows := cursor.fetchmany(10_000):
-        if len(records) > MOST_ROWS:
-            raise GraphError(
-                "the table {table} gives more than {most} rows; is it a view without end? Name others: "
-                "--columns nodes=TABLE,edges=TABLE",
-                table=repr(table),
-                most=f"{MOST_ROWS:,}",
-            )
+    size = 0
+    while rows := cursor.fetchmany(1000):
+        size += sum(len(value) for row in rows for value in row if isinstance(value, str))
+        size += len(rows) * (ROW_BYTES + CELL_BYTES * len(names))
+        check_declared(path, size, said("more than {n} rows", n=f"{len(records):,}"))
         records += [
             {name: value for name, value in zip(names, row, strict=True) if not isinstance(value, bytes)}
             for row in rows
