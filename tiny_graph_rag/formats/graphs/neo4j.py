@@ -55,7 +55,7 @@ def read_apoc(paths: Sequence[Path]) -> KnowledgeGraph:
     by_kind: dict[str, dict[int, Any]] = {"node": {}, "relationship": {}}
     for line in lines:
         kind = line.row.get("type") if isinstance(line.row, dict) else None
-        if kind in by_kind:
+        if kind in list(by_kind):  # a kind may be a list, which no dictionary can look up
             by_kind[kind][line.number] = line.row
         else:
             got = json_kind(line.row)
