@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
-from tiny_graph_rag.errors import InputError
+from tiny_graph_rag.errors import InputError, wrong_value
 from tiny_graph_rag.files import check_unpacked
 
 Element = ElementTree.Element
@@ -124,5 +124,8 @@ def _part(target: str) -> str:
 def _tree(packed: zipfile.ZipFile, part: str) -> Element:
     content = packed.read(part)
     if b"<!DOCTYPE" in content.replace(b"\0", b""):  # UTF-16 too
-        raise ValueError(f"{part}: a document type declaration is not allowed")
+        raise wrong_value(
+            "a document type declaration (<!DOCTYPE>) is not allowed, because it can expand to any size; "
+            "remove it"
+        )
     return ElementTree.parse(io.BytesIO(content)).getroot()
