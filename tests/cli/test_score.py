@@ -536,35 +536,3 @@ def test_an_ambiguous_name_of_a_run_is_counted_and_may_mean_any_of_its_entities(
     )
     assert refused.exit_code == 2
     assert "add -g" in refused.stderr
-
-
-def test_several_runs_give_one_set_of_results_a_comparison_and_one_page(run_cli, own_folder: Path) -> None:
-    Path("gold.txt").write_text("".join(f"q{n} 0 d{n} 1\n" for n in range(6)), encoding="utf-8")
-    for name, miss in (("one", 0), ("two", 3), ("three", 6)):
-        lines = [f"q{n} Q0 {'x' if n < miss else 'd'}{n} 1 1.0 {name}\n" for n in range(6)]
-        Path(f"{name}.run").write_text("".join(lines), encoding="utf-8")
-    runs = ("--run", "one.run", "two.run", "three.run", "--gold", "gold.txt", "--measures", "P@1")
-    done = run_cli("score", *runs, "--report", "html")
-    assert done.exit_code == 0, done.stderr
-    assert sorted(path.name for path in Path("data/results").iterdir()) == [
-        *("one-and-2-more-comparison.json", "one-and-2-more.html"),
-        *("one-results.json", "three-results.json", "two-results.json"),
-    ]
-    means = [
-        json.loads(Path(f"data/results/{name}-results.json").read_text("utf-8"))["summary"]["measures"]
-        for name in ("one", "two", "three")
-    ]
-    assert [found["precision@1"]["mean"] for found in means] == [1.0, 0.5, 0.0]
-    done = run_cli("score", *runs, "--report", "html,paper,md", "-o", "./out")
-    assert sorted(path.name for path in Path("out").iterdir() if "-results" not in path.name) == [
-        *("one-and-2-more-comparison.json", "one-and-2-more-paper.md", "one-and-2-more-paper.tex"),
-        *("one-and-2-more.html", "one-and-2-more.md"),
-    ]
-    assert "comparison: out/one-and-2-more-comparison.json" in done.stdout
-    assert Path("out/one-and-2-more-paper.tex").read_text("utf-8").count("\\label{") == 1
-    failed = run_cli("score", *runs, "--fail-under", "P@1>=0.5")
-    assert failed.exit_code == 1
-    assert "three.run: gate" in failed.stderr
-    assert "two.run: gate" not in failed.stderr
-    assert run_cli("score", *runs, "-o", "x.json").exit_code == 2
-    assert run_cli("score", "--gold", "gold.txt").exit_code == 2
