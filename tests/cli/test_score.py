@@ -162,15 +162,6 @@ def test_a_gold_set_of_passages_alone_is_scored(
     assert means(document) == {"passages:recall@2": 0.5, "passages:mrr": 0.5}
 
 
-def test_a_split_of_a_table(own_folder: Path, run_cli) -> None:
-    (own_folder / "gold.csv").write_text("query_id,doc_id,score,split\nq1,d2,1,test\nq2,d4,1,train\n")
-    run = write_run(own_folder / "run", "trec")
-    assert scored(run_cli, "--run", run, "--gold", "gold.csv", "--split", "test")["summary"]["questions"] == 1
-    done = run_cli("score", "--run", run, "--gold", "gold.csv", "--split", "dev")
-    assert done.exit_code == 2
-    assert "it has: test, train" in done.stderr
-
-
 def test_with_a_graph_names_and_aliases_become_entities(own_folder: Path, run_cli) -> None:
     write_kg(own_folder / "g-KG.json", [("Anna", ["Ann"]), "Ben"])
     write_gold(own_folder / "gold.jsonl", {"id": "q", "query": "?", "reference_entities": ["Anna"]})
@@ -342,22 +333,20 @@ def test_a_bad_run_is_said_in_words(own_folder: Path, run_cli, text: str, expect
 
 
 @pytest.mark.parametrize(
-    ("text", "more", "expected"),
+    ("text", "expected"),
     [
-        ("q1 0 d1 1\nq1 0 d1 2\n", [], "gold:2: document 'd1' has grade 2 here and 1 further up"),
-        ("query_id,doc_id,score\nq1,d1,1\nq1,d1,0\n", [], "gold:3: document 'd1' has grade 0 here and 1"),
-        ("q1 0 d1 1\n", ["--split", "test"], "gold: only tables (CSV, TSV, Parquet) have splits"),
-        ("query_id,doc_id\nq1,d1\n", ["--split", "test"], "gold has no column 'split'"),
-        ('{"id": "q1", "entities": ["d1"]}\n', [], "gold:1: this looks like a run, not like a gold set"),
-        ('[{"query": "who?"}]', [], "gold: 1 question without 'reference_entities'"),
-        ("", [], "gold: the file is empty"),
-        ("PAR1 and no more", [], "gold: can't be read as Parquet"),
+        ("q1 0 d1 1\nq1 0 d1 2\n", "gold:2: document 'd1' has grade 2 here and 1 further up"),
+        ("query_id,doc_id,score\nq1,d1,1\nq1,d1,0\n", "gold:3: document 'd1' has grade 0 here and 1"),
+        ('{"id": "q1", "entities": ["d1"]}\n', "gold:1: this looks like a run or a graph"),
+        ('[{"query": "who?"}]', "gold: 1 question without 'reference_entities'"),
+        ("", "gold: the file is empty"),
+        ("PAR1 and no more", "gold: can't be read as Parquet"),
     ],
 )
-def test_a_bad_gold_set_is_said_in_words(own_folder: Path, run_cli, text: str, more, expected: str) -> None:
+def test_a_bad_gold_set_is_said_in_words(own_folder: Path, run_cli, text: str, expected: str) -> None:
     (own_folder / "run").write_text("q1 Q0 d1 1 2 t\n")
     (own_folder / "gold").write_text(text)
-    done = run_cli("score", "--run", "run", "--gold", "gold", "-o", "./out.json", *more)
+    done = run_cli("score", "--run", "run", "--gold", "gold", "-o", "./out.json")
     assert (done.exit_code, expected in done.stderr) == (2, True), done.output
 
 

@@ -43,7 +43,6 @@ class Scoring:
     graph: Annotated[Path | None, option("Knowledge graph: names become entities.", INPUT, short="-g")] = None
     run_format: Annotated[str | None, option("Format of the run file.", MORE, default="by content")] = None
     gold_format: Annotated[str | None, option("Format of the gold set.", MORE, default="by content")] = None
-    split: Annotated[str | None, option("Only this split of a gold table.", MORE)] = None
     measures: Measured = None
     label: Label = None
     top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None
@@ -84,7 +83,6 @@ class Scoring:
             find_input(self.gold, Path(storage.dataset_dir), "gold set"),
             self.run_format,
             self.gold_format,
-            self.split,
             self.ties,
             settings.ambiguous,
             selected(chosen),

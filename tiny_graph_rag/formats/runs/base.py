@@ -103,10 +103,9 @@ RUN_FORMATS: Registry[RunFormat] = Registry(
     "run format",
     "tiny_graph_rag.formats.runs",
     {
-        "trec": "rows:read_trec",
-        "jsonl": "json_forms:read_jsonl",
-        "table": "rows:read_table_run",
-        "json": "json_forms:read_json",
+        "trec": "records:read_trec",
+        "jsonl": "records:read_jsonl",
+        "table": "records:read_table_run",
     },
 )
 run_format = registering(RUN_FORMATS, RunFormat)
