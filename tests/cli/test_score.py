@@ -123,6 +123,8 @@ def test_every_form_of_gold_gives_the_same_numbers(own_folder: Path, run_cli, fo
     )
     assert means(document) == pytest.approx(EXPECTED, abs=1e-12)
     if form == "rag":
+        done = run_cli("score", "--run", "run", "--gold", gold, "-o", "./again.json")
+        assert "ids of chunks were compared" in done.stdout
         assert list(document["summary"]["by_tag"]) == ["query_type:fact", "difficulty:hard"]
 
 

@@ -183,7 +183,12 @@ def _said_names(rows: Sequence[Mapping[str, Any]], names: frozenset[str], table:
 
 
 def _columns_kept(examples: Sequence[Example]) -> list[str]:
-    counts = Counter(name for example in examples for name in example.unknown if name)
+    counts = Counter(
+        name
+        for example in examples
+        for name, value in example.unknown.items()
+        if name and value not in ("", [])
+    )
     if not counts:
         return []
     more = " …" if len(counts) > NAMED_COLUMNS else ""

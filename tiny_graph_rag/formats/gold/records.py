@@ -64,7 +64,11 @@ def is_ours(row: Mapping[str, Any]) -> bool:
 
 def is_question(row: Mapping[str, Any]) -> bool:
     """Whether an object asks something, or names one by id with what is relevant to it."""
-    plain = {folded(name) for name, value in row.items() if not (value and is_texts(value))}
+    plain = {
+        folded(name)
+        for name, value in row.items()
+        if name != "prompts" and not (value and is_texts(value))  # a list of questions is a column of them
+    }
     return bool(plain & {*QUERY_KEYS}) or bool({"reference_entities", "relevant_chunk_ids"} & row.keys())
 
 
