@@ -217,7 +217,7 @@ def _list_of(cell: Any, key: str) -> list[Any] | None:
 
 
 def _number(value: Any) -> float | None:
-    """NaN for what is no number, None where nothing is said."""
+    """NaN for what is no number, None for an empty value."""
     try:
         return None if value is None else float(value)
     except (TypeError, ValueError):
