@@ -52,13 +52,13 @@ def book(folder: Path, rows: str, texts: str = "") -> Path:
 def test_a_cell_is_the_text_that_a_spreadsheet_shows(tmp_path: Path, cell: str, text: str) -> None:
     texts = "<si><r><t>점순</t></r><r><t> Kim</t></r><rPh><t>kana</t></rPh></si>"
     path = book(tmp_path, f"<row><c><v>1</v></c>{cell}</row>", texts)
-    assert list(worksheets(path)) == [("S", [{0: "1", 1: text}])]
+    assert list(worksheets(path)) == [("S", [(1, {0: "1", 1: text})])]
 
 
 def test_a_cell_stands_where_it_says_else_after_the_one_before(tmp_path: Path) -> None:
     far = '<row r="1048576"><c r="XFD1048576"><v>3</v></c><c r="XFE1"><v>4</v></c></row>'
     path = book(tmp_path, f'<row><c r="AA1"><v>1</v></c><c><v>2</v></c></row><row/>{far}')
-    assert list(worksheets(path)) == [("S", [{26: "1", 27: "2"}, {16383: "3"}])]
+    assert list(worksheets(path)) == [("S", [(1, {26: "1", 27: "2"}), (1_048_576, {16383: "3"})])]
 
 
 def test_a_document_type_is_refused(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from tiny_graph_rag.files import (
     read_start,
     text_in,
 )
-from tiny_graph_rag.formats.worksheets import worksheets
+from tiny_graph_rag.formats.worksheets import NumberedRow, worksheets
 from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import said
 
@@ -152,6 +152,8 @@ def csv_rows(
     """
     first = text.lstrip("\r\n").partition("\n")[0]
     delimiter = delimiter or delimiter_of(first)
+    if delimiter not in first:
+        delimiter = "\x1f"  # one column, whose cells may hold any sign
     check_width(first, delimiter, path)
     # Line ends as they are: a field may hold "\r", and csv says what it does not know itself.
     lines = (line[0] for line in _LINE.finditer(text))
@@ -273,13 +275,17 @@ def _worksheet(path: Path) -> tuple[list[str], Iterator[Row]]:
 
 def sheets(path: Path) -> Iterator[tuple[str, list[str], Iterator[Row]]]:
     """Name, columns and rows of each sheet that has a header and a row. Raises InputError."""
-    for sheet, (header, *rows) in ((sheet, rows) for sheet, rows in worksheets(path) if len(rows) > 1):
-        names = _named((header.get(column, "") for column in range(max(header) + 1)), path)
-        yield sheet, names, _sheet_rows(path, names, rows)
+    for sheet, rows in worksheets(path):
+        # A row of one cell above rows of more is a title.
+        header = next((at for at, (_, row) in enumerate(rows) if len(row) > 1), 0)
+        if len(rows) > header + 1:
+            row = rows[header][1]
+            names = _named((row.get(column, "") for column in range(max(row) + 1)), path)
+            yield sheet, names, _sheet_rows(path, names, rows[header + 1 :])
 
 
-def _sheet_rows(path: Path, names: list[str], rows: list[dict[int, str]]) -> Iterator[Row]:
-    for number, row in enumerate(rows, start=2):
+def _sheet_rows(path: Path, names: list[str], rows: Iterable[NumberedRow]) -> Iterator[Row]:
+    for number, row in rows:
         yield f"{path.name}: row {number}", {name: row.get(at, "") for at, name in enumerate(names)}
 
 

@@ -19,6 +19,7 @@ from tiny_graph_rag.errors import InputError, wrong_value
 from tiny_graph_rag.files import check_unpacked
 
 Element = ElementTree.Element
+NumberedRow = tuple[int, dict[int, str]]  # of the sheet from 1, and its texts by their column from 0
 EPOCH = datetime.datetime(1899, 12, 30)
 LAST_DAY = 2_958_465  # 9999-12-31
 DATE_FORMATS = frozenset((*range(14, 23), *range(45, 48)))  # that need no definition
@@ -26,8 +27,8 @@ LONGEST_ROW = 1 << 14  # columns, as Excel has them
 _DATE_SIGNS = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.|([ymdhs])', re.IGNORECASE)
 
 
-def worksheets(path: Path) -> Iterator[tuple[str, list[dict[int, str]]]]:
-    """Name and rows of each sheet, from its first row with a cell on; a row has its texts by their column.
+def worksheets(path: Path) -> Iterator[tuple[str, list[NumberedRow]]]:
+    """Name of each sheet and those of its rows that hold a text.
 
     Numbers that are whole have no fraction, days are as 2026-01-31. Raises InputError.
     """
@@ -42,7 +43,7 @@ def worksheets(path: Path) -> Iterator[tuple[str, list[dict[int, str]]]]:
         raise InputError.at(path.name, "can't be read as a worksheet: {error}", error=why) from error
 
 
-def _sheets(packed: zipfile.ZipFile) -> Iterator[tuple[str, list[dict[int, str]]]]:
+def _sheets(packed: zipfile.ZipFile) -> Iterator[tuple[str, list[NumberedRow]]]:
     parts = set(packed.namelist())
     relations = _tree(packed, "xl/_rels/workbook.xml.rels")
     targets = {relation.get("Id"): _part(relation.get("Target", "")) for relation in relations}
@@ -56,9 +57,11 @@ def _sheets(packed: zipfile.ZipFile) -> Iterator[tuple[str, list[dict[int, str]]
             yield sheet.get("name", ""), _rows(_tree(packed, targets[place]), texts, dates)
 
 
-def _rows(sheet: Element, texts: list[str], dates: frozenset[str]) -> list[dict[int, str]]:
-    rows = []
+def _rows(sheet: Element, texts: list[str], dates: frozenset[str]) -> list[NumberedRow]:
+    rows: list[NumberedRow] = []
+    number = 0
     for row in _named(sheet, "row"):
+        number = int(row.get("r", number + 1))
         cells: dict[int, str] = {}
         column = -1
         for cell in _named(row, "c"):
@@ -68,7 +71,7 @@ def _rows(sheet: Element, texts: list[str], dates: frozenset[str]) -> list[dict[
             if text and column < LONGEST_ROW:
                 cells[column] = text
         if cells:
-            rows.append(cells)
+            rows.append((number, cells))
     return rows
 
 
