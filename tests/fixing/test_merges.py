@@ -106,6 +106,13 @@ def test_a_single_word_in_the_plural_is_one_thing_where_types_say_that_it_is_a_t
     assert merged(graph(typed("WORK", "Alien", "Aliens"))) == []
 
 
+def test_the_plural_of_a_role_is_one_thing_where_a_text_writes_it_in_small_letters() -> None:
+    roles = typed("PERSON", "Engineer", "Engineers", "Hunter", "Hunters")
+    texts = {"Engineers": "All engineers of the yard.", "Hunter": "Hunter is the clerk of the court."}
+    told = {name: {**record, "description": texts.get(name, "")} for name, record in roles.items()}
+    assert merged(graph(told)) == [{"Engineer", "Engineers"}]
+
+
 def test_a_letter_apart_needs_the_same_description() -> None:
     # Gomma and Gumma were two kingdoms with one neighbour.
     pair = ["Kingdom of Gomma", "Kingdom of Gumma", "Gera"]

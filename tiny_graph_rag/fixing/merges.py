@@ -193,7 +193,8 @@ def _is_enough(
     if changes <= WRITING:
         return len(changes) == 1 or words >= LONG_TITLE
     if changes & PLURALS and changes <= PLURALS | {Difference.CASE}:
-        return is_certain and _is_common(texts, is_known and not is_named)
+        is_role = is_named and Kind.WORK not in kinds and facts.is_noun(one, other, cores[one].parts[-1])
+        return is_certain and (is_role or _is_common(texts, is_known and not is_named))
     if changes == {Difference.PARTICLE}:  # 박정은 is not 박정
         return is_certain and not (Kind.PERSON in kinds and any(text.endswith("은") for text in texts))
     if changes == {Difference.TITLE}:
@@ -289,8 +290,6 @@ def _by_alias(graph: KnowledgeGraph) -> Iterator[tuple[int, int, str]]:
     holders: dict[str, set[int]] = defaultdict(set)
     for owner, alias in zip(owners, aliases.items, strict=True):
         holders[fold(alias)].add(owner)
-    if not holders:
-        return
     named: dict[str, list[int]] = defaultdict(list)
     for row, name in enumerate(graph.entities.names):
         if (folded := fold(name)) in holders:
@@ -354,6 +353,11 @@ class PairFacts:
     def same_description(self, one: int, other: int) -> bool:
         texts = self.graph.entities.descriptions
         return bool(texts[one]) and fold(texts[one]) == fold(texts[other])
+
+    def is_noun(self, one: int, other: int, word: str) -> bool:
+        """Whether the text of one has the word in small letters, as no name is written: an engineer."""
+        texts = self.graph.entities.descriptions
+        return any(re.search(rf"\b{word}(?:s|es)?\b", texts[row]) for row in (one, other))
 
     def neighbours_shared(self, one: int, other: int) -> list[int]:
         """Neighbours by the same relation, or two of any; hubs say little."""
@@ -429,8 +433,7 @@ def asked_about(graph: KnowledgeGraph, questions: EvalSet) -> dict[int, list[str
     asked: dict[int, list[str]] = defaultdict(list)
     linked = NameLinker(graph, names).link(questions.examples)
     for example, question in zip(questions, linked, strict=True):
-        for row in sorted(
-            names.meant_by(example.relevant_entities) | {seed.entity for seed in question.seeds}
-        ):
+        meant = names.meant_by(example.relevant_entities) | {seed.entity for seed in question.seeds}
+        for row in sorted(meant):
             asked[row].append(example.id)
     return asked
