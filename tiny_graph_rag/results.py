@@ -143,7 +143,7 @@ class TriedSetting(Struct, kw_only=True):
     settings: what it changes in today's, by name; {} for today's own. label: the same as options. mean: of
     the deciding measure; change: against today's, with how many questions got better, stayed, got worse. p:
     two-sided, that nothing differs, corrected for all settings tried; certain: whether that is unlikely.
-    against: the loss (a verdict) that it was tried for. needs: the extra without which it couldn't be tried.
+    against: the loss (a verdict) that it was tried for.
     """
 
     settings: Json
@@ -156,7 +156,6 @@ class TriedSetting(Struct, kw_only=True):
     p: float | None = None
     certain: bool = False
     against: str = ""
-    needs: str = ""
 
 
 class Decision(Struct, kw_only=True):
@@ -464,7 +463,10 @@ def part(record: type[Struct], *needed: str, types: Mapping[str, Any] | None = N
     """
     known = {field.encode_name: field.type for field in msgspec.structs.fields(record)} | dict(types or {})
     fields: list[Any] = [(name, known[name]) for name in needed]
-    fields += [(name, known[name] | None, default) for name, default in defaults.items()]
+    fields += [
+        (name, known[name] if default is not None else known[name] | None, default)
+        for name, default in defaults.items()
+    ]
     return msgspec.defstruct(record.__name__, fields, kw_only=True)
 
 
