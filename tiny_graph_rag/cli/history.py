@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
@@ -13,10 +11,8 @@ from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, OUTPUT
 from tiny_graph_rag.cli.options import Common, argument, comma_list, option
 from tiny_graph_rag.cli.output import STDOUT, Output, Written
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import InputError, UsageError, nearest
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.report.history import Past
+from tiny_graph_rag.errors import InputError, UsageError, unknown
+from tiny_graph_rag.messages import said
 
 
 @command(app, "history", MEASURE)
@@ -53,7 +49,23 @@ def history_command(
     out = Output.of(session, output).at(is_own=True)
     page = Output.of(session, report, ending="").at()
     wanted = comma_list(measures)
-    past = _chosen(past, place, dataset, wanted, tag)
+    if dataset is not None:
+        name, known = (
+            Path(dataset).name.removesuffix(".jsonl"),
+            dict.fromkeys(result.dataset for result in past),
+        )
+        if name not in known:
+            raise unknown(said("gold set"), name, list(known))
+        past = [result for result in past if result.dataset == name]
+    if not past:
+        raise InputError("{place}: no results of eval or score here; run `eval` first", place=place)
+    measured = list(dict.fromkeys(measure for result in past for measure in result.measures))
+    for measure in wanted:
+        if measure not in measured:
+            raise unknown(said("measure"), measure, measured)
+    tags = list(dict.fromkeys(name for result in past for name in result.by_tag))
+    if tag is not None and tag not in tags:
+        raise unknown(said("tag"), tag, tags)
     named = groups(past)
     session.show(history_lines(named, wanted, tag or ""))
     document = history_document(named)
@@ -63,47 +75,3 @@ def history_command(
 
         page.write([history_page(place.name, document).encode("utf-8", "replace")])
         session.say("report: {path}", path=page.path)
-
-
-def _chosen(
-    past: list[Past], place: Path, dataset: str | None, wanted: Sequence[str], tag: str | None
-) -> list[Past]:
-    """The results on one gold set, with the measures wanted. place: the folder, for errors.
-
-    Raises UsageError for a gold set, measure or tag that no result has.
-    """
-    if dataset is not None:
-        name = Path(dataset).name.removesuffix(".jsonl")
-        known = tuple(dict.fromkeys(entry.dataset for entry in past))
-        if name not in known:
-            raise UsageError(
-                "no results on the gold set {name} in {place}{near}",
-                name=repr(name),
-                place=place,
-                near=nearest(name, known),
-            )
-        past = [entry for entry in past if entry.dataset == name]
-    if not past:
-        raise InputError("{place}: no results of eval or score here; run `eval` first", place=place)
-    known = tuple(dict.fromkeys(name for entry in past for name in entry.measures))
-    for entry in wanted:
-        if entry not in known:
-            raise UsageError(
-                "no result has the measure {each}{near}", each=repr(entry), near=nearest(entry, known)
-            )
-    tags = tuple(dict.fromkeys(name for entry in past for name in entry.by_tag))
-    if tag is not None and tag not in tags:
-        raise UsageError("no result has the tag {tag}{near}", tag=repr(tag), near=nearest(tag, tags))
-    if wanted:
-        past = [
-            replace(
-                entry,
-                measures={name: mean for name, mean in entry.measures.items() if name in wanted},
-                by_tag={
-                    one: {name: mean for name, mean in part.items() if name in wanted}
-                    for one, part in entry.by_tag.items()
-                },
-            )
-            for entry in past
-        ]
-    return past

@@ -7,7 +7,7 @@ from typing import Annotated
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK
-from tiny_graph_rag.cli.options import Common, Graph, comma_list, option, to_file
+from tiny_graph_rag.cli.options import Common, Graph, option, to_file
 from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.messages import counted
@@ -17,8 +17,6 @@ from tiny_graph_rag.messages import counted
 def visualize_command(
     common: Common,
     graph: Graph = None,
-    types: Annotated[str | None, option("Only entities of these types (PERSON,PLACE).")] = None,
-    min_weight: Annotated[float, option("Only relations of at least this weight.")] = 0.0,
     max_nodes: Annotated[
         int,
         option(
@@ -35,7 +33,7 @@ def visualize_command(
     path = session.graph_path(graph)
     out = Output.of(session, output, ending="").at(f"{graph_name(path)}-graph.html")
     knowledge = session.graph(path)
-    core = core_of(knowledge, types=comma_list(types), min_weight=min_weight, most=max_nodes)
+    core = core_of(knowledge, max_nodes)
     out.write([graph_page(knowledge, core).encode("utf-8", "replace")])
     for line in core.left_out:
         session.say("left out: {what}", what=line)
