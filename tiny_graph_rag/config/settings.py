@@ -8,8 +8,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
-import msgspec
-
 from tiny_graph_rag.config.sections import (
     Embeddings,
     EvaluationSettings,
@@ -137,6 +135,8 @@ class Setting:
 
     def accepts(self, value: object) -> bool:
         """Whether it can have this value, by its type."""
+        import msgspec  # who only lists settings needs none of it
+
         try:
             msgspec.convert(value, self.type)
         except msgspec.ValidationError:
@@ -148,6 +148,8 @@ class Setting:
 
         Raises ConfigError where the text is no such value.
         """
+        import msgspec
+
         if self.default == {}:
             from tiny_graph_rag.documents import parse_yaml
 
