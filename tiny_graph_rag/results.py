@@ -143,7 +143,7 @@ class TriedSetting(Struct, kw_only=True):
     settings: what it changes in today's, by name; {} for today's own. label: the same as options. mean: of
     the deciding measure; change: against today's, with how many questions got better, stayed, got worse. p:
     two-sided, that nothing differs, corrected for all settings tried; certain: whether that is unlikely.
-    against: the loss (a verdict) that it was tried for. needs: the extra without which it couldn't be tried.
+    against: the loss (a verdict) that it was tried for.
     """
 
     settings: Json
@@ -156,7 +156,6 @@ class TriedSetting(Struct, kw_only=True):
     p: float | None = None
     certain: bool = False
     against: str = ""
-    needs: str = ""
 
 
 class Decision(Struct, kw_only=True):

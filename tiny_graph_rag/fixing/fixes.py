@@ -73,7 +73,6 @@ from tiny_graph_rag.study.settings import (
     can_be_tried,
     candidates,
     decide,
-    label_of,
     question_groups,
     seeds_are_no_answers,
     try_settings,
@@ -272,9 +271,6 @@ class Study:
         seeds_answer = not seeds_are_no_answers(questions.today.linked, questions.judgments)
         listed = list(candidates(questions.config, seeds_answer=seeds_answer))
         tried = try_settings(questions, listed, FOR_BATCHES if wanted else 0)
-        for one in tried:
-            if one.needs:
-                self.not_kept("settings", label_of(one.values), t("needs the extra {extra}", extra=one.needs))
         groups = question_groups(questions.examples.examples, questions.judgments)
         self.found.decision = decision = decide(questions, tried, groups)
         n = sum(record.change is not None for record in decision.tried)
@@ -284,7 +280,6 @@ class Study:
             self.not_kept("settings", what, why)
             return
         measured = next(one.measured for one in tried if one.values == record.settings)
-        assert measured is not None  # of what is recommended
         values, gains = record.settings, measured.values - questions.today.values
         figures = self.figures_of_others(
             lambda others: others.ask(others.config.replaced(values)).values - others.today.values
