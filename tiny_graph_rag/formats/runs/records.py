@@ -212,8 +212,8 @@ def _list_of(cell: Any, key: str) -> list[Any] | None:
     listed = list_in(text)
     if listed is not None:
         return listed
-    is_of_passages = key in PASSAGES_KEYS or KINDS.get(thing_meant(key, RETRIEVED) or "") == "passages"
-    return ([text] if text else []) if is_of_passages else parts_of_cell(text)
+    is_of_texts = key in PASSAGES_KEYS or thing_meant(key, RETRIEVED) == "texts"
+    return ([text] if text else []) if is_of_texts else parts_of_cell(text)
 
 
 def _number(value: Any) -> float | None:
@@ -236,6 +236,8 @@ def _run_of(found: Iterable[Record], problems: Problems) -> WrittenRun:
             problems.add(place, "wanted an object, got {got}", got=json_kind(row))
             continue
         row = {folded(name): value for name, value in row.items()}
+        alone = {key: row[key] for key in PASSAGES_KEYS if isinstance(row.get(key), str)}
+        row |= {key: [text] if text.strip() else [] for key, text in alone.items()}
         lists, error = lists_in(row), failure_of(row.get("error"))
         query = next((row[name] for name in (*ASKED_KEYS, "input") if isinstance(row.get(name), str)), "")
         key = next((str(row[name]) for name in ID_KEYS if _is_id(row.get(name))), query)
