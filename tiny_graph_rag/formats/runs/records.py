@@ -25,6 +25,7 @@ from tiny_graph_rag.formats.words import (
     ENTITY_COLUMNS,
     ID_KEYS,
     PASSAGES_KEYS,
+    QUESTION_LISTS,
     QUESTION_NAMES,
     RANK_NAMES,
     RELATIONS_KEYS,
@@ -141,7 +142,7 @@ def _rankings_in(document: Any) -> dict[str, list[Any]] | None:
     their questions, which are then `line-N`; None for any other JSON."""
     if isinstance(document, list) and document and isinstance(document[0], list):
         document = {f"line-{number}": ranking for number, ranking in enumerate(document, start=1)}
-    if not isinstance(document, dict) or any(folded(key) in (*ID_KEYS, *ASKED_KEYS) for key in document):
+    if not isinstance(document, dict) or {*map(folded, document)} & {*ID_KEYS, *ASKED_KEYS, *QUESTION_LISTS}:
         return None
     found = {
         key: list(map(list, part.items())) if isinstance(part, dict) else part
