@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.messages import counted, listed, shown, t
-from tiny_graph_rag.report.tables import View
 from tiny_graph_rag.report.terminal import Shown
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.generate import Generated
 
 SHOWN = 12  # relation types named
+EXAMPLES = 5  # questions shown
 
 
 def generated_lines(found: Generated, wanted: int, graph: str) -> Iterator[Shown]:
@@ -25,14 +25,13 @@ def generated_lines(found: Generated, wanted: int, graph: str) -> Iterator[Shown
         made=made,
         whole=whole,
     )
-    there = {shape: found.found.get(shape, 0) for shape in found.asked}
-    rows = tuple((shape, f"{asked:,}", f"{there[shape]:,}") for shape, asked in found.asked.items())
-    lacking = [shape for shape, asked in found.asked.items() if there[shape] < asked]
-    if not lacking:
-        yield title
-    else:
-        yield View((t("shape"), t("requested"), t("found")), rows, title=title)
-        yield t("the graph has no more questions of: {shapes}", shapes=", ".join(lacking))
+    yield title
+    for question in found.questions[:EXAMPLES]:
+        yield f"  {question.query} → {listed(question.reference_entities, 3) or '-'}"
+    lacking = {shape: asked - found.found.get(shape, 0) for shape, asked in found.asked.items()}
+    if any(missing > 0 for missing in lacking.values()):
+        shapes = ", ".join(f"{shape} ({missing:,})" for shape, missing in lacking.items() if missing > 0)
+        yield t("the graph has no more questions of: {shapes}", shapes=shapes)
     if found.unsaid:
         yield counted(
             len(found.unsaid),
