@@ -33,14 +33,12 @@ _INTRANSITIVE = table("""
 _NOUN_ENDINGS = ("er", "or", "ment", "tion", "ist", "ty", "age", "year", "date")
 _DETERMINERS = table("the a an his her its their our my your this that some")
 _OF_PEOPLES = ("ish", "ian", "ean", "ese")  # Turkish slippers keep their capital
-_WITH_ARTICLE = re.compile(
-    "(?:University|Kingdom|Republic|Battle|House|Bank|Museum|Order|Church|Duke|Duchy|Academy|Isle|Tower) of "
-    "|.* (?:States|Kingdom|Republic|Union|Empire|Islands|Mountains|Alps|River|Sea|Ocean|Force|Army|Navy|Party)$"
-    "|.* (?:Nations|Inn|Hotel|Theatre|Theater|Museum|Library|Memorial|Bridge|Gallery|Church|Family)$"
-    "|.* (?:Association|Society|Institute|Agency|Foundation|Federation|Council|Committee|Commission)$"
-    "|.* (?:Institute|Academy|Society|Association|School|Museum) of .*$"
-    "|(?:Netherlands|Philippines|Bahamas|Vatican|Alps|Thames|Nile|Danube|Rhine)$"
-)
+# Names that end in these words, or go on with `of`, take an article: the Crown Inn, the University of Leeds.
+_WITH_ARTICLE = table("""
+    states kingdom republic union empire islands mountains alps river sea ocean force army navy party nations inn
+    hotel theatre theater museum library memorial bridge gallery church family association society institute
+    agency foundation federation council committee commission academy order duke duchy isle tower battle netherlands philippines bahamas vatican
+    """)
 _ROLE = re.compile(r"is (?:a|an|the) (.+) of")
 
 
@@ -179,11 +177,12 @@ class English(Wording):
 
     def _with_article(self, seed: int, called: Mapping[int, str]) -> str:
         name = self.name(seed, called)
-        needs = self._is_common(seed) or _WITH_ARTICLE.match(name)
+        head = name.casefold().partition(" of ")[0].split()[-1]
+        needs = self._is_common(seed) or (head in _WITH_ARTICLE and not name.startswith(("The ", "the ")))
         return f"the {name}" if needs and seed not in called else name
 
     def name(self, entity: int, called: Mapping[int, str]) -> str:
-        """A common noun begins with a small letter: the bell-rope, the Turkish slippers, the Farintosh case."""
+        """A common noun begins with a small letter: the bell-rope, the Turkish slippers."""
         name = super().name(entity, called)
         first = name.split()[0]
         is_proper = first in self._proper_words or first[1:2].isupper() or first.endswith(_OF_PEOPLES)

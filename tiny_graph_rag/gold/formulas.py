@@ -135,7 +135,7 @@ class StepIndex:
         return images
 
     def find(self, formula: Formula) -> tuple[Rows, tuple[int, ...]]:
-        """The answers, ascending entity rows; and the rows of all relations on the ways to them, ascending."""
+        """The answers, ascending rows of entities; and the rows of all relations on the ways to them."""
         images = [self.images(path) for path in formula.paths]
         answers = images[0][-1]
         for image in images[1:]:
