@@ -33,11 +33,12 @@ _INTRANSITIVE = table("""
 _NOUN_ENDINGS = ("er", "or", "ment", "tion", "ist", "ty", "age", "year", "date")
 _DETERMINERS = table("the a an his her its their our my your this that some")
 _OF_PEOPLES = ("ish", "ian", "ean", "ese")  # Turkish slippers keep their capital
-# Names that end in these words, or go on with `of`, take an article: the Crown Inn, the University of Leeds.
+# Names that end in these words, or go on with `of`, take an article: the Crown Inn, the Isle of Man.
 _WITH_ARTICLE = table("""
-    states kingdom republic union empire islands mountains alps river sea ocean force army navy party nations inn
-    hotel theatre theater museum library memorial bridge gallery church family association society institute
-    agency foundation federation council committee commission academy order duke duchy isle tower battle netherlands philippines bahamas vatican
+    states kingdom republic union empire islands mountains alps river sea ocean force army navy party nations
+    inn hotel theatre theater museum library memorial bridge gallery church family association society institute
+    agency foundation federation council committee commission academy order duke duchy isle tower battle
+    netherlands philippines bahamas vatican
     """)
 _ROLE = re.compile(r"is (?:a|an|the) (.+) of")
 
@@ -178,7 +179,7 @@ class English(Wording):
     def _with_article(self, seed: int, called: Mapping[int, str]) -> str:
         name = self.name(seed, called)
         head = name.casefold().partition(" of ")[0].split()[-1]
-        needs = self._is_common(seed) or (head in _WITH_ARTICLE and not name.startswith(("The ", "the ")))
+        needs = self._is_common(seed) or (head in _WITH_ARTICLE and not name.startswith("The "))
         return f"the {name}" if needs and seed not in called else name
 
     def name(self, entity: int, called: Mapping[int, str]) -> str:

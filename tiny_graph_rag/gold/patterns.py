@@ -8,8 +8,8 @@ A pattern is a line in the manner of Cypher:
 
 A path begins at a named entity (its name, an alias, or its id; in quotes where it holds a bracket) and ends
 at (?). `-[:TYPE]->` goes along the relation, `<-[:TYPE]-` against it, `-[:TYPE]-` either way, as every arrow
-does of a type that says nothing of a direction (RELATED_TO). Paths are joined by AND, by OR, or by AND NOT, one
-kind a pattern. The seeds of all paths are never answers.
+does of a type that says nothing of a direction (RELATED_TO). Paths are joined by AND, by OR, or by AND NOT,
+one kind a pattern. The seeds of all paths are never answers.
 """
 
 from __future__ import annotations
