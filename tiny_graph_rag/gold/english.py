@@ -36,9 +36,9 @@ _OF_PEOPLES = ("ish", "ian", "ean", "ese")  # Turkish slippers keep their capita
 # Names that end in these words, or go on with `of`, take an article: the Crown Inn, the Isle of Man.
 _WITH_ARTICLE = table("""
     states kingdom republic union empire islands mountains alps river sea ocean force army navy party nations
-    inn hotel theatre theater museum library memorial bridge gallery church family association society institute
-    agency foundation federation council committee commission academy order duke duchy isle tower battle
-    netherlands philippines bahamas vatican
+    inn hotel theatre theater museum library memorial bridge gallery church family association society
+    institute agency foundation federation council committee commission academy order duke duchy isle
+    tower battle netherlands philippines bahamas vatican
     """)
 _ROLE = re.compile(r"is (?:a|an|the) (.+) of")
 

@@ -125,9 +125,8 @@ class Wording(ABC):
         here, where not by its name."""
         steps, images = formula.paths[0].steps, self.index.images(formula.paths[0])
         said, back = ([self.said(step) for step in way] for way in (steps, [step.reversed for step in steps]))
-        is_loop = len({*said, ""}) <= len(said) or any(
-            map(eq, said, back[1:])
-        )  # a mother's children's mother
+        is_loop = any(map(eq, said, back[1:]))  # a child's mother's child
+        is_loop |= len({*said, ""}) <= len(said)
         names = [*formula.seeds, *answers.tolist()]
         if is_loop or not all(map(self.is_name, names)) or not all(map(self._is_all, steps, images)):
             return None
