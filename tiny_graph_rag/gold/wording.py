@@ -94,7 +94,7 @@ class Wording(ABC):
 
     @abstractmethod
     def said(self, step: RelationStep) -> str:
-        """What the step is said by, the same for steps that mean the same; "" without words."""
+        """The words of the step, the same for steps that mean the same; "" for none."""
 
     @abstractmethod
     def nouns(self, step: RelationStep) -> tuple[str, str]:
