@@ -318,7 +318,7 @@ RETRIEVED_KEYS = _keys(
     "entities retrieved retrieved_entities topk contexts evidence retrieved_nodes results output"
 )
 RELATIONS_KEYS = _keys("relations relationships triples")
-PASSAGES_KEYS = _keys("passages chunks contexts source_nodes retrieved_contexts retrieval_context")
+PASSAGES_KEYS = _keys("passages chunks contexts source_nodes retrieved_contexts retrieval_context context")
 # of one relation, passage or entity that was retrieved
 SOURCE_END = _keys(
     """
