@@ -65,25 +65,6 @@ def read_past(folder: Path) -> tuple[list[Past], list[str]]:
     return sorted(past, key=lambda item: (item.at, item.name)), problems
 
 
-def earlier_results(path: Path) -> Path | None:
-    """What `path` replaced last: the latest results of its name and questions under `history/` next to it.
-
-    None where there are none.
-    """
-    mine = _past_or_none(path)
-    if mine is None:
-        return None
-    kept = [file for file in (path.parent / KEPT_IN).glob("*.json") if nfc(file.name).startswith(mine.name)]
-    same = [
-        (past.at, past.path.name, past.path)
-        for past in filter(None, map(_past_or_none, kept))
-        if (past.name, past.dataset_sha256, past.selection)
-        == (mine.name, mine.dataset_sha256, mine.selection)
-        and past.at <= mine.at
-    ]
-    return max(same)[2] if same else None
-
-
 def groups(past: Iterable[Past]) -> dict[str, list[Past]]:
     """By gold set and selection (--limit, --tags, --ids): means over different questions are no series. Name
     (with the SHA-256 where a name has had several contents) → results, oldest first."""
@@ -183,10 +164,3 @@ def past_of(path: Path) -> Past:
         measures=msgspec.to_builtins(summary.measures),
         by_tag={tag: msgspec.to_builtins(part.measures) for tag, part in summary.by_tag.items()},
     )
-
-
-def _past_or_none(path: Path) -> Past | None:
-    try:
-        return past_of(path)
-    except (InputError, OSError):
-        return None
