@@ -77,8 +77,7 @@ def history_command(
 ) -> None:
     """Show results over time: a table and a line for each measure and tag, oldest first."""
     from tiny_graph_rag.inputs import note_named
-    from tiny_graph_rag.report.history import groups, history_document, read_past
-    from tiny_graph_rag.report.terminal.history import history_lines
+    from tiny_graph_rag.report.history import groups, history_document, history_lines, read_past
 
     session = Session.open(common, to_stdout=output == STDOUT)
     results = Path(session.config.storage.results_dir)
