@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 FINDINGS_ROWS = 6  # of a screen
 TAGS_SHOWN = 2  # whose hops don't match the graph
 LISTED = 8  # types, hubs, components or names a line
+EXAMPLES = 5  # questions of a generated set
 NAMESAKES = 5  # entities that look like a form of another one's name
 VALUE_WIDTH = 55  # columns of a figure's words on a screen
 
@@ -183,14 +184,13 @@ def generated_lines(found: Generated, wanted: int, graph: str) -> Iterator[Shown
         made=made,
         whole=whole,
     )
-    there = {shape: found.found.get(shape, 0) for shape in found.asked}
-    rows = tuple((shape, f"{asked:,}", f"{there[shape]:,}") for shape, asked in found.asked.items())
-    lacking = [shape for shape, asked in found.asked.items() if there[shape] < asked]
-    if not lacking:
-        yield title
-    else:
-        yield View((t("shape"), t("requested"), t("found")), rows, title=title)
-        yield t("the graph has no more questions of: {shapes}", shapes=", ".join(lacking))
+    yield title
+    for question in found.questions[:EXAMPLES]:
+        yield f"  {question.query} → {listed(question.reference_entities, 3) or '-'}"
+    lacking = {shape: asked - found.found.get(shape, 0) for shape, asked in found.asked.items()}
+    if any(missing > 0 for missing in lacking.values()):
+        shapes = ", ".join(f"{shape} ({missing:,})" for shape, missing in lacking.items() if missing > 0)
+        yield t("the graph has no more questions of: {shapes}", shapes=shapes)
     if found.unsaid:
         yield counted(
             len(found.unsaid),
