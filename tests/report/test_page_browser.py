@@ -85,7 +85,7 @@ def test_filter_search_sort_and_the_picture_work(browser, hardset):
         page.get_by_label("search").fill("감자")
         wanted = [result["query"] for result in document["results"] if "감자" in result["query"]]
         assert rows(found) == wanted
-        assert page.get_by_role("status").inner_text() == f"{len(wanted)} of 211 questions"
+        assert page.get_by_role("status").inner_text() == f"{len(wanted)} of 270 questions"
         page.get_by_label("search").fill("")
 
         lost = {key: many for key, many in document["summary"]["verdicts"].items() if key != "hit"}
@@ -96,12 +96,12 @@ def test_filter_search_sort_and_the_picture_work(browser, hardset):
             for result in document["results"]
             if any(reference["verdict"] == verdict for reference in result["references"])
         ]
-        assert page.get_by_role("status").inner_text() == f"{len(wanted)} of 211 questions"
+        assert page.get_by_role("status").inner_text() == f"{len(wanted)} of 270 questions"
         page.get_by_label("verdict").select_option("")
 
         page.get_by_role("button", name="alias-noise", exact=True).click()
         assert page.get_by_role("combobox", name="tag").input_value() == "alias-noise"
-        assert page.get_by_role("status").inner_text() == "54 of 211 questions"
+        assert page.get_by_role("status").inner_text() == "65 of 270 questions"
         page.get_by_label("sorted").select_option("best")
         best = max(
             (
