@@ -566,7 +566,7 @@ def test_the_graph_page_fits_a_phone_and_names_relations_on_a_tap(browser, folde
 
     graph = read_graph(ROOT / f"data/kg/{KOREAN}-KG.json")
     path = folder / "graph-phone.html"
-    path.write_text(graph_page(graph, core_of(graph, most=len(graph))), encoding="utf-8")
+    path.write_text(graph_page(graph, core_of(graph)), encoding="utf-8")
     with pages.opened(browser, path, has_touch=True, **SCREENS["phone"]) as found:
         picture = found.page.locator("svg.graph").bounding_box()
         assert picture["x"] >= 0
