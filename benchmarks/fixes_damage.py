@@ -1,14 +1,13 @@
-"""What `fix` finds and restores of damage that was done to our sample graphs, and of graphs that changed.
+"""What `fix` finds and restores of damage that was done to our sample graphs.
 
     uv run python benchmarks/fixes_damage.py                     # a minute
-    uv run python benchmarks/fixes_damage.py --data ../shared/data   # MuSiQue and the resolved stories, too
+    uv run python benchmarks/fixes_damage.py --data ../shared/data   # large graphs, too
 
 split     10 % of the entities get a second spelling, which takes every second relation; merges are proposed
 aliases   aliases that shorten the name are removed, and names get initials; questions use the short forms
 relations 5 % of the relations are dropped; the owner is asked
 types     the relation types of 10 % of the relations become codes (R17): nothing can be proposed from names
 folder    a LightRAG folder whose Korean questions shorten names
-older     entities merged away are restored from the older graph
 
 Every line is a mean over five random seeds. Restored: the share of the loss in ndcg@5 that comes back, gold
 held to what it meant. Right: a merge joins two halves; an alias leads to the entity that the short form
@@ -35,8 +34,8 @@ from tiny_graph_rag.fixing.aliases import propose_aliases
 from tiny_graph_rag.fixing.applying import apply, frozen
 from tiny_graph_rag.fixing.merges import propose_merges
 from tiny_graph_rag.fixing.missing import propose_asks
-from tiny_graph_rag.fixing.older import propose_older
-from tiny_graph_rag.fixing.patch import DRAFT, Patch, RestoredRelation, empty_patch
+from tiny_graph_rag.fixing.patch import DRAFT, empty_patch
+from tiny_graph_rag.fixing.renames import propose_renames
 from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import EvalSet, Example
@@ -51,7 +50,6 @@ from tiny_graph_rag.study.evaluate import evaluate
 
 ROOT = Path(__file__).resolve().parent.parent
 OWN = (("en", "conan-doyle-speckled-band"), ("ko", "김유정-동백꽃"))
-STORIES = ("김유정-동백꽃", "이효석-모밀꽃-필-무렵")
 FOLDER = "home-appliances"
 MEASURE = Measure("ndcg", 5)
 SEEDS = range(5)
@@ -202,10 +200,6 @@ def with_patch(graph: KnowledgeGraph, examples: EvalSet, **sections: Any) -> tup
     patch = msgspec.structs.replace(
         empty_patch(graph, examples), **{name: tuple(entries) for name, entries in sections.items()}
     )
-    return _patched(graph, examples, patch)
-
-
-def _patched(graph: KnowledgeGraph, examples: EvalSet, patch: Patch) -> tuple[KnowledgeGraph, EvalSet]:
     made = apply(graph, patch, (DRAFT,))
     return made, frozen(examples, graph, made, patch, (DRAFT,))
 
@@ -343,17 +337,9 @@ def dropped_relations() -> None:
             asks = {ask.entity_ids: ask for examples in held for ask in propose_asks(damaged, examples)}
             answered = [lost[frozenset(pair)] for pair in asks if frozenset(pair) in lost]
             asked, of, true = asked + len(asks), of + len(gone), true + len(answered)
-            truth = [
-                RestoredRelation(
-                    source_id=ids[old.sources[row]], type=old.types[row], target_id=ids[old.targets[row]],
-                    description=old.descriptions[row],
-                )
-                for row in answered
-            ]  # fmt: skip
-            mended = []
-            for examples in held:
-                patch = empty_patch(damaged, examples).of(truth)
-                mended.append(score_of(*_patched(damaged, examples, patch)))
+            rows = np.setdiff1d(np.arange(len(old)), sorted(set(gone) - set(answered)))
+            answered_truly = KnowledgeGraph.of(graph.entities, _relations_of(graph, rows), name=graph.name)
+            mended = [score_of(answered_truly, examples) for examples in held]
             counts = [len(examples) for examples in sets]
             after = float(np.average(mended, weights=counts))
             shares.append(restored(whole, _both(damaged, held), after))
@@ -401,30 +387,6 @@ def folder(*, verbose: bool = False) -> None:
         )
 
 
-def older(data: Path) -> None:
-    for story in STORIES:
-        now, was = (
-            read_graph(data / "tiny-graph-rag" / f"kg-{kind}" / f"{story}-KG.json")
-            for kind in ("resolved", "original")
-        )
-        before, after, entries = [], [], [0, 0, 0]
-        for kind in ("eval", "hardset"):
-            examples = read_eval_set(data / "tiny-graph-rag" / "eval" / f"{story}-{kind}.jsonl")
-            patch = empty_patch(now, examples).of(propose_older(now, was, examples))
-            made, gold = _patched(now, examples, patch)
-            before.append((len(examples), score_of(now, examples)))
-            after.append((len(examples), score_of(made, gold)))
-            parts = (patch.renames, patch.restored_entities, patch.restored_relations)
-            entries = [count + len(part) for count, part in zip(entries, parts, strict=True)]
-        means = [
-            np.average([value for _, value in run], weights=[n for n, _ in run]) for run in (before, after)
-        ]
-        print(
-            f"older {story}: {means[0]:.3f} → {means[1]:.3f} "
-            f"({entries[0]} renames, {entries[1]} entities, {entries[2]} relations)"
-        )
-
-
 def large(data: Path) -> None:
     """Seconds of each proposal maker on 43,000 names and on 16,000."""
     for name, kind in (("metaqa", "2hop"), ("musique-openie", None)):
@@ -445,15 +407,15 @@ def large(data: Path) -> None:
             count = len(make(graph, examples))
             print(f"{size} {what}: {count}, {time.process_time() - start:.1f} CPU s")
         start = time.process_time()
-        propose_older(graph, graph, examples)
-        print(f"{size} older: {time.process_time() - start:.1f} CPU s")
+        propose_renames(graph, graph, examples)
+        print(f"{size} renames: {time.process_time() - start:.1f} CPU s")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, help="folder with tiny-graph-rag, metaqa and musique-openie")
+    parser.add_argument("--data", type=Path, help="folder with metaqa and musique-openie")
     parser.add_argument("--verbose", action="store_true", help="list what was missed and what is wrong")
     arguments = parser.parse_args()
     splits(verbose=arguments.verbose)
@@ -462,7 +424,6 @@ def main() -> None:
     opaque_types()
     folder(verbose=arguments.verbose)
     if arguments.data is not None:
-        older(arguments.data)
         large(arguments.data)
 
 

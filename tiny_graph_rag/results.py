@@ -143,7 +143,7 @@ class TriedSetting(Struct, kw_only=True):
     settings: what it changes in today's, by name; {} for today's own. label: the same as options. mean: of
     the deciding measure; change: against today's, with how many questions got better, stayed, got worse. p:
     two-sided, that nothing differs, corrected for all settings tried; certain: whether that is unlikely.
-    against: the loss (a verdict) that it was tried for. needs: the extra without which it couldn't be tried.
+    against: the loss (a verdict) that it was tried for.
     """
 
     settings: Json
@@ -156,7 +156,6 @@ class TriedSetting(Struct, kw_only=True):
     p: float | None = None
     certain: bool = False
     against: str = ""
-    needs: str = ""
 
 
 class Decision(Struct, kw_only=True):
@@ -188,8 +187,8 @@ class Latency(Struct):
 class Summary(Slice, kw_only=True):
     """oracle_recall: reachable within h hops, the share of references that any ranking within the hops could
     return; null where the hops bound nothing. causes: the verdicts, but references that only texts brought
-    near, and that were ranked low, count where the names of the question lose them. waterfall_names: from the
-    seeds that the questions name; waterfall_gold_seeds: from the gold set's own. total_token_usage: of the
+    near, and that were ranked low, count where the names of the question lose them. waterfall_gold_seeds:
+    from the gold set's own seeds. total_token_usage: of the
     first files, by kind."""
 
     k: Some
@@ -206,7 +205,6 @@ class Summary(Slice, kw_only=True):
     waterfall: list[WaterfallStep] | UnsetType = UNSET
     waterfall_by_tag: dict[str, list[WaterfallStep]] | UnsetType = UNSET
     oracle_recall: Share | UnsetType | None = UNSET
-    waterfall_names: list[WaterfallStep] | UnsetType | None = UNSET
     waterfall_gold_seeds: list[WaterfallStep] | UnsetType | None = UNSET
     linking: Json | UnsetType | None = UNSET
     not_recognised: NotRecognised | UnsetType = UNSET

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,7 +127,7 @@ class Run:
         return self.where(self.hops <= hops)
 
     def of(self, questions: NDArray[np.int64]) -> Run:
-        """Only these questions, in this order. Walks are left out."""
+        """Only these questions, in this order."""
         lengths = np.diff(self.offsets)[questions]
         rows = stretches(self.offsets[questions], lengths)
         chosen = list(enumerate(questions.tolist()))
@@ -139,6 +139,8 @@ class Run:
             self.entities[rows],
             self.scores[rows],
             self.hops[rows],
+            _of(self.walks, rows),
+            _of(self.parts, rows),
             relations=None if self.relations is None else tuple(self.relations[row] for row in chosen),
             passages=None if self.passages is None else tuple(self.passages[row] for row in chosen),
             returns_entities=self.returns_entities,
@@ -147,11 +149,16 @@ class Run:
         )
 
     @classmethod
+    def empty(cls, questions: int = 0) -> Run:
+        """One that retrieved nothing."""
+        none = np.zeros(0, dtype=np.int32)
+        return cls(np.zeros(questions + 1, dtype=np.int64), none, np.zeros(0), none)
+
+    @classmethod
     def concatenated(cls, parts: Sequence[Run]) -> Run:
         """One run of all questions of `parts`, in order."""
         if not parts:
-            empty = np.zeros(0, dtype=np.int32)
-            return cls(np.zeros(1, dtype=np.int64), empty, np.zeros(0), empty)
+            return cls.empty()
         starts = np.cumsum([0, *(len(part.entities) for part in parts)])
         offsets = [part.offsets[1:] + start for part, start in zip(parts, starts[:-1], strict=True)]
         walks = [part.walks for part in parts if part.walks is not None]
@@ -174,7 +181,7 @@ class Run:
         )
 
 
-def _of(column: NDArray[np.int32] | None, keep: NDArray[np.bool_]) -> NDArray[np.int32] | None:
+def _of(column: NDArray[np.int32] | None, keep: NDArray[Any]) -> NDArray[np.int32] | None:
     return None if column is None else column[keep]
 
 

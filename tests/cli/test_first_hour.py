@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -84,17 +83,6 @@ def test_what_was_tried_is_what_eval_says_of_it(tale: Path, run_cli) -> None:
         assert again.exit_code == 0
         measures = json.loads((tale / "a.json").read_text("utf-8"))["summary"]["measures"]
         assert tried[label]["mean"] == pytest.approx(measures[summary["decision"]["measure"]]["mean"])
-
-
-def test_what_is_not_installed_is_named_with_its_extra(
-    tale: Path, run_cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(sys.modules, "rapidfuzz", None)  # as where the extra is missing
-    run_cli("eval", "--dataset", "tale-eval.jsonl", "--skip-generation", "-o", "./r.json")
-    decision = json.loads((tale / "r.json").read_text("utf-8"))["summary"]["decision"]
-    assert {record["label"]: record["needs"] for record in decision["tried"]}[
-        "--set retrieval.fuzzy=0.85"
-    ] == "fuzzy"
 
 
 def test_a_search_by_words_is_tried_where_questions_link_to_nothing(own_folder: Path, run_cli) -> None:

@@ -76,9 +76,7 @@ def test_convert_writes_the_patched_graph_and_its_words_beside_it(proven: Path, 
 
 @pytest.mark.slow
 def test_reports_show_the_four_blocks(proven: Path, run_cli) -> None:
-    done = run_cli(
-        "fix", *GIVEN, "--kinds", "vocabulary", "-o", "./fixes.yaml", "--report", "md,html,tex,csv"
-    )
+    done = run_cli("fix", *GIVEN, "--kinds", "vocabulary", "-o", "./fixes.yaml", "--report", "md,html,csv")
     assert done.exit_code == 0, done.stderr
     text = (proven / "fixes.md").read_text(encoding="utf-8")
     for head in ("Proven", "For you to judge", "Ask", "Not kept", "Questions before and after"):
@@ -164,29 +162,28 @@ def test_a_flag_overrules_a_patch(town: Path, run_cli) -> None:
     assert "1 hop" in run_cli("eval", *TOWN, "--patch", "p.yaml", "--hops", "1").stdout
 
 
-def test_restoring_needs_an_older_graph_and_kinds_are_known(town: Path, run_cli) -> None:
-    assert "--was" in run_cli("fix", *TOWN, "--kinds", "restore").stderr
+def test_renames_need_an_older_graph_and_kinds_are_known(town: Path, run_cli) -> None:
+    assert "--was" in run_cli("fix", *TOWN, "--kinds", "renames").stderr
     done = run_cli("fix", *TOWN, "--kinds", "alias")
     assert done.exit_code == 2
     assert "did you mean 'aliases'" in done.stderr
 
 
-def test_what_an_older_graph_had_is_proposed_with_its_cost(tmp_path: Path, run_cli) -> None:
-    names = ["Anna", "Bert", "Rex"]
-    write_kg(tmp_path / "old-KG.json", names, [("Anna", "KNOWS", "Bert"), ("Bert", "OWNS", "Rex")])
-    write_kg(tmp_path / "new-KG.json", names[:2], [("Anna", "KNOWS", "Bert")])
+def test_names_of_an_older_graph_are_proposed_with_their_cost(tmp_path: Path, run_cli) -> None:
+    for version, dog, aliases in (("old", "Fido", ["Rex"]), ("new", "Rex", [])):
+        triples = [("Anna", "KNOWS", "Bert"), ("Bert", "OWNS", dog)]
+        write_kg(tmp_path / f"{version}-KG.json", ["Anna", "Bert", (dog, aliases)], triples)
     write_gold(
         tmp_path / "new-eval.jsonl",
-        {"id": "q", "query": "What does Bert own?", "reference_entities": ["Rex"]},
+        {"id": "q", "query": "What does Bert own?", "reference_entities": ["Fido"]},
     )
     given = ("-g", "new-KG.json", "--dataset", "new-eval.jsonl", "--was", "old-KG.json")
-    done = run_cli("fix", *given, "--kinds", "restore", "-o", "./f.yaml")
+    done = run_cli("fix", *given, "--kinds", "renames", "-o", "./f.yaml")
     assert done.exit_code == 0, done.stderr
-    found = yaml.safe_load((tmp_path / "f.yaml").read_text(encoding="utf-8"))
-    (entity,) = found["restored_entities"]
-    assert (entity["name"], entity["status"], entity["won"]) == ("Rex", "draft", ["q"])
-    assert found["restored_relations"][0]["names"] == ["Bert", "Rex"]
-    assert found["batches"][0]["won"] == 1
+    fixes = yaml.safe_load((tmp_path / "f.yaml").read_text(encoding="utf-8"))
+    (rename,) = fixes["renames"]
+    assert (rename["alias"], rename["name"], rename["won"]) == ("Fido", "Rex", ["q"])
+    assert fixes["batches"][0]["won"] == 1
 
 
 @pytest.mark.parametrize(

@@ -270,4 +270,4 @@ def test_no_tool_of_the_mcp_server_connects_runs_code_or_reads_outside(folder: P
     settings(folder, f"storage: {{dataset_dir: '{home / 'outside'}'}}\n")
     done = run(folder, "mcp")
     assert done.returncode == 2
-    assert "--allow" in done.stderr
+    assert "--dataset-dir" in done.stderr

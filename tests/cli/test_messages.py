@@ -220,9 +220,9 @@ def test_an_empty_graph_is_no_matter_of_retrieval(tale: Path, run_cli, command: 
         (("eval", "--datase", "x"), "no such option: --datase; did you mean '--dataset'"),
         (("eval", "--dataset"), "--dataset needs a value\n"),
         (("eval", "--quiet=3", "--dataset", "x"), "--quiet takes no value\n"),
-        (("eval", "--dataset", "x", "--hops", "two"), "--hops: wanted a whole number, got 'two' (`"),
-        (("recommend", "--dataset", "x", "--pool", "0"), "--pool: wanted 1 or more, got 0 (`"),
-        (("visualize", "--max-nodes", "0"), "--max-nodes: wanted from 1 to 1000, got 0 (`"),
+        (("eval", "--dataset", "x", "--hops", "two"), "--hops: wanted a whole number (`"),
+        (("recommend", "--dataset", "x", "--pool", "0"), "--pool: wanted 1 or more (`"),
+        (("visualize", "--max-nodes", "0"), "--max-nodes: wanted from 1 to 1000 (`"),
         (("dataset", "part"), "no such command: part; there are: merge, split"),
         (("stats", "x"), "unexpected argument: x (`"),
     ],
@@ -268,11 +268,11 @@ def test_a_file_where_a_folder_should_be_is_called_one(tale: Path, run_cli) -> N
 
 
 def test_tables_with_korean_names_say_which_package_they_need(tale: Path, run_cli) -> None:
-    run_cli(*EVAL, "-o", "./r.json", "--report", "tex")
-    assert "kotex" not in (tale / "r.tex").read_text("utf-8")
+    run_cli(*EVAL, "-o", "./r.json", "--report", "paper")
+    assert "kotex" not in (tale / "r-paper.tex").read_text("utf-8")
     write_gold(
-        tale / "ko.jsonl",
-        {"query": "Whom does Anna know?", "reference_entities": ["Rex"], "tags": ["여러 홉"]},
+        tale / "동백꽃.jsonl",
+        {"query": "Whom does Anna know?", "reference_entities": ["Rex"]},
     )
-    run_cli("eval", "--dataset", "ko.jsonl", "--skip-generation", "-o", "./k.json", "--report", "tex")
-    assert ",kotex}" in (tale / "k.tex").read_text("utf-8").splitlines()[0]
+    run_cli("eval", "--dataset", "동백꽃.jsonl", "--skip-generation", "-o", "./k.json", "--report", "paper")
+    assert ",kotex}" in (tale / "k-paper.tex").read_text("utf-8").splitlines()[0]

@@ -17,8 +17,8 @@ BAD = os.fsdecode(b"\xe9")  # é in Latin-1
 GRAPH, GOLD = f"caf{BAD}-KG.json", f"caf{BAD}-eval.jsonl"
 BOTH = ("--dataset", f"./{GOLD}", "-g", f"./{GRAPH}")
 COMMANDS: tuple[tuple[str, ...], ...] = (
-    ("eval", *BOTH, "--skip-generation", "-o", f"./r{BAD}.json", "--report", "html,md,csv,tex", "--save-run",
-     f"./run{BAD}.jsonl", "--label", f"x{BAD}", "--set", "evaluation.save_reasons=true"),
+    ("eval", *BOTH, "--skip-generation", "-o", f"./r{BAD}.json", "--report", "html,md,csv,paper",
+     "--save-run", f"./run{BAD}.jsonl", "--label", f"x{BAD}", "--set", "evaluation.save_reasons=true"),
     ("eval", *BOTH, "--skip-generation", "-o", "-"),
     ("eval", *BOTH, "--skip-generation", "--set", f"retrieval.vocabulary=./words{BAD}.yaml",
      "-o", "./r.json"),

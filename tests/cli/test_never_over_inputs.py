@@ -86,7 +86,7 @@ CALLS: dict[str, Call | None] = {
     ),
     "dataset merge": (
         "dataset merge story-eval.jsonl other-eval.jsonl --format jsonl",
-        ["story-eval.jsonl", "other-eval.jsonl", "story-eval.metadata.json", "config.yaml"],
+        ["story-eval.jsonl", "other-eval.jsonl", "config.yaml"],
     ),
     "dataset split": (
         "dataset split parts-dev.jsonl --share 50/50 --names dev,test",
@@ -146,7 +146,6 @@ def folder(own_folder: Path, run_cli: Callable[..., Any], monkeypatch: pytest.Mo
         "questions.txt": "Where does Anna live?\n",
         "prompt.txt": "{facts}\n{question}\n",
         "words.yaml": "LIVES_IN: [lives]\n",
-        "story-eval.metadata.json": '{"metadata": {"by": "us"}}',
         "config.yaml": "storage: {kg_dir: ., dataset_dir: ., results_dir: .}\n"
         "generation: {prompt: prompt.txt}\n",
     }

@@ -107,7 +107,7 @@ def _curate_with_half_a_body(started: Started) -> None:
 
 def _idle_mcp(started: Started) -> None:
     pytest.importorskip("mcp")
-    started.start("mcp", "--allow", ".")
+    started.start("mcp")
     assert started.process.stdin is not None
     client = {"name": "t", "version": "1"}
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}

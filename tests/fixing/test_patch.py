@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from tiny_graph_rag.fixing.applying import apply, frozen, patched
 from tiny_graph_rag.fixing.patch import (
     CONFIRMED,
     DRAFT,
-    REJECTED,
     Alias,
     ChosenSetting,
     Entry,
@@ -22,8 +19,6 @@ from tiny_graph_rag.fixing.patch import (
     Patch,
     PatchError,
     Rename,
-    RestoredEntity,
-    RestoredRelation,
     Words,
     patch_text,
     read_patch,
@@ -78,9 +73,7 @@ def test_a_patch_is_read_as_it_was_written(tmp_path: Path) -> None:
         Words(type="HAS", words=("가진", "with")),
         Alias(entity_id="1", alias="A3", evidence=("part of the name",), questions=("q",)),
         Merge(keep_id="2", drop_ids=("3",), status=CONFIRMED),
-        Rename(entity_id="4", was="Kim Su"),
-        RestoredEntity(id="9", name="Lee"),
-        RestoredRelation(source_id="9", type="KNOWS", target_id="4"),
+        Rename(entity_id="4", alias="Kim Su"),
         measure="ndcg@5",
     )
     write_patch(tmp_path / "fixes.yaml", whole)
@@ -95,6 +88,7 @@ def test_a_patch_is_read_as_it_was_written(tmp_path: Path) -> None:
     [
         ("aliases: [{entity_id: E1, alias: A3, status: yes}]", "aliases[0].status: "),
         ("aliases: [{entity_id: E1}]", "aliases[0]: Object missing required field `alias`"),
+        ("aliases: [{entity_id: E1, alias: ' '}]", "aliases[0].alias: Expected `str` matching regex"),
         ("alias: []", "the file: Object contains unknown field `alias`"),
         ("merges: [{keep_id: 1, drop_ids: [a]}]", "merges[0].keep_id: Expected `str`, got `int`"),
     ],
@@ -167,8 +161,7 @@ def test_merges_that_contradict_each_other_are_refused() -> None:
     [
         Alias(entity_id="gone", alias="A3"),
         Merge(keep_id="1", drop_ids=("gone",)),
-        Rename(entity_id="gone", was="x"),
-        RestoredRelation(source_id="gone", type="A", target_id="1"),
+        Rename(entity_id="gone", alias="x"),
         Words(type="gone", words=("x",)),
     ],
 )
@@ -180,26 +173,6 @@ def test_what_the_graph_no_longer_has_is_an_error(entry: Entry) -> None:
 def test_a_rejected_entry_may_be_stale() -> None:
     patched = apply(town(), patch(Alias(entity_id="gone", alias="A3", status="rejected")))
     assert list(patched.entities.ids) == list(town().entities.ids)
-
-
-def test_an_id_in_use_is_not_restored() -> None:
-    with pytest.raises(PatchError, match="the id '2' is already used"):
-        apply(town(), patch(RestoredEntity(id="2", name="Lee")))
-
-
-def test_restored_entities_bring_their_relations() -> None:
-    made = apply(
-        town(),
-        patch(
-            RestoredEntity(id="9", name="Lee", type="PERSON", status=CONFIRMED),
-            RestoredRelation(source_id="9", type="KNOWS", target_id="4", weight=2.0, status=CONFIRMED),
-        ),
-    )
-    assert made.entities.names[4] == "Lee"
-    assert made.entities.types[4] == "PERSON"
-    assert (made.relations.sources[2], made.relations.targets[2]) == (4, 3)
-    assert made.relations.types[2] == "KNOWS"
-    assert made.relations.weights[2] == 2.0
 
 
 def test_words_are_added_to_the_owners() -> None:
@@ -231,33 +204,7 @@ def test_an_alias_that_another_entity_has_as_its_name_moves_no_reference() -> No
     assert meant(frozen(asked("mesh"), graph, made, fixes), made) == [("3",)]
 
 
-def test_a_lost_reference_is_found_again_in_what_was_restored_or_renamed_back() -> None:
-    fixes = patch(
-        Rename(entity_id="4", was="Kim Su", status=CONFIRMED),
-        RestoredEntity(id="9", name="Lee", status=CONFIRMED),
-        RestoredEntity(id="8", name="Park"),
-    )
-    graph, examples = patched(town(), asked("Lee", "kim su", "Park"), fixes)
-    assert meant(examples, graph) == [("9",), ("4",), ()]
-
-
-@pytest.mark.parametrize(
-    ("entry", "wrong"),
-    [
-        (Alias(entity_id="1", alias=" "), "aliases[0]: alias can't be ' '"),
-        (RestoredEntity(id="9", name=""), "restored_entities[0]: name can't be ''"),
-        (
-            RestoredRelation(source_id="1", type="x", target_id="2", weight=math.nan),
-            "restored_relations[0]: weight can't be nan",
-        ),
-        (
-            RestoredRelation(source_id="1", type="x", target_id="2", weight=-1),
-            "restored_relations[0]: weight can't be -1",
-        ),
-    ],
-)
-def test_names_and_weights_that_no_graph_holds_are_refused(entry: Entry, wrong: str) -> None:
-    with pytest.raises(PatchError) as refused:
-        apply(town(), patch(entry))
-    assert wrong in str(refused.value)
-    apply(town(), patch(msgspec.structs.replace(entry, status=REJECTED)))
+def test_a_lost_reference_is_found_again_by_the_name_of_the_older_graph() -> None:
+    fixes = patch(Rename(entity_id="4", alias="Kim Su", status=CONFIRMED), Rename(entity_id="2", alias="Lee"))
+    graph, examples = patched(town(), asked("kim su", "Lee"), fixes)
+    assert meant(examples, graph) == [("4",), ()]

@@ -52,8 +52,6 @@ def read(folder: Path, name: str, content: Any) -> KnowledgeGraph:
                            "triples": [[0, 0, 1]]}),
         ("uuids.json", {"nodes": [{"id": id, "label": name} for id, name in NAMED.items()],
                         "edges": [{"source": UUIDS[0], "target": UUIDS[1], "label": "knows"}]}),
-        ("page.html", '<b>nodes = new vis.DataSet([{"id": 1, "label": "Ann"}, {"id": "2", "label": "Ben"}])'
-                      'edges = new vis.DataSet([{"from": 1, "to": 2, "label": "knows", "arrows": "to"}]);'),
         ("stars.ttl", "@prefix : <http://e/> . << :Ann :knows :Ben >> :since 1999 ."),
         ("described.json", [{"subject": "Ann Lee", "subject_label": "a girl", "relationship": "knows",
                              "object": "Ben", "object_label": "a boy"}]),
@@ -132,24 +130,6 @@ def test_ends_that_are_objects_are_entities(own_folder: Path) -> None:
     graph = read(own_folder, "g.json", [{"start_node": ann, "relation": "knows", "end_node": ben}])
     assert told(graph) == [("Ann", "knows", "Ben")]
     assert graph.entities.types[0] == "girl"
-
-
-@pytest.mark.parametrize(
-    ("text", "facts", "directed"),
-    [
-        (",Ann,Ben,Cy\nAnn,0,1,0\nBen,0,0,2.5\nCy,0,0,0\n", [("Ann", "Ben", 1.0), ("Ben", "Cy", 2.5)], True),
-        (",Ann,Ben,Cy\nAnn,,1,\nBen,1,,1\nCy,,1,\n", [("Ann", "Ben", 1.0), ("Ben", "Ann", 1.0)], False),
-        (";u1;u2;u3\nAnn;1;0;1\nBen;0;1;0\n", [("Ann", "u1", 1.0), ("Ann", "u3", 1.0)], True),
-    ],
-)
-def test_a_matrix_is_a_relation_a_number(
-    own_folder: Path, text: str, facts: list[tuple[str, str, float]], directed: bool
-) -> None:
-    graph = read(own_folder, "m.csv", text)
-    found = [(source, target) for source, _, target in told(graph)]
-    weighted = [(*ends, weight) for ends, weight in zip(found, graph.relations.weights.tolist(), strict=True)]
-    assert weighted[:2] == facts
-    assert any("undirected" in role for _, _, role in graph.origin.columns) is not directed
 
 
 def test_a_table_beside_it_that_names_other_things_is_left_out(own_folder: Path) -> None:
@@ -244,7 +224,8 @@ def test_ids_of_two_columns_are_told(own_folder: Path) -> None:
     [
         ("g.cypher", "CREATE (a:Person {name: 'Ann'})", r"cypher-shell -f g\.cypher"),
         ("g.txt", "// a town\nMERGE (a {name: 'Ann'})-[:KNOWS]->(b)", r"cypher-shell -f g\.txt"),
-        ("g.html", "<script>var network = new vis.DataSet(x)</script>", "networkx.write_graphml"),
+        ("g.html", "<html><script>var network = new vis.DataSet(x)</script>", "networkx.write_graphml"),
+        ("m.csv", ",Ann,Ben,Cy\nAnn,0,1,0\nBen,0,0,1\nCy,0,0,0\n", "wanted three fields per line"),
         ("g.json", {"colors": ["red", "blue"]}, "wanted .*its lists are 'colors'"),
     ],
 )

@@ -212,6 +212,38 @@ JSON_SHAPES: dict[str, tuple[Any, dict[str, Any]]] = {
         },
         {"ground_truth": ("Anna",), "query": QUESTION},
     ),
+    "keys that speak of what they hold": (
+        [
+            {
+                "q": QUESTION,
+                "resposta_esperada": ANSWER,
+                "expected_source_files": ["bees.md", "Our House.pdf"],
+                "nao_deve_conter": ["wasps"],
+                "expected_refusal": False,
+            }
+        ],
+        {
+            "ground_truth": (ANSWER,),
+            "reference_chunks": ("bees.md", "Our House.pdf"),
+            "unknown": {"nao_deve_conter": ["wasps"], "expected_refusal": False},
+        },
+    ),
+    "passages given as texts, and the document that a question comes from": (
+        [{"claim_id": 1, "question": QUESTION, "gold_chunks": [f"{PASSAGE} {PASSAGE}"], "source": "bees.md"}],
+        {"reference_chunks": (f"{PASSAGE} {PASSAGE}",)},
+    ),
+    "the document that a question comes from": (
+        [{"question": QUESTION, "answer": ANSWER, "source": "docs/bees.md"}],
+        {"reference_chunks": ("docs/bees.md",)},
+    ),
+    "LangSmith's examples": (
+        [{"id": "e1", "inputs": {"question": QUESTION}, "outputs": {"answer": ANSWER}}],
+        {"id": "e1", "ground_truth": (ANSWER,)},
+    ),
+    "chunk ids that are still to be filled in": (
+        [{"question": text, "relevant_chunk_ids": [], "answer": ANSWER} for text in (QUESTION, "Who else?")],
+        {"ground_truth": (ANSWER,)},
+    ),
     "Chinese keys": ([{"问题": QUESTION, "答案": ANSWER}], {"ground_truth": (ANSWER,)}),
 }
 
@@ -383,10 +415,11 @@ def workbook(path: Path, cells: list[list[str]]) -> Path:
     return path
 
 
-def test_a_worksheet_is_read_where_its_reader_is_installed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("title", [[], [["Our questions", "", ""], ["", "", ""]]])
+def test_a_worksheet_is_read_where_its_reader_is_installed(tmp_path: Path, title: list[list[str]]) -> None:
     pytest.importorskip("python_calamine")
     cells = [["id", "question", "references"], ["1", "Who?", "Ann; Bob"], ["2", "Whom?", "Cy"]]
-    path = workbook(tmp_path / "set.xlsx", cells)
+    path = workbook(tmp_path / "set.xlsx", [*title, *cells])
     first, second = read_gold(path)
     assert (first.id, first.reference_entities) == ("1", ("Ann", "Bob"))
     assert second.query == "Whom?"

@@ -219,7 +219,7 @@ def test_ragas_documents_are_no_entities(own_folder: Path) -> None:
     ]  # fmt: skip
     relation = {"id": "r", "type": "summary_similarity", "source": nodes[0]["id"], "target": nodes[1]["id"],
                 "bidirectional": True, "properties": {}}  # fmt: skip
-    with pytest.raises(GraphError, match=r"no entities.* It holds 2 document nodes \(texts, no entities\)"):
+    with pytest.raises(GraphError, match=r"no entities.* It holds 2 document nodes \(no entities\)"):
         read(own_folder, {"nodes": nodes, "relationships": [relation]})
 
 

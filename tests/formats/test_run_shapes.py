@@ -46,6 +46,16 @@ SHAPES = {
     "list": json.dumps(
         [{"id": "q1", "retrieved": ["Dover", "Ann"]}, {"id": "q2", "retrieved": []}], indent=1
     ),
+    "under any key": json.dumps(
+        {
+            "aggregate": {"mrr": 0.5},
+            "per_question": [
+                {"id": "q1", "returned_entities": ["Dover", "Ann"]},
+                {"id": "q2", "returned_entities": []},
+            ],
+        }
+    ),
+    "lists alone": json.dumps([["Dover", "Ann"], []]),
     "one line": json.dumps([{"id": "q1", "retrieved": ["Dover", "Ann"]}, {"id": "q2", "retrieved": []}]),
     "upstream": json.dumps(
         {
@@ -91,7 +101,7 @@ def test_each_shape_is_the_same_run(shape: str, tmp_path: Path, run_cli: Callabl
 @pytest.mark.parametrize(
     ("text", "wanted"),
     [
-        (lines({"id": "q1", "hits": ["Dover"]}), "got the keys 'id', 'hits'"),
+        (lines({"id": "q1", "hits": ["Dover"]}), "with the keys 'id', 'hits'; wanted one of 'id'"),
         (lines({"quest": Q1, "entities": ["Dover"]}), "got the keys 'quest', 'entities'"),
         (json.dumps([{"id": 1, "found": []}]), "got the keys 'id', 'found'"),
         (
@@ -189,3 +199,26 @@ def test_a_results_file_is_no_run_and_is_told_once(tmp_path: Path) -> None:
             read_run(path)
         (told,) = str(refused.value).splitlines()
         assert told.startswith("a-results.json: a results file has only the first ranks")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"user_input,retrieved_contexts,response\n{Q1},\"['It is Dover.', 'c2']\",Dover\n",
+        lines({"question": Q1, "retrieved_doc_ids": ["It is Dover.", "c2"], "top_scores": [0.9, 0.1]}),
+        lines({"query": Q1, "top_sources": ["It is Dover.", "c2"]}),
+    ],
+)
+def test_passages_are_read_under_any_key_that_speaks_of_them(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "run"
+    path.write_text(text, encoding="utf-8")
+    run = read_run(path)
+    assert [passage.text for passage in (run.passages or {})[Q1]] == ["It is Dover.", "c2"]
+    assert not run.lists_entities
+
+
+def test_a_summary_of_figures_is_no_run(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({"vector": {"n": 30, "mrr": 0.3}, "hybrid": {"n": 30, "mrr": 0.5}}))
+    with pytest.raises(RunError, match="no questions in this JSON"):
+        read_run(path)

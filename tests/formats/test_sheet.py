@@ -62,6 +62,11 @@ def test_a_sheet_that_says_no_references_is_read_but_not_judged_by(tmp_path: Pat
         read_eval_set(path)
 
 
+def test_a_table_of_one_column_holds_any_sign(tmp_path: Path) -> None:
+    (example,) = read_questions(sheet(tmp_path / "a.csv", "question", "Who, of all, is it; and why?"))
+    assert example.query == "Who, of all, is it; and why?"
+
+
 def test_a_broken_row_is_named_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"a\.csv:3: wanted 2 fields \(question, references\), got 1"):
         read_eval_set(sheet(tmp_path / "a.csv", "question,references", "Who?,Bob", "Why?"))

@@ -106,15 +106,3 @@ def test_metadata_survives_every_conversion_and_versions_are_one_history(
     listed = json.loads(Path("gold.versions.json").read_text())
     assert [entry["version"] for entry in listed] == ["1.0.0", "2.0.0"]
     assert (listed[1]["added"], listed[1]["removed"]) == (1, 0)
-
-
-def test_what_a_file_says_of_all_its_questions_is_kept_beside_formats_without_room(
-    own_folder: Path, run_cli: Callable[..., Result]
-) -> None:
-    head = {"version": "1", "metadata": {"annotator": "expert_1"}}
-    (own_folder / "w.json").write_text(json.dumps({**head, "queries": [record(1)]}))
-    assert run_cli("dataset", "convert", "./w.json", "-o", "./w.csv", "--format", "sheet").exit_code == 0
-    assert json.loads(Path("w.metadata.json").read_text()) == head
-    assert run_cli("dataset", "convert", "./w.csv", "-o", "./again.json").exit_code == 0
-    again = json.loads(Path("again.json").read_text())
-    assert {name: again[name] for name in head} == head

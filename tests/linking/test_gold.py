@@ -136,10 +136,8 @@ def fuzzy(names: list[str], text: str, threshold: float = 0.85) -> list[tuple[st
     ],
 )
 def test_near_names_link_only_where_no_exact_one_does(text: str, wanted: list[tuple[str, str, str]]) -> None:
-    pytest.importorskip("rapidfuzz")
     assert fuzzy(["Sherlock Holmes", "박록주", "snakes"], text, 0.8) == wanted
 
 
 def test_a_higher_threshold_wants_more_alike_names() -> None:
-    pytest.importorskip("rapidfuzz")
     assert fuzzy(["Sherlock Holmes"], "Where is Shrlock Holms?", 0.99) == []

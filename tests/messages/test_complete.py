@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import json
 import os
 import re
@@ -17,9 +18,9 @@ import typer
 from tests.conftest import ROOT
 from tests.messages.test_one_way import is_of_session, makes_its_text
 from tiny_graph_rag import inputs
-from tiny_graph_rag.cli import app, curate, load, recommend, usage
+from tiny_graph_rag.cli import app, curate, load, recommend
 from tiny_graph_rag.cli import help as help_
-from tiny_graph_rag.cli.command import _CLOSED, _FULL, _NO_PLACE
+from tiny_graph_rag.cli.command import FULL
 from tiny_graph_rag.config import all_settings, section_comment, section_names
 from tiny_graph_rag.fixing import fixes
 from tiny_graph_rag.formats.words import Role
@@ -84,7 +85,6 @@ BY_NAME = {
     *(compare.SURELY_BETTER, compare.SURELY_WORSE),
     *("error", "warning"),
     *(*inputs.ENDINGS, *inputs.MADE_BY.values()),
-    *usage._KINDS.values(),
     *registry_kinds(),
     *(
         "linking",
@@ -205,7 +205,8 @@ def in_measures() -> Iterator[str]:
 
 def in_system() -> Iterator[str]:
     """What the machine or Python's own JSON reader says, in words that stand in the message."""
-    yield from (os.strerror(number) for number in (*_FULL, *_CLOSED, *_NO_PLACE))
+    named = ("EACCES", "EPERM", "ENAMETOOLONG", "ELOOP", "ENOENT", "ENOTDIR", "EISDIR", "EINVAL", "EEXIST")
+    yield from (os.strerror(number) for number in (*FULL, *(getattr(errno, name) for name in named)))
     broken_texts = ("", "{1", '{"a"', '{"a":1 2', "1 2", '"a', '"\t"', '"\\q"', '"\\u12"', "[1,]", "{,}")
     for broken in broken_texts:
         try:
@@ -228,7 +229,7 @@ def in_help() -> Iterator[str]:
     for option in help_.CHOOSING:
         registry = help_.registry_of(option)
         yield from (registry.entry(name).line for name in registry.table)
-    yield from help_.COMMAND_GROUPS
+    yield from help_.GROUPS
     yield from (setting.comment for setting in all_settings())
     yield from map(section_comment, section_names())
 

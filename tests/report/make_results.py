@@ -51,7 +51,6 @@ def results(questions: int, references: int, *, entities: int = 500, seed: int =
             **_slice(rows),
             "by_tag": {tag: _slice(slice_) for tag, slice_ in by_tag.items() if slice_},
             "waterfall": waterfall(0.9, 0.9, 0.85, 0.8, 0.8, 0.75, 0.5),
-            "waterfall_names": waterfall(0.9, 0.7, 0.65, 0.6, 0.6, 0.55, 0.4),
             "oracle_recall": 0.8,
             "verdicts": {verdict: verdicts.count(verdict) for verdict in VERDICTS if verdict in verdicts},
             "recommendations": [

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
 from tests.report.make_results import results
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.messages import catalogue, speaking
 from tiny_graph_rag.report.document import Document, read_document
 from tiny_graph_rag.report.plots import drawn_figures
 from tiny_graph_rag.report.reports import write_reports
@@ -81,33 +78,6 @@ def test_without_a_font_the_message_says_what_to_install(tmp_path, monkeypatch):
     korean = results(4, 8) | {"dataset": {"name": "동백꽃", "sha256": "", "selection": None}}
     with pytest.raises(UsageError, match=r"no font on this machine has the letters .*fonts-noto-cjk"):
         write_reports([document(tmp_path, "korean", korean)], ["png"])
-
-
-@pytest.mark.slow
-def test_pictures_speak_the_readers_language_where_a_font_has_its_letters(tmp_path, monkeypatch):
-    from tiny_graph_rag.report.plots import fonts
-
-    files = [document(tmp_path, "hops", sweep())]
-    english = write_reports(files, ["svg"])[0].read_bytes()
-    with speaking("ko"):
-        korean = write_reports(files, ["svg"])[0].read_bytes()
-        monkeypatch.setattr(fonts, "_covered", lambda path: set(range(128)))
-        without = write_reports(files, ["svg"])[0].read_bytes()
-    assert without == english
-    if korean == english:
-        pytest.skip("no font with Hangul here")
-    assert b"reachable within h hops" in english
-    assert "h홉 이내 도달 가능".encode() in korean
-
-
-def test_what_pictures_say_is_known_to_the_fonts_and_in_every_language():
-    from tiny_graph_rag.report.plots.figures import WORDS
-
-    source = (ROOT / "tiny_graph_rag/report/plots/figures.py").read_text(encoding="utf-8")
-    said = set(re.findall(r"\bt\(\s*['\"]([^'\"]+)['\"]", source))
-    assert said
-    assert said - set(WORDS) == set()
-    assert [word for word in WORDS if word not in catalogue("ko")] == []
 
 
 def test_the_best_possible_ranking_by_hops_is_one_systems_and_goes_from_left_to_right(tmp_path):

@@ -21,7 +21,9 @@ from tiny_graph_rag.measures import Measure, default_measures
 from tiny_graph_rag.report.json.results import document_parts
 from tiny_graph_rag.run import NO_STEP, Run
 from tiny_graph_rag.study.evaluate import Evaluation, evaluate
+from tiny_graph_rag.study.gold_seeds import reached_by_names
 from tiny_graph_rag.study.sweep import Plan, Variant, sweep
+from tiny_graph_rag.study.waterfall import OF_NAMES, Verdict
 
 NAMES = ("Anna", "Bert", "Carl", "Dora", "Emil", "Fritz", "Greta", "Heidi")
 WORDS = ("tanner", "harbour", "letter", "winter", "violin", "copper")
@@ -128,7 +130,7 @@ def test_the_rows_of_every_waterfall_sum_to_all_references(
     why, relevant = found.explanation, found.judgments.relevant
     hits = int((why.diagnosis.ranks > 0).sum() - (why.diagnosis.ranks > 2).sum())
     assert sum(step.references for step in why.waterfall) + hits == relevant.sum()
-    columns = [why.waterfall, why.waterfall_names, *why.waterfall_by_tag.values()]
+    columns = [why.waterfall, *why.waterfall_by_tag.values()]
     columns += [why.gold_seeds.waterfall, why.gold_seeds.linked_waterfall] if why.gold_seeds else []
     for steps in filter(None, columns):
         if math.isnan(steps[-1].recall):
@@ -168,22 +170,26 @@ def test_eval_and_sweep_give_one_number_for_one_setting(tmp_path: Path, world: A
 @pytest.mark.slow
 @random_worlds
 @given(world=worlds())
-def test_the_column_by_names_is_what_the_linker_by_names_gives(tmp_path: Path, world: Any) -> None:
+def test_causes_speak_of_the_names_as_the_linker_by_names_does(tmp_path: Path, world: Any) -> None:
+    """No reference is lost earlier by its cause than by the verdict of a run from the names alone."""
     both, *_ = evaluated(tmp_path, world, linker="names+text")
     names, *_ = evaluated(tmp_path, world, linker="names")
-    found = {step.step: step.recall for step in both.explanation.waterfall_names}
-    for step in names.explanation.waterfall:
-        if step.step in found:
-            assert found[step.step] == pytest.approx(step.recall, nan_ok=True)
+    found = both.explanation.diagnosis
+    by_names = reached_by_names(both.graph, both.judgments, both.linked, found)
+    of_texts = np.array([bool(one.by_text) for one in both.linked], dtype=bool)[found.questions]
+    missed = (found.verdicts != Verdict.HIT) & of_texts
+    lost = np.isin(names.explanation.diagnosis.verdicts, OF_NAMES)
+    assert (np.isin(by_names, OF_NAMES) == lost)[missed].all()
 
 
 @pytest.mark.slow
 @random_worlds
 @given(world=worlds())
 def test_equal_seeds_are_diagnosed_alike(tmp_path: Path, world: Any) -> None:
-    """A gold set whose seed_entities are what the names give has the same column from them."""
+    """A gold set whose seed_entities are what the names give has the waterfall of the names."""
     graph, questions, chosen = world
-    linked = evaluated(tmp_path, world, linker="names")[0].linked
+    by_names = evaluated(tmp_path, world, linker="names")[0]
+    linked = by_names.linked
     entities = list(graph["entities"])
     told = [
         {**question, "seed_entities": tuple(entities[seed.entity] for seed in one.named)}
@@ -193,5 +199,5 @@ def test_equal_seeds_are_diagnosed_alike(tmp_path: Path, world: Any) -> None:
     why = found.explanation
     if why.gold_seeds is not None:
         assert [replace(step, recall=0, loss=0) for step in why.gold_seeds.waterfall] == [
-            replace(step, recall=0, loss=0) for step in why.waterfall_names
+            replace(step, recall=0, loss=0) for step in by_names.explanation.waterfall
         ]

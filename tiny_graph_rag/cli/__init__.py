@@ -14,9 +14,8 @@ from typing import Annotated, Any
 
 import typer
 
-from tiny_graph_rag.cli.command import declare
+from tiny_graph_rag.cli.command import Commands, declare
 from tiny_graph_rag.cli.options import COMMON, COMMON_SETTINGS, Common
-from tiny_graph_rag.cli.usage import Commands
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.version import __version__
 

@@ -1,37 +1,37 @@
-"""The answering part of `eval`: whether, at what cost, with which progress.
+"""Answers by a model: whether, at what cost, with which progress.
 
 Nothing of the API's libraries is imported unless answers are asked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.cli.asking import Model, failed_links, require_api
+from tiny_graph_rag.cli.asking import Model, require_api
 from tiny_graph_rag.cli.options import Generating
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import FoundProblems, ServiceError, TinyGraphRagError
-from tiny_graph_rag.gold.examples import EvalSet
-from tiny_graph_rag.linking import LINKERS, LinkerMaker, asks_model, make_linker
+from tiny_graph_rag.gold.examples import EvalSet, Example
+from tiny_graph_rag.linking import LINKERS, LinkedQuestion, LinkerMaker, asks_model, make_linker
 from tiny_graph_rag.messages import said, t
-from tiny_graph_rag.study.evaluate import Evaluation
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.answers.accuracy import Comparing
     from tiny_graph_rag.answers.answering import AnsweringTask
-    from tiny_graph_rag.answers.judge import Judging
+    from tiny_graph_rag.answers.forecast import Forecast
     from tiny_graph_rag.answers.records import Answer
     from tiny_graph_rag.answers.rubrics import Rubric
-    from tiny_graph_rag.config import Config
-    from tiny_graph_rag.llm.base import Template
-    from tiny_graph_rag.llm.chat import Chat
-    from tiny_graph_rag.llm.setup import Tariff
+    from tiny_graph_rag.gold.resolve import Reference
+    from tiny_graph_rag.graph.model import KnowledgeGraph
+    from tiny_graph_rag.llm.base import Call, Template
+    from tiny_graph_rag.run import Run
     from tiny_graph_rag.study.evaluate import Evaluation
+
+SHOWN_FAILURES = 5
 
 
 def prepare(
@@ -42,8 +42,7 @@ def prepare(
     Raises UsageError for --generate and --linker llm without a key, for a cap without a price.
     """
     config = session.config
-    links = asks_model(config)
-    if links and not options.dry_run:
+    if asks_model(config) and not options.dry_run:
         require_api(session, f"--linker {config.retrieval.linker}")
     if not (config.api_key or config.openai.base_url or options.dry_run):
         from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
@@ -60,7 +59,9 @@ def prepare(
     template = answer_template(config.generation.prompt)
     generates = not options.skip_generation
     judges = parse_judges(config.generation.judge) if generates else ()
-    used = models(config, judging=bool(judges), comparing=_compares(config, judges))
+    # ACC is made of the judge's factuality and of embeddings.
+    embeds = bool(config.generation.accuracy_model) and any(judge.name == "factuality" for judge in judges)
+    used = models(config, judging=bool(judges), comparing=embeds)
     if results is None:
         results = Path(config.storage.results_dir) / f"{examples.file_name}-results.json"
     model = Model.of(
@@ -71,26 +72,45 @@ def prepare(
         journal=None if options.dry_run else journal_path(results),
         resume=options.resume,
     )
-    return Answering(session, template, judges, model, generates)
+    return Answering(session, template, judges, model, used, generates, embeds)
+
+
+def answering_task(
+    model: Model,
+    template: Template,
+    graph: KnowledgeGraph,
+    examples: Sequence[Example],
+    linked: Sequence[LinkedQuestion],
+    run: Run,
+    references: Sequence[tuple[Reference, ...]],
+) -> AnsweringTask:
+    """What is sent for each question: its text, and the facts around what was retrieved."""
+    from tiny_graph_rag.answers.answering import AnsweringTask
+    from tiny_graph_rag.answers.context import ContextMaker
+    from tiny_graph_rag.retrieval.candidates import Filters
+
+    config = model.session.config
+    contexts = ContextMaker(
+        graph,
+        model.tariff.counter(config.openai.model),
+        config.generation.context_tokens,
+        Filters.of(graph, config.retrieval).relations,
+    )
+    return AnsweringTask(examples, linked, run, contexts, template, config, references)
 
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """What stands ready when retrieval begins. generates: whether answers are wanted, or only links."""
+    """What stands ready when retrieval begins. used: names of models. generates: whether answers are wanted,
+    or only links. embeds: whether answers are compared with the truth by embeddings."""
 
     session: Session
     template: Template
     judges: tuple[Rubric, ...]
     model: Model
+    used: tuple[str, ...]
     generates: bool
-
-    @property
-    def tariff(self) -> Tariff:
-        return self.model.tariff
-
-    @property
-    def chat(self) -> Chat:
-        return self.model.chat
+    embeds: bool
 
     @contextmanager
     def linker_maker(self, questions: int) -> Iterator[LinkerMaker]:
@@ -100,7 +120,7 @@ class Answering:
             return
         with self.model.progress("linking", questions) as done:
             try:
-                yield partial(make_linker, chat=self.chat, done=done)
+                yield partial(make_linker, chat=self.model.chat, done=done)
             except BaseException:
                 self.model.close()
                 raise
@@ -111,36 +131,39 @@ class Answering:
         With --linker llm nothing is linked, so nothing retrieved: prompts count from no facts at all to
         generation.context_tokens of them.
         """
+        from tiny_graph_rag.answers.accuracy import Comparing
         from tiny_graph_rag.answers.forecast import forecast
+        from tiny_graph_rag.answers.judge import Judging
         from tiny_graph_rag.answers.records import Answer
         from tiny_graph_rag.report.terminal.answers import forecast_lines
 
-        settings, asked = evaluation.config.openai, self._asked(evaluation)
-        counter, price = self.tariff.counter(settings.model), self.tariff.price(settings.model)
+        config, chat, tariff = self.session.config, self.model.chat, self.model.tariff
+
+        def row(
+            what: str, calls: Iterable[Call], model: str, more: int = 0, known: Iterable[bool] | None = None
+        ) -> tuple[str, Forecast, tuple[float, float] | None]:
+            found = forecast(calls, tariff.counter(model), known, more_prompt=more)
+            return what, found, found.cost_usd(tariff.price(model))
+
+        task, settings = self._task(evaluation), config.openai
         rows, facts = [], 0
-        config = self.session.config
         if asks_model(config):
             calls = LINKERS[config.retrieval.linker].calls(evaluation.examples.examples, config)
-            found = forecast(calls, counter, map(self.chat.is_known, calls))
-            rows.append(("linking", found, found.cost_usd(price)))
-            facts = evaluation.config.generation.context_tokens
-        known = (self.chat.is_known(call) for call in asked.calls())
-        found = forecast(asked.calls(), counter, known, more_prompt=facts)
-        rows.append(("answering", found, found.cost_usd(price)))
+            rows.append(row("linking", calls, settings.model, known=map(chat.is_known, calls)))
+            facts = config.generation.context_tokens
+        known = map(chat.is_known, task.calls())
+        rows.append(row("answering", task.calls(), settings.model, facts, known))
+        # What will be judged is not known yet: answers of no length, then of the greatest.
+        more = settings.max_tokens + facts
+        unwritten, cutoff = [Answer("", None)] * len(evaluation.examples), config.evaluation.top_k
+        judging = Judging(task, unwritten, self.judges, cutoff)
         if self.judges:
-            # What will be judged is not known yet: answers of no length, then of the greatest.
-            unwritten = [Answer("", None) for _ in evaluation.examples]
-            verdicts = self._judging(evaluation, asked, unwritten).calls()
-            judge = settings.judge_model or settings.model
-            more = settings.max_tokens + facts
-            found = forecast(verdicts, self.tariff.counter(judge), more_prompt=more)
-            rows.append(("judging", found, found.cost_usd(self.tariff.price(judge))))
-        if self._compares:
-            model = evaluation.config.generation.accuracy_model
-            unwritten = [Answer("…", None) for _ in evaluation.examples]
-            embedded = self._comparing(evaluation, asked, unwritten).calls()
-            found = forecast(embedded, self.tariff.counter(model), more_prompt=settings.max_tokens)
-            rows.append(("judging by embeddings", found, found.cost_usd(self.tariff.price(model))))
+            rows.append(row("judging", judging.calls(), settings.judge_model or settings.model, more))
+        if self.embeds:
+            model = config.generation.accuracy_model
+            written = replace(judging, answers=[Answer("…", None)] * len(evaluation.examples))
+            embedded = Comparing(written, model).calls()
+            rows.append(row("judging by embeddings", embedded, model, settings.max_tokens))
         self.session.show(forecast_lines(rows))
 
     def answered(self, evaluation: Evaluation) -> Evaluation:
@@ -149,32 +172,32 @@ class Answering:
             self.model.close()
             self.model.say_paid()
             return evaluation
-        from tiny_graph_rag.answers.accuracy import compare_all
+        from tiny_graph_rag.answers.accuracy import Comparing, compare_all
         from tiny_graph_rag.answers.answering import answer_all
-        from tiny_graph_rag.answers.judge import judge_all
-        from tiny_graph_rag.llm.setup import models
+        from tiny_graph_rag.answers.judge import Judging, judge_all
         from tiny_graph_rag.report.terminal.answers import answers_lines
         from tiny_graph_rag.study.answer_scores import summarise_answers
 
-        asked = self._asked(evaluation)
+        task, chat, config = self._task(evaluation), self.model.chat, self.session.config
         try:
             linked = sum(question.error is None for question in evaluation.linked)
             with self.model.progress("answering", linked) as done:
-                answers = answer_all(asked, self.chat, done)
+                answers = answer_all(task, chat, done)
             if self.judges:
-                judging = self._judging(evaluation, asked, answers.rows)
+                judging = Judging(task, answers.rows, self.judges, config.evaluation.top_k)
                 with self.model.progress("judging", sum(1 for _ in judging.asked_of())) as done:
-                    answers = judge_all(judging, self.chat, answers, done)
-            if self._compares:
-                comparing = self._comparing(evaluation, asked, answers.rows)
+                    answers = judge_all(judging, chat, answers, done)
+            if self.embeds:
+                judging = Judging(task, answers.rows, self.judges, config.evaluation.top_k)
+                comparing = Comparing(judging, config.generation.accuracy_model)
                 with self.model.progress("comparing", sum(1 for _ in comparing.rows())) as done:
-                    answers = compare_all(comparing, self.chat, answers, done)
+                    answers = compare_all(comparing, chat, answers, done)
         finally:
             self.model.close()
         notes = tuple(
-            f"{model}: {self.tariff.describe(model)}; tokens where the API gives none by "
-            f"{self.tariff.counter(model).name}"
-            for model in models(evaluation.config, judging=bool(self.judges), comparing=self._compares)
+            f"{name}: {self.model.tariff.describe(name)}; tokens where the API gives none by "
+            f"{self.model.tariff.counter(name).name}"
+            for name in self.used
         )
         answered = summarise_answers(
             replace(answers, notes=notes),
@@ -185,52 +208,16 @@ class Answering:
         self.model.say_paid()
         return replace(evaluation, answered=answered)
 
-    def _asked(self, evaluation: Evaluation) -> AnsweringTask:
-        from tiny_graph_rag.answers.answering import AnsweringTask
-        from tiny_graph_rag.answers.context import ContextMaker
-        from tiny_graph_rag.retrieval.candidates import Filters
-
-        config = evaluation.config
-        contexts = ContextMaker(
+    def _task(self, evaluation: Evaluation) -> AnsweringTask:
+        return answering_task(
+            self.model,
+            self.template,
             evaluation.graph,
-            self.tariff.counter(config.openai.model),
-            config.generation.context_tokens,
-            Filters.of(evaluation.graph, config.retrieval).relations,
-        )
-        return AnsweringTask(
             evaluation.examples,
             evaluation.linked,
             evaluation.run,
-            contexts,
-            self.template,
-            config,
             evaluation.judgments.references,
         )
-
-    def _judging(self, evaluation: Evaluation, asked: AnsweringTask, answers: Sequence[Answer]) -> Judging:
-        from tiny_graph_rag.answers.judge import Judging
-
-        return Judging(asked, answers, self.judges, evaluation.config.evaluation.top_k)
-
-    @property
-    def _compares(self) -> bool:
-        return _compares(self.session.config, self.judges)
-
-    def _comparing(
-        self, evaluation: Evaluation, asked: AnsweringTask, answers: Sequence[Answer]
-    ) -> Comparing:
-        from tiny_graph_rag.answers.accuracy import Comparing
-
-        model = evaluation.config.generation.accuracy_model
-        return Comparing(self._judging(evaluation, asked, answers), model)
-
-
-def _compares(config: Config, judges: Sequence[Rubric]) -> bool:
-    """Whether answers get ACC: it is made of the judge's factuality and of embeddings."""
-    return bool(config.generation.accuracy_model) and any(judge.name == "factuality" for judge in judges)
-
-
-SHOWN_FAILURES = 5
 
 
 def problems(answering: Answering, evaluation: Evaluation) -> list[TinyGraphRagError]:
@@ -241,74 +228,39 @@ def problems(answering: Answering, evaluation: Evaluation) -> list[TinyGraphRagE
     """
     from tiny_graph_rag.llm.base import NOT_ASKED  # a run without a model loads none of it
 
-    session, questions = answering.session, len(evaluation.examples)
-    wanted = said("answer") if answering.generates else said("link")
-    failed = _failed(evaluation)
+    session, chat = answering.session, answering.model.chat
+    answered = evaluation.answered
+    rows: Sequence[LinkedQuestion | Answer] = evaluation.linked if answered is None else answered.answers.rows
+    was_stopped = chat.ledger.stopped is not None if answered is None else not answered.answers.complete
+    pairs = zip(evaluation.examples, rows, strict=True)
+    failed = [(question.id, row.error) for question, row in pairs if row.error is not None]
     reasons = [f"{id}: {error}" for id, error in failed if error != NOT_ASKED]
+    wanted = said("answer") if answering.generates else said("link")
     for line in reasons[:SHOWN_FAILURES]:
         session.warn("no {answer} to {question}", answer=wanted, question=line)
     if len(reasons) > SHOWN_FAILURES:
         session.warn("… and {n} more, all in the results", n=f"{len(reasons) - SHOWN_FAILURES:,}")
-    if _was_stopped(answering, evaluation):
-        verdicts = said(", verdicts are missing") if answering.judges else ""
-        failure = answering.chat.client.last_failure
-        if failure is not None:
-            return [
-                ServiceError(
-                    "the run stopped before --max-cost {cap}: {n} of {all} questions have no {answer} and "
-                    "score 0{verdicts}. The service failed meanwhile: {failure}. --resume with a higher cap "
-                    "goes on",
-                    cap=f"{answering.chat.budget.cap_usd:g}",
-                    n=f"{len(failed):,}",
-                    all=f"{questions:,}",
-                    answer=wanted,
-                    verdicts=verdicts,
-                    failure=failure,
-                )
-            ]
-        return [
-            FoundProblems(
-                "the run stopped before --max-cost {cap}: {n} of {all} questions have no {answer} and "
-                "score "
-                "0{verdicts}. --resume with a higher cap goes on",
-                cap=f"{answering.chat.budget.cap_usd:g}",
-                n=f"{len(failed):,}",
-                all=f"{questions:,}",
-                answer=wanted,
-                verdicts=verdicts,
-            )
-        ]
-    if not failed:
-        return []
-    if len(failed) / questions >= session.config.generation.fail_on_error:
+    counts = {"n": f"{len(failed):,}", "all": f"{len(rows):,}", "answer": wanted}
+    if was_stopped:
+        stopped = said(
+            "the run stopped before --max-cost {cap}: {n} of {all} questions have no {answer} and score 0. "
+            "--resume with a higher cap goes on",
+            cap=f"{chat.budget.cap_usd:g}",
+            **counts,
+        )
+        failure = chat.client.last_failure
+        if failure is None:
+            return [FoundProblems(stopped)]
+        return [ServiceError(stopped, said("the service failed meanwhile: {failure}", failure=failure))]
+    if failed and len(failed) / len(rows) >= session.config.generation.fail_on_error:
         return [
             ServiceError(
                 "{n} of {all} questions have no {answer}, first {first}. --resume asks them again; "
                 "generation.fail_on_error sets the share that is too much",
-                n=f"{len(failed):,}",
-                all=f"{questions:,}",
-                answer=wanted,
+                **counts,
                 first=reasons[0],
             )
         ]
-    session.say(
-        "{n} questions have no {answer} and score 0; --resume asks them again",
-        n=f"{len(failed):,}",
-        answer=wanted,
-    )
+    if failed:
+        session.say("{n} questions have no {answer} and score 0; --resume asks them again", **counts)
     return []
-
-
-def _failed(evaluation: Evaluation) -> list[tuple[str, str]]:
-    """Id and reason of each question without what was wanted."""
-    ids = [question.id for question in evaluation.examples]
-    if evaluation.answered is None:
-        return failed_links(ids, evaluation.linked)
-    answers = evaluation.answered.answers.rows
-    return [(id, answer.error) for id, answer in zip(ids, answers, strict=True) if answer.error is not None]
-
-
-def _was_stopped(answering: Answering, evaluation: Evaluation) -> bool:
-    if evaluation.answered is not None:
-        return not evaluation.answered.answers.complete
-    return answering.chat.ledger.stopped is not None

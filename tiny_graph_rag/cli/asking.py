@@ -145,9 +145,3 @@ def require_api(session: Session, option: str) -> None:
 
     if not can_ask(session.config):
         raise UsageError("{option} needs an API: {how}", option=option, how=said(HOW_TO_TURN_ON))
-
-
-def failed_links(ids: Sequence[str], linked: Sequence[LinkedQuestion]) -> list[tuple[str, str]]:
-    """Id and reason of the questions that could not be linked."""
-    pairs = zip(ids, linked, strict=True)
-    return [(id, question.error) for id, question in pairs if question.error is not None]

@@ -1,4 +1,4 @@
-"""How a function becomes a command: its groups of options, and its errors in words.
+"""How a function becomes a command: its groups of options, and what goes wrong in words.
 
 `command` spreads the fields of each group into the signature for Typer and hands the values over as frozen
 records; a parameter `common: Common` gets the options that stand before the command's name.
@@ -13,22 +13,65 @@ import functools
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, get_args, get_origin, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 from typer.models import OptionInfo
 
+from tiny_graph_rag.cli.help import write_help
 from tiny_graph_rag.cli.options import Common, Settings
-from tiny_graph_rag.cli.usage import ParsedCommand
-from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError, at
-from tiny_graph_rag.messages import said, shown, t
+from tiny_graph_rag.config import language
+from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError, at, nearest
+from tiny_graph_rag.messages import LANGUAGES, Said, said, shown, speak, t
+from tiny_graph_rag.report.plain import one_line, without_controls
 
 CONTEXT = "context"  # of the parser, which has what stands before the command
 INTERNAL_ERROR = 70  # EX_SOFTWARE: a mistake of ours, none of the documented codes
-LONGEST_SHOWN = 200  # characters of a name in a message
+# What a disk says that takes no more.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
+# Typer keeps its parser to itself; what it raises is known by this one, which it gives away.
+ParserError: type[Any] = typer.BadParameter.__mro__[1]
+
+
+class ParsedCommand(TyperCommand):
+    """A command with its help in groups."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        write_help(self, ctx, formatter)
+
+
+class Commands(TyperGroup):
+    """The program's commands; they report what is wrong with a command line in the language it asks for."""
+
+    def main(self, *arguments: Any, **more: Any) -> Any:
+        speak(asked_language(more.get("args") or (arguments[0] if arguments else None) or sys.argv[1:]))
+        if not more.get("standalone_mode", True):
+            return super().main(*arguments, **more)
+        try:
+            ended = super().main(*arguments, **{**more, "standalone_mode": False})
+        except ParserError as error:
+            say_misuse(error)
+            sys.exit(error.exit_code)
+        sys.exit(ended if isinstance(ended, int) else 0)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, args if ctx.parent else common_first(self, ctx, args))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        if self.get_command(ctx, args[0]) is None:
+            known = list(self.commands)
+            hint = nearest(args[0], known) or said("; there are: {names}", names=", ".join(known))
+            raise typer.BadParameter(
+                said("no such command: {command}{hint}", command=args[0], hint=hint), ctx
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        write_help(self, ctx, formatter)
 
 
 def command(
@@ -111,6 +154,82 @@ def _declared(name: str, hint: Any, panel: str | None = None) -> Any:
     return Annotated[get_args(hint)[0], own]
 
 
+def common_first(program: Any, context: Any, arguments: Sequence[str]) -> list[str]:
+    """The arguments with the program's own options before the command, where they may stand behind it too.
+
+    What stands behind `--` stays. Raises BadParameter for one that lacks its value.
+    """
+    own = {name: option for option in program.params for name in option.opts if name.startswith("--")}
+    ahead: list[str] = []
+    rest: list[str] = []
+    words = iter(arguments)
+    for word in words:
+        name, equals, _ = word.partition("=")
+        if word == "--":
+            rest += [word, *words]
+        elif name not in own:
+            rest.append(word)
+        elif equals or own[name].is_flag:
+            ahead.append(word)
+        else:
+            value = next(words, None)
+            if value is None:
+                raise typer.BadParameter(said("{option} needs a value", option=name), ctx=context)
+            ahead += [word, value]
+    return [*ahead, *rest]
+
+
+def say_misuse(error: Any) -> None:
+    """On standard error; a command without arguments shows its help instead."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return
+    context = error.ctx
+    help_ = "" if context is None else t(" (`{command} -h` shows how)", command=context.command_path)
+    typer.echo(f"{t('error')}: {shown(_wrong(error))}{help_}", err=True)
+
+
+def asked_language(arguments: Sequence[str]) -> str:
+    """Of `--lang`, before anybody has parsed it, else the locale's."""
+    words = " ".join(arguments).replace("--lang=", "--lang ").split()
+    given = words[words.index("--lang") + 1] if "--lang" in words[:-1] else ""
+    return given if given in LANGUAGES else language()
+
+
+def _wrong(error: Any) -> str:
+    """What is wrong with a command line."""
+    if isinstance(error.message, Said):  # said by this program, not by the parser
+        return error.message
+    kind, parameter = type(error).__name__, getattr(error, "param", None)
+    name = "" if parameter is None else (parameter.opts or [parameter.name])[-1]
+    if kind == "NoSuchOption":
+        near = nearest(error.option_name, list(error.possibilities or ()))
+        return said("no such option: {option}{near}", option=error.option_name, near=near)
+    if kind == "BadOptionUsage":
+        if "requires" in error.message:
+            return said("{option} needs a value", option=error.option_name)
+        return said("{option} takes no value", option=error.option_name)
+    if kind == "MissingParameter":
+        if name.startswith("-"):
+            return said("the option {name} is missing", name=name)
+        return said("the argument {name} is missing", name=name)
+    if parameter is not None:
+        return said("{name}: wanted {wanted}", name=name, wanted=_wanted(parameter.type))
+    return said("unexpected argument: {rest}", rest=error.message.rpartition(" (")[2].rstrip(")"))
+
+
+def _wanted(kind: Any) -> str:
+    """What an option or argument can be. kind: the parser's type."""
+    low, high = getattr(kind, "min", None), getattr(kind, "max", None)
+    if low is not None and high is not None:
+        return said("from {low} to {high}", low=low, high=high)
+    if low is not None:
+        return said("{low} or more", low=low)
+    if "int" in kind.name:
+        return said("a whole number")
+    return said("a number") if "float" in kind.name else said("a file that can be read")
+
+
 def _reported(work: Callable[[], None], debug: bool, junit: Path | None) -> None:
     """Run a command; an error is one or two lines on standard error and an exit code, and the only case of
     the JUnit file, where CI asks for one."""
@@ -147,62 +266,24 @@ def end_refused(error: OSError) -> NoReturn:
 def _refused(error: OSError, debug: bool) -> int:
     """Say what the machine refused; the exit code. Where nobody reads standard output any more, the program
     ends as others do."""
-    if error.filename is None:
-        _drop_output()
+    if error.filename is None:  # Python would fail over what is left for standard output again at its end
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):
         return FoundProblems.exit_code
-    told = _told(error)
-    if told is None:
-        _unexpected(error, debug)
-    _say_failed(f"{t('error')}: {shown(told)}", debug)
-    return UsageError.exit_code
-
-
-def _drop_output() -> None:
-    """Send what is left in standard output's buffer nowhere: Python would fail over it again at its end."""
-    with contextlib.suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-# What a disk or a device says that takes no more.
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
-_CLOSED = (errno.EACCES, errno.EPERM)
-_NO_PLACE = (
-    errno.ENAMETOOLONG,
-    errno.ELOOP,
-    errno.ENOENT,
-    errno.ENOTDIR,
-    errno.EISDIR,
-    errno.EINVAL,
-    errno.EEXIST,
-)
-
-
-def _told(error: OSError) -> str | None:
-    """What the machine refused, in words; None for what no file or disk explains."""
-    place = error.filename or said("standard output")
-    why = said(error.strerror or "")
-    if error.errno in _FULL:
-        return said(
+    place, why = error.filename or said("standard output"), said(error.strerror or "")
+    if error.errno in FULL:
+        told = said(
             "{place}: can't be written ({why}); free some space, or write to another place",
             place=place,
             why=why,
         )
-    if error.errno in _CLOSED and _is_kept_from_reading(place):
-        return said("{place}: can't be read ({why})", place=place, why=why)
-    if error.errno in _CLOSED:
-        return said("{place}: can't be written ({why}); choose another place", place=place, why=why)
-    if error.errno in _NO_PLACE and error.filename:
-        name = str(place)
-        return at(name if len(name) <= LONGEST_SHOWN else f"{name[:LONGEST_SHOWN]}…", why)
-    return None
-
-
-def _is_kept_from_reading(place: str | bytes) -> bool:
-    """Whether it is not for us to look at, else it is to write: an error does not say what was tried."""
-    path = Path(os.fsdecode(place))
-    reached = os.access(path.parent, os.X_OK)
-    return not reached or (path.exists() and not os.access(path, os.R_OK))
+    elif error.filename:
+        told = at(one_line(os.fsdecode(place)), why)
+    else:
+        _unexpected(error, debug)
+    _say_failed(f"{t('error')}: {shown(told)}", debug)
+    return UsageError.exit_code
 
 
 def _say_failed(message: str, debug: bool) -> None:
@@ -210,8 +291,6 @@ def _say_failed(message: str, debug: bool) -> None:
         import traceback
 
         traceback.print_exc()
-    from tiny_graph_rag.report.plain import without_controls
-
     with contextlib.suppress(OSError):
         sys.stdout.flush()  # both may end in one log
     typer.echo(without_controls(message), err=True)

@@ -9,13 +9,12 @@ import typer
 
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.asking import Linking
-from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.command import Commands, command
 from tiny_graph_rag.cli.gold_files import gold_output, read_any, write_gold
 from tiny_graph_rag.cli.help import GOLD, OPTIONS
 from tiny_graph_rag.cli.options import Chosen, Common, Graph, argument, from_config, option, to_file
 from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.cli.usage import Commands
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount
 from tiny_graph_rag.messages import counted, listed, said, t
 

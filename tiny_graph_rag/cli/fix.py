@@ -43,14 +43,14 @@ def fix_command(
     kinds: Annotated[
         str | None,
         option(
-            "What to look for: settings,vocabulary,aliases,merges,restore,ask.",
+            "What to look for: settings,vocabulary,aliases,merges,renames,ask.",
             MEASURES,
             default="all of them",
         ),
     ] = None,
     was: Annotated[
         Path | None,
-        option("Older version of the graph: renamed or missing entities are proposed back.", INPUT),
+        option("Older version of the graph: names that it had are proposed back.", INPUT),
     ] = None,
     holdout: Annotated[
         Path | None,
@@ -83,12 +83,12 @@ def fix_command(
     out = Output.of(session, output, report, ending=".yaml")
     config = session.config
     check_retrieval(config)
-    wanted = comma_list(kinds) or (KINDS if was is not None else tuple(k for k in KINDS if k != "restore"))
+    wanted = comma_list(kinds) or (KINDS if was is not None else tuple(k for k in KINDS if k != "renames"))
     for kind in wanted:
         if kind not in KINDS:
             raise unknown(said("kind of fix"), kind, KINDS)
-    if "restore" in wanted and was is None:
-        raise UsageError("--kinds restore needs the older graph; name it with --was FILE")
+    if "renames" in wanted and was is None:
+        raise UsageError("--kinds renames needs the older graph; name it with --was FILE")
     measure = deciding_measure(decide_by, config.evaluation.top_k)
     check_depth(config, [measure], config.evaluation.top_k)
     examples = session.eval_set(dataset, chosen)

@@ -32,19 +32,11 @@ def gold_output(session: Session, given: str | None, format: str | None, derived
 def write_gold(
     out: Output, examples: Sequence[Example], format: str | None, like: EvalSet | None = None
 ) -> None:
-    """like: the set that the questions come from, whose layout and head they keep."""
-    from tiny_graph_rag.formats.gold import head_path, write_head
+    """like: the set that the questions come from; JSON keeps what it says of all questions."""
     from tiny_graph_rag.formats.gold.exchange import format_for, written
 
     path = out.path or Path("set.jsonl")
-    form = format_for(path, format)
-    head = {} if like is None or out.path is None or form == "json" else dict(like.head)
-    if head and like is not None:
-        head.pop(like.list_key, None)
-        out.session.outputs.claim(head_path(path), is_own=True)
-    out.write(written(examples, path, form, like))
-    if head:
-        write_head(path, head)
+    out.write(written(examples, path, format_for(path, format), like))
 
 
 def pin(out: Output, format: str | None, graph: KnowledgeGraph, names: NameIndex) -> None:

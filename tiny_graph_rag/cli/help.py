@@ -7,14 +7,13 @@ What an option chooses by name is listed with it, as its registry has it; none o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
 from tiny_graph_rag.errors import RegistrationError
 from tiny_graph_rag.messages import shown, t
 from tiny_graph_rag.registry import Registry
-from tiny_graph_rag.report.plain import cell_width
+from tiny_graph_rag.report.plain import cell_width, wrapped
 
 INPUT, RETRIEVAL, MEASURES, OUTPUT, ANSWERS, GATES, OPTIONS = (
     "Input",
@@ -27,8 +26,10 @@ INPUT, RETRIEVAL, MEASURES, OUTPUT, ANSWERS, GATES, OPTIONS = (
 )
 ARGUMENTS, MORE = "Arguments", "More options"
 BEGIN, MEASURE, LOOK, GOLD = "Begin", "Measure and compare", "Look closer", "Gold sets"
-GROUPS = (ARGUMENTS, INPUT, RETRIEVAL, MEASURES, OUTPUT, ANSWERS, GATES, OPTIONS, MORE)
-COMMAND_GROUPS = (BEGIN, MEASURE, LOOK, GOLD)
+GROUPS = (
+    *(ARGUMENTS, INPUT, RETRIEVAL, MEASURES, OUTPUT, ANSWERS, GATES, OPTIONS, MORE),
+    *(BEGIN, MEASURE, LOOK, GOLD),
+)
 NAMES_WIDTH = 28  # columns for names of options; longer ones stand on a line of their own
 
 Rows = list[tuple[str, str]]
@@ -46,44 +47,29 @@ EXPLAINED = ("--retriever", "--linker")  # by the command `settings`
 A_FILE = ("history", "--report")  # of this command it names a file
 
 
-def write_command_help(command: Any, ctx: Any, formatter: Any) -> None:
-    """Usage, what the command does, then its options."""
-    _write_usage(command, ctx, formatter)
+def write_help(command: Any, ctx: Any, formatter: Any) -> None:
+    """Usage, what the command or the program does, then its options and its commands in groups."""
+    formatter.write(f"{t('Usage:')} {ctx.command_path} {' '.join(command.collect_usage_pieces(ctx))}\n")
+    for paragraph in paragraphs(command.help or ""):
+        formatter.write("\n" + "".join(f"  {line}\n" for line in wrapped(t(paragraph), formatter.width - 2)))
     groups: dict[str, Rows] = {}
     for parameter in command.get_params(ctx):
         record = parameter.get_help_record(ctx)
-        if record is None:
-            continue
-        option = parameter.opts[0]
-        text = option_help(parameter)
-        names = "" if (ctx.info_name, option) == A_FILE else ", ".join(names_of(option))
-        if option in EXPLAINED:
-            names = t("{names}; `settings {setting}` explains", names=names, setting=option[2:])
-        text = f"{text} ({names})" if names else text
-        groups.setdefault(group_of(parameter), []).append((record[0].replace(" range>", ">"), text))
-    for group in _ordered(list(groups), GROUPS):
-        _write_rows(formatter, t(group), groups[group])
-    program = ctx.find_root()
-    names = ", ".join(parameter.opts[0] for parameter in program.command.params if parameter.name in USUAL)
-    line = t("On every command: {names}; `{program} -h`.", names=names, program=program.info_name)
-    formatter.write("\n" + "\n".join(wrapped(line, formatter.width)) + "\n")
-
-
-def write_program_help(program: Any, ctx: Any, formatter: Any) -> None:
-    """Usage, what the program is for, its options and its commands."""
-    _write_usage(program, ctx, formatter)
-    groups: dict[str, Rows] = {}
-    for parameter in program.get_params(ctx):
-        record = parameter.get_help_record(ctx)
         if record is not None:
-            groups.setdefault(OPTIONS, []).append((record[0], option_help(parameter)))
-    for name in program.list_commands(ctx):
-        command = program.get_command(ctx, name)
-        if command is not None and not command.hidden:
-            group = getattr(command, "rich_help_panel", None) or LOOK
-            groups.setdefault(group, []).append((name, first_sentence(command)))
-    for group in _ordered(list(groups), (OPTIONS, *COMMAND_GROUPS)):
+            row = record[0].replace(" range>", ">"), option_help(parameter, ctx.info_name)
+            groups.setdefault(group_of(parameter), []).append(row)
+    for name, its in getattr(command, "commands", {}).items():
+        group = getattr(its, "rich_help_panel", None) or LOOK
+        groups.setdefault(group, []).append((name, "".join(map(t, paragraphs(its.help or "")[:1]))))
+    for group in sorted(groups, key=GROUPS.index):
         _write_rows(formatter, t(group), groups[group])
+    if ctx.parent is not None:
+        program = ctx.find_root()
+        names = ", ".join(
+            parameter.opts[0] for parameter in program.command.params if parameter.name in USUAL
+        )
+        line = t("On every command: {names}; `{program} -h`.", names=names, program=program.info_name)
+        formatter.write("\n" + "\n".join(wrapped(line, formatter.width)) + "\n")
 
 
 def group_of(parameter: Any) -> str:
@@ -93,11 +79,16 @@ def group_of(parameter: Any) -> str:
     return MORE if parameter.name == "help" else getattr(parameter, "rich_help_panel", None) or OPTIONS
 
 
-def option_help(parameter: Any) -> str:
-    """What an option is for and its default, in the language spoken."""
+def option_help(parameter: Any, command: str = "") -> str:
+    """What an option is for, its default and what it can choose, in the language spoken. command: its own."""
     text = t("Show this message and exit.") if parameter.name == "help" else sentence(parameter.help or "")
     default = t("required") if parameter.required else default_of(parameter)
-    return f"{text} [{default}]" if default else text
+    text = f"{text} [{default}]" if default else text
+    option = parameter.opts[0]
+    names = "" if (command, option) == A_FILE else ", ".join(names_of(option))
+    if option in EXPLAINED:
+        names = t("{names}; `settings {setting}` explains", names=names, setting=option[2:])
+    return f"{text} ({names})" if names else text
 
 
 def sentence(text: str) -> str:
@@ -122,12 +113,6 @@ def paragraphs(text: str) -> list[str]:
     return [" ".join(part.split()) for part in text.split("\n\n") if part.strip()]
 
 
-def first_sentence(command: Any) -> str:
-    """What a command does, as the list of commands says it."""
-    lines = paragraphs(command.help or "")
-    return t(lines[0]) if lines else ""
-
-
 def registry_of(option: str) -> Registry[Any]:
     """The registry of what this option chooses from."""
     module, _, name = CHOOSING[option].partition(":")
@@ -143,44 +128,16 @@ def names_of(option: str) -> list[str]:
         return [shown(error.args[0])]
 
 
-def _ordered(groups: list[str], order: tuple[str, ...]) -> list[str]:
-    """Known groups in their order, then the others as they came."""
-    known = {name: place for place, name in enumerate(order)}
-    return sorted(groups, key=lambda group: known.get(group, len(order)))
-
-
-def _write_usage(command: Any, ctx: Any, formatter: Any) -> None:
-    """How it is called, and what it does."""
-    formatter.write(f"{t('Usage:')} {ctx.command_path} {' '.join(command.collect_usage_pieces(ctx))}\n")
-    for paragraph in paragraphs(command.help or ""):
-        formatter.write("\n")
-        for line in wrapped(t(paragraph), formatter.width - 2):
-            formatter.write(f"  {line}\n")
-
-
 def _write_rows(formatter: Any, title: str, rows: Rows) -> None:
     """A group: names in a column, what they mean next to them."""
     widths = [cell_width(name) for name, _ in rows]
     column = max((width for width in widths if width <= NAMES_WIDTH), default=NAMES_WIDTH)
     formatter.write(f"\n{title}:\n")
     for (name, text), width in zip(rows, widths, strict=True):
-        lines = list(wrapped(text, formatter.width - column - 4)) or [""]
+        lines = wrapped(text, formatter.width - column - 4)
         if width > column:
             formatter.write(f"  {name}\n")
             width, name = 0, ""
         for place, line in enumerate(lines):
             start = f"  {name}{' ' * (column - width)}" if place == 0 else " " * (column + 2)
             formatter.write(f"{start}  {line}".rstrip() + "\n")
-
-
-def wrapped(text: str, width: int) -> Iterator[str]:
-    """`text` in lines of so many columns of a terminal; Hangul takes two. A longer word stays whole."""
-    line = ""
-    for word in text.split():
-        if line and cell_width(line) + 1 + cell_width(word) > width:
-            yield line
-            line = word
-        else:
-            line = f"{line} {word}" if line else word
-    if line:
-        yield line

@@ -1,8 +1,9 @@
 """`mcp`: the program as tools for an assistant, by the Model Context Protocol over standard input and output.
 
-Each tool runs a command of this program as a process of its own with `-o -` and hands on its JSON: an answer
-is what a user would get, a call can be cut off, and none can take the server down. Tools read below the
-folders given; only `generate` writes, a new gold set there. They get no key, so none can cost money.
+Each tool runs a command of this program as a process of its own with `-o -` and hands on its JSON: a call can
+be cut off, and none can take the server down. It runs in an empty folder without a key: no settings file of a
+stranger is read, no code runs, nothing costs money. Tools read below the folders given; only `generate`
+writes, a new gold set there.
 """
 
 from __future__ import annotations
@@ -13,32 +14,23 @@ import os
 import signal
 import sys
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Any
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import LOOK
-from tiny_graph_rag.cli.options import FOLDERS, Common, option
+from tiny_graph_rag.cli.options import FOLDERS, Common
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.config import Config
-from tiny_graph_rag.config.sources import config_yaml
 from tiny_graph_rag.errors import MissingExtraError, UsageError
-from tiny_graph_rag.retrieval import is_own
 from tiny_graph_rag.version import __version__
 
-if TYPE_CHECKING:
-    import anyio
-    from mcp.server import MCPServer
-
 SECONDS = 600  # a call that takes longer is given up
-CALLS_AT_ONCE = 2  # processes; further calls wait
 WORST = 5  # questions that `eval` names
 LONGEST_REPLY = 6000  # characters of JSON
 MOST_FILES = 100  # that `files` lists of a kind
-# How a reply that is too long is cut, from lightly to hard: characters of a text, items of a list.
-CUTS = ((400, 40), (200, 12), (120, 6), (60, 3), (30, 1))
+MOST_ITEMS, MOST_SIGNS = 40, 10  # of a list, and of a text for each: halved until a reply is short enough
 LEFT_OUT = ("by_tag", "config", "made", "command")  # of every reply
 # How the names of files end, by their kind.
 KINDS = {
@@ -55,56 +47,36 @@ only with their intervals (low, high). Long replies are cut: "…"."""
 
 
 @command(app, "mcp", LOOK)
-def mcp_command(
-    common: Common,
-    allow: Annotated[
-        list[Path] | None,
-        option(
-            "Folder whose files the tools may read; give it again for more.",
-            default="the folders of graphs, gold sets and results",
-        ),
-    ] = None,
-) -> None:
+def mcp_command(common: Common) -> None:
     """Offer stats, query, eval, sweep, compare, validate and generate to an AI assistant (MCP over
-    standard input and output)."""
+    standard input and output). It reads the folders of graphs, gold sets and results."""
     session = Session.open(common, to_stdout=True)  # standard output belongs to the protocol
-    storage = {name: Path(getattr(session.config.storage, name)) for name in FOLDERS}
-    for folder in allow or ():
-        if not folder.is_dir():
-            raise UsageError("--allow {folder}: no such folder", folder=folder)
+    storage = {name: Path(getattr(session.config.storage, name)).resolve() for name in FOLDERS}
     for name, folder in storage.items():  # a stranger's config.yaml could name any
-        if not allow and not folder.resolve().is_relative_to(Path.cwd().resolve()):
+        if common.settings[name] is None and not folder.is_relative_to(Path.cwd().resolve()):
             raise UsageError(
                 "storage.{name} is {folder}, outside of the current folder. Look whether an assistant may "
-                "read that, then allow it with --allow",
+                "read that, then name it with --{flag}",
                 name=name,
                 folder=folder,
+                flag=name.replace("_", "-"),
             )
     try:
-        import mcp.server  # noqa: F401
+        from mcp.server import MCPServer
+        from mcp_types import ToolAnnotations
     except ImportError as error:
         raise MissingExtraError("the MCP server", "mcp", "mcp") from error
     for number in (signal.SIGINT, signal.SIGTERM):  # the thread that reads standard input can't be stopped
         signal.signal(number, lambda number, frame: os._exit(128 + number))
-    folders = tuple(folder.resolve() for folder in allow or storage.values())
-    with tempfile.TemporaryDirectory(prefix="tiny-graph-rag-") as own:
-        settings_file = Path(own) / "config.yaml"
-        settings_file.write_text(config_yaml(safe(session.config)), encoding="utf-8")
-        server(Tools(folders, storage, settings_file)).run()
-
-
-def server(tools: Tools) -> MCPServer:
-    """The server with its tools; `run` serves until standard input ends."""
-    from mcp.server import MCPServer
-    from mcp_types import ToolAnnotations
-
-    made = MCPServer("tiny-graph-rag", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
     reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
     adds = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
-    for name in ("files", "stats", "query", "eval", "sweep", "compare", "validate"):
-        made.add_tool(getattr(tools, name), annotations=reads)
-    made.add_tool(tools.generate, annotations=adds)
-    return made
+    server = MCPServer("tiny-graph-rag", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
+    with tempfile.TemporaryDirectory(prefix="tiny-graph-rag-") as empty:
+        tools = Tools(tuple(storage.values()), storage["dataset_dir"], Path(empty))
+        for name in ("files", "stats", "query", "eval", "sweep", "compare", "validate"):
+            server.add_tool(getattr(tools, name), annotations=reads)
+        server.add_tool(tools.generate, annotations=adds)
+        server.run()
 
 
 def tool_error(why: str) -> Exception:
@@ -118,14 +90,13 @@ def tool_error(why: str) -> Exception:
 class Tools:
     """The tools by their methods' names; what a method's docstring says, an assistant reads.
 
-    folders: absolute; nothing outside of them is opened, links and `..` seen through. storage: where a
-    relative name is looked for first, by the setting's name.
+    folders: absolute; nothing outside of them is opened, links and `..` seen through. gold_sets: the one
+    where new ones are written. empty: where commands run.
     """
 
     folders: tuple[Path, ...]
-    storage: dict[str, Path]
-    settings_file: Path  # of every command
-    room: anyio.CapacityLimiter | None = None  # made within the event loop
+    gold_sets: Path
+    empty: Path
 
     def files(self) -> dict[str, Any]:
         """List the graphs, gold sets and results that the other tools can read."""
@@ -138,7 +109,7 @@ class Tools:
 
     async def stats(self, graph: str) -> dict[str, Any]:
         """Show the entities, relations, types, degrees, components, aliases and problems of a graph."""
-        return marked(await self._json("stats", *self._graph(graph)))
+        return await self._reply("stats", *self._graph(graph))
 
     async def query(
         self,
@@ -153,9 +124,9 @@ class Tools:
 
         With dataset and id in place of the question, also why each reference was found or missed.
         """
-        flags = ["--explain", "--skip-generation", *settings(hops=hops, retriever=retriever)]
+        flags = ["--explain", "--skip-generation", *flags_of(hops=hops, retriever=retriever)]
         asked = [f"--id={id}"] if id else ["--", question]
-        return marked(await self._json("query", *self._graph(graph, dataset), *flags, *asked))
+        return await self._reply("query", *self._graph(graph, dataset), *flags, *asked)
 
     async def eval(
         self,
@@ -168,29 +139,28 @@ class Tools:
     ) -> dict[str, Any]:
         """Score a graph's retrieval against a gold set: means with intervals, where recall is lost, what is
         recommended, and the worst questions. measures: such as ndcg@5,recall@{1,3,5},mrr."""
-        given = settings(hops=hops, retriever=retriever, linker=linker, measures=measures)
-        flags = ["--skip-generation", *given]
-        found = await self._json("eval", *self._graph(graph, dataset), *flags)
-        return marked(shortened(found))
+        flags = flags_of(hops=hops, retriever=retriever, linker=linker, measures=measures)
+        files = self._graph(graph, dataset)
+        found = await self._run("eval", "-o", "-", "--skip-generation", *files, *flags)
+        return marked(shortened(json.loads(found)))
 
     async def sweep(
         self, graph: str, dataset: str, hops: str = "0-4", retriever: str | None = None
     ) -> dict[str, Any]:
         """Try settings on one gold set and say which to take. hops: such as 0-4 or 1,2. retriever: several by
         commas (bfs,pagerank)."""
-        flags = settings(hops=hops, retriever=retriever)
-        return marked(await self._json("sweep", *self._graph(graph, dataset), *flags))
+        flags = flags_of(hops=hops, retriever=retriever)
+        return await self._reply("sweep", *self._graph(graph, dataset), *flags)
 
     async def compare(self, results: list[str], measures: str | None = None) -> dict[str, Any]:
         """Say which of several results files is better, by how much and how sure that is; the first is the
         baseline. results: files that `files` lists."""
-        paths = [self._file(name, "results_dir") for name in results]
-        return marked(await self._json("compare", *settings(measures=measures), "--", *paths))
+        return await self._reply("compare", *flags_of(measures=measures), "--", *map(self._file, results))
 
     async def validate(self, graph: str, dataset: str) -> dict[str, Any]:
         """Check a gold set against its graph: which references resolve, which are missing or ambiguous, what
         that costs, whether the graph has changed since."""
-        return marked(await self._json("validate", *self._graph(graph, dataset)))
+        return await self._reply("validate", *self._graph(graph, dataset))
 
     async def generate(
         self, graph: str, name: str, n: int = 100, hops: str | None = None, shapes: str | None = None
@@ -199,52 +169,42 @@ class Tools:
         sets; nothing is overwritten. n: questions. hops: such as 1-3. shapes: such as chain=40,count=20."""
         if not name.replace("-", "").replace("_", "").isalnum() or len(name) > 80:
             raise tool_error(f"name {name[:80]!r}: wanted letters, digits, - and _ alone")
-        path = self.storage["dataset_dir"].resolve() / f"{name}-generated.jsonl"
-        if not self._allows(path):
-            path = self.folders[0] / path.name
+        path = self.gold_sets / f"{name}-generated.jsonl"
         if path.exists() or path.is_symlink():
             raise tool_error(f"{path.name} is there already and is not overwritten; choose another name")
-        flags = settings(n=n, hops=hops, shapes=shapes)
+        flags = flags_of(n=n, hops=hops, shapes=shapes)
         printed = await self._run("generate", *self._graph(graph), *flags, "-o", str(path))
         return marked({"gold_set": str(path), "printed": printed.decode("utf-8", "replace")})
 
     def _graph(self, graph: str, dataset: str | None = None) -> list[str]:
         """The flags of a graph and a gold set."""
-        flags = [] if dataset is None else ["--dataset", self._file(dataset, "dataset_dir")]
-        return [*flags, "-g", self._file(graph, "kg_dir")]
+        flags = [] if dataset is None else ["--dataset", self._file(dataset)]
+        return [*flags, "-g", self._file(graph)]
 
-    def _allows(self, path: Path) -> bool:
-        return any(path.is_relative_to(folder) for folder in self.folders)
-
-    def _file(self, name: str, setting: str) -> str:
+    def _file(self, name: str) -> str:
         """The file that a tool's argument means. Raises ToolError outside of the folders."""
-        for path in (self.storage[setting] / name, *(folder / name for folder in self.folders)):
+        for folder in self.folders:
             with contextlib.suppress(OSError, ValueError):  # a name that is too long, or holds a NUL
-                real = path.resolve()
-                if real.is_file() and self._allows(real):
+                real = (folder / name).resolve()
+                if real.is_file() and any(map(real.is_relative_to, self.folders)):
                     return str(real)
         listed = ", ".join(map(str, self.folders))
         raise tool_error(f"{name[:200]}: no such file under {listed}; the tool `files` lists what there is")
 
-    async def _json(self, name: str, *arguments: str) -> Any:
-        """The JSON that a command of this program gives."""
-        return json.loads(await self._run(name, "-o", "-", *arguments))
+    async def _reply(self, name: str, *arguments: str) -> dict[str, Any]:
+        """The JSON that a command of this program gives, as a tool answers it."""
+        return marked(json.loads(await self._run(name, "-o", "-", *arguments)))
 
     async def _run(self, name: str, *arguments: str) -> bytes:
         """What a command prints. Raises ToolError with its words where it fails."""
         import anyio
 
-        # A key of the folder's .env is none either.
         environment = {**os.environ, "OPENAI_API_KEY": "", "OPENAI_BASE_URL": ""}
-        # -P: the current folder, which may be a stranger's, is not where Python looks for modules.
-        call = [sys.executable, "-P", "-m", "tiny_graph_rag", name]
-        call += ["--config", str(self.settings_file), *arguments]
-        self.room = self.room or anyio.CapacityLimiter(CALLS_AT_ONCE)
+        call = [sys.executable, "-P", "-m", "tiny_graph_rag", name, *arguments]
         try:
-            async with self.room:
-                with anyio.fail_after(SECONDS):
-                    # Its own standard input: the protocol's belongs to the server.
-                    done = await anyio.run_process(call, input=b"", check=False, env=environment)
+            with anyio.fail_after(SECONDS):
+                # Its own standard input: the protocol's belongs to the server.
+                done = await anyio.run_process(call, input=b"", check=False, env=environment, cwd=self.empty)
         except TimeoutError:
             raise tool_error(f"{name}: no answer within {SECONDS} seconds; ask for less") from None
         if done.returncode not in (0, 1) or not done.stdout:
@@ -252,48 +212,19 @@ class Tools:
         return done.stdout
 
 
-def safe(config: Config) -> Config:
-    """The settings without those by which a stranger's config.yaml could have a file read, code run or a
-    model paid."""
-    usual, given = Config(), config.retrieval
-    retrieval = replace(
-        given,
-        retriever=usual.retrieval.retriever if _is_file_or_code(given.retriever) else given.retriever,
-        linker=usual.retrieval.linker if given.linker == "llm" else given.linker,
-        vocabulary="none" if given.vocabulary == "none" else usual.retrieval.vocabulary,
-    )
-    kept = {name: getattr(config, name) for name in ("storage", "ranking", "evaluation")}
-    return replace(usual, retrieval=retrieval, **kept)
-
-
-def settings(**given: object) -> list[str]:
+def flags_of(**given: object) -> list[str]:
     """Flags of what was given. Raises ToolError for a retriever that is code or a file."""
-    flags: list[str] = []
-    for name, value in given.items():
-        text = str(value)
-        if name == "retriever" and _is_file_or_code(text):
-            raise tool_error(f"retriever {text[:200]!r}: wanted a name; the tools run no file")
-        if value is not None and value is not False:
-            flags.append(f"--{name.replace('_', '-')}" + ("" if value is True else f"={text}"))
-    return flags
-
-
-def _is_file_or_code(retrievers: str) -> bool:
-    """Whether one of these retrievers, split by commas, is anything but a name."""
-    names = retrievers.split(",")
-    return any(is_own(name) or "run:" in name or any(sign in name for sign in "/\\.") for name in names)
+    for name in str(given.get("retriever", "")).split(","):
+        if any(sign in name.removeprefix("hybrid:") for sign in ":/\\."):
+            raise tool_error(f"retriever {name[:200]!r}: wanted a name; the tools run no file")
+    return [f"--{name.replace('_', '-')}={value}" for name, value in given.items() if value is not None]
 
 
 def shortened(found: dict[str, Any]) -> dict[str, Any]:
     """Of a results file its means, where recall is lost, what is recommended and the worst questions."""
-    from tiny_graph_rag.measures.base import Measure
-    from tiny_graph_rag.report.plain import worst_by
+    from tiny_graph_rag.report.tables import worst_questions
 
-    summary = found["summary"]
-    measure = worst_by(list(summary["measures"])) or next(iter(summary["measures"]))
-    kind = Measure.parse(measure).kind
-    scored = [row for row in found["results"] if row["metrics"].get(measure) not in (None, kind.best)]
-    worst = sorted(scored, key=lambda row: row["metrics"][measure] * (1 if kind.higher_is_better else -1))
+    summary, (measure, worst) = found["summary"], worst_questions(found)
     parts = ("measures", "waterfall", "recommendations")
     return {
         "summary": {name: summary[name] for name in parts if name in summary},
@@ -303,28 +234,31 @@ def shortened(found: dict[str, Any]) -> dict[str, Any]:
                 measure: row["metrics"][measure],
                 "references": {ref["name"]: ref.get("verdict") for ref in row["references"]},
             }
-            for row in worst[:WORST]
+            for row in (found["results"][place] for place in worst[:WORST])
         ],
     }
 
 
 def marked(reply: dict[str, Any]) -> dict[str, Any]:
     """A reply for an assistant: marked as data, numbers rounded, cut until it is at most LONGEST_REPLY."""
-    for text, items in ((10**9, 10**9), *CUTS):
-        shorter: dict[str, Any] = {"notice": NOTICE, **_cut(reply, text, items)}
+    items = 10**9
+    while items:
+        shorter: dict[str, Any] = {"notice": NOTICE, **_cut(reply, items)}
         if len(json.dumps(shorter, ensure_ascii=False)) <= LONGEST_REPLY:
             return shorter
+        items = min(items // 2, MOST_ITEMS)
     return {"notice": NOTICE, "cut": "the reply is too long; ask for less"}
 
 
-def _cut(value: Any, text: int, items: int) -> Any:
+def _cut(value: Any, items: int) -> Any:
     if isinstance(value, str):
-        return value if len(value) <= text else value[:text] + "…"
+        most = items * MOST_SIGNS
+        return value if len(value) <= most else value[:most] + "…"
     if isinstance(value, float):
         return round(value, 4)
     if isinstance(value, dict):
         parts = [(name, part) for name, part in value.items() if name not in LEFT_OUT]
-        return {_cut(name, text, items): _cut(part, text, items) for name, part in parts[: 4 * items]}
+        return {_cut(name, items): _cut(part, items) for name, part in parts[: 4 * items]}
     if isinstance(value, list):
-        return [_cut(part, text, items) for part in value[:items]] + ["…"] * (len(value) > items)
+        return [_cut(part, items) for part in value[:items]] + ["…"] * (len(value) > items)
     return value

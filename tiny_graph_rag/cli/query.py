@@ -102,26 +102,19 @@ def _answered(
     config = session.config
     if not (config.api_key or config.openai.base_url):  # before anything of the API is loaded
         return {}
-    try:
-        from tiny_graph_rag.answers.answering import AnsweringTask, answer_all
-        from tiny_graph_rag.answers.context import ContextMaker
-        from tiny_graph_rag.answers.prompt import answer_template
-        from tiny_graph_rag.report.json.answers import answer as answer_json
-        from tiny_graph_rag.results import as_read
-        from tiny_graph_rag.retrieval.candidates import Filters
+    from tiny_graph_rag.answers.answering import answer_all
+    from tiny_graph_rag.answers.prompt import answer_template
+    from tiny_graph_rag.cli.answering import answering_task
+    from tiny_graph_rag.report.json.answers import answer as answer_json
+    from tiny_graph_rag.results import as_read
 
+    try:
         model = Model.of(session, "answers")
     except MissingExtraError as error:
         session.warn("no answer: {error}", error=error)
         return {}
-    contexts = ContextMaker(
-        spelled.graph,
-        model.tariff.counter(config.openai.model),
-        config.generation.context_tokens,
-        Filters.of(spelled.graph, config.retrieval).relations,
-    )
     template = answer_template(config.generation.prompt)
-    task = AnsweringTask([example], [linked], run, contexts, template, config, [()])
+    task = answering_task(model, template, spelled.graph, [example], [linked], run, [()])
     answers = answer_all(task, model.chat)
     (answer,) = answers.rows
     if answer.error is not None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import Drops, Floors, Gates, end_with
+from tiny_graph_rag.cli.gating import Floors, Gates
 from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, MORE
 from tiny_graph_rag.cli.options import (
     Chosen,
@@ -19,15 +18,13 @@ from tiny_graph_rag.cli.options import (
     Label,
     Measured,
     Reports,
-    argument,
     from_config,
     option,
-    reports_of,
     to_file,
 )
 from tiny_graph_rag.cli.output import STDOUT, Output, keep_earlier
 from tiny_graph_rag.cli.session import Session, named_after, selected
-from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError, at
+from tiny_graph_rag.errors import UsageError, at
 
 if TYPE_CHECKING:
     from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -36,8 +33,6 @@ if TYPE_CHECKING:
     from tiny_graph_rag.report.json.score import Wish
     from tiny_graph_rag.scoring.opening import Opened, Request
     from tiny_graph_rag.scoring.stretches import Collected
-
-NAMED = ("jsonl", "contest")  # formats of gold sets whose references are names
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +43,6 @@ class Scoring:
     graph: Annotated[Path | None, option("Knowledge graph: names become entities.", INPUT, short="-g")] = None
     run_format: Annotated[str | None, option("Format of the run file.", MORE, default="by content")] = None
     gold_format: Annotated[str | None, option("Format of the gold set.", MORE, default="by content")] = None
-    split: Annotated[str | None, option("Only this split of a gold table.", MORE)] = None
     measures: Measured = None
     label: Label = None
     top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None
@@ -89,7 +83,6 @@ class Scoring:
             find_input(self.gold, Path(storage.dataset_dir), "gold set"),
             self.run_format,
             self.gold_format,
-            self.split,
             self.ties,
             settings.ambiguous,
             selected(chosen),
@@ -114,98 +107,11 @@ def score(
     chosen: Chosen,
     common: Common,
     floors: Floors,
+    run: Annotated[Path, option("Run file: TREC, JSONL, JSON, CSV, TSV or Parquet (docs/runs.md).", INPUT)],
     report: Reports = None,
-    more: Annotated[
-        list[Path] | None, argument("Runs to score; several are compared.", default=False, metavar="[RUN]...")
-    ] = None,
-    run: Annotated[
-        list[Path] | None,
-        option("Run file: TREC, JSONL, JSON, CSV, TSV or Parquet (docs/runs.md). Repeatable.", INPUT),
-    ] = None,
     output: Annotated[str | None, to_file("Results file; - for standard output.", "RUN-results.json")] = None,
 ) -> None:
     """Score a run of any program against a gold set, in any common format."""
-    one = partial(_score, how=how, chosen=chosen, common=common, floors=floors)
-    runs = [*(run or ()), *(more or ())]
-    if not runs:
-        raise UsageError("the option {name} is missing", name="--run")
-    if len(runs) == 1:
-        one(runs[0], report=report, output=output)
-    else:
-        _several(runs, one, chosen, common, floors, report, output)
-
-
-def _several(
-    runs: Sequence[Path],
-    one: Callable[..., None],
-    chosen: Chosen,
-    common: Common,
-    floors: Floors,
-    report: str | None,
-    output: str | None,
-) -> None:
-    """Each run's results in a file of its own, all of them compared with the first, and one page of it all.
-
-    output: the folder for all of these files. Raises what went wrong with any run after all were scored.
-    """
-    from tiny_graph_rag.cli.compare import compare_command
-    from tiny_graph_rag.inputs import bare_name
-    from tiny_graph_rag.outputs import output_path
-    from tiny_graph_rag.report.document import read_document
-    from tiny_graph_rag.report.reports import REPORTS, ReportError, write_reports
-
-    if output == STDOUT:
-        raise UsageError("-o -: {n} results can't all go to standard output; give a folder", n=len(runs))
-    if output is not None and Path(output).suffix:
-        raise UsageError("-o {output}: {n} results need a folder, not one file", output=output, n=len(runs))
-    if floors.junit is not None:
-        raise UsageError("--junit works with one run; score the runs one by one")
-    reports = reports_of(report)
-    session = Session.open(common)
-    folder = "" if output is None else f"{output.rstrip('/')}/"
-    names = [f"{folder}{named_after(chosen, bare_name(path))}-results.json" for path in runs]
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
-        raise UsageError("{path}: two outputs would be written to this file; rename one", path=twice[0])
-    failed: list[TinyGraphRagError] = []
-    for path, name in zip(runs, names, strict=True):
-        try:
-            one(path, report=None, output=name, brief=True)
-        except FoundProblems as missed:  # a gate: the other runs are scored all the same
-            failed.append(FoundProblems(*(at(path.name, line) for line in missed.args)))
-    written = [output_path(name, Path(session.config.storage.results_dir)) for name in names]
-    stem = str(written[0].with_name(f"{bare_name(runs[0])}-and-{len(runs) - 1}-more"))
-    compared = Path(f"{stem}-comparison.json")
-    as_it_stands = str(compared) if compared.is_absolute() else f"./{compared}"
-    compare_command(list(written), common, Drops(), output=as_it_stands)
-    files = (*written, compared) if reports else ()
-    documents = [read_document(path) for path in files]
-    if "html" in reports:  # one page, which shows all of them side by side
-        _, page = next(iter(REPORTS["html"](documents)))
-        session.outputs.write(session.outputs.claim(Path(f"{stem}.html")), [page])
-        session.say("report: {path}", path=f"{stem}.html")
-    broken: list[ReportError] = []
-    others = [name for name in reports if name != "html"]
-    for path in (
-        write_reports(documents, others, claim=session.outputs.claim, failed=broken) if others else ()
-    ):
-        session.say("report: {path}", path=path)
-    failed.extend(broken)
-    end_with(failed)
-
-
-def _score(
-    run: Path,
-    how: Scoring,
-    chosen: Chosen,
-    common: Common,
-    floors: Floors,
-    report: str | None,
-    output: str | None,
-    *,
-    brief: bool = False,
-) -> None:
-    """brief: the means are left to whoever shows them of several runs together."""
     from tiny_graph_rag.inputs import bare_name
     from tiny_graph_rag.measures import default_measures
     from tiny_graph_rag.measures.judged import PASSAGES
@@ -247,8 +153,7 @@ def _score(
         measure.of == PASSAGES for measure in collected.found.overall.measures
     ):
         session.warn("--match changes nothing here: with -g it is for passages, and none were scored")
-    if not brief:
-        _show(session, opened, wish, collected, request.run.name, on_graph=knowledge is not None)
+    _show(session, opened, wish, collected, request.run.name, on_graph=knowledge is not None)
     out.tell("results")
     seconds = collected.seconds
     per_second = len(seconds) / seconds.sum() if seconds.sum() > 0 else None
@@ -304,6 +209,7 @@ def _show(
     on_graph: bool,
 ) -> None:
     """One screen: the means, and where recall is lost as far as a run tells."""
+    from tiny_graph_rag.gold.examples import GRADED
     from tiny_graph_rag.measures import Measure
     from tiny_graph_rag.report.json.score import summary
     from tiny_graph_rag.report.terminal.screens import answered_counts, evaluation_lines
@@ -317,10 +223,14 @@ def _show(
     }
     counts = answered_counts(collected.whole.scores[Measure("recall", wish.cutoff)])
     session.show(evaluation_lines(content, counts, None, {}))
-    if not on_graph and wish.match is None and opened.gold_format in NAMED:
-        session.say(
-            "names were compared as they are written; with a graph (-g), an alias counts as its entity"
-        )
+    listed = [question for question in opened.questions if question.reference_entities]
+    if not on_graph and wish.match is None and listed and opened.gold_format not in GRADED:
+        if any(question.judges_chunks for question in listed):
+            session.say("ids of chunks were compared as they are written")
+        else:
+            session.say(
+                "names were compared as they are written; with a graph (-g), an alias counts as its entity"
+            )
 
 
 def _sources(

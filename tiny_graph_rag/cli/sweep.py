@@ -30,40 +30,19 @@ from tiny_graph_rag.cli.options import (
     to_file,
 )
 from tiny_graph_rag.cli.output import STDOUT, Output
-from tiny_graph_rag.cli.session import (
-    Session,
-)
+from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.config import Config, Setting, find_setting, settings_of
 from tiny_graph_rag.config.sections import MOST_HOPS
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.linking import LINKERS
-from tiny_graph_rag.retrieval import RETRIEVERS, check_retrieval, make_retriever, walks
-from tiny_graph_rag.retrieval.base import names_of
+from tiny_graph_rag.retrieval import check_retrieval, make_retriever
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.sweep import Variant
 
 
-# Settings that a sweep varies by options of its own.
-OWN_OPTIONS = {
-    "retrieval.hops": "--hops",
-    "evaluation.top_k": "--top-k",
-    "retrieval.retriever": "--retriever",
-    "retrieval.linker": "--linker",
-}
-# What must be so for a section or a setting to change what is retrieved: None always, "" never, else a key of
-# `wanted`. A section that is not here never does.
-CHANGES: dict[str, str | None] = {
-    "retrieval": None,
-    "retrieval.vocabulary": "",  # read once, with the graph
-    **{
-        f"retrieval.{name}": "walking"
-        for name in ("direction", "relations", "not_relations", "min_weight", "max_degree")
-    },
-    "ranking": "ranking",
-    "embeddings.dense_model": "embeddings",
-    **{f"openai.{name}": "openai" for name in ("model", "temperature", "max_tokens", "seed")},
-}
+OWN_OPTIONS = ("retrieval.hops", "evaluation.top_k", "retrieval.retriever", "retrieval.linker")
+RETRIEVES = ("retrieval", "ranking", "embeddings", "openai")  # sections that say what is retrieved
 
 
 @command(app, "sweep", MEASURE)
@@ -178,20 +157,27 @@ def _without_seeds(config: Config, variant: Variant) -> Variant | None:
 
 def _split(given: Sequence[str]) -> tuple[list[str], dict[Setting, tuple[str, ...]]]:
     """What `--set` gives: settings of one value, which hold for the whole sweep, and those with several,
-    which are varied. Raises UsageError for what has an option of its own here."""
+    which are varied. Raises UsageError for what has an option of its own here, and for several values of what
+    says nothing about retrieval: all would score the same."""
     fixed: list[str] = []
     varied: dict[Setting, tuple[str, ...]] = {}
     for setting, text in settings_of(given, "--set"):
-        option = OWN_OPTIONS.get(setting.full_name)
-        if option is not None:
+        if setting.full_name in OWN_OPTIONS:
+            option = f"--{setting.name.replace('_', '-')}"
             raise UsageError(
                 "--set {name}: in a sweep this is {option}", name=setting.full_name, option=option
             )
         values = comma_list(text) if "," in text else (text,)
         if len(values) == 1:
             fixed.append(f"{setting.full_name}={text}")
-        else:
+        elif (
+            setting.section in RETRIEVES and setting.name != "vocabulary"
+        ):  # which is read once, with the graph
             varied[setting] = values
+        else:
+            raise UsageError(
+                "--set {name} can't change what is retrieved; give it one value", name=setting.full_name
+            )
     return fixed, varied
 
 
@@ -210,61 +196,27 @@ def _variants(
     if linker is not None:
         values["linker"] = comma_list(linker)
     for setting, texts in varied.items():
-        place = f"--set {setting.full_name}"
         named = setting.name if find_setting(setting.name) == setting else setting.full_name
-        values[named] = [setting.parse(text, place) for text in texts]
-    for setting in varied:
-        _check_changes(setting, config, values)
+        values[named] = [setting.parse(text, f"--set {setting.full_name}") for text in texts]
     for combination in product(*values.values()):
         settings = dict(zip(values, combination, strict=True))
         check_retrieval(config.replaced(settings))  # refuses what can't be, before any work
         yield Variant(settings, tuple(values))
 
 
-def _check_changes(setting: Setting, config: Config, values: Mapping[str, Sequence[Any]]) -> None:
-    """Refuse to vary what can't change what is retrieved: every value would score the same, and the sweep
-    would call them different systems. Raises UsageError."""
-    names: set[str] = set()
-    for spec in values["retriever"]:
-        name, _, argument = spec.partition(":")
-        names.update(names_of(argument or RETRIEVERS[name].usual) if name == "hybrid" else [name])
-    plugged_in = any(name not in RETRIEVERS.table and not name.endswith(".py") for name in names)
-    linkers = values.get("linker", (config.retrieval.linker,))
-    by_text = "names+text" in linkers and setting.name in ("text_seeds", "told_least")
-    wanted = {
-        "ranking": "bfs" in names or by_text,
-        "openai": any(LINKERS[name].asks_model for name in linkers),
-        "embeddings": "dense" in names,
-        "walking": any(walks(spec) for spec in values["retriever"]),
-    }
-    kind = CHANGES.get(setting.full_name, CHANGES.get(setting.section, ""))
-    if kind is not None and not (kind and (plugged_in or wanted[kind])):
-        raise UsageError(
-            "--set {name} can't change what is retrieved here, so all of its values would score the "
-            "same; "
-            "give it one value, or leave it out",
-            name=setting.full_name,
-        )
-
-
-def parse_numbers(text: str, option: str, *, low: int, high: int | None = None) -> tuple[int, ...]:
+def parse_numbers(text: str, option: str, *, low: int, high: int = 1_000_000) -> tuple[int, ...]:
     """`0-3,6` → (0, 1, 2, 3, 6), ascending, each once. Raises UsageError for anything else."""
     found: set[int] = set()
-    for part in comma_list(text) if text.strip() else [text]:
-        bounds = re.fullmatch(r"(\d{1,6})(?:-(\d{1,6}))?", part)
-        if not bounds or int(bounds[2] or bounds[1]) < int(bounds[1]):
+    for part in comma_list(text):
+        bounds = re.fullmatch(r"(\d{1,7})(?:-(\d{1,7}))?", part)
+        numbers = range(int(bounds[1]), int(bounds[2] or bounds[1]) + 1) if bounds else range(0)
+        if not numbers or numbers[0] < low or numbers[-1] > high or len(numbers) > 1 + MOST_HOPS:
             raise UsageError(
-                "{option}: wanted numbers such as 0-6 or 1,2,4, got {part}",
+                "{option}: wanted numbers from {low} to {high}, such as 0-6 or 1,2,4, got {part}",
                 option=option,
+                low=low,
+                high=f"{high:,}",
                 part=repr(part),
             )
-        first, last = int(bounds[1]), int(bounds[2] or bounds[1])
-        if first < low or (high is not None and last > high):
-            allowed = f"from {low} to {high}" if high is not None else f"{low} or more"
-            raise UsageError(
-                "{option} must be {allowed}, got {part}", option=option, allowed=allowed, part=repr(part)
-            )
-        if last - first > 1000:
-            raise UsageError("{option}: {part} is too large a range", option=option, part=repr(part))
-        found.update(range(first, last + 1))
+        found.update(numbers)
     return tuple(sorted(found))

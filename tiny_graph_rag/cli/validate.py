@@ -44,7 +44,7 @@ def validate_command(
     details: Details = False,
 ) -> None:
     """Check a gold set against its graph: missing or ambiguous names, duplicates, the recall ceiling."""
-    from tiny_graph_rag.fixing.renaming import proposed_lines, strict_renames
+    from tiny_graph_rag.fixing.renames import proposed_lines, strict_renames
     from tiny_graph_rag.formats.gold import read_sound
     from tiny_graph_rag.formats.gold.exchange import as_lines
     from tiny_graph_rag.gold.patterns import with_patterns

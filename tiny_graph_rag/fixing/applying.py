@@ -3,44 +3,35 @@
 A change to the graph must not change what the questions are judged by: an alias on the right entity would
 otherwise also make references resolvable, and a merge would make two of them one. So every reference keeps
 the entities that it meant on the graph as it was. Only a reference that meant nothing may mean something
-afterwards, and only an entity that was restored or renamed back from the older graph.
+afterwards, and only an entity that an older graph called so.
 """
 
 from __future__ import annotations
 
 import json
-import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.config import Config, find_setting
 from tiny_graph_rag.fixing.patch import (
     CONFIRMED,
     REJECTED,
     Alias,
-    Entry,
     Merge,
     Patch,
     PatchError,
-    Rename,
-    RestoredEntity,
-    RestoredRelation,
     Status,
     Words,
     ids_of,
 )
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.patterns import with_patterns
-from tiny_graph_rag.graph.building import UNKNOWN_RELATION, UNKNOWN_TYPE
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.graph.tables import Entities, Relations
+from tiny_graph_rag.graph.tables import Entities
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.study.settings import can_be_tried
@@ -50,7 +41,7 @@ def apply(graph: KnowledgeGraph, patch: Patch, statuses: Sequence[Status] = (CON
     """The graph with the entries of these statuses applied; settings are not the graph's and do nothing here.
 
     Raises PatchError for every entry, rejected ones apart, that names an entity, a type or an end that the
-    graph lacks, that restores an id in use, and for merges that contradict each other.
+    graph lacks, and for merges that contradict each other.
     """
     problems = list(_problems(graph, patch))
     if problems:
@@ -59,17 +50,7 @@ def apply(graph: KnowledgeGraph, patch: Patch, statuses: Sequence[Status] = (CON
     worded = with_words(graph, ((entry.type, word) for entry in chosen.vocabulary for word in entry.words))
     if not any(ids_of(entry) for _, entry in chosen.entries()):
         return worded
-    tables = _Tables(graph)
-    for entity in chosen.restored_entities:
-        tables.restore(entity)
-    tables.restore_relations(chosen.restored_relations)
-    for alias in chosen.aliases:
-        tables.add_alias(alias.entity_id, alias.alias)
-    for rename in chosen.renames:
-        tables.add_alias(rename.entity_id, rename.was)
-    for dropped, kept in kept_ids(chosen.merges).items():
-        tables.merge(dropped, kept)
-    made = tables.graph()
+    made = _changed(graph, (*chosen.aliases, *chosen.renames), kept_ids(chosen.merges))
     return replace(
         made, name=graph.name, sha256=graph.sha256, origin=graph.origin, vocabulary=worded.vocabulary
     )
@@ -109,10 +90,7 @@ def frozen(
     kept, ids = kept_ids(chosen.merges), graph.entities.ids
     returned: dict[str, set[str]] = {}
     for rename in chosen.renames:
-        returned.setdefault(fold(rename.was), set()).add(rename.entity_id)
-    for entity in chosen.restored_entities:
-        for name in (entity.name, *entity.aliases):
-            returned.setdefault(fold(name), set()).add(entity.id)
+        returned.setdefault(fold(rename.alias), set()).add(rename.entity_id)
     meanings = dict(examples.meanings)
     for name in {
         name for example in examples for name in (*example.relevant_entities, *example.irrelevant_entities)
@@ -137,29 +115,12 @@ def _problems(graph: KnowledgeGraph, patch: Patch) -> Iterator[Said]:
     known = set(graph.entities.ids)
     types = {*graph.relations.types.names, *graph.entities.types.names}
     entries = [(place, entry) for place, entry in patch.entries() if entry.status != REJECTED]
-    restored = Counter(entry.id for _, entry in entries if isinstance(entry, RestoredEntity))
     kept_by: dict[str, str] = {}
     for place, entry in entries:
-        if isinstance(entry, RestoredEntity) and (entry.id in known or restored[entry.id] > 1):
-            yield said(
-                "{place}: the id {id} is already used in the graph {graph}; give the restored "
-                "entity another id",
-                place=place,
-                id=repr(entry.id),
-                graph=graph.name,
-            )
         if isinstance(entry, Merge):
             yield from _contradictions(place, entry, kept_by)
-        for field, value, is_sound in _values_of(entry):
-            if not is_sound:
-                yield said(
-                    "{place}: {field} can't be {value}; correct it, or set the entry's status to rejected",
-                    place=place,
-                    field=field,
-                    value=repr(value),
-                )
         for id in ids_of(entry):
-            if id not in known and (isinstance(entry, Merge) or id not in restored):
+            if id not in known:
                 yield said(
                     "{place}: the graph {graph} has no entity {id}; run `fix` again on this graph, or set "
                     "the entry's status to rejected",
@@ -175,19 +136,6 @@ def _problems(graph: KnowledgeGraph, patch: Patch) -> Iterator[Said]:
                 graph=graph.name,
                 type=repr(entry.type),
             )
-
-
-def _values_of(entry: Entry) -> Iterator[tuple[str, object, bool]]:
-    """(field, value, whether a graph can hold it) of the names and weights that an entry brings."""
-    match entry:
-        case Alias():
-            yield "alias", entry.alias, bool(entry.alias.strip())
-        case Rename():
-            yield "was", entry.was, bool(entry.was.strip())
-        case RestoredEntity():
-            yield "name", entry.name, bool(entry.name.strip())
-        case RestoredRelation():
-            yield "weight", entry.weight, 0 <= entry.weight < math.inf
 
 
 def _contradictions(place: str, merge: Merge, kept_by: dict[str, str]) -> Iterator[Said]:
@@ -206,74 +154,42 @@ def _contradictions(place: str, merge: Merge, kept_by: dict[str, str]) -> Iterat
             kept_by[dropped] = merge.keep_id
 
 
-class _Tables:
-    """A graph's columns as lists that can be changed; `graph` puts them together again."""
+def _changed(graph: KnowledgeGraph, aliases: Iterable[Alias], merged: Mapping[str, str]) -> KnowledgeGraph:
+    """The graph with these aliases, and without the entities merged away. merged: dropped id → kept id."""
+    known, row_of = graph.entities, graph.row_of_id
+    names, spellings = known.names, list(map(list, known.aliases))
+    descriptions, details = list(known.descriptions), list(known.details)
+    chunks = list(map(list, known.source_chunks))
+    stands_for = list(range(len(graph)))
 
-    def __init__(self, graph: KnowledgeGraph) -> None:
-        known = graph.entities
-        self.before, self.relations = graph, graph.relations
-        self.entities = SimpleNamespace(**{one.name: list(getattr(known, one.name)) for one in fields(known)})
-        self.rows = dict(graph.row_of_id)
-        self.moved: dict[int, int] = {}
+    def add(row: int, *others: str) -> None:
+        unknown = (other for other in others if other != names[row])
+        spellings[row] = list(dict.fromkeys([*spellings[row], *unknown]))
 
-    def add_alias(self, entity_id: str, alias: str) -> None:
-        row, known = self.rows[entity_id], self.entities
-        if alias != known.names[row] and alias not in known.aliases[row]:
-            known.aliases[row] = [*known.aliases[row], alias]
-
-    def restore(self, entity: RestoredEntity) -> None:
-        self.rows[entity.id] = len(self.entities.ids)
-        self.entities.ids.append(entity.id)
-        self.entities.names.append(entity.name)
-        self.entities.types.append(entity.type or UNKNOWN_TYPE)
-        self.entities.descriptions.append(entity.description)
-        self.entities.aliases.append([*entity.aliases])
-        self.entities.source_chunks.append([*entity.source_chunks])
-        self.entities.details.append("")
-
-    def restore_relations(self, relations: Sequence[RestoredRelation]) -> None:
-        """A relation whose end was restored by an entry that is not applied waits for that entry."""
-        whole = [one for one in relations if one.source_id in self.rows and one.target_id in self.rows]
-        if not whole:
-            return
-        old, rows = self.relations, self.rows
-        taken, ids = set(old.ids), [f"restored-{number}" for number in range(1, len(whole) + 1)]
-        while taken.intersection(ids):
-            ids = [f"{id}'" for id in ids]
-        self.relations = Relations(
-            ids=Strings.of([*old.ids, *ids]),
-            sources=np.append(old.sources, np.array([rows[one.source_id] for one in whole], dtype=np.int32)),
-            targets=np.append(old.targets, np.array([rows[one.target_id] for one in whole], dtype=np.int32)),
-            types=Categories.of([*old.types, *(one.type or UNKNOWN_RELATION for one in whole)]),
-            descriptions=Strings.of([*old.descriptions, *(one.description for one in whole)]),
-            weights=np.append(old.weights, [one.weight for one in whole]),
-            source_chunks=StringLists.of([*old.source_chunks, *(one.source_chunks for one in whole)]),
-            details=Strings.of([*old.details, *("" for _ in whole)]),
-        )
-
-    def merge(self, dropped_id: str, kept_id: str) -> None:
-        gone, row, known = self.rows[dropped_id], self.rows[kept_id], self.entities
-        for spelling in (known.names[gone], *known.aliases[gone]):
-            self.add_alias(kept_id, spelling)
-        chunks = dict.fromkeys([*known.source_chunks[row], *known.source_chunks[gone]])
-        texts = dict.fromkeys([known.descriptions[row], known.descriptions[gone]])
-        known.source_chunks[row] = list(chunks)
-        known.descriptions[row] = "\n".join(filter(None, texts))
-        known.details[row] = _joined_details(known.details[row], known.details[gone])
-        self.moved[gone] = row
-
-    def graph(self) -> KnowledgeGraph:
-        rows, old = range(len(self.entities.ids)), self.relations
-        kept = [row for row in rows if row not in self.moved]
-        place_of = {row: place for place, row in enumerate(kept)}
-        place = np.array([place_of[self.moved.get(row, row)] for row in rows], dtype=np.int32)
-        columns: dict[str, Any] = {
-            name: type(getattr(self.before.entities, name)).of([values[row] for row in kept])
-            for name, values in vars(self.entities).items()
+    for alias in aliases:
+        add(row_of[alias.entity_id], alias.alias)
+    for dropped, kept in merged.items():
+        gone, row = row_of[dropped], row_of[kept]
+        stands_for[gone] = row
+        add(row, names[gone], *spellings[gone])
+        chunks[row] = list(dict.fromkeys([*chunks[row], *chunks[gone]]))
+        descriptions[row] = "\n".join(filter(None, dict.fromkeys([descriptions[row], descriptions[gone]])))
+        details[row] = _joined_details(details[row], details[gone])
+    left = [row for row, other in enumerate(stands_for) if row == other]
+    place_of = {row: place for place, row in enumerate(left)}
+    place = np.array([place_of[row] for row in stands_for], dtype=np.int32)
+    columns = {one.name: getattr(known, one.name) for one in fields(known)}
+    columns |= {"aliases": spellings, "descriptions": descriptions, "details": details}
+    columns |= {"source_chunks": chunks}
+    entities = Entities(
+        **{
+            name: type(getattr(known, name)).of([values[row] for row in left])
+            for name, values in columns.items()
         }
-        entities = Entities(**columns)
-        relations = replace(old, sources=place[old.sources], targets=place[old.targets])
-        return KnowledgeGraph.of(entities, relations, notes=self.before.notes)
+    )
+    relations = graph.relations
+    relations = replace(relations, sources=place[relations.sources], targets=place[relations.targets])
+    return KnowledgeGraph.of(entities, relations, notes=graph.notes)
 
 
 def _joined_details(kept: str, dropped: str) -> str:

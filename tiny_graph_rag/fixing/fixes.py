@@ -1,8 +1,8 @@
 """What would fix a gold set's retrieval: every kind proposed, measured, and either kept or not.
 
 Three classes, never mixed. What can be proven by the gold set: settings and words for relation types. What a
-person must judge, for which the score is a cost and not a reason: aliases, merges, and what an older graph
-had. What only the graph's owner knows: relations and entities that may be missing.
+person must judge, for which the score is a cost and not a reason: aliases, merges, and names of an older
+graph. What only the graph's owner knows: relations and entities that may be missing.
 
 What is chosen by a gold set looks good on it: 35 changes that raised nDCG@5 by .07 with p .002 raised it by
 .000 on questions that did not choose them, and the same number of random changes raised it by .03. So changes
@@ -33,7 +33,6 @@ from tiny_graph_rag.fixing.aliases import propose_aliases
 from tiny_graph_rag.fixing.applying import apply, frozen, with_words
 from tiny_graph_rag.fixing.merges import at_random, propose_merges
 from tiny_graph_rag.fixing.missing import propose_asks
-from tiny_graph_rag.fixing.older import propose_older
 from tiny_graph_rag.fixing.patch import (
     CONFIRMED,
     DRAFT,
@@ -48,6 +47,7 @@ from tiny_graph_rag.fixing.patch import (
     empty_patch,
     ids_of,
 )
+from tiny_graph_rag.fixing.renames import propose_renames
 from tiny_graph_rag.fixing.vocabulary import LearnedWord
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -73,14 +73,13 @@ from tiny_graph_rag.study.settings import (
     can_be_tried,
     candidates,
     decide,
-    label_of,
     question_groups,
     seeds_are_no_answers,
     try_settings,
 )
 
 PROVEN = ("settings", "vocabulary")
-JUDGED = ("aliases", "merges", "restore")
+JUDGED = ("aliases", "merges", "renames")
 KINDS = (*PROVEN, *JUDGED, "ask")
 FOR_BATCHES = 8  # evaluations that the kinds to judge take at most
 MOST_TRIED = 400  # questions that settings are tried on; of more, a sample
@@ -137,8 +136,8 @@ def find_fixes(
         "settings": try_settings_on_sample,
         "aliases": lambda: study.judge("aliases", propose_aliases(graph, scored)),
         "merges": lambda: study.judge("merges", propose_merges(graph, scored)),
-        "restore": lambda: study.judge("restore", propose_older(graph, older, scored) if older else ()),
-        "ask": study.ask,
+        "renames": lambda: study.judge("renames", propose_renames(graph, older, scored) if older else ()),
+        "ask": lambda: study.ask(older),
     }
     try:
         found.today = questions.sign * float(questions.today.values.mean())
@@ -272,9 +271,6 @@ class Study:
         seeds_answer = not seeds_are_no_answers(questions.today.linked, questions.judgments)
         listed = list(candidates(questions.config, seeds_answer=seeds_answer))
         tried = try_settings(questions, listed, FOR_BATCHES if wanted else 0)
-        for one in tried:
-            if one.needs:
-                self.not_kept("settings", label_of(one.values), t("needs the extra {extra}", extra=one.needs))
         groups = question_groups(questions.examples.examples, questions.judgments)
         self.found.decision = decision = decide(questions, tried, groups)
         n = sum(record.change is not None for record in decision.tried)
@@ -284,7 +280,6 @@ class Study:
             self.not_kept("settings", what, why)
             return
         measured = next(one.measured for one in tried if one.values == record.settings)
-        assert measured is not None  # of what is recommended
         values, gains = record.settings, measured.values - questions.today.values
         figures = self.figures_of_others(
             lambda others: others.ask(others.config.replaced(values)).values - others.today.values
@@ -370,12 +365,10 @@ class Study:
                 **asdict(figures),
             )
 
-    def ask(self) -> None:
-        patch = self.found.patch
-        names = [entry.name for entry in patch.restored_entities] + [entry.was for entry in patch.renames]
-        restored = set(map(fold, names))
-        asks = propose_asks(self.questions.graph, self.questions.examples)
-        self.add("ask", *(entry for entry in asks if fold(entry.reference) not in restored))
+    def ask(self, older: KnowledgeGraph | None) -> None:
+        renamed = {fold(entry.alias) for entry in self.found.patch.renames}
+        asks = propose_asks(self.questions.graph, self.questions.examples, older)
+        self.add("ask", *(entry for entry in asks if fold(entry.reference) not in renamed))
 
     def judge(self, kind: str, entries: Sequence[Entry]) -> None:
         """Put the entries into the patch, with the questions that they change and what they cost together.
@@ -395,7 +388,7 @@ class Study:
         gains = answers.values - today
         controls: list[float] = []
         random = np.random.default_rng(self.seed)
-        while kind != "restore" and len(controls) < CONTROLS and questions.spent + 1 <= questions.allowed:
+        while kind != "renames" and len(controls) < CONTROLS and questions.spent + 1 <= questions.allowed:
             drawn = patch.of(at_random(questions.graph, entries, random))
             _, others = self._answers(drawn, patch, t("{kind} at random", kind=kind))
             controls.append(float((others.values - today).mean()))
@@ -470,14 +463,11 @@ def _entities_of(answers: Measured, row: int) -> set[int]:
 
 def by_kind(patch: Patch) -> list[Said]:
     """`2 aliases`, `1 merge`: how many entries of each kind a patch has, kinds without any left out."""
-    restored, relations = patch.restored_entities, patch.restored_relations
     counts = (
         (len(patch.settings), amount(len(patch.settings), "setting")),
         (len(patch.vocabulary), amount(sum(len(entry.words) for entry in patch.vocabulary), "word")),
         (len(patch.aliases), amount(len(patch.aliases), "alias", "aliases")),
         (len(patch.merges), amount(len(patch.merges), "merge")),
         (len(patch.renames), amount(len(patch.renames), "rename")),
-        (len(restored), amount(len(restored), "restored entity", "restored entities")),
-        (len(relations), amount(len(relations), "restored relation")),
     )
     return [words for n, words in counts if n]

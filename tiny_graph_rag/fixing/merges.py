@@ -79,7 +79,7 @@ def propose_merges(graph: KnowledgeGraph, questions: EvalSet) -> list[Merge]:
     """
     pairs = list(same_pairs(graph))
     clusters = _clusters(pairs, graph)
-    asked = _asked(graph, questions)
+    asked = asked_about(graph, questions)
     degrees, ids, names = graph.adjacency.degrees, graph.entities.ids, graph.entities.names
     merges = []
     for rows in clusters:
@@ -409,7 +409,7 @@ def _clusters(pairs: Sequence[Pair], graph: KnowledgeGraph) -> list[list[int]]:
     return sorted((sorted(rows) for rows in distinct.values()), key=lambda rows: rows[0])
 
 
-def _asked(graph: KnowledgeGraph, questions: EvalSet) -> dict[int, list[str]]:
+def asked_about(graph: KnowledgeGraph, questions: EvalSet) -> dict[int, list[str]]:
     """Entity → ids of the questions that name it, or whose references do."""
     names = NameIndex.of(graph)
     asked: dict[int, list[str]] = defaultdict(list)

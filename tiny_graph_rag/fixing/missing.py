@@ -41,10 +41,12 @@ class _Passage:
     named: frozenset[int]
 
 
-def propose_asks(graph: KnowledgeGraph, questions: EvalSet) -> list[Ask]:
-    """What to ask the owner, the answers first that most questions would gain from; at most MOST_ASKED."""
+def propose_asks(graph: KnowledgeGraph, questions: EvalSet, older: KnowledgeGraph | None = None) -> list[Ask]:
+    """What to ask the owner, the answers first that most questions would gain from; at most MOST_ASKED.
+
+    older: an earlier version of the graph, which may say what a lost reference was."""
     names = NameIndex.of(graph)
-    texts = _Texts(graph, names)
+    texts = _Texts(graph, names, older)
     asks = [*_relations(graph, names, questions, texts), *_references(graph, names, questions, texts)]
     asks.sort(key=lambda ask: (-ask.lifts, not ask.texts, ask.reference, ask.entity_ids))
     return [*_letters(graph), *asks][:MOST_ASKED]
@@ -171,14 +173,14 @@ def _references(graph: KnowledgeGraph, names: NameIndex, questions: EvalSet, tex
             name=near and near.name,
         )
         ids = () if near is None else (graph.entities.ids[near.entity],)
-        yield _ask(question, ids, texts.mentioning(name), asking, [], name)
+        yield _ask(question, ids, texts.mentioning(name), asking, texts.was(name), name)
 
 
 class _Texts:
     """The descriptions of a graph's entities and relations, and which entities they name."""
 
-    def __init__(self, graph: KnowledgeGraph, names: NameIndex) -> None:
-        self.graph, self.names = graph, names
+    def __init__(self, graph: KnowledgeGraph, names: NameIndex, older: KnowledgeGraph | None) -> None:
+        self.graph, self.names, self.older = graph, names, older
         self._at: dict[int, list[_Passage]] = {}
 
     @cached_property
@@ -233,3 +235,16 @@ class _Texts:
             if wanted in text and occurrences(table.descriptions[row], name)
         )
         return [self._passage(table, row, frozenset()) for table, row in islice(places, MOST_TEXTS)]
+
+    def was(self, name: str) -> list[str]:
+        """What the older graph says of an entity that this one lacks."""
+        if self.older is None:
+            return []
+        texts = self.older.entities.descriptions
+        rows = NameIndex.of(self.older).resolve(name)[0]
+        return [
+            t("the older graph has it: {text}", text=texts[row][:LONGEST_TEXT])
+            if texts[row]
+            else t("the older graph has it")
+            for row in rows
+        ]

@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -95,7 +95,7 @@ class Words(Entry, frozen=True, kw_only=True):
 
 class Alias(Entry, frozen=True, kw_only=True):
     entity_id: str
-    alias: str
+    alias: Annotated[str, msgspec.Meta(pattern=r"\S")]
     name: str = ""
     """The entity's name, for whoever reads the file."""
 
@@ -111,36 +111,8 @@ class Merge(Entry, frozen=True, kw_only=True):
     names: tuple[str, ...] = ()
 
 
-class Rename(Entry, frozen=True, kw_only=True):
-    """The entity was called `was` in the older graph, by which gold set and questions still call it."""
-
-    entity_id: str
-    was: str
-    name: str = ""
-
-
-class RestoredEntity(Entry, frozen=True, kw_only=True):
-    """An entity of the older graph that this one lacks. id: one that this graph doesn't use."""
-
-    id: str
-    name: str
-    type: str = ""
-    description: str = ""
-    aliases: tuple[str, ...] = ()
-    source_chunks: tuple[str, ...] = ()
-
-
-class RestoredRelation(Entry, frozen=True, kw_only=True):
-    """A relation of the older graph. source_id, target_id: of this graph, or of restored entities; names: of
-    both, for whoever reads the file."""
-
-    source_id: str
-    type: str
-    target_id: str
-    description: str = ""
-    weight: float = 1.0
-    source_chunks: tuple[str, ...] = ()
-    names: tuple[str, ...] = ()
+class Rename(Alias, frozen=True, kw_only=True):
+    """The entity was called `alias` in the older graph, by which gold set and questions still call it."""
 
 
 class Ask(Entry, frozen=True, kw_only=True):
@@ -187,15 +159,13 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
 
     graph: Fingerprint
     questions: Fingerprint
-    confirm: tuple[Literal["settings", "vocabulary", "aliases", "merges", "restore"], ...] = ()
+    confirm: tuple[Literal["settings", "vocabulary", "aliases", "merges", "renames"], ...] = ()
     measure: str = ""
     settings: tuple[ChosenSetting, ...] = ()
     vocabulary: tuple[Words, ...] = ()
     aliases: tuple[Alias, ...] = ()
     merges: tuple[Merge, ...] = ()
     renames: tuple[Rename, ...] = ()
-    restored_entities: tuple[RestoredEntity, ...] = ()
-    restored_relations: tuple[RestoredRelation, ...] = ()
     ask: tuple[Ask, ...] = ()
     batches: tuple[Batch, ...] = ()
     not_kept: tuple[NotKept, ...] = ()
@@ -224,7 +194,7 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
         """The same with the drafts of the kinds in `confirm` confirmed."""
         return self.of(
             msgspec.structs.replace(entry, status=CONFIRMED)
-            if entry.status == DRAFT and kind_of(entry) in self.confirm
+            if entry.status == DRAFT and SECTIONS[type(entry)] in self.confirm
             else entry
             for _, entry in self.entries()
         )
@@ -241,35 +211,23 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
         return msgspec.structs.replace(self, **{section: tuple(rows) for section, rows in made.items()})
 
 
-# Where the entries of each kind stand in a patch.
+# The kind of each entry, which is where it stands in a patch.
 SECTIONS: dict[type[Entry], str] = {
     ChosenSetting: "settings",
     Words: "vocabulary",
     Alias: "aliases",
     Merge: "merges",
     Rename: "renames",
-    RestoredEntity: "restored_entities",
-    RestoredRelation: "restored_relations",
 }
 
 
-def kind_of(entry: Entry) -> str:
-    """The kind under which an entry is proposed and confirmed."""
-    is_older = isinstance(entry, Rename | RestoredEntity | RestoredRelation)
-    return "restore" if is_older else SECTIONS[type(entry)]
-
-
 def ids_of(entry: Entry) -> tuple[str, ...]:
-    """The ids of the entities that an entry changes; a restored one's is its own."""
+    """The ids of the entities that an entry changes."""
     match entry:
-        case Alias() | Rename():
+        case Alias():
             return (entry.entity_id,)
         case Merge():
             return (entry.keep_id, *entry.drop_ids)
-        case RestoredEntity():
-            return (entry.id,)
-        case RestoredRelation():
-            return (entry.source_id, entry.target_id)
     return ()
 
 

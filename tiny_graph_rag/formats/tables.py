@@ -153,6 +153,8 @@ def csv_rows(
     """
     first = text.lstrip("\r\n").partition("\n")[0]
     delimiter = delimiter or delimiter_of(first)
+    if delimiter not in first:
+        delimiter = "\x1f"  # one column, whose cells may hold any sign
     check_width(first, delimiter, path)
     # Line ends as they are: a field may hold "\r", and csv says what it does not know itself.
     lines = (line[0] for line in _LINE.finditer(text))
@@ -275,13 +277,15 @@ def sheets(path: Path) -> Iterator[tuple[str, list[str], Iterator[Row]]]:
         why = str(error) or type(error).__name__
         raise InputError.at(path.name, "can't be read as a worksheet: {error}", error=why) from error
     for sheet, rows in contents:
-        if len(rows) > 1:
-            names = _named(rows[0], path)
-            yield sheet, names, _sheet_rows(path, names, rows)
+        # A row of one cell above rows of more is a title.
+        header = next((at for at, row in enumerate(rows) if sum(map(bool, row)) > 1), 0)
+        if len(rows) > header + 1:
+            names = _named(rows[header], path)
+            yield sheet, names, _sheet_rows(path, names, rows, header + 1)
 
 
-def _sheet_rows(path: Path, names: list[str], rows: list[list[Any]]) -> Iterator[Row]:
-    for number, row in enumerate(rows[1:], start=2):
+def _sheet_rows(path: Path, names: list[str], rows: list[list[Any]], first: int) -> Iterator[Row]:
+    for number, row in enumerate(rows[first:], start=first + 1):
         yield f"{path.name}: row {number}", dict(zip(names, map(_cell, row), strict=True))
 
 

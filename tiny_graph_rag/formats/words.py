@@ -1,8 +1,8 @@
 """What columns and keys are called: one vocabulary for every form of graphs, gold sets and runs.
 
 JSON, JSONL, CSV, Parquet and databases all name the same few things. Of several words for one thing the one
-that is named first here counts. Graphs' words are compared as `graphs.keys.key_of` spells them (without
-signs, in lower case), those of questions as `gold.keys.folded` does.
+that is named first here counts. Graphs' words are compared as `graphs.spelling.key_of` spells them (without
+signs, in lower case), those of questions as `records.folded` does.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ HEADER_WORDS = _set(
 # --- questions, and what was judged or retrieved
 QUERY_KEYS = _keys(
     """
-    query question user_input input msg messages prompt prompts user_query user_question question_text
+    query question q user_input input msg messages prompt prompts user_query user_question question_text
     text 질문 질의 물음 문항 사용자_질문 问题 提问 問題 質問 pregunta pergunta questão вопрос frage प्रश्न
     প্রশ্ন سؤال السؤال user_message question_en question_ko question_zh
     """
@@ -194,6 +194,43 @@ ANSWER_KEYS = _keys(
 )
 # names of entities, or an answer in words: the values decide
 NAMES_OR_ANSWER = _keys("reference gold 정답")
+# A key is read by its ends where no list has it: `expected_source_file`, `gold_nodes`, `resposta_esperada`.
+QUALIFIERS = _set(
+    """
+    expected expect gold golden relevant reference ref referenced ground truth correct required must should
+    needed supporting ideal target wanted esperada esperado esperadas esperados relevante relevantes esperti
+    attendu attendue attendus attendues erwartet erwartete deve debe beklenen ожидаемый ожидаемые
+    """
+)
+RETRIEVED = _set("retrieved returned found predicted ranked search top selected fetched")
+NEGATIONS = _set("not no nao não forbid forbidden avoid wrong incorrect irrelevant score rank count")
+# what such a key speaks of → its nouns
+NOUNS = {
+    "entities": _set("entity entities node nodes"),
+    "relations": _set("relation relations relationship relationships triple triples triplets"),
+    "chunks": _set(
+        """
+        chunk chunks doc docs document documents documento documentos file files filename filenames source
+        sources path paths url urls citation citations
+        """
+    ),
+    "texts": _set("passage passages context contexts evidence text texts snippet snippets quote quotes"),
+    "answer": _set(
+        """
+        answer answers output response keyword keywords term terms value values point points token tokens fact
+        facts phrase phrases contain contains include includes resposta respostas respuesta respuestas
+        réponse réponses antwort antworten risposta conter contener cevap ответ
+        """
+    ),
+    "ids": _set("id ids"),
+}
+# Without a qualifier it is where the question comes from, if its value is a file, an address or an id.
+ORIGIN_KEYS = _keys(
+    """
+    chunk_id chunk_ids source_chunk source_chunk_id source_doc source_document source_file relevant_doc doc_id
+    document_id source document file filename document_url source_url url
+    """
+)
 FIELDS: dict[str, tuple[str, ...]] = {
     "id": ID_KEYS,
     "query": QUERY_KEYS,
@@ -246,7 +283,20 @@ RESPONSE_KEYS = _keys("response actual_output generated_answer model_answer pred
 TEXT_KEYS = _keys("text page_content content fact paragraph_text passage body answer name")
 # keys of the list of questions in one object
 QUESTION_LISTS = _keys(
-    "results questions examples tests test_cases qa_pairs queries data items samples goldens"
+    "results questions examples tests test_cases qa_pairs queries predictions data items samples goldens"
+)
+# of an object of columns: its key → the field of each row
+COLUMN_KEYS = {
+    **{key: key for key in QUERY_KEYS if key not in ("text", "msg", "messages")},
+    **{"questions": "question", "queries": "query", "inputs": "input", "prompts": "prompt"},
+    **{"answers": "answer", "ground_truths": "ground_truth"},
+    **{key: key for key in ("references", "contexts")},
+}
+INNER_OBJECTS = _keys("vars inputs input outputs reference_outputs expected_output expected data")
+ANSWER_CHECKS = _set(
+    """
+    equals contains icontains contains-any contains-all icontains-any icontains-all similar factuality
+    """
 )
 # Of a table: a column of its own before any `id`.
 QUESTION_NAMES = _keys("query_id question_id qid eval_id query-id id")

@@ -1,9 +1,8 @@
 """The names of a graph that are most like a name which it lacks, or that a text nearly says: what to look at
 where a gold set's name, or linking, found nothing.
 
-A shortlist by shared byte trigrams over the whole column of names at once, then a comparison letter by
-letter, Hangul taken apart, so that 점숭 is nearer to 점순 than to 점례. Each word of a text is looked up in
-the words of all names.
+Names are compared letter by letter by rapidfuzz, Hangul taken apart, so that 점숭 is nearer to 점순 than to
+점례. Each word of a text is looked up in the words of all names.
 """
 
 from __future__ import annotations
@@ -11,24 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from itertools import islice
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import rows_holding
-from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.graph.names import ALIAS, NameIndex
 from tiny_graph_rag.graph.tables import Entities
 from tiny_graph_rag.language.folding import Text, fold, folded_letters, nfd, spaced
 from tiny_graph_rag.language.function_words import NAMELESS, ParticleFit, final_consonant, particles
 
-SHORTLIST = 40  # names compared letter by letter: the trigrams' best
+SHORTLIST = 40  # spellings looked at for the nearest entities
 LEAST = 0.5  # likeness below which a name is no help
 LIKE_ENOUGH = 0.7  # likeness below which a guess would only cost the reader's time
-TRIGRAMS = 1 << 24
 SEPARATORS = re.compile("[,/&+、，·]")  # what people write between names, besides the `;` that a table wants
 MOST_WORDS = 200  # different words of a text that are looked up; a question has fewer
 MOST_HOLDERS = 100  # spellings with a word; a word that more of them have points at none
@@ -41,7 +36,7 @@ DIGIT = re.compile(r"\d")
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """likeness: in (0, 1], twice the letters in common over all letters (Ratcliff/Obershelp)."""
+    """likeness: in (0, 1], twice the letters in common, in order, over all letters."""
 
     name: str
     entity: int
@@ -55,82 +50,43 @@ def joined_names(name: str, nearest: Iterable[str]) -> list[str]:
     return parts if len(set(parts) & set(nearest)) > 1 else []
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NearestNames:
-    """Build once a graph. spellings: names, then aliases; owners: the entity of each."""
+def letters_of(name: str) -> str:
+    """What is compared: without case and punctuation, Hangul taken apart."""
+    return nfd(fold(name))
 
-    spellings: tuple[Strings, ...]
-    owners: NDArray[np.int64]
-    codes: NDArray[np.int32]
-    counts: NDArray[np.int64]
+
+def similar(letters: str, spelled: Sequence[str], least: float, most: int | None) -> list[tuple[int, float]]:
+    """(place in `spelled`, likeness), best first; of equal ones the first. most: None for all."""
+    from rapidfuzz import fuzz, process
+
+    ranked = process.extract(letters, spelled, scorer=fuzz.ratio, score_cutoff=100 * least, limit=most)
+    return [(place, likeness / 100) for _, likeness, place in ranked]
+
+
+class NearestNames:
+    """The names and aliases of a graph, built once. owners: the entity of each spelling."""
+
+    def __init__(self, spellings: Sequence[str], owners: Sequence[int]) -> None:
+        self.spellings, self.owners = spellings, owners
+        self._spelled = [letters_of(spelling) for spelling in spellings]
 
     @classmethod
     def of(cls, entities: Entities) -> NearestNames:
         aliases, rows = entities.aliases, np.arange(len(entities))
         owners = np.concatenate([rows, np.repeat(rows, np.diff(aliases.offsets))])
-        return cls.of_spellings((entities.names, aliases.items), owners)
-
-    @classmethod
-    def of_spellings(cls, columns: tuple[Strings, ...], owners: NDArray[np.int64]) -> NearestNames:
-        """Of spellings in one column after the other."""
-        parts = [_trigrams(column) for column in columns]
-        return cls(
-            columns,
-            owners,
-            np.concatenate([codes for codes, _ in parts]),
-            np.concatenate([counts for _, counts in parts]),
-        )
+        return cls([*entities.names, *aliases.items], owners.tolist())
 
     def of_all(self, names: Iterable[str], most: int = 3) -> dict[str, tuple[Near, ...]]:
         """Each name's nearest entities, at most `most`, best first; none below LEAST."""
-        table = np.zeros(TRIGRAMS, dtype=bool)
-        return {name: self._nearest(name, most, table) for name in dict.fromkeys(names)}
+        return {name: self._nearest(name, most) for name in dict.fromkeys(names)}
 
-    def _nearest(self, name: str, most: int, table: NDArray[np.bool_]) -> tuple[Near, ...]:
-        wanted, _ = _trigrams(Strings.of([name]))
-        if not len(wanted) or not len(self.codes):
-            return ()
-        table[wanted] = True
-        hits = np.concatenate([[0], np.cumsum(table[self.codes])])
-        table[wanted] = False
-        bounds = np.concatenate([[0], np.cumsum(self.counts)])
-        shared = hits[bounds[1:]] - hits[bounds[:-1]]
-        likeness = 2 * shared / (self.counts + len(wanted))
-        rows = np.argsort(-likeness, kind="stable")[:SHORTLIST]
-        letters = _letters(name)
+    def _nearest(self, name: str, most: int) -> tuple[Near, ...]:
         found: dict[int, Near] = {}
-        for row in rows[shared[rows] > 0].tolist():
-            spelling, entity = self._spelling(row), int(self.owners[row])
-            ratio = SequenceMatcher(None, letters, _letters(spelling), autojunk=False).ratio()
-            if ratio >= LEAST and (entity not in found or ratio > found[entity].likeness):
-                found[entity] = Near(spelling, entity, ratio)
-        best: Sequence[Near] = sorted(
-            found.values(), key=lambda item: (-item.likeness, item.name, item.entity)
-        )
+        for row, likeness in similar(letters_of(name), self._spelled, LEAST, SHORTLIST):
+            near = Near(self.spellings[row], self.owners[row], likeness)
+            found.setdefault(near.entity, near)
+        best = sorted(found.values(), key=lambda near: (-near.likeness, near.name, near.entity))
         return tuple(best[:most])
-
-    def _spelling(self, row: int) -> str:
-        for column in self.spellings:
-            if row < len(column):
-                return str(column[row])
-            row -= len(column)
-        raise IndexError(row)
-
-
-def _letters(name: str) -> str:
-    return nfd(fold(name))
-
-
-def _trigrams(column: Strings) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Codes of all byte trigrams row by row, capitals of ASCII made small, and how many each row has."""
-    data = column.data.astype(np.int32)
-    data = np.where((data >= ord("A")) & (data <= ord("Z")), data + 32, data)
-    counts = np.maximum(np.diff(column.offsets) - 2, 0)
-    if len(data) < 3:
-        return np.zeros(0, dtype=np.int32), counts
-    codes = (data[:-2] << 16) | (data[1:-1] << 8) | data[2:]
-    starts = np.repeat(column.offsets[:-1] - np.cumsum(counts) + counts, counts)
-    return codes[starts + np.arange(len(starts))].astype(np.int32), counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +170,7 @@ class _Search:
     @cached_property
     def vocabulary(self) -> tuple[tuple[str, ...], NearestNames]:
         words = tuple(sorted(set(self.text.split())))
-        return words, NearestNames.of_spellings((Strings.of(words),), np.arange(len(words)))
+        return words, NearestNames(words, range(len(words)))
 
     def like(self, word: str) -> dict[int, float]:
         """Spellings (rows of the index) of which a folded word is a part, one misspelt, or the initials, each

@@ -202,14 +202,14 @@ class Result:
         return markdown([self.document()])
 
     def to_latex(self) -> str:
-        """The tables of the report, for LaTeX with booktabs and adjustbox."""
-        from tiny_graph_rag.report.latex import latex
+        """The means as a table for a paper (booktabs)."""
+        from tiny_graph_rag.report.paper import latex_table
+        from tiny_graph_rag.report.paper_tables import result_table
 
-        return latex([self.document()])
+        return latex_table(result_table(self.document()))
 
     def figures(self) -> dict[str, Figure]:
-        """Pictures by name (`tags`, `waterfall`, `first-hit` …). Raises MissingExtraError without
-        matplotlib."""
+        """Pictures by name (`tags`). Raises MissingExtraError without matplotlib."""
         return figures_of([self.document()])
 
     def __repr__(self) -> str:

@@ -55,9 +55,9 @@ class _Tabled(ABC):
 
     def to_latex(self) -> str:
         """The table for a paper (booktabs), the best in bold."""
-        from tiny_graph_rag.report.latex import paper_table
+        from tiny_graph_rag.report.paper import latex_table
 
-        return paper_table(self._paper_table())
+        return latex_table(self._paper_table())
 
     def to_markdown(self) -> str:
         """The same table as Markdown."""
@@ -109,13 +109,13 @@ class ResultComparison(_Tabled):
         return pandas_for("ResultComparison.pairs_to_pandas()").DataFrame(rows, columns=columns)
 
     def figures(self) -> dict[str, Figure]:
-        """Pictures by name (`systems`, `heat` …), as `report --report png` draws them. Raises
+        """Pictures by name (`systems`), as `report --report png` draws them. Raises
         MissingExtraError without matplotlib."""
         return figures_of(self.systems.documents)
 
     def _paper_table(self) -> View:
         """The best in bold, letters for what is significantly worse."""
-        from tiny_graph_rag.report.paper import systems_table
+        from tiny_graph_rag.report.paper_tables import systems_table
 
         return systems_table(self.systems)
 
@@ -225,7 +225,7 @@ class SweepResult(_Tabled):
 
     def _paper_table(self) -> View:
         """Settings × measures, the best in bold."""
-        from tiny_graph_rag.report.paper import sweep_table
+        from tiny_graph_rag.report.paper_tables import sweep_table
 
         return sweep_table(self._document().content)
 

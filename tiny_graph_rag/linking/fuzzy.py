@@ -13,10 +13,10 @@ from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
 
-from tiny_graph_rag.errors import MissingExtraError
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.language.folding import fold, nfd
+from tiny_graph_rag.graph.nearest import letters_of, similar
+from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.language.function_words import (
     LONGEST_REST,
     NAMELESS,
@@ -44,18 +44,10 @@ class _Stretch(NamedTuple):
 
 class NearNames:
     """Links stretches of a question that no name covers to spellings with a similarity of at least
-    `threshold`.
-
-    Raises MissingExtraError where rapidfuzz is not installed.
-    """
+    `threshold`."""
 
     def __init__(self, graph: KnowledgeGraph, names: NameIndex, threshold: float) -> None:
-        try:
-            from rapidfuzz import fuzz, process
-        except ImportError:
-            raise MissingExtraError("retrieval.fuzzy", "rapidfuzz", "fuzzy") from None
         self.graph, self.names, self.threshold = graph, names, threshold
-        self.ratio, self.extract = fuzz.ratio, process.extract
         self.stems = stems_of_types([*graph.relations.types.names, *graph.entities.types.names])
 
     def seeds(self, text: str, mentions: Sequence[Mention]) -> list[Seed]:
@@ -77,37 +69,33 @@ class NearNames:
         self, text: str, stretches: Sequence[_Stretch]
     ) -> list[tuple[float, _Stretch, tuple[int, ...]]]:
         """(similarity in (0, 1], stretch, entities of the most similar spellings), best and longest first."""
+        from rapidfuzz import fuzz
+
         matches = []
         for stretch in stretches:
             written = text[stretch.start : stretch.end]
-            letters = _letters(written)
+            letters = letters_of(written)
             if len(letters) < FEWEST_LETTERS:
                 continue
-            similar = self.extract(
-                letters, self._spelled, scorer=self.ratio, score_cutoff=100 * self.threshold, limit=None
-            )
-            rows = [row for _, score, row in similar if score == similar[0][1]]
+            ranked = similar(letters, self._spelled, self.threshold, None)
+            rows = [row for row, likeness in ranked if likeness == ranked[0][1]]
             if rows:
                 # Of names that fold to the same text, the one in the same case.
-                cased = {row: self.ratio(written, self.names.spelling(row)) for row in rows}
+                cased = {row: fuzz.ratio(written, self.names.spelling(row)) for row in rows}
                 best = max(cased.values())
                 entities = {self.names.entity(row) for row, ratio in cased.items() if ratio == best}
-                ranked = tuple(sorted(entities, key=self.graph.name_rank.__getitem__))
-                matches.append((similar[0][1] / 100, stretch, ranked))
+                by_name = tuple(sorted(entities, key=self.graph.name_rank.__getitem__))
+                matches.append((ranked[0][1], stretch, by_name))
         return sorted(matches, key=lambda match: (-match[0], match[1].start - match[1].end, match[1].start))
 
     @cached_property
     def _spelled(self) -> list[str]:
         """The letters of every spelling."""
-        return [_letters(spelling) for spelling in chain(self.names.names, self.names.others)]
+        return [letters_of(spelling) for spelling in chain(self.names.names, self.names.others)]
 
 
 def _overlaps(stretch: _Stretch, taken: Sequence[tuple[int, int]]) -> bool:
     return any(stretch.start < stop and stretch.end > begin for begin, stop in taken)
-
-
-def _letters(text: str) -> str:
-    return nfd(fold(text))
 
 
 def _stretches(text: str, stems: frozenset[str]) -> Iterator[_Stretch]:

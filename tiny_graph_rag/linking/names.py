@@ -198,7 +198,8 @@ class GoldLinker(Linker):
     def from_linked(
         self, examples: Sequence[Example], linked: Sequence[LinkedQuestion]
     ) -> list[LinkedQuestion]:
-        """The same for questions that are linked already. linked: by names, one an example, in order."""
+        """The same for questions that are linked already. linked: one an example, in order; of their seeds
+        those by name count."""
         meanings = self.finder.names.resolve_all(
             name for example in examples for name in example.seed_entities or ()
         )
@@ -216,11 +217,11 @@ class GoldLinker(Linker):
         """meant: each name of the gold set with its entities."""
         wanted = {entity for _, entities in meant for entity in entities}
         seeds = []
-        for seed in linked.seeds:
+        for seed in linked.named:
             if seed.entity in wanted:
                 # Of several entities with one name, the gold set may mean some: they share what all had.
                 together = [
-                    other for other in linked.seeds if (other.start, other.end) == (seed.start, seed.end)
+                    other for other in linked.named if (other.start, other.end) == (seed.start, seed.end)
                 ]
                 share = len(together) / sum(other.entity in wanted for other in together)
                 seeds.append(replace(seed, rule="gold", weight=seed.weight * share))

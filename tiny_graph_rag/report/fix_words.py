@@ -22,7 +22,7 @@ KIND_WORDS = {
     "vocabulary": "words for relation types",
     "aliases": "aliases",
     "merges": "merges",
-    "restore": "restored from the older graph",
+    "renames": "names of the older graph",
     "ask": "questions for you",
     "all": "all changes together",
 }
@@ -106,11 +106,8 @@ def effects(batch: Json) -> Iterator[str]:
 
 def judged_entries(content: Json) -> Iterator[tuple[str, Json]]:
     """(kind, entry) of everything that a person decides."""
-    patch = content["patch"]
-    for kind in ("aliases", "merges"):
-        yield from ((kind, entry) for entry in patch.get(kind, ()))
-    for section in ("renames", "restored_entities", "restored_relations"):
-        yield from (("restore", entry) for entry in patch.get(section, ()))
+    for kind in ("aliases", "merges", "renames"):
+        yield from ((kind, entry) for entry in content["patch"].get(kind, ()))
 
 
 def entry_words(kind: str, entry: Json) -> str:
@@ -119,17 +116,10 @@ def entry_words(kind: str, entry: Json) -> str:
         return setting_words(entry["values"])
     if kind == "vocabulary":
         return f"{entry['type']}: {', '.join(entry['words'])}"
-    if kind == "aliases":
-        return f"{entry['alias']} → {entry.get('name') or entry['entity_id']}"
     if kind == "merges":
         names = entry.get("names") or (entry["keep_id"], *entry["drop_ids"])
         return " = ".join(names)
-    if "was" in entry:
-        return f"{entry['was']} → {entry.get('name') or entry['entity_id']}"
-    if "source_id" in entry:
-        source, target = entry.get("names") or (entry["source_id"], entry["target_id"])
-        return f"{source} –{entry['type']}→ {target}"
-    return f"+ {entry['name']}"
+    return f"{entry['alias']} → {entry.get('name') or entry['entity_id']}"
 
 
 def judged(content: Json) -> Iterator[Row]:

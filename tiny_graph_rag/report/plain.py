@@ -89,6 +89,18 @@ def cell_width(text: str) -> int:
     )
 
 
+def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    """`text` in lines of at most `width` columns, broken at spaces; a longer word stays whole. indent: before
+    every line after the first."""
+    lines = [""]
+    for word in re.findall(r"\s*\S+", text):
+        if lines[-1].strip() and cell_width(lines[-1] + word) > width:
+            lines.append(indent + word.lstrip())
+        else:
+            lines[-1] += word
+    return lines
+
+
 def markdown_text(text: str, most: int = 200) -> str:
     """`text` as plain words of a Markdown line or table cell."""
     return _MARKDOWN.sub(r"\\\1", one_line(text, most))

@@ -32,7 +32,6 @@ REPORTS: Registry[Report] = Registry(
     {
         "html": "html:pages",
         "md": "markdown:markdown_file",
-        "tex": "latex:latex_file",
         "csv": "csv_files:tables",
         "paper": "paper:paper",
         "png": "plots:png",
@@ -45,6 +44,11 @@ R = TypeVar("R", bound=Report)
 def report(name: str, line: str) -> Callable[[R], R]:
     """Register a report. line: what it writes, for `--help` and the docs."""
     return REPORTS.register(name, line, lambda write: write)
+
+
+def endings() -> list[str]:
+    """Of files that reports write: `paper` writes LaTeX, each other one what it is called."""
+    return [*REPORTS, "tex"]
 
 
 def check_reports(names: Sequence[str]) -> None:
@@ -69,13 +73,12 @@ def write_reports(
     """
     check_reports(names)
     names = list(dict.fromkeys(names))
-    as_file = target is not None and target.suffix[1:] in REPORTS and not target.is_dir()
+    as_file = target is not None and target.suffix[1:] in endings() and not target.is_dir()
     if target is not None and not as_file and target.is_file():
-        endings = ", ".join(f".{ending}" for ending in REPORTS)
         raise UsageError(
             "{target}: wanted a folder for the reports, or a file that ends as one ({endings})",
             target=target,
-            endings=endings,
+            endings=", ".join(f".{ending}" for ending in endings()),
         )
     folder = documents[0].path.parent if target is None or as_file else target
     files, broken = [], []

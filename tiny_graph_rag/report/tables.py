@@ -185,13 +185,9 @@ def waterfall(
 
 
 def other_seeds(summary: Json) -> list[tuple[str, Sequence[Json]]]:
-    """The waterfall of entities from other seeds than the run's, as far as it was measured."""
-    named = (summary.get("linking") or {}).get("questions", 0)
-    columns: tuple[tuple[str, Sequence[Json]], ...] = (
-        (t("by names alone"), summary.get("waterfall_names") or ()),
-        (t("from gold seeds (n {n})", n=f"{named:,}"), gold_steps(summary)),
-    )
-    return [(head, steps) for head, steps in columns if steps]
+    """The waterfall of entities from the gold set's seeds, where it was measured."""
+    named, steps = (summary.get("linking") or {}).get("questions", 0), gold_steps(summary)
+    return [(t("from gold seeds (n {n})", n=f"{named:,}"), steps)] if steps else []
 
 
 def gold_steps(summary: Json) -> list[Json]:

@@ -16,6 +16,7 @@ from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.fix_words import KIND_WORDS, blocks_of, summary_line
 from tiny_graph_rag.report.headline import changes_since, headline, subject
+from tiny_graph_rag.report.paper_tables import by_gold_set, sets_table
 from tiny_graph_rag.report.plain import (
     failed_words,
     one_line,
@@ -26,7 +27,6 @@ from tiny_graph_rag.report.plain import (
     waterfall_steps,
     without_gold,
 )
-from tiny_graph_rag.report.sets import by_gold_set, sets_table
 from tiny_graph_rag.report.systems import Systems
 from tiny_graph_rag.report.tables import (
     Block,

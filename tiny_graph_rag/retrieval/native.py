@@ -25,7 +25,6 @@ from tiny_graph_rag.formats.runs.items import (
     is_score,
     kind_of,
     passage_of,
-    plain_entity,
     plain_text,
     relation_of,
     score_of,
@@ -217,9 +216,8 @@ def _items(value: Any, what: str) -> list[Any]:
 
 
 def _entities(items: Sequence[Any]) -> tuple[Retrieved, ...]:
-    plain = list(map(plain_entity, items))
     try:
-        found = list(map(entity_of, plain))
+        found = list(map(entity_of, items))
     except ValueError as error:
         raise ValueError(at("the returned list", error)) from error
     try:

@@ -219,7 +219,7 @@ def _from_file(run: Any, gold: Any) -> tuple[Any, Any]:
     from tiny_graph_rag.inputs import find_input
 
     if isinstance(gold, str | PathLike):
-        questions = read_gold(find_input(Path(gold), Path(), "gold set"), None, None).questions
+        questions = read_gold(find_input(Path(gold), Path(), "gold set")).questions
         gold = {question.id: dict(question.grades) for question in questions}
     if isinstance(run, str | PathLike):
         run = {

@@ -41,7 +41,6 @@ class Request:
     gold: Path
     run_format: str | None = None
     gold_format: str | None = None
-    split: str | None = None
     ties: str = "list"
     ambiguous: str = FIRST
     selection: Selection | None = None
@@ -100,7 +99,7 @@ def attempts(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
 
 
 def _is_large_trec(request: Request) -> bool:
-    if request.selection is not None or request.split is not None:
+    if request.selection is not None:
         return False
     if request.run_format not in (None, "trec") or request.gold_format not in (None, "trec"):
         return False
@@ -130,7 +129,7 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
     from tiny_graph_rag.gold.patterns import with_patterns
     from tiny_graph_rag.scoring.judging import notes, stretches
 
-    gold = read_gold(request.gold, request.gold_format, request.split)
+    gold = read_gold(request.gold, request.gold_format)
     run = read_run(request.run, request.run_format, ties=request.ties)
     by_text = match is not None and match.by_text
     if not by_text:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -332,23 +333,33 @@ def _reasons(
 def _retrieved(
     linker: Linker, retriever: Retriever, examples: EvalSet, timed: int, progress: Progress
 ) -> tuple[tuple[LinkedQuestion, ...], Run, Timing]:
-    """All in batches, and a sample of `timed` questions alone; a set no larger is mostly run alone only."""
-    alone = retriever.one_by_one and len(examples) <= timed
-    if alone:
-        retriever.retrieve(linker.link(examples.examples[:1]))  # what is made at first use is no latency
-    size = 1 if alone else retriever.batch
+    """Each question once: most in batches, then a sample of `timed`, spread evenly over the set, alone."""
+    count = len(examples)
+    timed = min(timed, count) if retriever.one_by_one else 0
+    sample = np.arange(timed) * count // max(timed, 1)
+    order = np.concatenate([np.setdiff1d(np.arange(count), sample), sample])
+    chosen = [examples.examples[row] for row in order.tolist()]
+    many = count - timed
+    if count and not many:
+        retriever.retrieve(linker.link(chosen[:1]))  # what is made at first use is no latency
     linked: list[LinkedQuestion] = []
     parts: list[Run] = []
     moments = [time.perf_counter()]
-    batches = [examples.examples[start : start + size] for start in range(0, len(examples), size)]
-    for batch, run in _in_batches(linker, retriever, batches):
+    batches = [chosen[start:many][: retriever.batch] for start in range(0, many, retriever.batch)]
+    alone = [[example] for example in chosen[many:]]
+    for batch, run in chain(_in_batches(linker, retriever, batches), _in_batches(linker, retriever, alone)):
         parts.append(_without_failed(run, batch))
         linked.extend(retriever.starting(batch))
         moments.append(time.perf_counter())
         progress(len(linked))
-    seconds = np.diff(moments) if alone else _latencies(linker, retriever, examples, timed)
-    per_second = len(examples) / max(moments[-1] - moments[0], 1e-9)
-    return tuple(linked), Run.concatenated(parts), Timing(seconds, per_second)
+    seconds = np.full(count, np.nan)
+    seconds[sample] = np.diff(moments)[len(batches) :]
+    back = np.argsort(order)
+    return (
+        tuple(linked[row] for row in back.tolist()),
+        Run.concatenated(parts).of(back),
+        Timing(seconds, count / max(moments[-1] - moments[0], 1e-9)),
+    )
 
 
 def _in_batches(
@@ -381,17 +392,6 @@ def _without_failed(run: Run, linked: Sequence[LinkedQuestion]) -> Run:
     linkable[list(unlinked)] = False
     linkable_rows = run.where(np.repeat(linkable, np.diff(run.offsets)))
     return replace(linkable_rows, failures={**run.failures, **unlinked})
-
-
-def _latencies(linker: Linker, retriever: Retriever, examples: EvalSet, timed: int) -> NDArray[np.float64]:
-    """Seconds of single questions, for a sample spread evenly over the set."""
-    seconds = np.full(len(examples), np.nan)
-    timed = min(timed, len(examples))
-    for row in (np.arange(timed) * len(examples) // max(timed, 1)).tolist():
-        started = time.perf_counter()
-        retriever.retrieve(linker.link([examples.examples[row]]))
-        seconds[row] = time.perf_counter() - started
-    return seconds
 
 
 def check_depth(config: Config, measures: Iterable[Measure], top_k: int) -> None:

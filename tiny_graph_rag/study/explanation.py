@@ -32,10 +32,9 @@ from tiny_graph_rag.run import Run
 from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.gold_seeds import (
     GoldSeeds,
-    OtherSeeds,
-    by_names_alone,
     from_gold_seeds,
     gold_links,
+    reached_by_names,
     unlinked_questions,
 )
 from tiny_graph_rag.study.verdicts import HopTag, diagnose, hop_tags
@@ -49,7 +48,6 @@ from tiny_graph_rag.study.waterfall import (
     losses,
     steps_of,
     verdict_table,
-    waterfall,
     waterfalls,
 )
 
@@ -159,7 +157,12 @@ def _reordered(run: Run, key: NDArray[np.int64]) -> Run:
     """Ties in ascending order of `key`, everything else where it was."""
     order = np.lexsort((key, _groups(run)))
     return replace(
-        run, entities=run.entities[order], scores=run.scores[order], hops=run.hops[order], walks=None
+        run,
+        entities=run.entities[order],
+        scores=run.scores[order],
+        hops=run.hops[order],
+        walks=None,
+        parts=None,
     )
 
 
@@ -178,9 +181,8 @@ NEAREST_SOUGHT = 2000  # different missing names whose nearest are looked up: se
 @dataclass(frozen=True, slots=True, eq=False)
 class Explanation:
     """verdicts, causes: of references as written, as run and as `waterfall.causes` has them; lost: the
-    waterfall of the causes. waterfall_names: from the seeds that the questions name, without
-    those by text; () where the retriever doesn't walk. gold_seeds: None where the gold set names no seeds,
-    or the retriever needs none. unlinked: None where the names of the questions were recognised, or need not
+    waterfall of the causes. gold_seeds: None where the gold set names no seeds, or the retriever needs none.
+    unlinked: None where the names of the questions were recognised, or need not
     be. no_answer: None where every question has a reference. nearest: name that the graph lacks → the names
     most like it. missed: row of the diagnosis → the relations of a path that would have reached it."""
 
@@ -190,7 +192,6 @@ class Explanation:
     lost: tuple[WaterfallStep, ...]
     waterfall: tuple[WaterfallStep, ...]
     waterfall_by_tag: dict[str, tuple[WaterfallStep, ...]]
-    waterfall_names: tuple[WaterfallStep, ...]
     gold_seeds: GoldSeeds | None
     unlinked: NotRecognised | None
     hop_tags: dict[str, HopTag]
@@ -266,7 +267,7 @@ def explain(
     tags = hop_tags(graph.adjacency, examples.examples, judgments, ideal)
     lost = losses(verdict_table(found.verdicts, relevant), limits, cutoff)
     overall, by_tag = waterfalls(lost, relevant, [example.tags for example in examples])
-    names_alone, gold_seeds, unlinked = None, None, None
+    at_fault, gold_seeds, unlinked = found.verdicts, None, None
     is_misnamed = np.array(
         [
             is_given and bool(one.seeds) and not _entities(one.seeds) & _entities(other.named)
@@ -276,13 +277,11 @@ def explain(
     )
     if limits.walks:
         rows = np.flatnonzero(np.array(given, dtype=bool) & (relevant > 0))
-        other = OtherSeeds(graph, judgments, retriever, [(linked, found)])
-        names_alone = by_names_alone(other, relevant)
-        gold_seeds = from_gold_seeds(other, gold, rows)
+        at_fault = causes(found, reached_by_names(graph, judgments, linked, found), is_misnamed)
+        gold_seeds = from_gold_seeds(graph, judgments, retriever, linked, gold, rows, found)
         if config.retrieval.linker not in ("gold", "none"):
             unlinked = unlinked_questions(graph, examples.examples, ranked.linked, relevant)
     every = np.arange(len(relevant))
-    at_fault = causes(found, names_alone, is_misnamed)
     return Explanation(
         diagnosis=found,
         verdicts=_reference_verdicts(found.verdicts, judgments),
@@ -290,7 +289,6 @@ def explain(
         lost=steps_of(losses(verdict_table(at_fault, relevant), limits, cutoff), relevant, every),
         waterfall=overall,
         waterfall_by_tag=by_tag,
-        waterfall_names=() if names_alone is None else waterfall(names_alone, relevant, every),
         gold_seeds=gold_seeds,
         unlinked=unlinked,
         hop_tags=tags,

@@ -1,4 +1,4 @@
-"""What linking costs: the same retrieval from names alone, and from the seeds of the gold set.
+"""What linking costs: how far the names alone lead, and the same retrieval from the seeds of the gold set.
 
 Questions in which no entity was recognised by name (`NotRecognised`) are the first thing to mend, whatever
 texts find instead.
@@ -22,10 +22,11 @@ from tiny_graph_rag.linking.names import GoldLinker, NameLinker
 from tiny_graph_rag.measures import judge
 from tiny_graph_rag.results import NearestName, NotRecognised
 from tiny_graph_rag.retrieval.base import Retriever
+from tiny_graph_rag.run import Run
 from tiny_graph_rag.study.verdicts import diagnose
-from tiny_graph_rag.study.waterfall import Diagnosis, WaterfallStep, waterfall
+from tiny_graph_rag.study.waterfall import Diagnosis, Verdict, WaterfallStep, waterfall
 
-ASKED_AGAIN = 2000  # questions retrieved again, at most, for the waterfall from other seeds
+ASKED_AGAIN = 2000  # questions retrieved again, at most, for the waterfall from gold seeds
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,65 +57,36 @@ def gold_links(
     return linker.link(examples) if linked is None else linker.from_linked(examples, linked)
 
 
-@dataclass(slots=True, eq=False)
-class OtherSeeds:
-    """Diagnoses of one gold set from other seeds than those linked.
-
-    known: seeds and the diagnosis from them, of which a question with the same seeds takes its part: only the
-    others are retrieved again.
-    """
-
-    graph: KnowledgeGraph
-    judgments: Judgments
-    retriever: Retriever
-    known: list[tuple[Sequence[LinkedQuestion], Diagnosis]]
-
-    def _unknown(self, seeds: Sequence[LinkedQuestion], rows: NDArray[np.int64]) -> list[int]:
-        """The questions of `rows` that no known diagnosis speaks of."""
-        return [
-            row
-            for row in rows.tolist()
-            if not any(_weights(seeds[row]) == _weights(linked[row]) for linked, _ in self.known)
-        ]
-
-    def of(self, seeds: Sequence[LinkedQuestion], rows: NDArray[np.int64]) -> Diagnosis | None:
-        """What becomes of the references of `rows` from these seeds; those of other questions are as linked.
-        None where too many questions would be asked again."""
-        judgments, found = self.judgments, self.known[0][1]
-        verdicts = found.verdicts.copy()
-        other = self._unknown(seeds, rows)
-        if len(other) > ASKED_AGAIN:
-            return None
-        for linked, diagnosis in reversed(self.known):
-            same = [row for row in rows.tolist() if _weights(seeds[row]) == _weights(linked[row])]
-            items = stretches(judgments.item_offsets[same], judgments.relevant[same])
-            verdicts[items] = diagnosis.verdicts[items]
-        if other:
-            asked, mine = [seeds[row] for row in other], judgments.of_questions(np.array(other))
-            again = self.retriever.retrieve(asked)
-            of_other = diagnose(
-                self.graph, asked, again, mine, judge(again, mine), found.limits, found.cutoff
-            )
-            verdicts[stretches(judgments.item_offsets[other], judgments.relevant[other])] = of_other.verdicts
-        diagnosis = replace(found, verdicts=verdicts)
-        self.known.append((seeds, diagnosis))
-        return diagnosis
-
-
-def by_names_alone(other: OtherSeeds, relevant: NDArray[np.int64]) -> Diagnosis | None:
-    """From the seeds that the questions name; None where too many would be asked again."""
-    named = [replace(question, seeds=question.named) for question in other.known[0][0]]
-    return other.of(named, np.flatnonzero(relevant > 0))
+def reached_by_names(
+    graph: KnowledgeGraph, judgments: Judgments, linked: Sequence[LinkedQuestion], found: Diagnosis
+) -> NDArray[np.int8]:
+    """(items,): the verdicts, but of what was missed in a question with seeds by text: how far paths from the
+    seeds that it names lead, BELOW_DEPTH where they lead to it within the hops."""
+    missed = np.unique(found.questions[found.verdicts != Verdict.HIT]).tolist()
+    rows = [row for row in missed if linked[row].by_text]
+    named = [replace(linked[row], seeds=linked[row].named) for row in rows]
+    return _verdicts_again(graph, judgments, named, rows, Run.empty(len(rows)), found)
 
 
 def from_gold_seeds(
-    other: OtherSeeds, gold: Sequence[LinkedQuestion], rows: NDArray[np.int64]
+    graph: KnowledgeGraph,
+    judgments: Judgments,
+    retriever: Retriever,
+    linked: Sequence[LinkedQuestion],
+    gold: Sequence[LinkedQuestion],
+    rows: NDArray[np.int64],
+    found: Diagnosis,
 ) -> GoldSeeds | None:
-    """rows: the questions with gold that name their seeds; None where there are none."""
+    """rows: the questions with gold that name their seeds; None where there are none. Those whose gold seeds
+    are others than linked are retrieved again."""
     if not len(rows):
         return None
-    relevant, (linked, as_run) = other.judgments.relevant, other.known[0]
-    ideal = other.of(gold, rows)
+    other = [row for row in rows.tolist() if _weights(gold[row]) != _weights(linked[row])]
+    ideal: tuple[WaterfallStep, ...] = ()
+    if len(other) <= ASKED_AGAIN:
+        asked = [gold[row] for row in other]
+        again = _verdicts_again(graph, judgments, asked, other, retriever.retrieve(asked), found)
+        ideal = waterfall(replace(found, verdicts=again), judgments.relevant, rows)
     named = [{seed.entity for seed in linked[row].named} for row in rows.tolist()]
     given = [{seed.entity for seed in gold[row].seeds} for row in rows.tolist()]
     common = [len(one & two) for one, two in zip(named, given, strict=True)]
@@ -122,11 +94,26 @@ def from_gold_seeds(
     recall = [c / len(two) for c, two in zip(common, given, strict=True) if two]
     return GoldSeeds(
         len(rows),
-        () if ideal is None else waterfall(ideal, relevant, rows),
-        waterfall(as_run, relevant, rows),
+        ideal,
+        waterfall(found, judgments.relevant, rows),
         float(np.mean(precision)) if precision else float("nan"),
         float(np.mean(recall)) if recall else float("nan"),
     )
+
+
+def _verdicts_again(
+    graph: KnowledgeGraph,
+    judgments: Judgments,
+    asked: Sequence[LinkedQuestion],
+    rows: Sequence[int],
+    run: Run,
+    found: Diagnosis,
+) -> NDArray[np.int8]:
+    """(items,): the verdicts, those of the questions `rows` by this run from these seeds."""
+    verdicts, mine = found.verdicts.copy(), judgments.of_questions(np.array(rows, dtype=np.int64))
+    again = diagnose(graph, asked, run, mine, judge(run, mine), found.limits, found.cutoff)
+    verdicts[stretches(judgments.item_offsets[rows], judgments.relevant[rows])] = again.verdicts
+    return verdicts
 
 
 def _weights(question: LinkedQuestion) -> dict[tuple[int, bool], float]:

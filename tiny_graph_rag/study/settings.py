@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.config import Config, as_option
-from tiny_graph_rag.errors import MissingExtraError, UsageError
+from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.language.folding import fold
@@ -108,12 +108,11 @@ def can_be_tried(config: Config) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tried:
-    """values: changed settings by name, {} for today's. measured: None where it could not be tried; needs:
-    the extra that it lacks then. against: the loss that it was tried for, "" for none."""
+    """values: changed settings by name, {} for today's. against: the loss that it was tried for, "" for
+    none."""
 
     values: dict[str, Any]
-    measured: Measured | None
-    needs: str = ""
+    measured: Measured
     against: str = ""
 
 
@@ -141,12 +140,9 @@ def try_settings(
         try:
             config = questions.config.replaced(others)
             measured = questions.ask_within(config, hops, what=label_of(variants[-1]))
-        except MissingExtraError as missing:
-            tried += [Tried(values, None, missing.extra) for values in variants]
         except UsageError:
             continue
-        else:
-            tried += [Tried(values, measured[hop]) for values, hop in zip(variants, hops, strict=True)]
+        tried += [Tried(values, measured[hop]) for values, hop in zip(variants, hops, strict=True)]
     return tried
 
 
@@ -154,10 +150,9 @@ def decide(
     questions: GoldQuestions, tried: Sequence[Tried], groups: Groups | None, tolerance: float = TOLERANCE
 ) -> Decision:
     """Which of the settings tried to take, and how certain it is to beat today's, which are the first."""
-    known = [setting for setting in tried if setting.measured is not None]
-    table = np.stack([setting.measured.values for setting in known if setting.measured is not None])
+    table = np.stack([setting.measured.values for setting in tried])
     hops = questions.config.retrieval.hops
-    costs = [_cost(setting.values, hops) for setting in known]
+    costs = [_cost(setting.values, hops) for setting in tried]
     return decision(
         table,
         [setting.values for setting in tried],
@@ -168,7 +163,6 @@ def decide(
         sign=questions.sign,
         span=questions.span,
         seed=questions.config.evaluation.seed,
-        needs=[setting.needs for setting in tried],
         against=[setting.against for setting in tried],
     )
 
@@ -192,25 +186,18 @@ def decision(
     span: float = 1.0,
     seed: int = 0,
     labels: Sequence[str] | None = None,
-    needs: Sequence[str] | None = None,
     against: Sequence[str] | None = None,
 ) -> Decision:
-    """The record of one choice. gains: (settings that could be tried, questions), higher better; the others
-    as `choose` has them. labels: how the settings are called, else as options."""
+    """The record of one choice. gains: (settings, questions), higher better; the others as `choose` has them.
+    labels: how the settings are called, else as options."""
     chosen = choose(gains, costs, today, groups, tolerance=tolerance, seed=seed, span=span)
     defined = ~np.isnan(gains).any(axis=0)
     rows = gains[:, defined]
-    needs, against = needs or [""] * len(settings), against or [""] * len(settings)
-    records, row = [], 0
-    recommended: int | None = None
-    for place, values in enumerate(settings):
-        label = labels[place] if labels is not None else label_of(values)
-        if needs[place]:
-            records.append(
-                TriedSetting(settings=dict(values), label=label, needs=needs[place], against=against[place])
-            )
-            continue
-        record = TriedSetting(settings=dict(values), label=label, against=against[place])
+    against = against or [""] * len(settings)
+    records = []
+    for row, values in enumerate(settings):
+        label = labels[row] if labels is not None else label_of(values)
+        record = TriedSetting(settings=dict(values), label=label, against=against[row])
         if rows.shape[1]:
             record.mean = sign * float(rows[row].mean())
         if today is not None and row != today and rows.shape[1]:
@@ -220,12 +207,8 @@ def decision(
             record.same = rows.shape[1] - record.better - record.worse
             record.p = float(chosen.p[row])
             record.certain = chosen.groups >= RELIABLE_FROM and record.p < ERROR
-        if row == chosen.setting:
-            recommended = place
         records.append(record)
-        row += 1
-    if chosen.groups < RELIABLE_FROM:
-        recommended = None
+    recommended = chosen.setting if chosen.groups >= RELIABLE_FROM else None
     text = _sentence(records, recommended, chosen.groups, chosen.questions, measure, tolerance)
     is_new = recommended is not None and records[recommended].change is not None
     return Decision(

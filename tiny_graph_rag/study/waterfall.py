@@ -168,19 +168,17 @@ LATE = (Verdict.BELOW_MIN_SCORE, Verdict.BELOW_DEPTH, Verdict.RANKED_BELOW_K)
 OF_NAMES = (Verdict.NO_SEED, Verdict.UNREACHABLE, Verdict.BEYOND_HOPS)
 
 
-def causes(found: Diagnosis, by_names: Diagnosis | None, is_misnamed: NDArray[np.bool_]) -> NDArray[np.int8]:
+def causes(found: Diagnosis, by_names: NDArray[np.int8], is_misnamed: NDArray[np.bool_]) -> NDArray[np.int8]:
     """(items,): the verdicts, but of what was missed and the names of the question lose at an earlier step,
     that step: texts brought it nearer, though not near enough.
 
-    by_names: without the seeds by text. is_misnamed: (questions,) that link to none of their gold seeds by
-    name.
+    by_names: (items,), the verdicts without the seeds by text. is_misnamed: (questions,) that link to none
+    of their gold seeds by name.
     """
     verdicts = found.verdicts.copy()
-    if by_names is None:
-        return verdicts
     is_missed = np.isin(verdicts, (*OF_NAMES, *LATE))
-    is_far = is_missed & np.isin(by_names.verdicts, OF_NAMES)
-    verdicts[is_far] = np.minimum(verdicts, by_names.verdicts)[is_far]
+    is_far = is_missed & np.isin(by_names, OF_NAMES)
+    verdicts[is_far] = np.minimum(verdicts, by_names)[is_far]
     verdicts[is_missed & is_misnamed[found.questions]] = Verdict.NO_SEED
     return verdicts
 

@@ -1,20 +1,12 @@
-"""Gold sets of all makers, read by one reader and found by content.
-
-What a gold set says of all its questions (`metadata`, a schema's version) a file that is one object holds
-itself; next to any other lies `NAME.metadata.json`.
-"""
+"""Gold sets of all makers, read by one reader and found by content."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from tiny_graph_rag.documents import json_file
-from tiny_graph_rag.errors import DatasetError, UsageError, json_kind
+from tiny_graph_rag.errors import DatasetError
 from tiny_graph_rag.files import encoding_of, read_bytes, sha256_of, text_in
 from tiny_graph_rag.formats.detection import Head, looks_like_a_run
 from tiny_graph_rag.formats.detection import detected as recognised
@@ -25,21 +17,20 @@ from tiny_graph_rag.formats.gold.base import (
     gold_format,
     graded,
 )
-from tiny_graph_rag.formats.gold.layouts import is_yaml
 from tiny_graph_rag.formats.gold.questions import with_own_ids
+from tiny_graph_rag.formats.records import is_yaml
 from tiny_graph_rag.formats.tables import fields_beside
 from tiny_graph_rag.formats.words import FIELDS
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import Said, counted, said
-from tiny_graph_rag.outputs import write_atomically
 
 __all__ = ["GOLD_FORMATS", "GoldFormat", "detected", "gold_format", "graded", "read_gold", "read_sound"]
 
 
-def read_gold(path: Path, format: str | None = None, split: str | None = None) -> EvalSet:
+def read_gold(path: Path, format: str | None = None) -> EvalSet:
     """Load a gold set of any known format. Raises DatasetError, or UsageError for an unknown format."""
-    gold, problems = read_sound(path, format, split)
+    gold, problems = read_sound(path, format)
     if problems:
         raise DatasetError(*problems)
     if not gold:
@@ -47,30 +38,23 @@ def read_gold(path: Path, format: str | None = None, split: str | None = None) -
     return gold
 
 
-def read_sound(
-    path: Path, format: str | None = None, split: str | None = None, *, drafts: bool = False
-) -> tuple[EvalSet, list[Said]]:
+def read_sound(path: Path, format: str | None = None, *, drafts: bool = False) -> tuple[EvalSet, list[Said]]:
     """The questions that can be used, and what is wrong with the others (file, line, field, what came).
 
     drafts: questions that are marked as a draft pass, with what they hold.
     """
     format = format or detected(path)
     reader = GOLD_FORMATS[format]
-    if split is not None and not reader.has_splits:
-        raise UsageError(
-            "{name}: only tables (CSV, TSV, Parquet) have splits; leave out --split", name=path.name
-        )
-    read = reader.read(path, split, drafts=drafts) if reader.has_drafts else reader.read(path, split)
+    read = reader.read(path, drafts=drafts) if reader.has_drafts else reader.read(path)
     found = read if isinstance(read, Sound) else Sound(tuple(read))
     examples, again = with_own_ids(found.examples)
-    head = dict(found.head) or head_beside(path)
     gold = EvalSet(
         examples,
         name=bare_name(path),
         path=path,
         sha256=sha256_of(path),
         format=format,
-        head=head,
+        head=found.head,
         list_key=found.list_key,
         notes=(*_said_encoding(path), *found.notes, *again),
     )
@@ -97,7 +81,8 @@ def detected(path: Path) -> str:
     found = recognised(GOLD_FORMATS, head, "--gold-format")
     if found is None and looks_like_a_run(head.first):
         raise DatasetError.at(
-            f"{path.name}:1", "this looks like a run, not like a gold set; is it meant as --run?"
+            f"{path.name}:1",
+            "this looks like a run or a graph, not like a gold set; is it meant as --run or -g?",
         )
     if found is None:
         text = text_in(path, others=True)
@@ -164,29 +149,3 @@ def with_references(gold: EvalSet, path: Path, *, passages: bool = False) -> Eva
         questions=counted(len(gold), "{n} question", "{n} questions"),
         unused=", ".join(list(unused)[:FIELDS_NAMED]) or "–",
     )
-
-
-ENDING = ".metadata.json"
-
-
-def head_path(path: Path) -> Path:
-    return path.with_name(bare_name(path) + ENDING)
-
-
-def head_beside(path: Path) -> dict[str, Any]:
-    """Empty where there is none. Raises DatasetError for one that is no object."""
-    beside = head_path(path)
-    if not beside.is_file():
-        return {}
-    head = json_file(beside, DatasetError)
-    if not isinstance(head, dict):
-        raise DatasetError.at(
-            beside, "wanted an object with the gold set's metadata, got {got}", got=json_kind(head)
-        )
-    return head
-
-
-def write_head(path: Path, head: Mapping[str, Any]) -> Path:
-    beside = head_path(path)
-    write_atomically(beside, [json.dumps(head, ensure_ascii=False, indent=1).encode() + b"\n"])
-    return beside

@@ -51,14 +51,13 @@ GoldReader = Callable[..., Sequence[Example] | Sound]
 
 @dataclass(frozen=True)
 class GoldFormat(Format[GoldReader]):
-    """read: (path, split or None) → questions, or `Sound` with the problems of some; raises DatasetError with
+    """read: path → questions, or `Sound` with the problems of some; raises DatasetError with
     every problem: file, line, what was wanted, what came. example: a sound file, small, with a line or more;
-    the contract tests read it, and what is left when it is cut. has_splits: whether `--split` chooses a part.
-    has_drafts: whether `read` takes `drafts`, which has questions that are marked so pass.
+    the contract tests read it, and what is left when it is cut. has_drafts:
+    whether `read` takes `drafts`, which has questions that are marked so pass.
     """
 
     example: str = field(kw_only=True)
-    has_splits: bool = False
     has_drafts: bool = False
 
 
@@ -66,12 +65,12 @@ GOLD_FORMATS: Registry[GoldFormat] = Registry(
     "gold format",
     "tiny_graph_rag.formats.gold",
     {
-        "jsonl": "json_forms:read_jsonl",
-        "sheet": "json_forms:read_sheet",
-        "contest": "json_forms:read_contest",
-        "metaqa": "json_forms:read_metaqa",
-        "trec": "qrels:read_qrels",
-        "table": "qrels:read_table_gold",
+        "jsonl": "readers:read_jsonl",
+        "sheet": "readers:read_sheet",
+        "contest": "readers:read_contest",
+        "metaqa": "readers:read_metaqa",
+        "trec": "readers:read_qrels",
+        "table": "readers:read_table_gold",
     },
 )
 gold_format = registering(GOLD_FORMATS, GoldFormat)

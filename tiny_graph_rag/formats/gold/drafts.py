@@ -20,7 +20,7 @@ from tiny_graph_rag.files import lines_of, sha256_of, text_in
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.gold import GOLD_FORMATS, check_is_content, read_sound
 from tiny_graph_rag.formats.gold.exchange import row_of
-from tiny_graph_rag.formats.gold.layouts import is_yaml
+from tiny_graph_rag.formats.records import is_yaml
 from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.inputs import bare_name

@@ -15,13 +15,18 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.files import lines_of, text_in
+from tiny_graph_rag.files import BYTE_ORDER_MARK, lines_of, text_in
 from tiny_graph_rag.formats.gold import detected
-from tiny_graph_rag.formats.gold.sheet import sheet_parts
 from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded
+from tiny_graph_rag.formats.words import FIELDS
 from tiny_graph_rag.formats.writing import GOLD_WRITERS, form_of, gold_writer, parquet_of
 from tiny_graph_rag.gold.examples import HIGHEST, EvalSet, Example
 
+# --- of a sheet: one value a cell, columns that are always there, and what stands between several values
+_PLAIN = ("id", "query", "group")
+_REQUIRED = ("query", "reference_entities")
+_SIGNS = {"tags": ",;|\n", "ground_truth": "|\n", "context": "\n", "reference_texts": "\n"}
+_NAMES_SIGNS = ";|\n"
 _COLUMNS = ("query_id", "doc_id", "score")
 _FIELDS = (  # in the order in which they are written
     *("id", "query", "reference_entities", "ground_truth", "tags", "group", "context", "seed_entities"),
@@ -173,3 +178,39 @@ def _listed(rows: Sequence[dict[str, Any]], like: EvalSet | None) -> Iterator[by
         line = json.dumps(row, ensure_ascii=False) + (",\n" if number < len(rows) else "\n")
         yield line.encode("utf-8", "replace")
     yield b"]}\n" if held else b"]\n"
+
+
+def sheet_parts(rows: Sequence[dict[str, Any]], delimiter: str) -> Iterator[bytes]:
+    """The file's content, with a mark, so that spreadsheets show Hangul. rows: lines of our own format; what
+    has no field of ours gets a column of its own, values that are no text as JSON."""
+    known = [name for name in FIELDS if name in _REQUIRED or any(row.get(name) for row in rows)]
+    own = dict.fromkeys(name for row in rows for name in row if name not in FIELDS)
+    text = io.StringIO()
+    table = TableWriter(text, delimiter)
+    table.writerow([*known, *own])
+    for row in rows:
+        cells = [
+            str(row.get(name) or "")
+            if name in _PLAIN
+            else _cell(row.get(name), _SIGNS.get(name, _NAMES_SIGNS))
+            for name in known
+        ]
+        table.writerow([guarded(cell) for cell in (*cells, *(_own_cell(row.get(name)) for name in own))])
+    yield BYTE_ORDER_MARK + text.getvalue().encode()
+
+
+def _own_cell(value: Any) -> str:
+    return "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _cell(value: Any, signs: str) -> str:
+    """What `listed` reads back."""
+    listed = [value] if isinstance(value, str) else list(value or ())
+    texts = all(isinstance(part, str) for part in listed)
+    if (
+        not texts
+        or any(sign in part for part in listed for sign in signs)
+        or (listed and listed[0][:1] == "[")
+    ):
+        return json.dumps(listed, ensure_ascii=False)
+    return "; ".join(listed) if ";" in signs else signs[0].join(listed)

@@ -6,15 +6,23 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from tiny_graph_rag.documents import Records
+from tiny_graph_rag.documents import Record, Records
 from tiny_graph_rag.errors import DatasetError, Problems, at, json_kind, nearest
 from tiny_graph_rag.formats.gold.base import Sound
-from tiny_graph_rag.formats.gold.layouts import records
-from tiny_graph_rag.formats.gold.records import folded, holds_names, is_ours, ours
+from tiny_graph_rag.formats.gold.records import (
+    CHUNK_FIELDS,
+    guessed_in,
+    holds_names,
+    is_ours,
+    is_question,
+    ours,
+    placed_in,
+)
+from tiny_graph_rag.formats.records import Kind, folded, records
 from tiny_graph_rag.formats.tables import literal
-from tiny_graph_rag.formats.words import NAMES_OR_ANSWER, QUERY_KEYS
+from tiny_graph_rag.formats.words import FIELDS, NAMES_OR_ANSWER, QUERY_KEYS
 from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship, Source
 from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import Said, said
@@ -51,42 +59,73 @@ def sound_questions(path: Path, format: str, *, drafts: bool = False) -> Sound:
     Raises DatasetError, InputError.
     """
     problems = Problems(DatasetError)
-    found = records(path, problems)
+    keys = ", ".join(QUERY_KEYS[:6])
+    wanted = said("wanted a list of objects with a question under one of {keys}", keys=keys)
+    found = records(path, problems, Kind(FIELDS.keys(), is_question, wanted))
     every = list(found)
     table = found.kind == "table"
     rows = [record.row for record in every if isinstance(record.row, dict)]
+    if len(rows) > 1 and not any(row.get(field) for row in rows for field in CHUNK_FIELDS):
+        for row in rows:  # a list that is empty everywhere is still to be filled
+            row.pop("relevant_chunk_ids", None)
     names = _names_in(rows)
-    examples: list[Example] = []
-    places: list[str] = []
     _check_asked(rows, names, path, table=table)
+    read = _examples(every, names, problems, Layout(format, table, drafts))
+    if problems and not read and all(problem.endswith(DRAFT) for problem in problems):
+        problems[:] = [at(path.name, DRAFT)]
+    is_judged = any(example.judged for example in read.values())
+    in_chunks = any(example.judges_chunks for example in read.values())
+    expected = "relevant_chunk_ids" if in_chunks else "reference_entities"
+    if is_judged and not (drafts and any(row.get("draft") is True for row in rows)):
+        for place, example in read.items():
+            if not example.judged:  # a question that lacks what the others have was forgotten
+                problems.add(place, MISSING, field=repr(expected))
+        read = {place: example for place, example in read.items() if example.judged}
+    if not read and not problems:
+        problems.add(path.name, "the gold set is empty; wanted {wanted}", wanted=_wanted(found))
+    examples = tuple(read.values())
+    kept = _columns_kept(examples) if table or not is_judged else []
+    notes = (*_said_guesses(rows, names, table), *kept, *_said_names(rows, names, table))
+    return Sound(examples, tuple(problems), found.head, found.list_key, notes)
+
+
+class Layout(NamedTuple):
+    """format: of the file. table: whether its records are rows of cells. drafts: whether records that are
+    marked as drafts are questions."""
+
+    format: str = ""
+    table: bool = False
+    drafts: bool = False
+
+
+def _examples(
+    every: Iterable[Record], names: frozenset[str], problems: Problems, layout: Layout
+) -> dict[str, Example]:
+    """Place → question of each sound record; what is wrong with the others goes to `problems`."""
+    found = {}
     for record in every:
         row = record.row
         if isinstance(row, str) and row.strip():
             row = {"query": row}
-        if isinstance(row, dict):
-            row = ours(_filled(row) if table else row, names, table=table)
-            if table:
+        if isinstance(row, Mapping):
+            row = ours(_filled(row) if layout.table else dict(row), names, table=layout.table)
+            if layout.table:
                 row |= {name: value for name in row if (value := _object(row[name])) is not None}
-        if _is_sound(row, record.place, problems, drafts=drafts):
-            examples.append(example_of(row, record.number, Source(format, record.row)))
-            places.append(record.place)
-    if problems and not examples and all(problem.endswith(DRAFT) for problem in problems):
-        problems[:] = [at(path.name, DRAFT)]
-    notes: list[str] = []
-    is_judged = any(example.judged for example in examples)
-    in_chunks = any(example.judges_chunks for example in examples)
-    expected = "relevant_chunk_ids" if in_chunks else "reference_entities"
-    if is_judged and not (drafts and any(row.get("draft") is True for row in rows)):
-        for place, example in zip(places, examples, strict=True):
-            if not example.judged:  # a question that lacks what the others have was forgotten
-                problems.add(place, MISSING, field=repr(expected))
-        examples = [example for example in examples if example.judged]
-    if not examples and not problems:
-        problems.add(path.name, "the gold set is empty; wanted {wanted}", wanted=_wanted(found))
-    if table or not is_judged:
-        notes += _columns_kept(examples)
-    notes += _said_names(rows, names, table)
-    return Sound(tuple(examples), tuple(problems), found.head, found.list_key, tuple(notes))
+        if _is_sound(row, record.place, problems, drafts=layout.drafts):
+            source = Source(layout.format, record.row) if layout.format else None
+            found[record.place] = example_of(row, record.number, source)
+    return found
+
+
+def _said_guesses(rows: Sequence[Mapping[str, Any]], names: frozenset[str], table: bool) -> list[str]:
+    """Which keys were understood by what they speak of."""
+    guessed: dict[str, str] = {}
+    for row in rows:
+        own = _filled(row) if table else dict(row)
+        found = guessed_in(own, placed_in(own, names, table=table))
+        guessed |= {key: field for field, (key, _) in found.items()}
+    listed = ", ".join(f"{key} → {field}" for key, field in guessed.items())
+    return [said("read by what they are called: {fields}", fields=listed)] if guessed else []
 
 
 def _check_asked(
@@ -144,7 +183,12 @@ def _said_names(rows: Sequence[Mapping[str, Any]], names: frozenset[str], table:
 
 
 def _columns_kept(examples: Sequence[Example]) -> list[str]:
-    counts = Counter(name for example in examples for name in example.unknown if name)
+    counts = Counter(
+        name
+        for example in examples
+        for name, value in example.unknown.items()
+        if name and value not in ("", [])
+    )
     if not counts:
         return []
     more = " …" if len(counts) > NAMED_COLUMNS else ""
@@ -189,19 +233,15 @@ def _wanted(found: Records) -> str:
 def eval_set_of(given: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet:
     """A gold set of records with the fields of a line. Raises DatasetError with every broken one."""
     problems = Problems(DatasetError)
-    examples: list[Example] = []
-    for number, record in enumerate(given, start=1):
-        row, place = ours(dict(record)) if isinstance(record, Mapping) else record, f"question {number}"
-        if not _is_sound(row, place, problems):
-            continue
-        if says_relevant(row):
-            examples.append(example_of(row, number))
-        else:
+    every = (Record(number, f"question {number}", row) for number, row in enumerate(given, start=1))
+    read = _examples(every, frozenset(), problems, Layout())
+    for place, example in read.items():
+        if not example.judged:
             problems.add(place, MISSING, field="'reference_entities'")
-    if not examples and not problems:
+    if not read and not problems:
         problems.append(said("the gold set is empty; wanted records with 'query' and 'reference_entities'"))
     problems.check()
-    unique, notes = with_own_ids(examples)
+    unique, notes = with_own_ids(tuple(read.values()))
     return EvalSet(unique, name=name, notes=tuple(notes))
 
 

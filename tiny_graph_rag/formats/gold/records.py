@@ -1,7 +1,7 @@
 """What gold sets call their fields, and what a field's value may be.
 
 One vocabulary for all makers: `ours` turns any record into one with our own field names; what has
-no field of ours keeps its key. How records lie in a file: layouts.py.
+no field of ours keeps its key. How records lie in a file: formats/records.py.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from tiny_graph_rag.formats.tables import literal
+from tiny_graph_rag.formats.records import folded, list_in, parts_of_cell, thing_meant
 from tiny_graph_rag.formats.words import (
     FIELDS,
     LANGUAGES,
     NAMES_OR_ANSWER,
+    ORIGIN_KEYS,
+    QUALIFIERS,
+    QUERY_KEYS,
     RESPONSE_KEYS,
     TEXT_KEYS,
     TYPE_KEYS,
@@ -27,16 +30,15 @@ CHUNK_FIELDS = {  # of the RAG gold JSON → ours
     "irrelevant_chunk_ids": "irrelevant_entities",
     "expected_doc_types": "expected_types",
 }
+MEANT = {  # what a key speaks of → the field that it gives
+    **{"entities": "reference_entities", "relations": "reference_relations", "answer": "ground_truth"},
+    **dict.fromkeys(("chunks", "texts", "ids"), "reference_chunks"),
+}
+PASSAGE_FIELDS = {True: "reference_texts", False: "reference_chunks"}  # by whether they are given as texts
+_DOCUMENT = re.compile(r"\.[a-zA-Z]{2,5}(?:[#:?].*)?$|^[a-z]+://|/")
 LONGEST_TYPE = 60  # characters; what is longer is no category
-_SEPARATORS = re.compile(r"[\s\-]+")
 _SENTENCE = re.compile(r"[.!?。…]['\"”’)]*$|(?:다|요|음|함)$")
 LONGEST_NAME = 60  # characters of one name, where a column holds names or answers
-
-
-@lru_cache(maxsize=4096)
-def folded(name: str) -> str:
-    """`Question Type` → `question_type`: keys are compared so."""
-    return _SEPARATORS.sub("_", name.strip().casefold())
 
 
 def holds_names(values: Iterable[Any]) -> bool:
@@ -60,6 +62,20 @@ def is_ours(row: Mapping[str, Any]) -> bool:
     return "reference_entities" in row or row.get("draft") is True
 
 
+def is_question(row: Mapping[str, Any]) -> bool:
+    """Whether an object asks something, or names one by id with what is relevant to it."""
+    plain = {
+        folded(name)
+        for name, value in row.items()
+        if name != "prompts" and not (value and is_texts(value))  # a list of questions is a column of them
+    }
+    return bool(plain & {*QUERY_KEYS}) or bool({"reference_entities", "relevant_chunk_ids"} & row.keys())
+
+
+def is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
 def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: bool = False) -> dict[str, Any]:
     """The record under our own names. names: keys of NAMES_OR_ANSWER that hold names of entities.
 
@@ -71,6 +87,7 @@ def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: boo
     judged, judging = ({}, ()) if table else _judged_passages(row)
     row = {name: value for name, value in row.items() if name not in judging}
     placed = placed_in(row, names, table=table)
+    placed |= guessed_in(row, placed)
     found = {field: value for field, (_, value) in placed.items()}
     taken = {key for key, _ in placed.values()}
     turns = found.get("query")
@@ -152,6 +169,43 @@ def placed_in(
     return found
 
 
+def guessed_in(row: Mapping[str, Any], placed: Mapping[str, tuple[str, Any]]) -> dict[str, tuple[str, Any]]:
+    """The same of fields that are not placed: from keys that speak of them (`expected_source_file`), else the
+    document that a question comes from. Passages are texts where they read so, else ids. A record of ours has
+    none."""
+    if is_ours(row):
+        return {}
+    taken = {key for key, _ in placed.values()}
+    found: dict[str, tuple[str, Any]] = {}
+    for key, value in row.items():
+        field = MEANT.get(thing_meant(folded(key), QUALIFIERS) or "")
+        if field is None or key in taken or isinstance(value, float | bool):
+            continue
+        if field == "reference_chunks":
+            field = PASSAGE_FIELDS[_is_prose(value)]
+        converted = _CONVERTED[field](value, row)
+        if converted and field not in placed:
+            found.setdefault(field, (key, converted))
+    answers = {*RESPONSE_KEYS} | {"contexts", "sources"}  # of a run: its documents were retrieved
+    if "reference_chunks" in {*placed, *found} or answers & {folded(key) for key in row}:
+        return found
+    origins = {folded(key): key for key in row if key not in taken}
+    for folded_key in ORIGIN_KEYS:
+        key = origins.get(folded_key, "")
+        ids = _names(row.get(key), row)
+        if ids and (folded_key.endswith(("id", "ids")) or all(map(_DOCUMENT.search, ids))):
+            return {**found, "reference_chunks": (key, ids)}
+    return found
+
+
+def _is_prose(value: Any) -> bool:
+    """Whether passages are given by their texts rather than by ids or names of files."""
+    texts = value if isinstance(value, list) else [value]
+    return any(
+        isinstance(text, str) and (text.count(" ") > 8 or len(text) > LONGEST_NAME * 3) for text in texts
+    )
+
+
 def _spellings(keys: Mapping[str, str], names: frozenset[str], *, own: bool) -> dict[str, tuple[str, ...]]:
     """Field → the keys under which it may stand in this record, by what else the record holds."""
     spelled = dict(FIELDS)
@@ -185,20 +239,6 @@ def _types(row: Mapping[str, Any], taken: set[str]) -> list[str]:
     )
 
 
-def parts_of_cell(cell: str, signs: str = ";|\n") -> list[str]:
-    """Several values of one cell: a list as JSON or Python write it, else what stands between `signs`."""
-    values = _literal(cell)
-    if isinstance(values, list) and all(isinstance(value, str | int | float) for value in values):
-        return [str(value) for value in values]
-    sign = next((sign for sign in reversed(signs) if sign in cell), None)  # the rarest of them counts
-    return [part for text in (cell.split(sign) if sign else [cell]) if (part := text.strip())]
-
-
-def _literal(cell: str) -> Any:
-    """The list that a cell spells, None where it spells none."""
-    return literal(cell) if cell[:1] == "[" and cell[-1:] == "]" else None
-
-
 def _id(value: Any, row: Mapping[str, Any]) -> Any:
     return value if isinstance(value, str | int) and not isinstance(value, bool) and value != "" else None
 
@@ -223,7 +263,7 @@ def _is_spoken(value: Any) -> bool:
 def _several(value: Any, row: Mapping[str, Any]) -> list[str] | None:
     """Names or texts of any shape: one, a list, objects with a name, or {id: name}."""
     if isinstance(value, str):
-        literal = _literal(value.strip())
+        literal = list_in(value.strip())
         value = literal if isinstance(literal, list) else [value.strip()] if value.strip() else []
     if isinstance(value, bool) or value is None:
         return None
@@ -254,7 +294,7 @@ def _answer(value: Any, row: Mapping[str, Any]) -> Any:
     """Of a text itself, so that an answer of several lines stays one; `|` parts those of a table."""
     if isinstance(value, str):
         plain = value.strip()
-        texts = _several(value, row) if _literal(plain) is not None else [plain]
+        texts = _several(value, row) if list_in(plain) is not None else [plain]
         if "|" in plain and "\n" not in plain and "[" not in plain:
             texts = [part.strip() for part in plain.split("|")]
         return [text for text in texts or () if text]

@@ -13,8 +13,9 @@ from typing import Any
 from tiny_graph_rag.files import read_start
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format, json_of
-from tiny_graph_rag.formats.graphs.property_graph import LEXICAL, Keys, from_property_graph, object_of
-from tiny_graph_rag.formats.graphs.rows import Rows, text_of
+from tiny_graph_rag.formats.graphs.property_graph import LEXICAL, from_property_graph, object_of, records_of
+from tiny_graph_rag.formats.graphs.rows import Rows
+from tiny_graph_rag.formats.graphs.table import text_of
 from tiny_graph_rag.formats.graphs.xml_graphs import read_xml
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
@@ -26,16 +27,13 @@ NO_ENTITIES = LEXICAL | {
     "audiodocument",
     "imagedocument",
 }
-KEYS = Keys(
-    nodes={"<id>": ("<id>", "id"), "<labels>": ("type",)},
-    edges={
-        "<id>": ("<id>",),
-        "<source>": ("<source>", "source"),
-        "<target>": ("<target>", "target"),
-        "<type>": ("relationship", "relationship_name", "label", "type"),
-    },
-    unused=("<directed>",),
-)
+NODES = {"<id>": ("<id>", "id"), "<type>": ("type",)}
+EDGES = {
+    "<id>": ("<id>",),
+    "<source>": ("<source>", "source"),
+    "<target>": ("<target>", "target"),
+    "<type>": ("relationship", "relationship_name", "label", "type"),
+}
 PARTS = ("nodes", "edges")
 MARKS = ("topological_rank", "ontology_valid")
 
@@ -58,16 +56,15 @@ def read_cognee(paths: Sequence[Path]) -> KnowledgeGraph:
         found = [document.get(name) for name in PARTS] if isinstance(document, dict) else document
         lists = found if isinstance(found, list) and len(found) == len(PARTS) else [None, None]
         lists = [list(map(_record, part)) if isinstance(part, list) else part for part in lists]
-    nodes = KEYS.node_records(rows, lists[0], PARTS[0])
-    edges = KEYS.edge_records(rows, lists[1], PARTS[1])
-    rows.problems.check()
-    types = {node["<id>"]: text_of(node.get("name")) for node in nodes if node["<labels>"] == "EntityType"}
+    nodes = records_of(rows, lists[0], PARTS[0], NODES, ("<id>",))
+    edges = records_of(rows, lists[1], PARTS[1], EDGES, ("<source>", "<target>"), ("<directed>",))
+    types = {node["<id>"]: text_of(node.get("name")) for node in nodes if node["<type>"] == "EntityType"}
     of_type = {
         edge["<source>"]: types[edge["<target>"]]
         for edge in edges
         if edge["<type>"] == "is_a" and edge["<target>"] in types
     }
-    typed = [{"<type>": type, **node} if (type := of_type.get(node["<id>"])) else node for node in nodes]
+    typed = [{**node, "<type>": of_type.get(node["<id>"]) or node["<type>"]} for node in nodes]
     return from_property_graph(rows, typed, edges, lexical=NO_ENTITIES)
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tiny_graph_rag.errors import GraphError, UsageError, unknown
-from tiny_graph_rag.formats.graphs.keys import edge_roles
 from tiny_graph_rag.formats.tables import columns_in
 from tiny_graph_rag.formats.words import Role
-from tiny_graph_rag.messages import Said, said
 
 # What `--columns ROLE=COLUMN` may name.
 NODE_NAMES = {
@@ -47,8 +45,8 @@ class Columns:
         """`source=head_entity,name=label`. Raises UsageError."""
         named: dict[str, str] = {}
         for part in text.split(","):
-            role, equals, column = part.partition("=")
-            if not equals or not column.strip():
+            role, _, column = part.partition("=")
+            if not column.strip():
                 raise UsageError(
                     "--columns: wanted ROLE=COLUMN, such as source=head_entity; got {part}",
                     part=repr(part.strip()),
@@ -58,9 +56,10 @@ class Columns:
 
     @classmethod
     def checked(cls, named: Mapping[str, str], place: str) -> Columns:
+        known = [*NODE_NAMES, *EDGE_NAMES, *TABLE_NAMES]
         for role in named:
-            if role not in {**NODE_NAMES, **EDGE_NAMES} and role not in TABLE_NAMES:
-                raise unknown(place, role, [*NODE_NAMES, *EDGE_NAMES, *TABLE_NAMES])
+            if role not in known:
+                raise unknown(place, role, known)
         return cls(named)
 
     @classmethod
@@ -75,16 +74,17 @@ class Columns:
 
     def of_nodes(self, columns: Iterable[str]) -> dict[str, str]:
         """Column → role, of the columns that a table of entities has."""
-        return self._among(columns, NODE_NAMES)
+        there = set(columns)
+        return {self.named[role]: NODE_NAMES[role] for role in NODE_NAMES if self.named.get(role) in there}
 
     def of_edges(self, columns: Iterable[str]) -> dict[str, str]:
-        return self._among(columns, EDGE_NAMES)
-
-    def _among(self, columns: Iterable[str], names: Mapping[str, str]) -> dict[str, str]:
+        """The same of a table of relations."""
         there = set(columns)
-        return {
-            column: names[role] for role, column in self.named.items() if role in names and column in there
-        }
+        return {self.named[role]: EDGE_NAMES[role] for role in EDGE_NAMES if self.named.get(role) in there}
+
+    def tables(self, role: str) -> list[str]:
+        """The tables that the user names: `edges=knows+likes`."""
+        return self.named[role].split("+") if role in self.named else []
 
     def check(self, columns: Iterable[str], place: object) -> None:
         """Raises GraphError for a column that no table of the file has."""
@@ -98,21 +98,6 @@ class Columns:
                     role=role,
                     columns=listed(there),
                 )
-
-
-def names_ends(columns: Sequence[str], given: Columns | None = None, *, strict: bool = False) -> bool:
-    """Whether columns of these names hold relations. strict: as `edge_roles` has it."""
-    own = given.of_edges(columns) if given is not None else None
-    return {Role.SOURCE, Role.TARGET} <= set(edge_roles(columns, given=own, strict=strict).values())
-
-
-def no_ends(path: object, columns: Iterable[str]) -> Said:
-    return said(
-        "{path}: no columns for a relation's source and target; the file has: {columns}. Set them: "
-        "--columns source=COLUMN,target=COLUMN,relation=COLUMN",
-        path=path,
-        columns=listed(columns),
-    )
 
 
 def listed(columns: Iterable[str]) -> str:

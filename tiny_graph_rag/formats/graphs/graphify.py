@@ -14,9 +14,9 @@ from typing import Any
 
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format, json_of
-from tiny_graph_rag.formats.graphs.json_lists import count_hyperedges, of_document
-from tiny_graph_rag.formats.graphs.listed import Lists, fill, lists_of
-from tiny_graph_rag.formats.graphs.rows import Rows, text_of
+from tiny_graph_rag.formats.graphs.json_lists import Lists, count_hyperedges, fill, graph_of, lists_of
+from tiny_graph_rag.formats.graphs.rows import Rows
+from tiny_graph_rag.formats.graphs.table import text_of
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
@@ -62,7 +62,7 @@ def read_graphify(paths: Sequence[Path]) -> KnowledgeGraph:
     document = json_of(paths[0])
     lists = lists_of(document)
     if lists is None or not isinstance(document, dict):
-        return of_document(paths[0], "Graphify")  # says what it lacks
+        return graph_of(rows, document)  # says what it lacks
     nodes, links = lists.entities or [], lists.relations
     has_name = Counter(text_of(node.get("label")) for node in nodes if isinstance(node, dict))
     is_kept = any(isinstance(link, dict) and "_src" in link for link in links)  # the direction, too

@@ -8,9 +8,9 @@ from typing import Any
 
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.filling import fill_records
-from tiny_graph_rag.formats.graphs.keys import edge_roles, node_roles
+from tiny_graph_rag.formats.graphs.roles import edge_roles, node_roles
 from tiny_graph_rag.formats.graphs.rows import OWN, Roles, Rows, column_roles
-from tiny_graph_rag.formats.graphs.table import cells_of, columns_of
+from tiny_graph_rag.formats.graphs.table import Table
 from tiny_graph_rag.formats.graphs.xml_graphs import Properties, XmlGraph, read_xml
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -34,18 +34,13 @@ def read_any_graphml(paths: Sequence[Path]) -> KnowledgeGraph:
 
 def _roles(graph: XmlGraph) -> tuple[Roles, Roles]:
     """What the columns of a file's own nodes and edges are; its ids and ends are XML's own."""
-    nodes, edges = (
-        [column for column in columns_of([dict.fromkeys(declared), *records]) if column not in OWN]
-        for declared, records in ((graph.columns["node"], graph.nodes), (graph.columns["edge"], graph.edges))
-    )
-    own = {"<source>": Role.SOURCE, "<target>": Role.TARGET}
-    found = edge_roles([*own, *edges], cells_of(graph.edges), own)
-    taken = {Role.ID, Role.SOURCE, Role.SOURCE_NAME, Role.SOURCE_TYPE}
-    taken |= {Role.TARGET, Role.TARGET_NAME, Role.TARGET_TYPE}
-    return (
-        _without({Role.ID}, node_roles(nodes, cells_of(graph.nodes))),
-        _without(taken, {column: found[column] for column in edges if column in found}),
-    )
+    tables = {"node": Table.of_records(graph.nodes), "edge": Table.of_records(graph.edges)}
+    for about, table in tables.items():
+        names = dict.fromkeys([*graph.columns[about], *table.names])
+        table.names = [name for name in names if name not in OWN]
+    ends = {Role.ID, Role.SOURCE, Role.SOURCE_NAME, Role.SOURCE_TYPE}
+    ends |= {Role.TARGET, Role.TARGET_NAME, Role.TARGET_TYPE}
+    return _without({Role.ID}, node_roles(tables["node"])), _without(ends, edge_roles(tables["edge"]))
 
 
 def _without(taken: set[str], roles: Roles) -> Roles:

@@ -65,7 +65,7 @@ def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
 
 def _is_of_others(path: Path) -> bool:
     """Whether entities are next to relations whose ends are called otherwise than here."""
-    from tiny_graph_rag.formats.graphs.listed import lists_of
+    from tiny_graph_rag.formats.graphs.json_lists import lists_of
 
     try:
         if path.stat().st_size > LOOKED_AT_BYTES:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
-from tiny_graph_rag.formats.graphs.pairs import of_tables, table_of
 from tiny_graph_rag.formats.graphs.rows import Rows
+from tiny_graph_rag.formats.graphs.tabular import of_tables, table_of
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 

@@ -7,31 +7,23 @@ dropped and counted, as is every node that lacks `__Entity__` where others have 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from tiny_graph_rag.documents import Record, decoded_json, json_lines
 from tiny_graph_rag.errors import json_kind
-from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.graphs.base import graph_format, json_of
-from tiny_graph_rag.formats.graphs.property_graph import Keys, from_property_graph
+from tiny_graph_rag.formats.graphs.base import graph_format
+from tiny_graph_rag.formats.graphs.json_lists import document_of
+from tiny_graph_rag.formats.graphs.property_graph import Record, from_property_graph, records_of
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.table import parquet_table
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
-APOC = Keys(
-    nodes={"<id>": ("id",), "<labels>": ("labels",)},
-    edges={"<id>": ("id",), "<source>": ("start",), "<target>": ("end",), "<type>": ("label",)},
-    unused=("type",),
-)
-PARQUET = Keys(
-    nodes={"<id>": ("__id__",), "<labels>": ("labels",)},
-    edges={"<source>": ("from",), "<target>": ("to",), "<type>": ("type",)},
-    unused=("from_label", "to_label"),
-)
-_WHOLE = re.compile(r'\s*(\[|\{\s*"(nodes|rels)")')
+ENDS = ("<source>", "<target>")
+APOC_NODES = {"<id>": ("id",), "<type>": ("labels",)}
+APOC_EDGES = {"<id>": ("id",), "<source>": ("start",), "<target>": ("end",), "<type>": ("label",)}
+NODES = {"<id>": ("__id__",), "<type>": ("labels",)}
+EDGES = {"<source>": ("from",), "<target>": ("to",), "<type>": ("type",)}
 _KIND = re.compile(r'"type"\s*:\s*"(node|relationship)"')
 
 
@@ -41,28 +33,27 @@ def _is_apoc(head: Head) -> bool:
 
 @graph_format("Neo4j (APOC JSON lines)", "what Neo4j's apoc.export.json writes", _is_apoc)
 def read_apoc(paths: Sequence[Path]) -> KnowledgeGraph:
-    """`{"type": "node", "labels", …}` and `{"type": "relationship", "label", "start", "end", …}` a line."""
-    path = paths[0]
-    rows = Rows(path, "Neo4j (APOC)")
-    text = decode_utf8(read_bytes(path), path)
-    if _WHOLE.match(text):  # jsonFormat ARRAY_JSON: a list; JSON: an object of two lists
-        found = json_of(path)
-        lists = [found] if isinstance(found, list) else [found.get(key) for key in ("nodes", "rels")]
-        values = [value for part in lists if isinstance(part, list) for value in part]
-        lines: Iterable[Record] = (Record(number, "", value) for number, value in enumerate(values, start=1))
-    else:
-        lines = json_lines(path, text, rows.problems, decoded_json)
-    by_kind: dict[str, dict[int, Any]] = {"node": {}, "relationship": {}}
-    for line in lines:
-        kind = line.row.get("type") if isinstance(line.row, dict) else None
-        if kind in by_kind:
-            by_kind[kind][line.number] = line.row
+    """`{"type": "node", "labels", …}` and `{"type": "relationship", "label", "start", "end", …}` a line, in a
+    list, or in two lists."""
+    rows = Rows(paths[0], "Neo4j (APOC)")
+    found = document_of(paths[0], rows)
+    if isinstance(found, dict):
+        parts = [found] if "type" in found else [found.get("nodes"), found.get("rels")]
+        found = [value for part in parts for value in (part if isinstance(part, list) else [part])]
+    nodes: dict[int, Record] = {}
+    edges: dict[int, Record] = {}
+    for number, value in enumerate(found, start=1):
+        kind = value.get("type") if isinstance(value, dict) else None
+        if kind not in ("node", "relationship"):
+            got = json_kind(value)
+            rows.problem(number, "wanted a 'type' of node or relationship, got {got}", got=got)
         else:
-            got = json_kind(line.row)
-            rows.problem(line.number, "wanted a 'type' of node or relationship, got {got}", got=got)
-    nodes = APOC.node_records(rows, by_kind["node"], "line")
-    edges = APOC.edge_records(rows, by_kind["relationship"], "line")
-    return from_property_graph(rows, nodes, edges)
+            (nodes if kind == "node" else edges)[number] = value
+    return from_property_graph(
+        rows,
+        records_of(rows, nodes, "line", APOC_NODES, ("<id>",), ("type",)),
+        records_of(rows, edges, "line", APOC_EDGES, ENDS, ("type",)),
+    )
 
 
 def _is_parquet_folder(head: Head) -> bool:
@@ -81,13 +72,13 @@ def _is_parquet_folder(head: Head) -> bool:
 def read_neo4j_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     """What `ParquetWriter` wrote: a file a label under `nodes`, a file a type under `relationships`."""
     rows = Rows(paths[0].parent.parent, "neo4j-graphrag")
-    nodes: list[dict[str, Any]] = []
-    edges: list[dict[str, Any]] = []
+    nodes: list[Record] = []
+    edges: list[Record] = []
     for path in paths:
-        records = list(parquet_table(path).records())
+        records = parquet_table(path).records()
         if path.parent.name == "nodes":
             labelled = [{"labels": [path.stem], **record} for record in records]
-            nodes += PARQUET.node_records(rows, labelled, path.name)
+            nodes += records_of(rows, labelled, path.name, NODES, ("<id>",))
         else:
-            edges += PARQUET.edge_records(rows, records, path.name)
+            edges += records_of(rows, records, path.name, EDGES, ENDS, ("from_label", "to_label"))
     return from_property_graph(rows, nodes, edges)

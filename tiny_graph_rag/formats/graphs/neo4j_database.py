@@ -17,7 +17,8 @@ from urllib.parse import unquote, urlsplit
 from tiny_graph_rag.errors import GraphError, ServiceError, UsageError, optional
 from tiny_graph_rag.formats.graphs.filling import fill_records
 from tiny_graph_rag.formats.graphs.property_graph import EMBEDDINGS, from_property_graph
-from tiny_graph_rag.formats.graphs.rows import Rows, text_of
+from tiny_graph_rag.formats.graphs.rows import Rows
+from tiny_graph_rag.formats.graphs.table import text_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
@@ -122,7 +123,7 @@ class _Collected:
     def _take(self, value: Any) -> None:
         if isinstance(value, self.kinds.Node):
             if value.labels or dict(value) or value.element_id not in self.nodes:
-                own = {"<id>": value.element_id, "<labels>": sorted(value.labels)}
+                own = {"<id>": value.element_id, "<type>": sorted(value.labels)}
                 self.nodes[value.element_id] = {**_properties(value), **own}
         elif isinstance(value, self.kinds.Relationship):
             ends = (

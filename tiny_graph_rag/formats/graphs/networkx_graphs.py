@@ -18,12 +18,10 @@ from tiny_graph_rag.errors import GraphError, InputError, optional
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
-from tiny_graph_rag.formats.graphs.keys import edge_roles, node_roles
-from tiny_graph_rag.formats.graphs.listed import Lists, fill
+from tiny_graph_rag.formats.graphs.given import Columns
+from tiny_graph_rag.formats.graphs.json_lists import Lists, fill
 from tiny_graph_rag.formats.graphs.rows import Rows
-from tiny_graph_rag.formats.graphs.table import cells_of, columns_of
 from tiny_graph_rag.formats.graphs.xml_graphs import DOCTYPE_REFUSED
-from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
@@ -120,13 +118,10 @@ def _graph(rows: Rows, graphs: Sequence[tuple[str, Any]]) -> KnowledgeGraph:
         for edge, is_directed in zip(edges, directed, strict=True):
             edge["directed"] = is_directed
     is_directed = any(directed) or not directed
-    named = {"source": Role.SOURCE, "target": Role.TARGET, "l": Role.TYPE}
-    fill(
-        rows,
-        Lists(nodes, edges, is_directed, ("nodes[{}]", "edges[{}]")),
-        own_nodes=node_roles(columns_of(nodes), cells_of(nodes), {"id": Role.ID}),
-        own_edges=edge_roles(columns_of(edges), cells_of(edges), named),
-    )
+    given = {"id": "id", "source": "source", "target": "target"}
+    if any("l" in edge for edge in edges):  # Pajek's label of a line
+        given["relation"] = "l"
+    fill(rows, Lists(nodes, edges, is_directed, ("nodes[{}]", "edges[{}]")), Columns(given))
     return rows.graph()
 
 

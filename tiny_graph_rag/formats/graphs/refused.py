@@ -1,6 +1,6 @@
 """Files that are refused, each with the way to a graph that is read.
 
-A pickle runs code when it is opened, a Cypher script is for a database.
+A pickle runs code when it is opened, a Cypher script is for a database, a page is for looking at.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
-PICKLES = ("graph_igraph_data.pklz", "*.pkl", "*.pklz", "*.pickle", "*.gpickle")
 _CYPHER = re.compile(
     r"\s*(?:(?://|:)[^\n]*\n\s*)*(?:CREATE|MERGE|MATCH|UNWIND)\s*(?:\(|\[|CONSTRAINT|INDEX)", re.I
 )
+_PAGE = re.compile(r"\s*<(!doctype html|html|head|body|script|div)\b", re.I)
 
 
 @graph_format(
@@ -51,6 +51,21 @@ def refuse_owl(paths: Sequence[Path]) -> KnowledgeGraph:
     )
 
 
+@graph_format(
+    "HTML",
+    "refused: a page shows a graph that its program can save",
+    lambda head: bool(_PAGE.match(head.text)),
+    suffixes=(".html", ".htm"),
+)
+def refuse_page(paths: Sequence[Path]) -> KnowledgeGraph:
+    raise GraphError.at(
+        paths[0],
+        "a page is not read. Save the graph that it shows: networkx.write_graphml(graph, '{stem}.graphml'), "
+        "or of a pyvis network json.dump({{'nodes': net.nodes, 'edges': net.edges}}, file)",
+        stem=paths[0].stem,
+    )
+
+
 def _is_pickle(head: Head) -> bool:
     return head.raw[:1] == b"\x80" and head.raw[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
 
@@ -59,15 +74,14 @@ def _is_pickle(head: Head) -> bool:
     "pickle",
     "refused: opening a pickle runs whatever code it holds",
     _is_pickle,
-    within=PICKLES,
+    within=("graph_igraph_data.pklz", "*.pkl", "*.pklz", "*.pickle", "*.gpickle"),
     suffixes=(".pkl", ".pklz", ".pickle", ".gpickle"),
 )
 def refuse_pickle(paths: Sequence[Path]) -> KnowledgeGraph:
-    how = "networkx: networkx.write_graphml(graph, 'graph.graphml')"
-    if paths[0].name == PICKLES[0]:
-        how = "fast-graphrag: GraphRAG(…).save_graphml('graph.graphml')"
     raise GraphError.at(
         paths[0],
-        "pickle files are not read, because opening one can run code. Export the graph with {how}",
-        how=how,
+        "pickle files are not read, because opening one can run code. Export the graph with "
+        "networkx.write_graphml(graph, '{stem}.graphml'), or fast-graphrag's with "
+        "GraphRAG(…).save_graphml('{stem}.graphml')",
+        stem=paths[0].stem,
     )

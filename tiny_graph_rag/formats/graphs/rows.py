@@ -12,12 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import GraphError, Problems
+from tiny_graph_rag.formats.graphs.table import detail_text
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.building import UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -82,11 +82,11 @@ class Rows:
         self.descriptions: list[str] = []
         self.aliases: list[Sequence[str]] = []
         self.chunks: list[Sequence[str]] = []
-        self.details: list[dict[str, Any] | None] = []
+        self.details: list[str] = []
         self.blocks: list[Block] = []
         self.columns: dict[tuple[str, str], str] = {}
         self.problems = Problems(GraphError)
-        self.texts: set[str] = set()  # ids of nodes that are texts, not entities
+        self.texts: dict[str, str] = {}  # ids of nodes that are no entities, with their labels
         self.ambiguous: set[str] = set()  # ends that are names of several entities
         self._dropped: dict[str, tuple[int, list[str]]] = {}
         self._flaws: dict[str, tuple[int, list[str]]] = {}
@@ -99,8 +99,9 @@ class Rows:
         description: str = "",
         aliases: Sequence[str] = (),
         chunks: Sequence[str] = (),
-        details: dict[str, Any] | None = None,
+        details: str = "",
     ) -> None:
+        """details: JSON of an object, "" where there is nothing."""
         row = self.known.setdefault(id, len(self.names))
         if row < len(self.names):
             self.flaw(TWICE, id)
@@ -109,7 +110,8 @@ class Rows:
             self.descriptions[row] = self.descriptions[row] or description
             self.aliases[row] = list(dict.fromkeys([*self.aliases[row], *aliases]))
             self.chunks[row] = list(dict.fromkeys([*self.chunks[row], *chunks]))
-            self.details[row] = {**(details or {}), **(self.details[row] or {})}
+            more = {**json.loads(details or "{}"), **json.loads(self.details[row] or "{}")}
+            self.details[row] = detail_text(more)
             return
         self.names.append(name)
         self.types.append(type)
@@ -175,7 +177,7 @@ class Rows:
             self.descriptions,
             self.aliases,
             self.chunks,
-            list(map(detail_text, self.details)),
+            self.details,
         )
         rows_of = self._end_rows()
         for block in self.blocks:
@@ -255,66 +257,6 @@ class Rows:
         flaws = [(what, count, tuple(examples)) for what, (count, examples) in self._flaws.items()]
         columns.flaws += flaws
         return KnowledgeGraph.of_columns(columns, origin=Origin(self.writer, taken, dropped))
-
-
-def detail_text(details: Mapping[str, Any] | None) -> str:
-    """JSON of what no column takes; "" where there is nothing. Values that JSON lacks are written as text."""
-    return json.dumps(details, ensure_ascii=False, default=str) if details else ""
-
-
-def unfolded(rest: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Details with those taken out that `convert` packed under the one column `details`."""
-    packed = (rest or {}).get("details")
-    if rest is None or not isinstance(packed, str) or packed[:1] != "{":
-        return rest
-    try:
-        inner = json.loads(packed)
-    except ValueError:
-        return rest
-    return {**{key: value for key, value in rest.items() if key != "details"}, **inner} or None
-
-
-def split_roles(row: Mapping[str, Any], roles: Roles) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """A record's values by role, and those that no role takes.
-
-    Of two columns of one role the one that `roles` names first counts; the other is kept as a detail.
-    """
-    found: dict[str, Any] = {}
-    rest: dict[str, Any] = {}
-    for column, role in roles.items():
-        value = row.get(column)
-        if value is None or value == "" or role == Role.UNUSED:
-            continue
-        if role == Role.ALIASES and role in found:
-            found[role] = [*strings_of(found[role]), *strings_of(value)]
-        elif role in found or role == Role.DETAIL:
-            rest[column] = value
-        else:
-            found[role] = value
-    for column, value in row.items():
-        if column not in roles and value is not None and value != "":
-            rest[column] = value
-    return found, rest or None
-
-
-def text_of(value: Any) -> str:
-    """A value as text: strings as they are, null as nothing, the rest as JSON says it."""
-    if isinstance(value, str):
-        return value
-    if value is None:
-        return ""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return json.dumps(value, ensure_ascii=False, default=str)
-    return str(value)
-
-
-def strings_of(value: Any) -> list[str]:
-    """A list of strings of whatever came: a list, one value, nothing."""
-    if value is None or value == "":
-        return []
-    if isinstance(value, list | tuple):
-        return [text_of(part) for part in value if part is not None]
-    return [text_of(value)]
 
 
 def column_roles(seen: Iterable[str], roles: Roles) -> dict[str, str]:

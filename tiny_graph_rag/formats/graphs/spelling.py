@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -13,10 +12,6 @@ _ADMIN = re.compile(
     r"(?P<name>[^:]*):(?P<kind>ID|START_ID|END_ID|TYPE|LABEL|IGNORE|[a-z]+(?:\[\])?)"
     r"(?:\((?P<space>[^()]*)\))?(?:\{.*\})?",
 )
-
-INNER = frozenset(
-    {"__Entity__", "__KGBuilder__", "__Node__", "__tempEntity__", "Entity"}
-)  # tools' own labels
 
 
 class AdminColumn(NamedTuple):
@@ -33,14 +28,18 @@ def admin_column(column: str) -> AdminColumn | None:
     return AdminColumn(match["name"], match["kind"], match["space"] or "") if match else None
 
 
+def admin_kind(column: str) -> str:
+    """`ID`, `LABEL`, `START_ID` and so on; empty for a plain name or a property with its type."""
+    admin = admin_column(column)
+    return admin.kind if admin is not None and admin.kind.isupper() else ""
+
+
 @lru_cache(maxsize=1 << 12)
 def words_of(column: str) -> tuple[str, ...]:
     """`sourceEntityID`, `source_entity_id` → source, entity, id."""
     admin = admin_column(column)
-    if admin is not None and admin.kind.isupper():
-        column = admin.kind
-    elif admin is not None:
-        column = admin.name
+    if admin is not None:
+        column = admin.kind if admin.kind.isupper() else admin.name
     return tuple(word.casefold() for word in _WORD.findall(column))
 
 
@@ -57,18 +56,6 @@ def looks_like_id(text: str) -> bool:
 def bare(label: str) -> str:
     """`__Chunk__`, `text_chunk` → `chunk`, `textchunk`."""
     return label.replace("_", "").casefold()
-
-
-def labels_of(value: Any) -> tuple[str, ...]:
-    """`["Person", "__Entity__"]`, `"Person"`, `":Person:Actor"` → labels."""
-    if isinstance(value, str):
-        return tuple(part for part in value.split(":") if part)
-    return tuple(map(str, value)) if isinstance(value, Sequence) else ()
-
-
-def are_numbers(values: Sequence[str]) -> bool:
-    """Whether all of some cells are numbers."""
-    return bool(values) and all(map(is_number, values))
 
 
 def is_number(value: Any) -> bool:

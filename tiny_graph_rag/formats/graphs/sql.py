@@ -1,7 +1,7 @@
 """SQLite and DuckDB files: tables of entities and tables of relations.
 
-Which they are is given by `--columns nodes=TABLE,edges=TABLE`, else by their names and columns; tables that
-foreign keys of the relations point to hold entities. Files are opened to be read only.
+Which they are is given by `--columns nodes=TABLE,edges=TABLE`, else by their names and columns. Files are
+opened to be read only.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import itertools
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,9 +18,10 @@ from urllib.parse import quote
 from tiny_graph_rag.errors import GraphError, InputError, optional
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.given import Columns
-from tiny_graph_rag.formats.graphs.pairs import of_database
+from tiny_graph_rag.formats.graphs.roles import NONE
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.table import Table
+from tiny_graph_rag.formats.graphs.tabular import of_tables
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
@@ -50,17 +52,9 @@ def read_sqlite(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
                     "AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
                 )
             ]
-            headers = {
-                name: _header(connection.execute(f"SELECT * FROM {_quoted(name)} LIMIT 0")) for name in names
-            }
-            pointed = {
-                name: [row[2] for row in connection.execute(f"PRAGMA foreign_key_list({_quoted(name)})")]
-                for name in names
-            }
+            tables = [_table(connection, name) for name in names]
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            return of_database(
-                Rows(path, "SQLite"), headers, lambda name: _table(connection, name), columns, pointed
-            )
+            return of_tables(Rows(path, "SQLite"), tables, columns or NONE)
     except InputError:
         raise
     except (sqlite3.Error, ValueError, TypeError, OverflowError, MemoryError) as error:  # a damaged schema
@@ -82,48 +76,37 @@ def read_duckdb(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
         with duckdb.connect(
             str(path), read_only=True, config={"enable_external_access": False}
         ) as connection:
-            found = connection.execute(
-                "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = 'main' "
-                "ORDER BY table_name, ordinal_position"
+            names = connection.execute(
+                "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' "
+                "ORDER BY table_name"
             ).fetchall()
-            headers: dict[str, list[str]] = {}
-            for table, column in found:
-                headers.setdefault(table, []).append(column)
-            keys = connection.execute(
-                "SELECT table_name, referenced_table FROM duckdb_constraints() "
-                "WHERE constraint_type = 'FOREIGN KEY'"
-            ).fetchall()
-            pointed = {name: [to for source, to in keys if source == name] for name in headers}
-            return of_database(
-                Rows(path, "DuckDB"), headers, lambda name: _table(connection, name), columns, pointed
-            )
+            tables = [_table(connection, name) for (name,) in names]
+            return of_tables(Rows(path, "DuckDB"), tables, columns or NONE)
     except duckdb.Error as error:
         raise GraphError.at(path, "can't be read as DuckDB: {why}", why=str(error).splitlines()[0]) from error
 
 
-def _header(cursor: Any) -> list[str]:
-    return [column[0] for column in cursor.description]
+def _table(connection: Any, name: str) -> Table:
+    """A table that is read when its cells are asked for, without what is no text and no number."""
+    query = f'SELECT * FROM "{name.replace(chr(34), 2 * chr(34))}"'
 
+    @cache
+    def records() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        cursor = connection.execute(query)
+        while rows := cursor.fetchmany(10_000):
+            if len(found) > MOST_ROWS:
+                raise GraphError(
+                    "the table {table} gives more than {most} rows; is it a view without end? Name others: "
+                    "--columns nodes=TABLE,edges=TABLE",
+                    table=repr(name),
+                    most=f"{MOST_ROWS:,}",
+                )
+            found += [
+                {key: value for key, value in zip(header, row, strict=True) if not isinstance(value, bytes)}
+                for row in rows
+            ]
+        return found
 
-def _table(connection: Any, table: str) -> Table:
-    """The records of a table, without what is no text and no number."""
-    cursor = connection.execute(f"SELECT * FROM {_quoted(table)}")
-    names = _header(cursor)
-    records: list[dict[str, Any]] = []
-    while rows := cursor.fetchmany(10_000):
-        if len(records) > MOST_ROWS:
-            raise GraphError(
-                "the table {table} gives more than {most} rows; is it a view without end? Name others: "
-                "--columns nodes=TABLE,edges=TABLE",
-                table=repr(table),
-                most=f"{MOST_ROWS:,}",
-            )
-        records += [
-            {name: value for name, value in zip(names, row, strict=True) if not isinstance(value, bytes)}
-            for row in rows
-        ]
-    return Table.of_records(records, table)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+    header = [column[0] for column in connection.execute(f"{query} LIMIT 0").description]
+    return Table(header, lambda column: [record.get(column) for record in records()], name)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tiny_graph_rag.files import GZIP_MAGIC, PARQUET_MAGIC
-from tiny_graph_rag.formats.graphs.keys import edge_roles
-from tiny_graph_rag.formats.graphs.table import parquet_table
+from tiny_graph_rag.formats.graphs.roles import edge_roles, has_ends
+from tiny_graph_rag.formats.graphs.table import Table, parquet_table
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.large import Triples
 
@@ -20,14 +20,14 @@ def triples_of(path: Path) -> Triples | None:
     if start.startswith(PARQUET_MAGIC):
         held = parquet_table(path)
         names, rows, table = [*held.names, *held.unread], held.rows, "read_parquet($path)"
-        roles = edge_roles(names)
+        roles = edge_roles(Table.of_header(names))
     else:
         line, _, rest = start.partition(b"\n")
         names = line.decode("utf-8", "replace").rstrip("\r").split("\t")
         if len(names) < len(ENDS) or b'"' in start or start[:2] == GZIP_MAGIC or not rest:
             return None
-        roles = edge_roles(names, strict=True)
-        has_header = {Role.SOURCE, Role.TARGET} <= set(roles.values())
+        roles = edge_roles(Table.of_header(names), strict=True)
+        has_header = has_ends(roles)
         if not has_header and len(names) == len(ENDS):
             names, roles = list(ENDS), dict(ENDS)
         rows = path.stat().st_size * start.count(b"\n") // len(start)

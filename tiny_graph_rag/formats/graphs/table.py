@@ -1,5 +1,5 @@
 """A table of entities or of relations: the one form that CSV, Parquet, worksheets, databases and JSON take
-before their columns are understood (keys.py).
+before their columns are understood (roles.py).
 
 A column is a list of values, or `Categories` where a file has texts as codes: twenty million relations then
 are no twenty million objects.
@@ -7,22 +7,25 @@ are no twenty million objects.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.strings import Categories
+from tiny_graph_rag.columns.strings import Categories, Strings
 from tiny_graph_rag.errors import GraphError
-from tiny_graph_rag.formats.graphs.rows import detail_text, strings_of, text_of, unfolded
 from tiny_graph_rag.formats.graphs.spelling import is_number
 from tiny_graph_rag.formats.tables import check_parquet, literal, reading_parquet, sheets
-from tiny_graph_rag.formats.words import Role
+from tiny_graph_rag.formats.words import INNER_KEYS, Role
 
 if TYPE_CHECKING:
     import pyarrow
+
+SAMPLE = 10_000  # values of a column that are looked at
 
 Cells = Sequence[Any]
 Coded = tuple[NDArray[np.int32], list[str]]  # (rows,) places in a list of texts, which may hold one twice
@@ -36,34 +39,38 @@ class Table:
     def __init__(
         self,
         names: Sequence[str],
-        rows: int,
         load: Callable[[str], Cells],
         name: str = "",
         *,
-        is_edges: bool | None = None,
-        label: str = "",
-        row_label: str = "row ",
+        row_label: str = "",
         first: int = 1,
     ) -> None:
-        self.names, self.rows, self._load, self.name = list(names), rows, load, name
-        self.is_edges, self.label, self.row_label, self.first = is_edges, label, row_label, first
+        self.names, self._load, self.name = list(names), load, name
+        self.row_label, self.first = row_label, first
+        self.is_edges: bool | None = None
+        self.label = ""
         self.unread: dict[str, str] = {}
         self._cells: dict[str, Cells] = {}
+        self._texts: dict[str, list[str]] = {}
 
     @classmethod
-    def of_records(cls, records: Sequence[dict[str, Any]], name: str = "", **more: Any) -> Table:
-        return cls(
-            columns_of(records),
-            len(records),
-            lambda column: [record.get(column) for record in records],
-            name,
-            **more,
-        )
+    def of_records(cls, records: Sequence[Any], name: str = "", **more: Any) -> Table:
+        """records: objects; a column is a key of any of them. What is no object is left out."""
+        rows = [record for record in records if isinstance(record, dict)]
+        return cls(columns_of(rows), lambda column: [row.get(column) for row in rows], name, **more)
 
     @classmethod
     def of_columns(cls, columns: Mapping[str, Cells], name: str = "", **more: Any) -> Table:
-        rows = len(next(iter(columns.values()), ()))
-        return cls(list(columns), rows, columns.__getitem__, name, **more)
+        return cls(list(columns), columns.__getitem__, name, **more)
+
+    @classmethod
+    def of_header(cls, names: Sequence[str]) -> Table:
+        """A table of which no row is known."""
+        return cls(names, lambda column: ())
+
+    @property
+    def rows(self) -> int:
+        return len(self.cells(self.names[0])) if self.names else 0
 
     def cells(self, name: str) -> Cells:
         """(rows,) values of a column. Raises GraphError for what its file can't give."""
@@ -71,11 +78,19 @@ class Table:
             self._cells[name] = self._load(name)
         return self._cells[name]
 
+    def texts(self, name: str) -> list[str]:
+        """The first values of a column that say something, as text."""
+        if name not in self._texts:
+            filled = (cell for cell in self.cells(name) if cell is not None and cell != "")
+            self._texts[name] = [text_of(cell).strip() for cell in islice(filled, SAMPLE)]
+        return self._texts[name]
+
     def put(self, name: str, cells: Cells) -> None:
         """Replace a column, or add one."""
         if name not in self.names:
             self.names.append(name)
         self._cells[name] = cells
+        self._texts.pop(name, None)
 
     def first_of(self, names: Sequence[str]) -> Cells | None:
         """A column's cells, where they are empty those of the next one; None without a column."""
@@ -87,21 +102,40 @@ class Table:
             cells = [other if cell is None or cell == "" else cell for cell, other in pairs]
         return cells
 
-    def details(self, taken: Collection[str]) -> Sequence[str] | None:
-        """(rows,) JSON of every column that is not taken; None where nothing is left."""
-        rest = [name for name in self.names if name not in taken and not _is_blank(self.cells(name))]
+    def only(self, rows: Sequence[int]) -> Table:
+        """The table of some of its rows, without the columns that say nothing there."""
+        columns = {name: [self.cells(name)[row] for row in rows] for name in self.names}
+        return Table.of_columns(
+            {name: cells for name, cells in columns.items() if not _is_blank(cells)}, self.name
+        )
+
+    def records(self) -> list[dict[str, Any]]:
+        columns = [self.cells(name) for name in self.names]
+        return [dict(zip(self.names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+    def details(self, roles: Mapping[str, Sequence[str]]) -> Sequence[str]:
+        """(rows,) JSON of what no role takes: of a role's columns those behind the first that says something.
+
+        roles: role → its columns.
+        """
+        left: dict[str, Cells] = {name: self.cells(name) for name in self.names}
+        for role, names in roles.items():
+            for place, name in enumerate(names):
+                before = self.first_of(names[:place])
+                if before is None or role in (Role.UNUSED, Role.ALIASES):
+                    left[name] = ()
+                    continue
+                pairs = zip(before, self.cells(name), strict=True)
+                left[name] = [None if first in (None, "") else cell for first, cell in pairs]
+        rest = [name for name, cells in left.items() if len(cells) and not _is_blank(cells)]
         if not rest:
-            return None
-        columns = zip(*(self.cells(name) for name in rest), strict=True)
+            return Strings.blank(self.rows)
+        columns = zip(*(left[name] for name in rest), strict=True)
         rows = (zip(rest, row, strict=True) for row in columns)
         return [
-            detail_text(unfolded({name: cell for name, cell in row if cell is not None and cell != ""}))
+            detail_text(_unfolded({name: cell for name, cell in row if cell is not None and cell != ""}))
             for row in rows
         ]
-
-    def records(self) -> Iterator[dict[str, Any]]:
-        columns = [self.cells(name) for name in self.names]
-        return (dict(zip(self.names, row, strict=True)) for row in zip(*columns, strict=True))
 
 
 def columns_of(records: Iterable[Any]) -> list[str]:
@@ -115,44 +149,76 @@ def columns_of(records: Iterable[Any]) -> list[str]:
     return list(seen)
 
 
-def of_matrix(table: Table) -> Table | None:
-    """The relations of a matrix: a row and a column an entity, a number where they are related; None for any
-    other table. Columns that name the rows again say that it is square, else it holds nothing but 0 and 1."""
-    if len(table.names) < len(("row", "one", "two")):
-        return None
-    first, *names = table.names
-    sources = [text_of(cell).strip() for cell in table.cells(first)]
-    if len(set(sources)) < len(sources) or not all(sources):
-        return None
-    columns = [[text_of(cell).strip() or "0" for cell in table.cells(name)] for name in names]
-    is_square = sources == names
-    different = set().union(*map(set, columns))
-    if not (all(map(is_number, different)) if is_square else different == {"0", "1"}):
-        return None
-    found = [
-        (source, target, float(cell))
-        for target, column in zip(names, columns, strict=True)
-        for source, cell in zip(sources, column, strict=True)
-        if float(cell)
-    ]
-    rows = sorted(found, key=lambda row: sources.index(row[0]))
-    keys = ("source", "target", "weight")
-    related = [dict(zip(keys, row, strict=True)) for row in rows]
-    is_mutual = is_square and {row[:2] for row in rows} == {(target, source) for source, target, _ in rows}
-    for record in related:
-        record["directed"] = not is_mutual
-    return Table.of_records(related, table.name, row_label="", is_edges=True)
+def flat(records: list[Any]) -> list[Any]:
+    """Records with what stands under `properties`, `data` and the like next to their other keys."""
+    there = columns_of(records)
+    inner = [key for key in INNER_KEYS if key in there]
+    return [_flattened(record, inner) if isinstance(record, dict) else record for record in records]
 
 
-def cells_of(records: Sequence[Any]) -> Callable[[str], list[Any]]:
-    """Column → its values in all objects."""
-    return lambda column: [record.get(column) for record in records if isinstance(record, dict)]
+def _flattened(record: dict[str, Any], inner: list[str]) -> dict[str, Any]:
+    parts = [record[key] for key in inner if isinstance(record.get(key), dict)]
+    if not parts:
+        return record
+    below = {key: value for part in parts for key, value in part.items()}
+    for key, value in record.items():
+        if not (key in inner and isinstance(value, dict)) and (value not in (None, "") or key not in below):
+            below[key] = value
+    return below
 
 
 def _is_blank(cells: Cells) -> bool:
     if isinstance(cells, Categories):
         return all(not name for name in cells.names)
     return all(cell is None or cell == "" for cell in cells)
+
+
+# --- values
+
+
+def text_of(value: Any) -> str:
+    """A value as text: strings as they are, null as nothing, the rest as JSON says it."""
+    if isinstance(value, str):
+        return value
+    if value is None:
+        return ""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return str(value)
+
+
+def strings_of(value: Any) -> list[str]:
+    """A list of strings of whatever came: a list, one value, nothing."""
+    if value is None or value == "":
+        return []
+    if isinstance(value, list | tuple):
+        return [text_of(part) for part in value if part is not None]
+    return [text_of(value)]
+
+
+def list_of(value: Any) -> list[str]:
+    """A list of texts, also one that CSV holds as text: `['a', 'b']`, `["a", "b"]`, numpy's `['a' 'b']`."""
+    if not isinstance(value, str) or value.strip()[:1] != "[":
+        return strings_of(value)
+    text = value.strip()
+    found = literal(text.replace("' '", "', '").replace("'\n '", "', '"))
+    if isinstance(found, list):
+        return [str(item) for item in found]
+    return [part.strip(" '\"\n") for part in text.strip("[]").split(",") if part.strip(" '\"\n")]
+
+
+def detail_text(details: Mapping[str, Any] | None) -> str:
+    """JSON of what no column takes; "" where there is nothing. Values that JSON lacks are written as text."""
+    return json.dumps(details, ensure_ascii=False, default=str) if details else ""
+
+
+def _unfolded(rest: dict[str, Any]) -> dict[str, Any]:
+    """Details with those taken out that `convert` packed under the one column `details`."""
+    packed = rest.get("details")
+    inner = literal(packed) if isinstance(packed, str) and packed[:1] == "{" else None
+    if not isinstance(inner, dict):
+        return rest
+    return {**{key: value for key, value in rest.items() if key != "details"}, **inner}
 
 
 def coded(cells: Cells, of: Callable[[Any], str] = text_of) -> Coded:
@@ -178,28 +244,11 @@ def numbers_of(cells: Cells) -> NDArray[np.float64]:
     """(rows,) numbers; NaN for what is none."""
     if isinstance(cells, Categories):
         return np.array([_number(name) for name in cells.names], dtype=np.float64)[cells.codes]
-    try:
-        return np.fromiter(map(float, cells), dtype=np.float64, count=len(cells))
-    except (TypeError, ValueError, OverflowError):  # one of them is empty, or no number
-        return np.array([_number(cell) for cell in cells], dtype=np.float64)
+    return np.array([_number(cell) for cell in cells], dtype=np.float64)
 
 
 def _number(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return float("nan")
-
-
-def list_of(value: Any) -> list[str]:
-    """A list of texts, also one that CSV holds as text: `['a', 'b']`, `["a", "b"]`, numpy's `['a' 'b']`."""
-    if not isinstance(value, str) or value.strip()[:1] != "[":
-        return strings_of(value)
-    text = value.strip()
-    found = literal(text.replace("' '", "', '").replace("'\n '", "', '"))
-    if isinstance(found, list):
-        return [str(item) for item in found]
-    return [part.strip(" '\"\n") for part in text.strip("[]").split(",") if part.strip(" '\"\n")]
+    return float(value) if is_number(value) else float("nan")
 
 
 # --- files
@@ -210,7 +259,7 @@ def worksheet_tables(path: Path) -> list[Table]:
     return [Table.of_records([row for _, row in rows], name, first=2) for name, _, rows in sheets(path)]
 
 
-def parquet_table(path: Path, clean: Callable[[str], str] = str, **more: Any) -> Table:
+def parquet_table(path: Path, clean: Callable[[str], str] = str) -> Table:
     """A Parquet file; a column is read when it is asked for. clean: what is done to each text.
 
     Lists of numbers (embeddings) and bytes are no columns of it; `unread` says so. Raises GraphError,
@@ -235,9 +284,9 @@ def parquet_table(path: Path, clean: Callable[[str], str] = str, **more: Any) ->
                 )
             return arrow_cells(column, clean)
 
-    names = [name for name, kind in kinds.items() if not _is_opaque(kind)]
-    table = Table(names, file.metadata.num_rows, load, path.name, **more)
-    table.unread = {name: f"{Role.UNUSED}: {kind}" for name, kind in kinds.items() if name not in names}
+    table = Table([name for name, kind in kinds.items() if not _is_opaque(kind)], load, path.name)
+    table.row_label = "row "
+    table.unread = {name: f"{Role.UNUSED}: {kind}" for name, kind in kinds.items() if name not in table.names}
     return table
 
 

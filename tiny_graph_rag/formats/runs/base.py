@@ -62,6 +62,8 @@ class WrittenRun:
         known = (*self.rankings, *self.failures)
         if not ids or any(key in ids for key in known):
             return self
+        if len(known) == len(ids) and list(known) == [f"line-{n}" for n in range(1, len(ids) + 1)]:
+            return self.rekeyed(dict(zip(known, ids, strict=True)))  # lists alone, in the questions' order
         id_of = {text: id for id, text in ids.items() if text}
         new = {key: id_of.get(self.queries.get(key, key), key) for key in known}
         if len(set(new.values())) < len(new):
@@ -103,10 +105,9 @@ RUN_FORMATS: Registry[RunFormat] = Registry(
     "run format",
     "tiny_graph_rag.formats.runs",
     {
-        "trec": "rows:read_trec",
-        "jsonl": "json_forms:read_jsonl",
-        "table": "rows:read_table_run",
-        "json": "json_forms:read_json",
+        "trec": "records:read_trec",
+        "jsonl": "records:read_jsonl",
+        "table": "records:read_table_run",
     },
 )
 run_format = registering(RUN_FORMATS, RunFormat)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tiny_graph_rag.errors import json_kind, wrong_value
@@ -37,18 +37,18 @@ def is_score(value: Any) -> bool:
 
 
 def entity_of(value: Any) -> Retrieved:
-    """A place of a ranking, of a name, a [name, score] pair or an object. Raises ValueError."""
-    if isinstance(value, str) and value:
-        return Retrieved(value)
-    if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and value[0]:
-        value = {"name": value[0], "score": value[1]}
-    if isinstance(value, dict) and not value.get("name"):
-        value = {**value, "name": next((value[key] for key in ENTITY_NAMES if value.get(key)), None)}
-    known = isinstance(value, dict) and any(
-        value.get(text) not in (None, "") for text in ("name", "id", "text")
-    )
-    if not isinstance(value, dict) or not known:
-        keys = [key for key in value if key != "name"] if isinstance(value, dict) else ()
+    """A place of a ranking: of a name, a (name, score) pair, or an object with a name or an id, by its keys
+    or its attributes. Raises ValueError."""
+    if isinstance(value, Retrieved):
+        return value
+    item, score = with_score(value)
+    if isinstance(item, str) and item:
+        return Retrieved(str.__str__(item), score=score)  # whatever a class of its own makes of it
+    fields = {name: scalar(attribute(item, (name,))) for name in ("id", "score", "text", "type", "source")}
+    fields["name"] = scalar(attribute(item, ENTITY_NAMES))
+    fields["type"] = fields["type"] or scalar(attribute(item, ("entity_type",)))
+    if all(fields[name] in (None, "") for name in ("name", "id", "text")):
+        keys = [key for key in item if key != "name"] if isinstance(item, Mapping) else ()
         raise wrong_value(
             "an entity must be a name, a [name, score] pair or an object with 'name' or 'id', got "
             "{got}{keys}",
@@ -56,17 +56,16 @@ def entity_of(value: Any) -> Retrieved:
             keys=said(" with the keys {keys}", keys=", ".join(map(repr, keys))) if keys else "",
         )
     for name in ("id", "name", "text", "type", "source"):
-        if not isinstance(value.get(name), str | int | None):
-            got = json_kind(value[name])
+        if not isinstance(fields[name], str | int | None):
+            got = json_kind(fields[name])
             raise wrong_value("{name} of an entity must be a string, got {got}", name=repr(name), got=got)
-    score = value.get("score")
+    score = fields["score"] if score is None else score
     if score is not None and not is_score(score):
         raise wrong_value("'score' of an entity must be a number, got {got}", got=json_kind(score))
-    words = [str(value[name]) if value.get(name) is not None else "" for name in ("name", "id")]
-    more = [str(value[name]) if value.get(name) is not None else "" for name in ("text", "type", "source")]
-    return Retrieved(
-        words[0] or more[0] * (not words[1]), words[1], None if score is None else float(score), *more
+    name, id, *more = (
+        "" if fields[name] is None else str(fields[name]) for name in ("name", "id", "text", "type", "source")
     )
+    return Retrieved(name or more[0] * (not id), id, None if score is None else float(score), *more)
 
 
 def kind_of(item: Any) -> str:
@@ -221,27 +220,3 @@ def plain_text(value: Any, what: str) -> str | None:
             longest_text=f"{LONGEST_TEXT:,}",
         )
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-
-def plain_entity(item: Any) -> Any:
-    """A name, a pair or an object of strings and numbers, as `formats.runs` reads them."""
-    item, score = with_score(item)
-    if isinstance(item, str):
-        item = str.__str__(item)  # whatever a class of its own makes of it
-    elif is_list(item):
-        item = list(item)
-    if isinstance(item, list | str | bytes | bool | int | float) or item is None:
-        return item if score is None else [item, score]
-    names = ("id", "score", "text", "type", "source")
-    fields = {name: scalar(attribute(item, (name,))) for name in names}
-    if "text" not in _keys(item):
-        fields.pop("text")
-    fields["name"] = scalar(attribute(item, ENTITY_NAMES))
-    fields["type"] = fields["type"] or scalar(attribute(item, ("entity_type",)))
-    if score is not None:
-        fields["score"] = score
-    return fields if any(value is not None for value in fields.values()) else item
-
-
-def _keys(item: Any) -> Iterable[str]:
-    return item if isinstance(item, Mapping) else getattr(item, "__dict__", ())

@@ -89,7 +89,6 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
         "oracle_recall": next(
             (step.recall for step in explained.waterfall if step.step == WITHIN_HOPS), None
         ),
-        "waterfall_names": explained.waterfall_names or None,
         **_of_gold_seeds(evaluation),
         "recommendations": [
             as_read(advice) | said_json(advice.text) for advice in recommendations(explained, decision)

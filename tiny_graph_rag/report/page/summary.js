@@ -146,7 +146,7 @@ function lossSection(data, state) {
   const body = el("div");
   const draw = () => {
     const mine = state.tag ? summary.waterfall_by_tag?.[state.tag] : summary.waterfall;
-    const others = state.tag ? [] : [["by names alone", summary.waterfall_names], ["gold seeds", data.extra.goldSteps]].filter(([, steps]) => steps?.length);
+    const others = state.tag || !data.extra.goldSteps.length ? [] : [["gold seeds", data.extra.goldSteps]];
     body.replaceChildren(
       ...(mine?.length ? [waterfallTable(mine, others, state.tag, summary.k, data.extra.hops)] : []));
   };

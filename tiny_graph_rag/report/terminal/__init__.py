@@ -14,7 +14,7 @@ from typing import TextIO
 
 from tiny_graph_rag.measures.statistics import Mean
 from tiny_graph_rag.messages import UNDEFINED, t, three
-from tiny_graph_rag.report.plain import cell_width, one_line
+from tiny_graph_rag.report.plain import cell_width, one_line, wrapped
 from tiny_graph_rag.report.tables import Block, Cell, Heading, NumberedList, Paragraph, View, in_full
 
 SCREEN_WIDTH = 80  # columns of what a command prints by itself
@@ -66,18 +66,6 @@ def _shown(line: str, whole: Shown) -> str:
 def short_ids(text: str) -> str:
     """`text` with the first eight digits of each UUID in it."""
     return _UUID.sub(r"\1…", text)
-
-
-def wrapped(text: str, width: int, indent: str = "") -> list[str]:
-    """`text` in lines of at most `width` columns, broken at spaces; a longer word stays whole. indent: before
-    every line after the first."""
-    lines = [""]
-    for word in re.findall(r"\s*\S+", text):
-        if lines[-1].strip() and cell_width(lines[-1] + word) > width:
-            lines.append(indent + word.lstrip())
-        else:
-            lines[-1] += word
-    return lines
 
 
 def cell_text(cell: Cell) -> str:

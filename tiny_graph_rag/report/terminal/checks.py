@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.messages import counted, listed, shown, t, three
-from tiny_graph_rag.report.plain import cut
+from tiny_graph_rag.report.plain import cut, wrapped
 from tiny_graph_rag.report.tables import View
-from tiny_graph_rag.report.terminal import SCREEN_WIDTH, Shown, StrongLine, wrapped
+from tiny_graph_rag.report.terminal import SCREEN_WIDTH, Shown, StrongLine
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.checks import Finding

@@ -33,6 +33,7 @@ from tiny_graph_rag.report.plain import (
     walked,
     without_gold,
     worst_by,
+    wrapped,
 )
 from tiny_graph_rag.report.tables import View, mean_of, reference_lines, unsure, worst_rows
 from tiny_graph_rag.report.terminal import (
@@ -45,7 +46,6 @@ from tiny_graph_rag.report.terminal import (
     joined_in_lines,
     short_ids,
     table_lines,
-    wrapped,
 )
 from tiny_graph_rag.report.views import blocks, recommended_words, setting_flags
 from tiny_graph_rag.study.waterfall import Verdict

@@ -1,0 +1,248 @@
+"""The gold formats that are read: records in JSON, YAML and sheets, and judgments of documents."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from tiny_graph_rag.documents import json_file
+from tiny_graph_rag.errors import DatasetError, Problems, json_kind
+from tiny_graph_rag.files import lines_of, text_in
+from tiny_graph_rag.formats.detection import Head, looks_like_a_run
+from tiny_graph_rag.formats.gold.base import Sound, gold_format, graded
+from tiny_graph_rag.formats.gold.questions import sound_questions
+from tiny_graph_rag.formats.gold.records import is_question
+from tiny_graph_rag.formats.records import folded, is_yaml, rows_of
+from tiny_graph_rag.formats.tables import decoded, one_of, read_table, trec_lines, whole_grade
+from tiny_graph_rag.formats.words import (
+    COLUMN_KEYS,
+    DOCUMENT_NAMES,
+    FIELDS,
+    GRADE_NAMES,
+    QUERY_KEYS,
+    QUESTION_NAMES,
+)
+from tiny_graph_rag.gold.examples import Example
+
+_TOPIC = re.compile(r"[^\t]*\[([^\]\t]+)\][^\t]*\t[^\t]+")
+_NO_QUESTION = ("text", "input", "messages")  # a column of a run too, where ids of documents are next to it
+_ANSWERED = {
+    key for field in ("reference_entities", "ground_truth", "reference_texts") for key in FIELDS[field]
+}
+
+
+def is_contest(head: Head) -> bool:
+    """Whether it is `{question: [document]}`, or such lists alone in the questions' order."""
+    document = head.first
+    names = {*map(folded, document)} if isinstance(document, dict) else set()
+    if names & {*COLUMN_KEYS} or looks_like_a_run(document):
+        return False
+    lists = document.values() if isinstance(document, dict) else document
+    return bool(lists) and isinstance(document, dict | list) and all(map(_is_ids, lists))
+
+
+def _is_ids(value: Any) -> bool:
+    return isinstance(value, list) and not any(isinstance(id, dict | list) for id in value)
+
+
+def is_records(head: Head) -> bool:
+    """Whether it is JSON or YAML that may hold questions, and none of a run."""
+    if is_yaml(head.path) or not head.is_json:
+        return is_yaml(head.path)
+    rows, _ = rows_of(head.first, lambda row: isinstance(row, dict) and is_question(row))
+    first = rows[0] if rows else head.first
+    names = {folded(key) for key in first} if isinstance(first, dict) else set()
+    is_run = looks_like_a_run(first) and not names & {*FIELDS["ground_truth"], "reference_entities"}
+    return not is_run and not is_contest(head)
+
+
+@gold_format(
+    "jsonl",
+    "questions in JSON: one per line, a list, or columns",
+    is_records,
+    suffixes=(".jsonl", ".json"),
+    has_drafts=True,
+    example='{"id": "Q1", "query": "Whom does Ann know?", "reference_entities": ["Bob"]}\n',
+)
+def read_jsonl(path: Path, *, drafts: bool = False) -> Sound:
+    """Questions as JSON, with what is relevant or with answers and evidence, under whatever names."""
+    return sound_questions(path, "jsonl", drafts=drafts)
+
+
+def is_sheet(head: Head) -> bool:
+    """Whether the header names a column of questions, and none of documents that were judged or retrieved."""
+    if head.is_json:
+        return False
+    names = {folded(name) for name in head.columns or (head.line,)}
+    asked = names & {*QUERY_KEYS}
+    judged = bool(names & {folded(name) for name in DOCUMENT_NAMES if name != "name"})
+    return bool(asked) and not (judged and (asked <= {*_NO_QUESTION} or not names & _ANSWERED))
+
+
+@gold_format(
+    "sheet",
+    "a table with one question per row; references split by ;",
+    is_sheet,
+    suffixes=(".csv", ".tsv", ".xlsx", ".parquet"),
+    has_drafts=True,
+    example="id,query,references\nQ1,Whom does Ann know?,Bob; Cid\n",
+)
+def read_sheet(path: Path, *, drafts: bool = False) -> Sound:
+    """The same in a spreadsheet."""
+    return sound_questions(path, "sheet", drafts=drafts)
+
+
+class Judgments:
+    """Question → document → grade, of a file that judges one document after the other."""
+
+    def __init__(self, path: Path, format: str) -> None:
+        self.grades: dict[str, dict[str, int]] = {}
+        self.problems = Problems(DatasetError)
+        self.name, self.format = path.name, format
+
+    def add(self, question: str, document: str, grade: int, place: str) -> None:
+        """Saying the same twice does no harm."""
+        before = self.grades.setdefault(question, {}).setdefault(document, grade)
+        if before != grade:
+            self.problems.add(
+                place,
+                "document {document} has grade {grade} here and {before} further up",
+                document=repr(document),
+                grade=grade,
+                before=before,
+            )
+
+    def examples(self) -> list[Example]:
+        """Raises DatasetError with all problems."""
+        self.problems.check()
+        numbered = enumerate(self.grades.items(), start=1)
+        return [graded(id, grades, format=self.format, line=number) for number, (id, grades) in numbered]
+
+
+@gold_format(
+    "contest",
+    "one JSON object: question id to document ids",
+    is_contest,
+    general=True,
+    example='{"Q1": ["d1", "d2"], "Q2": []}\n',
+)
+def read_contest(path: Path) -> list[Example]:
+    """The contest's `{eval_id: [docid]}`, or the lists alone: then a question's id is `line-N`. An empty list
+    is a question without gold."""
+    document = json_file(path, DatasetError)
+    if isinstance(document, list):
+        document = {f"line-{number}": ids for number, ids in enumerate(document, start=1)}
+    if not isinstance(document, dict):
+        raise DatasetError.at(path.name, "wanted {{eval_id: [docid]}}, got {got}", got=json_kind(document))
+    found = Judgments(path, "contest")
+    for key, ids in document.items():
+        if not isinstance(ids, list) or not all(isinstance(id, str | int) for id in ids):
+            found.problems.add(
+                path.name,
+                "{key} must be a list of document ids, got {got}",
+                key=repr(key),
+                got=json_kind(ids),
+            )
+            continue
+        found.grades[key] = dict.fromkeys(map(str, ids), 1)
+    return found.examples()
+
+
+@gold_format(
+    "metaqa",
+    "MetaQA's text: question with [topic], tab, answer|answer",
+    lambda head: not head.is_json and _TOPIC.fullmatch(head.line) is not None,
+    example="whom does [Ann] know\tBob|Cid\nwho knows [Bob]\tAnn\n",
+)
+def read_metaqa(path: Path) -> list[Example]:
+    """MetaQA's `qa_dev.txt`: the topic in brackets is the seed, the answers are names of entities."""
+    problems = Problems(DatasetError)
+    questions = []
+    for number, line in enumerate(lines_of(text_in(path, others=True) or ""), start=1):
+        text, _, answers = line.strip("\ufeff\r").partition("\t")
+        topic = re.search(r"\[([^\]]+)\]", text)
+        names = [name for part in answers.split("|") if (name := part.strip())]
+        if topic and names:
+            seeds, query = (topic[1],), text.replace("[", "").replace("]", "").strip()
+            given = graded(
+                f"line-{number}", dict.fromkeys(names, 1), query=query, seed_entities=seeds, line=number
+            )
+            questions.append(given)
+        elif line.strip():
+            problems.add(
+                f"{path.name}:{number}",
+                "wanted a question with its [topic], a tab and answers between |, got {line}",
+                line=repr(line.strip()[:60]),
+            )
+    problems.check()
+    return questions
+
+
+@gold_format(
+    "trec",
+    "TREC qrels: question, 0, document, grade",
+    lambda head: head.is_trec(4),
+    suffixes=(".qrels", ".trec", ".txt"),
+    example="Q1 0 d1 1\nQ1 0 d2 2\n",
+)
+def read_qrels(path: Path) -> list[Example]:
+    """TREC qrels: `question iteration document grade` a line."""
+    found = Judgments(path, "trec")
+    for number, fields, _ in trec_lines(path, DatasetError):
+        place = f"{path.name}:{number}"
+        if len(fields) != 4:
+            found.problems.add(place, "wanted 4 fields (question 0 document grade), got {n}", n=len(fields))
+        elif (grade := whole_grade(fields[3])) is None:
+            found.problems.add(
+                place,
+                "the grade must be a whole number of at most nine digits, got {fields}",
+                fields=repr(fields[3][:40]),
+            )
+        else:
+            found.add(decoded(fields[0]), decoded(fields[2]), grade, place)
+    return found.examples()
+
+
+@gold_format(
+    "table",
+    "CSV, TSV or Parquet: query_id, doc_id, score",
+    lambda head: head.has_columns and not is_sheet(head),
+    general=True,
+    example="query_id,doc_id,score\nQ1,d1,1\nQ1,d2,2\n",
+)
+def read_table_gold(path: Path) -> list[Example]:
+    """CSV, TSV or Parquet with query_id, doc_id and (default 1) score."""
+    names, rows = read_table(path)
+    if not {*DOCUMENT_NAMES} & {*names}:
+        raise DatasetError.at(
+            f"{path.name}:1",
+            "no column 'query' or 'question'; it has: {names}. Rename the column of the questions to "
+            "'question' and that of the references to 'references'. A table of judgments has 'query_id' and "
+            "'doc_id'",
+            names=", ".join(name for name in names if name),
+        )
+    question, document = one_of(QUESTION_NAMES, names, path), one_of(DOCUMENT_NAMES, names, path)
+    grade = next((name for name in GRADE_NAMES if name in names), None)
+    found = Judgments(path, "table")
+    for place, row in rows:
+        found.grades.setdefault(str(row[question]), {})
+        if row[document] in (None, ""):
+            continue  # a question without gold
+        value = _whole_number(row[grade]) if grade else 1
+        if value is None:
+            found.problems.add(
+                place, "the grade must be a whole number, got {row}", row=repr(row[str(grade)])
+            )
+        else:
+            found.add(str(row[question]), str(row[document]), value, place)
+    return found.examples()
+
+
+def _whole_number(value: Any) -> int | None:
+    """A grade of at most nine digits, also as spreadsheets write it (`1.0`); None for anything else."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return int(number) if abs(number) < 1e9 and number == int(number) else None

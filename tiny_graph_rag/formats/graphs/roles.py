@@ -1,0 +1,408 @@
+"""What columns of entities and relations are: one vocabulary (words.py) for every form.
+
+JSON, JSONL, CSV, TSV, Parquet and tables of databases all name the same few things: `source_id`, `from`,
+`head_entity`, `주어`. Keys are compared as words (`sourceEntityId`, `source_entity_id` and `Source Entity ID`
+are one key), and what a table calls its columns is decided once, from all of its columns and some of their
+values: `source` is where a relation begins, unless `subject` and `object` are there; then it is a document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from tiny_graph_rag.formats.graphs.given import Columns
+from tiny_graph_rag.formats.graphs.spelling import admin_kind, is_number, key_of, looks_like_id, words_of
+from tiny_graph_rag.formats.graphs.table import Table
+from tiny_graph_rag.formats.words import (
+    CHUNK_KEYS,
+    COMMON_TYPES,
+    COUNTED,
+    COUNTED_STEMS,
+    DIRECTEDNESS,
+    EDGE_KEYS,
+    ID_WORDS,
+    LABEL_WORDS,
+    LANGUAGES,
+    LETTERS,
+    NAME_WORDS,
+    NO_TYPES,
+    NODE_KEYS,
+    OTHER_WORDS,
+    PAIRS,
+    TIME_PAIRS,
+    TYPE_WORDS,
+    Role,
+)
+
+LONGEST_NAME = 120
+MOST_TYPES = 2 / 3  # of the values of a column of types, those that differ
+LABEL = "label"  # a kind of columns at an end: a name or a type
+KINDS = ((Role.ID, ID_WORDS), (Role.TYPE, TYPE_WORDS), (LABEL, LABEL_WORDS))
+NONE = Columns()
+
+_TIME = re.compile(r"(1[0-9]|20)[0-9]{2}(-[0-9]{1,2}(-[0-9]{1,2}([T ].*)?)?)?")
+
+
+def edge_roles(table: Table, given: Columns = NONE, *, strict: bool = False) -> dict[str, str]:
+    """What each column of a table of relations is: column → role, in the order in which they count.
+
+    Without `SOURCE` and `TARGET` among them it is no such table. strict: for a line that may be a triple:
+    only words that are a header's.
+    """
+    roles = given.of_edges(table.names)
+    left = [column for column in table.names if column not in roles]
+    _add_ends(roles, table, [column for column in left if not _is_time(table, column)], strict)
+    for column in left:
+        if column not in roles:
+            if _says_nothing(column) or key_of(column) == "key":
+                roles[column] = Role.UNUSED
+            elif _is_directedness(table, column):
+                roles[column] = Role.DIRECTED
+    _add_keys(roles, table, EDGE_KEYS)
+    if Role.TYPE not in roles.values():  # `partnership_type`
+        kinds = [column for column in left if column not in roles and words_of(column)[-1:] == ("type",)]
+        roles.update(dict.fromkeys(kinds[:1], Role.TYPE))
+    return _deciding(roles, table, given)
+
+
+def node_roles(table: Table, given: Columns = NONE) -> dict[str, str]:
+    """The same for a table of entities. Without `ID` and `NAME` among them it is no such table.
+
+    `label` is a name, unless there are few of them: then they are types.
+    """
+    roles = given.of_nodes(table.names)
+    left = [column for column in table.names if column not in roles]
+    roles |= {column: Role.UNUSED for column in left if _says_nothing(column)}
+    _add_keys(roles, table, NODE_KEYS)
+    for column in left:
+        if admin_kind(column) == "LABEL":
+            roles[column] = Role.TYPE
+        elif key_of(column) == "label":
+            _add_label(roles, table, column)
+    _add_languages(roles, left)
+    if Role.NAME not in roles.values():
+        _add_name(roles, table, left)
+    return _deciding(roles, table, given)
+
+
+def names_ends(columns: Sequence[str], given: Columns = NONE, *, strict: bool = False) -> bool:
+    """Whether columns of these names hold relations. strict: as `edge_roles` has it."""
+    return has_ends(edge_roles(Table.of_header(columns), given, strict=strict))
+
+
+def has_ends(roles: Mapping[str, str]) -> bool:
+    return {Role.SOURCE, Role.TARGET} <= set(roles.values())
+
+
+def names_entities(columns: Sequence[str], given: Columns = NONE) -> bool:
+    """Whether columns of these names hold entities."""
+    return bool({Role.ID, Role.NAME} & set(node_roles(Table.of_header(columns), given).values()))
+
+
+def of_role(roles: Mapping[str, str], *wanted: str) -> list[str]:
+    """The columns of some roles, in the order in which they count."""
+    return [column for column, role in roles.items() if role in wanted]
+
+
+def _add_keys(roles: dict[str, str], table: Table, vocabulary: Mapping[str, tuple[str, ...]]) -> None:
+    """Give columns the role under which the vocabulary has their key, in its order."""
+    for role, keys in {**vocabulary, Role.CHUNKS: CHUNK_KEYS}.items():
+        known = [column for column in table.names if key_of(column) in keys]
+        for column in sorted(known, key=lambda name: keys.index(key_of(name))):
+            if column not in roles and _may_be(role, table, column):
+                roles[column] = role
+
+
+def _may_be(role: str, table: Table, column: str) -> bool:
+    """Whether a column's values fit a role: weights are numbers, groups are none."""
+    key = key_of(column)
+    if role == Role.WEIGHT:
+        return key in ("weight", "가중치") or not table.texts(column) or not _are_words(table, column)
+    return key != "group" or _are_words(table, column)
+
+
+def _deciding(roles: dict[str, str], table: Table, given: Columns) -> dict[str, str]:
+    """Roles of columns that decide: one behind a column without an empty cell is a detail, and a type that
+    says nothing (`node`) stands behind the others."""
+    types = of_role(roles, Role.TYPE)
+    for column in types if len(types) > 1 else ():
+        if column not in given.named.values() and _hold_only(table, column, NO_TYPES):
+            roles[column] = roles.pop(column)
+    for role in set(roles.values()) - {Role.ALIASES, Role.UNUSED, Role.DETAIL}:
+        columns = of_role(roles, role)
+        is_full = [table.rows > 0 and all(cell not in (None, "") for cell in table.cells(column))
+                   for column in columns[:-1]]  # fmt: skip
+        for place, column in enumerate(columns):
+            if any(is_full[:place]):
+                roles[column] = Role.DETAIL
+    return roles
+
+
+# --- entities
+
+
+def _add_label(roles: dict[str, str], table: Table, column: str) -> None:
+    """A column `label` among entities: a name, a type or a detail."""
+    ids, names = of_role(roles, Role.ID), of_role(roles, Role.NAME)
+    labels = table.texts(column)
+    count, share = len(labels), MOST_TYPES
+    if ids and labels:  # an id may stand in several rows
+        count = len({*zip(map(str, table.cells(ids[0])), map(str, table.cells(column)), strict=True)})
+        texts = table.texts(ids[0])
+        if not names and all(map(looks_like_id, texts)) and not all(map(is_number, texts)):
+            share /= 2  # nothing else names
+    if not of_role(roles, Role.TYPE) and are_types(labels, share, count):
+        roles[column] = Role.TYPE
+    elif any(key_of(other) != "title" for other in names):  # it names those that they leave empty
+        roles[column] = Role.DETAIL if are_types(labels) else Role.NAME
+    else:  # a title next to a label is what a page shows of it
+        roles.update(dict.fromkeys(names, Role.DETAIL))
+        roles[column] = Role.NAME
+
+
+def _add_languages(roles: dict[str, str], columns: Sequence[str]) -> None:
+    """`label_en`, `name_zh`: the first language is the name where no column is, the others are aliases."""
+    told = {}
+    for column in columns:
+        first, *rest = words_of(column) or ("",)
+        if first in ("name", "label", "title") and len(rest) == 1 and rest[0] in LANGUAGES:
+            told[column] = LANGUAGES.index(rest[0])
+    for column in sorted(told, key=lambda column: told[column]):
+        roles[column] = Role.ALIASES if Role.NAME in roles.values() else Role.NAME
+
+
+def _add_name(roles: dict[str, str], table: Table, columns: Sequence[str]) -> None:
+    """A name by its looks: `username`, `entity_text`; where ids say nothing, the first short texts of which
+    few are equal."""
+    left = [column for column in columns if roles.get(column, Role.DETAIL) == Role.DETAIL]
+    for column in left:
+        *first, last = words_of(column) or ("",)
+        is_text = last in ("text", "value", "word", "mention") and (
+            first in (["entity"], ["node"]) or (not first and _are_short(table, column))
+        )
+        if first[:1] == ["name"] or last.endswith(("name", "names")) or is_text:
+            roles[column] = Role.NAME
+            return
+    ids = [text for column in of_role(roles, Role.ID) for text in table.texts(column)]
+    if ids and (all(map(is_number, ids)) or all(map(looks_like_id, ids))):
+        for column in left:
+            texts = table.texts(column)
+            says = not are_types(texts) and not any(map(looks_like_id, texts))
+            if texts and says and _are_short(table, column) and _are_words(table, column):
+                roles[column] = Role.NAME
+                return
+
+
+# --- values
+
+
+def are_types(texts: Sequence[str], share: float = MOST_TYPES, count: int = 0) -> bool:
+    """Whether so few texts differ that they are no names. share: of all, the most that differ. count: of
+    all, where some stand there several times for one entity."""
+    count, different = count or len(texts), set(texts)
+    if not different:
+        return False
+    is_common = all(text.casefold() in COMMON_TYPES for text in different)
+    return is_common or (count > 1 and len(different) <= share * count)
+
+
+def _are_words(table: Table, column: str) -> bool:
+    """Whether a column holds no numbers, as far as is known."""
+    texts = table.texts(column)
+    return not texts or not all(map(is_number, texts))
+
+
+def _are_short(table: Table, column: str) -> bool:
+    """Whether a column holds single values that are no longer than names."""
+    texts = table.texts(column)
+    return bool(texts) and all(len(text) <= LONGEST_NAME and text[:1] not in ("[", "{") for text in texts)
+
+
+def _hold_only(table: Table, column: str, words: frozenset[str]) -> bool:
+    texts = {text.casefold() for text in table.texts(column)}
+    return bool(texts) and texts <= words
+
+
+def _says_nothing(column: str) -> bool:
+    """pandas' row numbers, and vectors."""
+    return (
+        not column
+        or column.startswith("Unnamed: ")
+        or words_of(column)[-1:] in (("embedding",), ("embeddings",))
+        or key_of(column) in ("vector", "embeddingvector")
+    )
+
+
+def _is_directedness(table: Table, column: str) -> bool:
+    """Gephi's `Type`: Directed or Undirected."""
+    words = {"type": DIRECTEDNESS, "directed": frozenset({"true", "false", "1", "0"})}.get(key_of(column))
+    return words is not None and _hold_only(table, column, words)
+
+
+def _is_time(table: Table, column: str) -> bool:
+    """Whether a column `from`, `to`, `start` or `end` holds years or dates."""
+    texts = (
+        table.texts(column) if any(word in pair for pair in TIME_PAIRS for word in words_of(column)) else []
+    )
+    return bool(texts) and all(map(_TIME.fullmatch, texts))
+
+
+# --- ends of relations
+
+
+class End(NamedTuple):
+    """One column of a pair. pair: the words for both ends. rest: what else the column says, which the other
+    one says as well. kind: what the column holds of the end: its id, name, label or type."""
+
+    pair: tuple[str, str]
+    rest: str
+    is_target: bool
+    kind: str
+
+
+def _ends_of(column: str) -> Iterator[End]:
+    """What ends of a relation a column may hold, the likeliest first."""
+    words = words_of(column)
+    for pair in (*PAIRS, *LETTERS, *COUNTED):
+        for is_target, word in enumerate(pair):
+            parts = _around(words, word)
+            if parts is None:
+                continue
+            before, after = parts
+            rest = (*before, *after)
+            kind = _kind(rest)
+            if pair in COUNTED:
+                fits = bool(before)
+            elif pair in LETTERS:
+                fits = pair != LETTERS[-1] if not rest else rest[-1] in ID_WORDS | NAME_WORDS | TYPE_WORDS
+            else:
+                fits = not before or not after
+            if kind is not None and fits:
+                yield End(pair, " ".join((*before, "", *after)).strip(), bool(is_target), kind)
+
+
+def _around(words: tuple[str, ...], word: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """What a column says before and behind the word for its end; None where the word is not there."""
+    if words.count(word) == 1:
+        place = words.index(word)
+        return words[:place], words[place + 1 :]
+    if len(words) == 1 and words[0].startswith(word):  # sourceid, 头实体
+        rest = words[0][len(word) :]
+        known = (ID_WORDS | NAME_WORDS | LABEL_WORDS | TYPE_WORDS) - {""}
+        if rest in known or rest.removeprefix("node").removeprefix("entity") in known:
+            return (), (rest,)
+    return None
+
+
+def _kind(rest: tuple[str, ...]) -> str | None:
+    last = rest[-1] if rest else ""
+    if last in OTHER_WORDS:
+        return None
+    for kind, words in KINDS:
+        is_glued = len(rest) == 1 and len(last) > 4 and last not in NAME_WORDS  # nodeid
+        if last in words or (is_glued and last.endswith(tuple(words))):
+            return kind
+    return Role.NAME
+
+
+def _add_ends(roles: dict[str, str], table: Table, columns: Sequence[str], strict: bool) -> None:
+    """Find the two columns that name the ends, and what else tells of an end."""
+    sides: dict[tuple[tuple[str, str], str], tuple[dict[str, str], dict[str, str]]] = {}
+    for column in columns:
+        for pair, rest, is_target, kind in _ends_of(column):
+            sides.setdefault((pair, rest), ({}, {}))[is_target].setdefault(column, kind)
+    if not {Role.SOURCE, Role.TARGET} & set(roles.values()):
+        found = _complete(sides, columns, strict)
+        if found:
+            _add_pairs(roles, table, found)
+        else:
+            _add_mixed(roles, columns)
+    if has_ends(roles):
+        for both in sides.values():  # one end's type may be there alone
+            for role, kinds in zip((Role.SOURCE_TYPE, Role.TARGET_TYPE), both, strict=True):
+                for column, kind in kinds.items():
+                    if kind == Role.TYPE and column not in roles and role not in roles.values():
+                        roles[column] = role
+
+
+Pair = tuple[tuple[str, str], str, str, str]  # the words, the kind, the column of the source, of the target
+
+
+def _complete(
+    sides: Mapping[tuple[tuple[str, str], str], tuple[dict[str, str], dict[str, str]]],
+    columns: Sequence[str],
+    strict: bool,
+) -> list[Pair]:
+    """Pairs of which both columns are there, the likeliest first; of those of the first words at last."""
+    words = [*PAIRS, *LETTERS, *COUNTED]
+    if any({"3", "c"} & set(words_of(column)) for column in columns):  # of many columns that are numbered
+        words = [*PAIRS, *LETTERS]
+    found = [
+        (rest not in NAME_WORDS | ID_WORDS, words.index(pair), rest, pair, both)
+        for (pair, rest), both in sides.items()
+        if all(both) and pair in words
+    ]
+    if strict and not any(key_of(column) in EDGE_KEYS[Role.TYPE] for column in columns):
+        known = COUNTED_STEMS | LABEL_WORDS | TYPE_WORDS
+        found = [pair for pair in found if pair[3] in COUNTED or set(pair[2].split()) <= known]
+    return [
+        (pair, kinds[next(iter(kinds))], next(iter(kinds)), next(iter(targets)))
+        for _, _, _, pair, (kinds, targets) in sorted(found, key=lambda pair: pair[:2])
+    ]
+
+
+def _add_pairs(roles: dict[str, str], table: Table, found: Sequence[Pair]) -> None:
+    """Ends by their ids, else by their names, else by labels; what else there is of them tells of them."""
+    order = {Role.ID: 0, Role.NAME: 0, LABEL: 1}
+    usable = [pair for pair in found if pair[1] in order]
+    if not usable:
+        return
+    base = min(usable, key=lambda pair: order[pair[1]])[0]
+    own = sorted(
+        (pair for pair in usable if pair[0] == base),
+        key=lambda pair: (Role.ID, Role.NAME, LABEL).index(pair[1]),
+    )
+    (_, kind, source, target), *more = own
+    roles[source], roles[target] = Role.SOURCE, Role.TARGET
+    if kind == Role.NAME and any(" " in text for text in table.texts(source)):
+        more = []  # names, which labels describe
+    for _, other, first, second in more:
+        if other == LABEL and are_types(table.texts(first) or ["person"]):
+            roles[first], roles[second] = Role.SOURCE_TYPE, Role.TARGET_TYPE
+        elif (kind == Role.ID or other == LABEL) and Role.SOURCE_NAME not in roles.values():
+            roles[first], roles[second] = Role.SOURCE_NAME, Role.TARGET_NAME
+    for words, _, first, second in usable:  # lists of objects with other keys than most have
+        if words != base and not {first, second} & roles.keys() and _take_turns(table, source, first):
+            roles[first], roles[second] = Role.SOURCE, Role.TARGET
+
+
+def _take_turns(table: Table, one: str, other: str) -> bool:
+    """Whether a column says something only where the other one doesn't."""
+    pairs = zip(table.cells(one), table.cells(other), strict=True)
+    return bool(table.texts(other)) and all(
+        first in (None, "") or second in (None, "") for first, second in pairs
+    )
+
+
+def _add_mixed(roles: dict[str, str], columns: Sequence[str]) -> None:
+    """Ends whose words are of two pairs, `source` and `object`, or that say more of one end; or columns that
+    pandas numbered."""
+    plain = [column for column in columns if column and not column.startswith("Unnamed: ")]
+    if plain == ["0", "1", "2"]:
+        roles.update(zip(plain, (Role.SOURCE, Role.TYPE, Role.TARGET), strict=True))
+        return
+    ends: list[str | None] = [None, None]
+    for is_target in (False, True):
+        words = [pair[is_target] for pair in (*PAIRS, *LETTERS[:-1])]
+        known = [column for column in columns if key_of(column) in words]
+        ends[is_target] = min(known, key=lambda column: words.index(key_of(column)), default=None)
+    for is_target in (False, True):
+        if ends[is_target] is None and ends[not is_target] is not None:
+            fits = [column for column in columns for end in _ends_of(column)
+                    if end.is_target == is_target and end.kind in (Role.ID, Role.NAME)]  # fmt: skip
+            ends[is_target] = next(iter(fits), None)
+    source, target = ends
+    if source is not None and target is not None and source != target:
+        roles[source], roles[target] = Role.SOURCE, Role.TARGET

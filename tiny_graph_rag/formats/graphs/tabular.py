@@ -1,0 +1,377 @@
+"""Tables of entities and of relations: nodes.csv and edges.csv, or as TSV, Parquet, JSON lines; the sheets of
+a workbook; relations alone.
+
+The names say which is which (`nodes`, `entities`, `vertices`; `edges`, `relationships`, `links`), or the
+headers of neo4j-admin's import do (`:ID`, `:START_ID`), for as many tables as there are labels and types;
+else their columns do (roles.py). Of relations alone an entity is what stands at an end; without a header the
+order is source, relation, target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tiny_graph_rag.errors import GraphError, InputError, MissingExtraError
+from tiny_graph_rag.files import BYTE_ORDER_MARK, PARQUET_MAGIC, read_start
+from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.graphs.base import graph_format
+from tiny_graph_rag.formats.graphs.csv_tables import HEADLESS, csv_table
+from tiny_graph_rag.formats.graphs.filling import fill_entities, fill_relations
+from tiny_graph_rag.formats.graphs.given import Columns
+from tiny_graph_rag.formats.graphs.json_lists import document_of
+from tiny_graph_rag.formats.graphs.roles import NONE, names_ends, names_entities, node_roles
+from tiny_graph_rag.formats.graphs.rows import Rows
+from tiny_graph_rag.formats.graphs.spelling import (
+    admin_column,
+    admin_kind,
+    is_number,
+    key_of,
+    looks_like_id,
+    words_of,
+)
+from tiny_graph_rag.formats.graphs.table import Table, flat, parquet_table, worksheet_tables
+from tiny_graph_rag.formats.tables import delimiter_of
+from tiny_graph_rag.formats.words import EDGE_KEYS, EDGE_WORDS, HEADER_WORDS, NODE_KEYS, NODE_WORDS, Role
+from tiny_graph_rag.graph.model import KnowledgeGraph
+
+ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
+JSON_ENDINGS = ENDINGS[3:]
+HEADER_BYTES = 1 << 16
+SAMPLED = 1000  # cells of a column that tell what it holds
+STRANGERS = "tables next to it whose entities are in no relation (left out)"
+
+
+# --- which files belong together
+
+
+def tables_beside(path: Path) -> list[tuple[Path, ...]]:
+    """The tables that make a graph: of a folder every such group, of a file those that it belongs to."""
+    if path.is_file() and _ending(path) not in ENDINGS:
+        return []
+    header = path.with_name(f"{_stem(path)}-header{_ending(path)}")
+    if path.is_file() and header.is_file():
+        return [(header, path)]
+    try:
+        folder = path if path.is_dir() else path.parent
+        groups = _groups(sorted(file for file in folder.iterdir() if file.is_file() and _is_table(file)))
+    except OSError:
+        return []
+    return groups if path.is_dir() else [group for group in groups if path in group]
+
+
+def _groups(files: Sequence[Path]) -> list[tuple[Path, ...]]:
+    kinds = {file: set(map(admin_kind, _header(file))) for file in files}
+    nodes = [file for file in files if "ID" in kinds[file]]
+    edges = [file for file in files if {"START_ID", "END_ID"} <= kinds[file]]
+    if nodes and edges:
+        return [(*nodes, *edges)]
+    named = [(file, *_says(_stem(file))) for file in files]
+    nodes = [
+        file for file, is_edges, _ in named if is_edges is False and names_entities(_header(file) or ["id"])
+    ]
+    edges = [file for file, is_edges, _ in named if is_edges]
+    rest = {(file, _ending(file)): words for file, _, words in named}
+    pairs: list[tuple[Path, ...]] = [
+        (node, edge) for node in nodes for edge in edges
+        if _ending(node) == _ending(edge) and rest[node, _ending(node)] == rest[edge, _ending(edge)]
+    ]  # fmt: skip
+    return pairs or ([(*nodes, *edges)] if nodes and edges else [])
+
+
+def _is_table(file: Path) -> bool:
+    """By its ending; of JSON and other tables only one whose name says what it holds."""
+    if _ending(file) not in JSON_ENDINGS:
+        return _ending(file) in ENDINGS
+    try:
+        start = read_start(file, 64).removeprefix(BYTE_ORDER_MARK).lstrip()[:1]
+    except InputError:
+        return False
+    return _says(_stem(file))[0] is not None and start == (b"[" if _ending(file) == ".json" else b"{")
+
+
+def _says(name: str) -> tuple[bool | None, tuple[str, ...]]:
+    """Whether a name says that the table holds relations, entities (False) or nothing of it, and the rest of
+    the name."""
+    words = words_of(name)
+    for place, word in enumerate(words):
+        if word in EDGE_WORDS or word in NODE_WORDS:
+            return word in EDGE_WORDS, (*words[:place], *words[place + 1 :])
+    return None, words
+
+
+def _ending(file: Path) -> str:
+    return Path(file.name.removesuffix(".gz")).suffix.lower()
+
+
+def _stem(file: Path) -> str:
+    return Path(file.name.removesuffix(".gz")).stem
+
+
+def _header(file: Path) -> list[str]:
+    if _ending(file) not in (".csv", ".tsv"):
+        return []
+    try:
+        text = read_start(file, HEADER_BYTES).decode("utf-8-sig", "replace")
+    except InputError:
+        return []
+    line = text.lstrip().partition("\n")[0].strip()
+    return [field.strip().strip('"') for field in line.split(delimiter_of(line))]
+
+
+# --- formats
+
+
+@graph_format(
+    "tables",
+    "a table of entities and a table of relations: nodes and edges in CSV, TSV, Parquet, JSON",
+    lambda head: len(head.paths) > 1 and all(_ending(path) in ENDINGS for path in head.paths),
+    general=True,
+    takes_columns=True,
+    tables=tables_beside,
+)
+def read_tables(paths: Sequence[Path], columns: Columns | None = None) -> KnowledgeGraph:
+    rows = Rows(paths[0].parent if len(paths) != 1 else paths[0], "tables")
+    tables = [table_of(path, rows) for path in paths]
+    try:
+        return of_tables(rows, tables, columns or NONE)
+    except GraphError:
+        edges = [table for table in tables if table.is_edges]
+        if not edges or len(edges) == len(tables):
+            raise
+        alone = Rows(rows.path, rows.writer)
+        for table in (table for table in tables if not table.is_edges):
+            alone.flaw(STRANGERS, table.name)
+        graph = of_tables(alone, edges, columns or NONE)
+        if all(map(looks_like_id, graph.entities.names)):
+            raise
+        return graph
+
+
+@graph_format(
+    "worksheets",
+    "an Excel workbook: a sheet of relations, or sheets of entities and of relations",
+    lambda head: head.is_worksheet,
+    suffixes=(".xlsx",),
+    general=True,
+    takes_columns=True,
+)
+def read_worksheets(paths: Sequence[Path], columns: Columns | None = None) -> KnowledgeGraph:
+    """The name of a sheet says what it holds, else its columns do; others are left out."""
+    return of_tables(Rows(paths[0], "worksheets"), worksheet_tables(paths[0]), columns or NONE)
+
+
+def _is_triples(head: Head) -> bool:
+    if head.is_parquet:
+        try:
+            return names_ends(parquet_table(head.path).names)
+        except MissingExtraError:
+            return True  # reading it says what is missing
+    lines = [line for line in head.text.split("\n")[:20] if line.strip()]
+    if not lines or lines[0][:1] in "{[<@" or "\0" in head.text:
+        return False
+    delimiter = delimiter_of(lines[0])
+    fields = lines[0].split(delimiter)
+    is_long = len(fields) >= len(HEADLESS) and (delimiter == "\t" or head.path.suffix in (".csv", ".tsv"))
+    return is_long or _is_header(fields, NONE)
+
+
+@graph_format(
+    "triples",
+    "source, relation and target a row: Parquet, or TSV or CSV with or without a header",
+    _is_triples,
+    suffixes=(".tsv", ".csv", ".txt", ".parquet"),
+    general=True,
+    takes_columns=True,
+)
+def read_triples(paths: Sequence[Path], columns: Columns | None = None) -> KnowledgeGraph:
+    """Without a header the order is source, relation, target."""
+    path, given = paths[0], columns or NONE
+    rows, own = Rows(path, "triples"), None
+    if Head.of(path).is_parquet:
+        table = parquet_table(path, str.strip)
+        given.check([*table.names, *table.unread], path)
+    else:
+        first, table = csv_table(path, rows, lambda names: _is_header(names, given))
+        given.check(first, path)
+        if not _is_header(first, given):
+            _check_first_line(path, first, table)
+            own = dict(zip(HEADLESS, (Role.SOURCE, Role.TYPE, Role.TARGET), strict=True))
+    fill_relations(rows, table, given, own, alone=True, place="row {}")
+    return rows.graph()
+
+
+def _is_header(fields: Sequence[str], given: Columns) -> bool:
+    """Whether the first line names the ends of relations; otherwise it is a triple already."""
+    return names_ends([field.strip() for field in fields], given, strict=True)
+
+
+def _check_first_line(path: Path, first: Sequence[str], table: Table) -> None:
+    """Raises GraphError where the first line, which names no ends, is no triple, or looks like a header that
+    nobody knows. table: its rows with it."""
+    names = ", ".join(first)
+    roles = node_roles(Table.of_header(first)).values()
+    if len({Role.ID, Role.NAME, Role.TYPE} & set(roles)) > 1:
+        raise GraphError.at(
+            path,
+            "the table has entities ({names}) and no relations; add the table of relations: -g "
+            "{file},RELATIONS",
+            names=names[:80],
+            file=path.name,
+        )
+    if len(first) != len(HEADLESS):
+        raise GraphError.at(
+            path,
+            "wanted three fields per line (source, relation, target) or a header that names them, got {got}: "
+            "{names}. Set the columns: --columns source=COLUMN,target=COLUMN,relation=COLUMN",
+            got=len(first),
+            names=names[:80],
+        )
+    below = [list(table.cells(name)[1:SAMPLED]) for name in table.names]
+    pairs = list(zip(first, below, strict=True))
+    again = any(field in column for field, column in pairs)
+    numbers = any(column and all(map(is_number, column)) and not is_number(field) for field, column in pairs)
+    says_name = key_of(first[0]) in (*NODE_KEYS[Role.ID], *NODE_KEYS[Role.NAME])
+    if below[0] and not again and (numbers or says_name or sum(map(_says_column, first)) > 1):
+        raise GraphError.at(
+            path,
+            "the first line looks like a header with unknown columns: {names}. Set them: --columns "
+            "source={source},relation={relation},target={target}",
+            names=names,
+            source=first[0],
+            relation=first[1],
+            target=first[2],
+        )
+
+
+def _says_column(field: str) -> bool:
+    """Whether a field is what columns are called."""
+    words = words_of(field)
+    keys = {key for keys in (*NODE_KEYS.values(), *EDGE_KEYS.values()) for key in keys}
+    is_short = len(words) < 4 and len(field.split()) < 3
+    return is_short and (bool(HEADER_WORDS & set(words)) or key_of(field) in keys)
+
+
+# --- the graph of tables
+
+
+def table_of(path: Path, rows: Rows) -> Table:
+    """A table of a file. Raises GraphError for a header alone, as neo4j-admin may have it."""
+    if _ending(path) == ".parquet" or read_start(path, 4) == PARQUET_MAGIC:
+        table = parquet_table(path)
+    elif _ending(path) in JSON_ENDINGS:
+        records = document_of(path, rows)
+        rows.problems.check()
+        if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
+            raise GraphError.at(path, "wanted a list of objects, one an entity or relation")
+        table = Table.of_records(flat(records), path.name)
+    else:
+        _, table = csv_table(path, rows, padded=True)
+        if not table.rows and any(map(admin_column, table.names)):
+            raise GraphError.at(path, "the file holds a header alone; put it above the rows, in one file")
+    is_edges, rest = _says(_stem(path))
+    table.is_edges, table.label = is_edges, " ".join(rest)
+    return table
+
+
+def of_tables(rows: Rows, tables: Sequence[Table], given: Columns = NONE) -> KnowledgeGraph:
+    """The graph of tables of entities and tables of relations, of which some may hold something else.
+
+    Raises GraphError where none holds relations, or it is not clear which hold entities.
+    """
+    nodes, edges = _sorted(rows, tables, given)
+    given.check([column for table in (*nodes, *edges) for column in table.names], rows.path)
+    _apart([*nodes, *edges])
+    for table in nodes:
+        if len(nodes) > 1:
+            _put_label(table, "type")
+        fill_entities(rows, table, given, place=f"{table.name}[{{}}]")
+    for table in edges:
+        if len(edges) > 1:
+            _put_label(table, "relation")
+        if len(table.names) == 2 and not names_ends(table.names, given):
+            table = Table.of_columns(
+                dict(zip(("source", "target"), map(table.cells, table.names), strict=True))
+            )
+        table.row_label = ""
+        fill_relations(rows, table, given, alone=not nodes, place=f"{table.name}[{{}}]")
+    return rows.graph()
+
+
+def _sorted(rows: Rows, tables: Sequence[Table], given: Columns) -> tuple[list[Table], list[Table]]:
+    """Tables of entities, and of relations: as the user says, by what neo4j-admin's headers say, by their
+    names, by their columns."""
+    by_name = {table.name: table for table in tables}
+    listed = ", ".join(f"{name} ({', '.join(table.names[:8])})" for name, table in [*by_name.items()][:8])
+    chosen = {role: given.tables(role) for role in ("nodes", "edges")}
+    for name in (name for names in chosen.values() for name in names if name not in by_name):
+        raise GraphError.at(
+            rows.path,
+            "no table {table}; the file has: {listed}",
+            table=repr(name),
+            listed=listed or "no tables",
+        )
+    for table in tables:
+        kinds = set(map(admin_kind, table.names))
+        if table.is_edges is None:
+            table.is_edges, rest = _says(table.name)
+            table.label = " ".join(rest)
+        if kinds & {"ID", "START_ID"}:
+            table.is_edges = "START_ID" in kinds
+    ends = [table for table in tables if names_ends(table.names, given)]
+    edges = (
+        [by_name[name] for name in chosen["edges"]]
+        or [table for table in ends if table.is_edges]
+        or [table for table in tables if table.is_edges]
+        or [table for table in ends if table.is_edges is None]
+    )
+    if not edges:
+        raise GraphError.at(
+            rows.path,
+            "no table of relations among {tables}. Set it: --columns "
+            "edges=TABLE,source=COLUMN,target=COLUMN,nodes=TABLE",
+            tables=listed or "no tables",
+        )
+    others = [table for table in tables if table not in edges and names_entities(table.names, given)]
+    named = [
+        table for table in others if Role.NAME in node_roles(Table.of_header(table.names), given).values()
+    ]
+    others = others if len(others) < 2 else named or others
+    nodes = [by_name[name] for name in chosen["nodes"]] or [
+        table for table in others if table.is_edges is False
+    ]
+    if not nodes and len(others) > 1:
+        raise GraphError.at(
+            rows.path,
+            "several tables may hold the entities: {tables}. Set it: --columns nodes=TABLE,edges=TABLE",
+            tables=listed,
+        )
+    nodes = nodes or others
+    for table in tables:
+        if table not in (*nodes, *edges):
+            rows.dropped("tables that hold neither entities nor relations", table.name)
+    for table in tables:
+        table.is_edges = table in edges
+    return nodes, edges
+
+
+def _put_label(table: Table, column: str) -> None:
+    """Of several tables each says by its name what its rows are, where no column does."""
+    last = [words_of(name)[-1:] for name in table.names]
+    if table.label and not any(words in (("type",), ("label",), ("kind",), ("relation",)) for words in last):
+        table.put(column, [table.label] * table.rows)
+
+
+def _apart(tables: Sequence[Table]) -> None:
+    """Ids of several id spaces (`:ID(Person)`, `:ID(Film)`), which may be equal, with their space before
+    them."""
+    of_ids = [
+        (table, column, admin)
+        for table in tables
+        for column in table.names
+        if (admin := admin_column(column)) and admin.kind in ("ID", "START_ID", "END_ID") and admin.space
+    ]
+    if len({admin.space for _, _, admin in of_ids if admin.kind == "ID"}) > 1:
+        for table, column, admin in of_ids:
+            cells = table.cells(column)
+            table.put(column, [f"{admin.space}:{cell}" if cell not in (None, "") else cell for cell in cells])

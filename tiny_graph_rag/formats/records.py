@@ -1,0 +1,255 @@
+"""A file of questions as records, whatever its layout: gold sets and runs are read by this one reader.
+
+An object a line; one list; lists in groups; an object that holds a list (`{"examples": […]}`) or objects by
+id; an object of columns (`{"questions": […], "answers": […]}`, or pandas' `{"question": {"0": …}}`);
+LlamaIndex's `{"queries", "corpus", "relevant_docs"}`; promptfoo's tests; YAML; CSV, TSV, Parquet and
+worksheets. What the keys of a record mean: gold/records.py and runs/records.py.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tiny_graph_rag.documents import Record, Records, json_records, read_yaml
+from tiny_graph_rag.errors import Problems, json_kind
+from tiny_graph_rag.files import text_in
+from tiny_graph_rag.formats.tables import fields_beside, literal, read_table, renamed
+from tiny_graph_rag.formats.words import (
+    ANSWER_CHECKS,
+    COLUMN_KEYS,
+    INNER_OBJECTS,
+    NEGATIONS,
+    NOUNS,
+    QUESTION_LISTS,
+)
+from tiny_graph_rag.inputs import bare_name
+from tiny_graph_rag.messages import said
+
+LISTED_BY_ID = ("entities", "relations", "texts")
+LEVELS = 6  # of lists and objects between a file's one value and its records
+_SEPARATORS = re.compile(r"[\s\-]+")
+
+
+@lru_cache(maxsize=4096)
+def folded(name: str) -> str:
+    """`Question Type` → `question_type`: keys are compared so."""
+    return _SEPARATORS.sub("_", name.strip().casefold())
+
+
+@lru_cache(maxsize=4096)
+def thing_meant(key: str, qualifiers: frozenset[str]) -> str | None:
+    """What a folded key speaks of (a key of NOUNS), where one end of it is a noun and the other end one of
+    the qualifiers: `expected_source_file` → chunks, `docs_relevantes` → chunks, `gold_node_ids` → entities.
+    """
+    words = [word for word in key.split("_") if not word.isdigit()]
+    if len(words) < 2 or NEGATIONS & {*words}:
+        return None
+    for qualifier, last in ((words[0], words[-1]), (words[-1], words[0])):
+        thing = next((thing for thing, nouns in NOUNS.items() if last in nouns), None)
+        if qualifier not in qualifiers or thing is None:
+            continue
+        if thing != "ids":
+            return thing
+        if len(words) > 2:  # ids of what stands between, of documents where that says nothing
+            return next((thing for thing in LISTED_BY_ID if words[-2] in NOUNS[thing]), "chunks")
+    return None
+
+
+def is_yaml(path: Path) -> bool:
+    return path.name.lower().endswith((".yaml", ".yml"))
+
+
+class Kind(NamedTuple):
+    """Of the files that are read. fields: that `NAME-columns.yaml` may name. is_record: whether an object is
+    a record. wanted: what makes it one, in words."""
+
+    fields: Collection[str]
+    is_record: Callable[[Mapping[str, Any]], bool]
+    wanted: str
+
+
+def records(path: Path, problems: Problems, kind: Kind) -> Records:
+    """The file's records, with our own names for keys that `NAME-columns.yaml` next to it names.
+
+    problems: get the lines that are no JSON. Raises `problems.failure` for JSON that holds no record,
+    InputError for what can't be read.
+    """
+    fields = fields_beside(path, kind.fields, problems.failure)
+
+    def read(row: Any) -> Any:
+        return _flat(renamed(row, fields), kind.is_record)
+
+    def is_known(row: Any) -> bool:
+        return isinstance(row, dict) and kind.is_record(read(row))
+
+    def is_line(row: dict[str, Any]) -> bool:
+        """Whether an object on a line of its own is one record, and holds no others."""
+        row = renamed(row, fields)
+        return is_known(row) and rows_of(row, is_known) == ([row], "")
+
+    def rows_in(document: Any) -> tuple[list[Any], str]:
+        rows, key = rows_of(renamed(document, fields), is_known)
+        if rows is not None:
+            return rows, key
+        raise problems.failure.at(
+            path.name,
+            "no questions in this JSON, {kind}{keys}; {wanted}. Name another key in {file}: query: KEY",
+            kind=json_kind(document),
+            keys=_keys(document),
+            wanted=kind.wanted,
+            file=f"{bare_name(path)}-columns.yaml",
+        )
+
+    text = text_in(path, others=True)
+    text = text and text.removeprefix("\ufeff")
+    if is_yaml(path):
+        rows, key = rows_in(read_yaml(path, problems.failure))
+        places = enumerate(rows, start=1)
+        found = Records((Record(n, f"{path.name}: question {n}", row) for n, row in places), "list", {}, key)
+    elif text is None or text.lstrip()[:1] not in ("{", "["):
+        found = Records(_table(path), "table")
+    else:
+        found = json_records(path, text, problems, is_line, rows_in)
+    rows_read = (Record(record.number, record.place, read(record.row)) for record in found.rows)
+    return Records(rows_read, found.kind, found.head, found.list_key)
+
+
+def _keys(document: Any) -> str:
+    if not isinstance(document, Mapping) or not document:
+        return ""
+    return said(" with the keys {keys}", keys=", ".join(repr(key[:40]) for key in list(document)[:6]))
+
+
+def rows_of(document: Any, is_known: Callable[[Any], bool]) -> tuple[list[Any] | None, str]:
+    """The records that one JSON value holds, None where it holds none; and the key of their list, "" where
+    they stand otherwise."""
+    if isinstance(document, list):
+        groups = [_below(row, is_known, LEVELS) for row in document]
+        is_grouped = all(groups) and not all(map(is_known, document))
+        return [row for group in groups for row in group] if is_grouped else document, ""
+    if not isinstance(document, dict):
+        return None, ""
+    if isinstance(document.get("queries"), dict) and isinstance(document.get("relevant_docs"), dict):
+        return _embedding_rows(document), ""
+    columns = _columns(document)
+    if columns is not None:
+        return columns, ""
+    lists = {name: rows for name, rows in document.items() if isinstance(rows, list) and rows}
+    holding = [name for name, rows in lists.items() if any(map(is_known, rows))]
+    named = next((name for name in QUESTION_LISTS if name in holding), None)
+    if named is None and len(holding) == 1:
+        named = holding[0]
+    if named is not None:
+        return lists[named], named
+    if is_known(document):
+        return [document], ""
+    if document and all(map(is_known, document.values())):
+        return [{"id": key, **row} for key, row in document.items()], ""
+    if below := _below(document, is_known, LEVELS):
+        return below, ""
+    if isinstance(document.get("results"), list):
+        return document["results"], "results"
+    if len(lists) == 1 and all(isinstance(row, dict) for rows in lists.values() for row in rows):
+        return next((rows, name) for name, rows in lists.items())  # the reader says which fields they lack
+    return None, ""
+
+
+def _below(value: Any, is_known: Callable[[Any], bool], levels: int) -> list[Any]:
+    """The records in a value, in lists and objects of it."""
+    if is_known(value):
+        return [value]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [row for part in inner for row in _below(part, is_known, levels - 1)] if levels else []
+
+
+def _columns(document: Mapping[str, Any]) -> list[Any] | None:
+    """An object of columns as rows; a column in the plural gives a field in the singular."""
+    asked = next((name for name in document if folded(name) in COLUMN_KEYS), None)
+    values = None if asked is None else document[asked]
+    if isinstance(values, list):
+        places: Any = range(len(values))
+        texts = values
+    elif isinstance(values, dict) and all(key.isdigit() for key in values):
+        places, texts = values.keys(), list(values.values())
+    else:
+        return None
+    if not texts or not all(isinstance(text, str) for text in texts):
+        return None
+    same = [
+        name
+        for name, column in document.items()
+        if type(column) is type(values)
+        and (range(len(column)) if isinstance(column, list) else column.keys()) == places
+    ]
+    if (len(same) < 2 and len(document) > 1) or {"providers", "targets", "tests"} & document.keys():
+        return None
+    return [{COLUMN_KEYS.get(folded(name), name): document[name][key] for name in same} for key in places]
+
+
+def _flat(row: Any, is_record: Callable[[Mapping[str, Any]], bool]) -> Any:
+    """A record whose question stands in an object of it (promptfoo's `vars`, LangSmith's `inputs`), with what
+    its objects hold next to its own keys."""
+    if not isinstance(row, dict) or is_record(row):
+        return row
+    objects = {name: row[name] for name in INNER_OBJECTS if isinstance(row.get(name), dict)}
+    variables = objects.get("vars")
+    if variables and not is_record(variables):
+        asks = next((name for name, value in variables.items() if isinstance(value, str)), None)
+        objects["vars"] = {"query" if name == asks else name: value for name, value in variables.items()}
+    if not any(map(is_record, objects.values())):
+        return row
+    inner = {name: value for part in objects.values() for name, value in part.items()}
+    checks = row.get("assert")
+    answers = _answers_checked(checks if isinstance(checks, list) else [])
+    own = {name: value for name, value in row.items() if name not in (*objects, "assert")}
+    return {**own, **inner, **({"ground_truth": answers} if answers else {})}
+
+
+def _answers_checked(checks: list[Any]) -> list[str]:
+    """What promptfoo's assertions want an answer to hold; those that run code or ask a model say none."""
+    values: list[Any] = []
+    for check in checks:
+        if isinstance(check, dict) and check.get("type") in ANSWER_CHECKS:
+            value = check.get("value")
+            values += value if isinstance(value, list) else [value]
+    return [value for value in values if isinstance(value, str) and value]
+
+
+def _embedding_rows(document: dict[str, Any]) -> list[Any]:
+    """LlamaIndex's EmbeddingQAFinetuneDataset: ids of chunks that answer each query, and their texts."""
+    corpus = document.get("corpus")
+    texts = corpus if isinstance(corpus, dict) else {}
+    rows = []
+    for id, query in document["queries"].items():
+        relevant = document["relevant_docs"].get(id) or []
+        chunks = list(relevant) if isinstance(relevant, list | dict) else [relevant]
+        here = [texts[chunk] for chunk in chunks if isinstance(texts.get(chunk), str)]
+        rows.append({"id": id, "query": query, "reference_chunks": chunks, "reference_texts": here})
+    return rows
+
+
+def _table(path: Path) -> Iterator[Record]:
+    """Rows with anything in them, numbered as a spreadsheet counts."""
+    _, rows = read_table(path, others=True)
+    for number, (place, cells) in enumerate(rows, start=2):
+        if any(value not in (None, "") for value in cells.values()):
+            yield Record(number, place, cells)
+
+
+def parts_of_cell(cell: str, signs: str = ";|\n") -> list[str]:
+    """Several values of one cell: a list as JSON or Python write it, else what stands between `signs`."""
+    values = list_in(cell)
+    if values is not None and all(isinstance(value, str | int | float) for value in values):
+        return [str(value) for value in values]
+    sign = next((sign for sign in reversed(signs) if sign in cell), None)  # the rarest of them counts
+    return [part for text in (cell.split(sign) if sign else [cell]) if (part := text.strip())]
+
+
+def list_in(cell: str) -> list[Any] | None:
+    """The list that a cell spells, None where it spells none."""
+    value = literal(cell) if cell[:1] == "[" and cell[-1:] == "]" else None
+    return value if isinstance(value, list) else None
