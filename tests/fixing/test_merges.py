@@ -75,16 +75,42 @@ def test_an_abbreviation_of_two_long_forms_is_merged_with_neither() -> None:
         ("MAPS", "map"),
         ("Ji Liang", "Liang Ji"),
         ("Jones", "Mr. Jones"),
+        ("Küchen", "Kuchen"),
+        ("US", "us"),
+        ("line from Seoul to Busan", "line from Busan to Seoul"),
+        ("company rental car", "rental company car"),
+        ("박정은", "박정"),
     ],
 )
 def test_what_may_be_two_things_is_not_proposed_without_more_to_go_by(names: tuple[str, str]) -> None:
     assert merged(graph(names)) == []
 
 
+@pytest.mark.parametrize(
+    ("type", "one", "other"),
+    [
+        ("DISEASE", "Gout", "gout (disorder)"),
+        ("COMPANY", "Nordwind", "Nordwind AG"),
+        ("THING", "bed for guests", "beds for guests"),
+        ("THING", "RNWS", "Rotating North Wind Sail"),  # four letters of one type
+        ("DISEASE", "길랭-바레 증후군 (GBS)", "길랭바레 증후군"),
+    ],
+)
+def test_forms_that_types_bear_out_are_one(type: str, one: str, other: str) -> None:
+    assert merged(graph(typed(type, one, other))) == [{one, other}]
+
+
 def test_a_single_word_in_the_plural_is_one_thing_where_types_say_that_it_is_a_thing() -> None:
     assert merged(graph(typed("THING", "Bell-rope", "Bell-ropes"))) == [{"Bell-rope", "Bell-ropes"}]
     assert merged(graph(typed("PERSON", "Percy Armitage", "Percy Armitages"))) == []
     assert merged(graph(typed("WORK", "Alien", "Aliens"))) == []
+
+
+def test_the_plural_of_a_role_is_one_thing_where_a_text_writes_it_in_small_letters() -> None:
+    roles = typed("PERSON", "Engineer", "Engineers", "Hunter", "Hunters")
+    texts = {"Engineers": "All engineers of the yard.", "Hunter": "Hunter is the clerk of the court."}
+    told = {name: {**record, "description": texts.get(name, "")} for name, record in roles.items()}
+    assert merged(graph(told)) == [{"Engineer", "Engineers"}]
 
 
 def test_a_letter_apart_needs_the_same_description() -> None:

@@ -24,6 +24,7 @@ def graph(*names: str, text: str = "") -> KnowledgeGraph:
         (("BCC", "Basal Cell Carcinoma", "x"), "A basal cell carcinoma (BCC) grows slowly.", [{0, 1}]),
         (("Programmed Death 1 (PD-1)", "Pupillary Distance 1 (PD-1)", "PD-1"), "", []),
         (("Paris (France)", "Paris", "France"), "", []),
+        (("primer binding site", "x (primer binding site (PBS))", "PBS"), "A salty buffer.", []),
     ],
 )
 def test_a_name_or_a_text_says_which_entities_are_one(

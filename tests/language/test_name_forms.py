@@ -17,6 +17,7 @@ from tiny_graph_rag.language.name_forms import are_distinct, is_abbreviation, lo
         ("한국은행(한은)", "한국은행", "한은"),
         ("국민건강보험공단 (건보공단)", "국민건강보험공단", "건보공단"),
         ("전국경제인연합회(전경련)", "전국경제인연합회", "전경련"),
+        ("다발성 경화증 (MS)", "다발성 경화증", "MS"),
     ],
 )
 def test_a_name_with_its_abbreviation_has_two_forms(name: str, long: str, short: str) -> None:
@@ -34,6 +35,9 @@ def test_a_name_with_its_abbreviation_has_two_forms(name: str, long: str, short:
         "()",
         "(AML)",
         "A (B)",
+        "Report by the Line Supervisor (LS)",  # the supervisor is the LS
+        "한빛 (COMPANY)",
+        "Disease in Danger (disorder)",
     ],
 )
 def test_brackets_that_hold_anything_else_make_no_form(name: str) -> None:

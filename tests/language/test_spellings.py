@@ -28,6 +28,10 @@ SAME = [
     ("아이", "아이들", {Difference.PLURAL}),
     ("동광학교", "동광학교(東光學校)", {Difference.GLOSS}),
     ("박녹주", "박록주", {Difference.LETTER}),
+    ("Gout (disorder)", "gout", {Difference.TAG, Difference.CASE}),
+    ("Nordwind AG", "Nordwind", {Difference.COMPANY}),
+    ("주식회사 한빛", "한빛", {Difference.COMPANY}),
+    ("beds for guests", "bed for guests", {Difference.INNER_PLURAL}),
 ]
 OTHER = [
     ("Part 2", "Part 3"),
@@ -47,6 +51,14 @@ OTHER = [
     ("가", "가을"),
     ("경제학", "경제학과"),
     ("World War I", "World War II"),
+    ("martial law", "marital law"),
+    ("security", "securities"),
+    ("Rh-", "Rh"),
+    ("Gout (disorder)", "Gout (finding)"),
+    ("Nordwind AG", "Nordwind GmbH"),
+    ("Apple (회사)", "Apple (과일)"),
+    ("血流不稳定症状", "血流不安定症状"),
+    ("梁×", "梁××"),
 ]
 
 

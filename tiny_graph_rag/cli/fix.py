@@ -72,7 +72,7 @@ def fix_command(
 ) -> None:
     """Propose changes to settings, vocabulary and graph, and show which gains hold on other questions."""
     from tiny_graph_rag.fixing.fixes import KINDS, LEARNED_FROM, find_fixes
-    from tiny_graph_rag.fixing.patch import patch_text
+    from tiny_graph_rag.fixing.patch import CONFIRMED, DRAFT, patch_text
     from tiny_graph_rag.report.json.studies import fixes_json
     from tiny_graph_rag.report.terminal import CopiedLine
     from tiny_graph_rag.report.terminal.screens import details_lines, fix_lines
@@ -121,12 +121,12 @@ def fix_command(
         )
     if out.path is None:
         return
-    if fixes.patch.to_decide():
+    if fixes.patch.has(DRAFT):
         session.say(
             "decide: set `status` to confirmed or rejected in {path}, or list a kind under `confirm`",
             path=out.path,
         )
-    if fixes.patch.applies():
+    if fixes.patch.has(CONFIRMED):
         applied = shell_command(
             "eval", dataset=dataset, graph=graph, patch=out.path, **settings_again(common)
         )

@@ -30,7 +30,7 @@ from tiny_graph_rag.language.function_words import (
     particles,
 )
 from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, kind_of_type, kinds_of_entities
-from tiny_graph_rag.language.name_forms import ARTICLES, has_initials, is_abbreviation
+from tiny_graph_rag.language.name_forms import ARTICLES, has_initials, is_abbreviation, is_in_order
 from tiny_graph_rag.language.words import NOUN_FOLLOWS, is_question_word
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.linking.grades import stem_of, stems_of_types
@@ -184,7 +184,7 @@ class _Finder:
         lists = [self.by_word.get(word, ()) for word in words]
         if all(lists):
             common = set(lists[0]).intersection(*lists)
-            return [spelling for spelling in sorted(common) if _in_order(words, self.words[spelling])]
+            return [spelling for spelling in sorted(common) if is_in_order(words, self.words[spelling])]
         if final_consonant(words[-1][-1]) is None:
             return []
         holders = rows_holding(self.lines, words[-1], self.ends, MOST_HOLDERS)
@@ -251,11 +251,6 @@ def _ends_or_runs(words: Sequence[str], whole: Sequence[str]) -> bool:
     if all(any(longer.endswith(word) for longer in rest) for word in words):
         return True
     return any("".join(whole[place:]) == "".join(words) for place in range(len(whole) - 1))
-
-
-def _in_order(part: Sequence[str], whole: Sequence[str]) -> bool:
-    rest = iter(whole)
-    return all(item in rest for item in part)
 
 
 def _spans(text: Text) -> Iterator[list[Span]]:

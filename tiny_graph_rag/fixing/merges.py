@@ -11,7 +11,6 @@ import re
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 
@@ -24,7 +23,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.namesakes import abbreviations
 from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.language.function_words import table
+from tiny_graph_rag.language.function_words import FUNCTION_WORDS, table
 from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, kinds_of_entities
 from tiny_graph_rag.language.name_forms import (
     ARTICLES,
@@ -49,7 +48,10 @@ HUB = 50  # relations; to share a neighbour with more says little
 LONG_TITLE = 3  # words
 MOST_CHANGES = 3  # in which two spellings of one description may differ
 SHOWN = 3  # neighbours
-INITIALS = re.compile("[A-Z]{3,6}")
+INITIALS = re.compile("[A-Z]{3,6}s?")
+LONG_INITIALS = 4  # letters, from which on two of one type are hardly the same by chance
+LETTERS = re.compile("[A-Z]{2,3}")
+PLURALS = {Difference.PLURAL, Difference.INNER_PLURAL}
 SAME_AS = table("same alias aliases aka known called named spelled spelling synonym 별칭 이명 동일 별명 같음")
 WRITING = frozenset(
     (
@@ -63,13 +65,7 @@ WRITING = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two entities, by row, and why they are one."""
-
-    one: int
-    other: int
-    evidence: tuple[str, ...]
+Pairs = dict[tuple[int, int], tuple[str, ...]]  # two rows, ascending → why they are one
 
 
 def propose_merges(graph: KnowledgeGraph, questions: EvalSet) -> list[Merge]:
@@ -77,7 +73,7 @@ def propose_merges(graph: KnowledgeGraph, questions: EvalSet) -> list[Merge]:
 
     Of two spellings the entity with more relations is kept. An entity is in one proposal at most.
     """
-    pairs = list(same_pairs(graph))
+    pairs = same_pairs(graph)
     clusters = _clusters(pairs, graph)
     asked = asked_about(graph, questions)
     degrees, ids, names = graph.adjacency.degrees, graph.entities.ids, graph.entities.names
@@ -85,7 +81,7 @@ def propose_merges(graph: KnowledgeGraph, questions: EvalSet) -> list[Merge]:
     for rows in clusters:
         rows = sorted(rows, key=lambda row: (-degrees[row], graph.name_rank[row]))
         evidence = dict.fromkeys(
-            why for pair in pairs if pair.one in rows and pair.other in rows for why in pair.evidence
+            why for pair, reasons in pairs.items() if set(pair) <= set(rows) for why in reasons
         )
         touched = dict.fromkeys(id for row in rows for id in asked.get(row, ()))
         merges.append(
@@ -123,31 +119,29 @@ def at_random(graph: KnowledgeGraph, entries: Sequence[Entry], random: np.random
     return made
 
 
-def same_pairs(graph: KnowledgeGraph) -> Iterator[Pair]:
+def same_pairs(graph: KnowledgeGraph) -> Pairs:
     """Pairs of entities that look like one, and against which nothing speaks."""
     names = graph.entities.names
     cores = [core_of(name) for name in names]
     facts = PairFacts(graph)
-    seen: set[tuple[int, int]] = set()
-    for one, other, why in _by_abbreviation(graph, facts):
-        if (one, other) not in seen and not facts.are_of_other_kinds(one, other):
-            seen.add((one, other))
-            yield Pair(one, other, (why, *facts.shared(one, other)))
+    pairs: Pairs = {}
+    for one, other, why in _by_abbreviation(graph, facts, cores):
+        if (one, other) not in pairs and not facts.are_of_other_kinds(one, other):
+            pairs[one, other] = (why, *facts.shared(one, other))
     for one, other in _meetings(cores):
-        if (one, other) in seen:
+        if (one, other) in pairs:
             continue
-        seen.add((one, other))
         changes = differences(names[one], names[other], (cores[one], cores[other]))
         if changes is None or facts.against(one, other):
             continue
         if _is_enough(changes, one, other, cores, facts):
-            yield Pair(one, other, (in_words(changes), *facts.shared(one, other)))
+            pairs[one, other] = (in_words(changes), *facts.shared(one, other))
     for one, other, alias in _by_alias(graph):
-        is_met = (one, other) in seen or are_distinct(names[one], names[other])
+        is_met = (one, other) in pairs or are_distinct(names[one], names[other])
         if not is_met and not facts.against(one, other):
-            seen.add((one, other))
             why = t("{alias} is an alias of one and the name of the other", alias=alias)
-            yield Pair(one, other, (why, *facts.shared(one, other)))
+            pairs[one, other] = (why, *facts.shared(one, other))
+    return pairs
 
 
 def in_words(changes: frozenset[Difference]) -> str:
@@ -163,6 +157,7 @@ def _is_enough(
 ) -> bool:
     """Whether what two spellings differ in, and what the graph says of both, is reason to take them for one
     thing. What is rather a common noun than a name needs more: a farm is not the farms."""
+    changes -= {Difference.GLOSS, Difference.TAG}
     words, names = max(len(cores[one].parts), len(cores[other].parts)), facts.graph.entities.names
     texts = (names[one], names[other])
     kinds = {int(facts.kinds[one]), int(facts.kinds[other])}
@@ -184,25 +179,35 @@ def _is_enough(
         if words == 1 and not all(text[0].isupper() for text in texts):  # a band called the Fall
             return is_known or facts.has_shared_role(one, other) or texts[0].split()[-1].isupper()
         return len(changes) == 1 or words >= LONG_TITLE
+    is_certain = is_known or facts.has_shared_role(one, other)
     if changes == {Difference.CASE}:
+        if words == 1 and any(LETTERS.fullmatch(text) for text in texts):  # US, us
+            return False
         if words >= LONG_TITLE or is_named:
             return Kind.WORK not in kinds or words >= LONG_TITLE
         if words == 1 or _is_other_noun(*texts) or any(map(str.islower, texts)):
-            return is_known or facts.has_shared_role(one, other)
+            return is_certain
         return True
+    if changes == {Difference.ACCENT} and words == 1:  # Küchen, Kuchen
+        return is_named
     if changes <= WRITING:
         return len(changes) == 1 or words >= LONG_TITLE
-    if changes in ({Difference.PLURAL}, {Difference.PLURAL, Difference.CASE}):
-        if not _is_common(texts, is_known and not is_named):
-            return False
-        return is_known or facts.has_shared_role(one, other)
-    if changes == {Difference.PARTICLE}:
-        return True
+    if changes & PLURALS and changes <= PLURALS | {Difference.CASE}:
+        is_role = is_named and Kind.WORK not in kinds and facts.is_noun(one, other, cores[one].parts[-1])
+        return is_certain and (is_role or _is_common(texts, is_known and not is_named))
+    if changes == {Difference.PARTICLE}:  # 박정은 is not 박정
+        return is_certain and not (Kind.PERSON in kinds and any(text.endswith("은") for text in texts))
     if changes == {Difference.TITLE}:
         return words > 1 or (Kind.PERSON in kinds and facts.index.count_of(cores[one].parts[0]) <= 2)
+    if changes - {Difference.CASE} == {Difference.COMPANY}:
+        return Kind.GROUP in kinds
     if changes == {Difference.ORDER}:
-        dates = bool(MONTHS.intersection(cores[one].parts))
-        return cores[one].comma != cores[other].comma or dates or words >= LONG_TITLE
+        if (FUNCTION_WORDS - MONTHS).intersection(cores[one].parts):  # the line from Seoul to Busan
+            return False
+        if cores[one].comma != cores[other].comma or MONTHS.intersection(cores[one].parts):
+            return True
+        turns = [[*cores[one].parts[place:], *cores[one].parts[:place]] for place in range(words)]
+        return words > LONG_TITLE or (words == LONG_TITLE and list(cores[other].parts) in turns)
     return changes <= {Difference.DOUBLED, Difference.SWAPPED} and (words > 1 or is_known)
 
 
@@ -241,10 +246,12 @@ def _meetings(cores: Sequence[NameCore]) -> Iterator[tuple[int, int]]:
                 yield from combinations(rows, 2)
 
 
-def _by_abbreviation(graph: KnowledgeGraph, facts: PairFacts) -> Iterator[tuple[int, int, str]]:
+def _by_abbreviation(
+    graph: KnowledgeGraph, facts: PairFacts, cores: Sequence[NameCore]
+) -> Iterator[tuple[int, int, str]]:
     """Pairs of which a name or a text says both forms; and letters that only one name has as its initials,
-    where a relation or a neighbour joins the two."""
-    names = graph.entities.names
+    where a relation, a neighbour or the letters' own text joins the two, or they are four of one type."""
+    names, types = graph.entities.names, graph.entities.types
     unclear: set[int] = set()
     for abbreviation in abbreviations(graph):
         unclear.update(abbreviation.unclear)
@@ -259,10 +266,21 @@ def _by_abbreviation(graph: KnowledgeGraph, facts: PairFacts) -> Iterator[tuple[
         if (letters := initials_of(name)) is not None:
             initials[letters].append(row)
     for row, name in enumerate(names):
-        longs = initials.get(name.casefold(), []) if INITIALS.fullmatch(name) and row not in unclear else []
-        if len(longs) == 1 and (facts.are_joined(row, longs[0]) or facts.neighbours_shared(row, longs[0])):
+        if row in unclear or not INITIALS.fullmatch(name):
+            continue
+        longs = initials.get(name.casefold()) or initials.get(name.casefold().removesuffix("s"), [])
+        if len({cores[long].text for long in longs}) != 1:
+            continue
+        is_alike = len(name) >= LONG_INITIALS and facts.has_types and types[row] == types[longs[0]]
+        is_told = fold(names[longs[0]]) in fold(graph.entities.descriptions[row])
+        if (
+            is_told
+            or is_alike
+            or graph.adjacency.are_joined(row, longs[0])
+            or facts.neighbours_shared(row, longs[0])
+        ):
             said = t("{short} is the abbreviation in {name}", short=name, name=names[longs[0]])
-            yield min(row, longs[0]), max(row, longs[0]), said
+            yield from ((min(row, long), max(row, long), said) for long in longs)
 
 
 def _by_alias(graph: KnowledgeGraph) -> Iterator[tuple[int, int, str]]:
@@ -272,8 +290,6 @@ def _by_alias(graph: KnowledgeGraph) -> Iterator[tuple[int, int, str]]:
     holders: dict[str, set[int]] = defaultdict(set)
     for owner, alias in zip(owners, aliases.items, strict=True):
         holders[fold(alias)].add(owner)
-    if not holders:
-        return
     named: dict[str, list[int]] = defaultdict(list)
     for row, name in enumerate(graph.entities.names):
         if (folded := fold(name)) in holders:
@@ -309,7 +325,7 @@ class PairFacts:
         have one (two years of release)."""
         if self.are_of_other_kinds(one, other):
             return True
-        if self.are_joined(one, other) and not self.is_told_same(one, other):
+        if self.adjacency.are_joined(one, other) and not self.is_told_same(one, other):
             return True
         mine, theirs = self._around(one), self._around(other)
         values: dict[tuple[int, bool], set[int]] = defaultdict(set)
@@ -320,9 +336,6 @@ class PairFacts:
             for neighbour, code, forward in theirs
             if (code, forward) in values and (code, forward) in self.single_valued
         )
-
-    def are_joined(self, one: int, other: int) -> bool:
-        return any(neighbour == other for neighbour, *_ in self._around(one))
 
     @cached_property
     def has_types(self) -> bool:
@@ -340,6 +353,11 @@ class PairFacts:
     def same_description(self, one: int, other: int) -> bool:
         texts = self.graph.entities.descriptions
         return bool(texts[one]) and fold(texts[one]) == fold(texts[other])
+
+    def is_noun(self, one: int, other: int, word: str) -> bool:
+        """Whether the text of one has the word in small letters, as no name is written: an engineer."""
+        texts = self.graph.entities.descriptions
+        return any(re.search(rf"\b{word}(?:s|es)?\b", texts[row]) for row in (one, other))
 
     def neighbours_shared(self, one: int, other: int) -> list[int]:
         """Neighbours by the same relation, or two of any; hubs say little."""
@@ -393,16 +411,16 @@ class PairFacts:
         )
 
 
-def _clusters(pairs: Sequence[Pair], graph: KnowledgeGraph) -> list[list[int]]:
+def _clusters(pairs: Pairs, graph: KnowledgeGraph) -> list[list[int]]:
     """Rows that are one thing: pairs joined where every two of the joined have met as a pair too; in the
     order of the names, so that no result depends on that of the pairs."""
-    rank, met = graph.name_rank, {(pair.one, pair.other) for pair in pairs}
+    rank = graph.name_rank
     cluster_of: dict[int, list[int]] = {}
-    for one, other in sorted(met, key=lambda pair: sorted((int(rank[pair[0]]), int(rank[pair[1]])))):
+    for one, other in sorted(pairs, key=lambda pair: sorted((int(rank[pair[0]]), int(rank[pair[1]])))):
         mine, theirs = cluster_of.get(one, [one]), cluster_of.get(other, [other])
         if mine is theirs:
             continue
-        if all((min(a, b), max(a, b)) in met for a in mine for b in theirs):
+        if all((min(a, b), max(a, b)) in pairs for a in mine for b in theirs):
             joined = [*mine, *theirs]
             cluster_of.update((row, joined) for row in joined)
     distinct = {id(rows): rows for rows in cluster_of.values()}
@@ -415,8 +433,7 @@ def asked_about(graph: KnowledgeGraph, questions: EvalSet) -> dict[int, list[str
     asked: dict[int, list[str]] = defaultdict(list)
     linked = NameLinker(graph, names).link(questions.examples)
     for example, question in zip(questions, linked, strict=True):
-        for row in sorted(
-            names.meant_by(example.relevant_entities) | {seed.entity for seed in question.seeds}
-        ):
+        meant = names.meant_by(example.relevant_entities) | {seed.entity for seed in question.seeds}
+        for row in sorted(meant):
             asked[row].append(example.id)
     return asked

@@ -76,7 +76,7 @@ def _relations(graph: KnowledgeGraph, names: NameIndex, questions: EvalSet, text
     types: dict[tuple[int, int], dict[str, None]] = defaultdict(dict)
     for example in questions:
         for one, other, type in _stated(example, names):
-            if not texts.are_joined(one, other):
+            if not graph.adjacency.are_joined(one, other):
                 types[min(one, other), max(one, other)][type] = None
                 lifted[min(one, other), max(one, other)][example.id] = None
     for example, one, other in _joining(graph, names, questions, texts):
@@ -144,7 +144,7 @@ def _joining(
             ends = {**dict.fromkeys(_around(graph, reference), 1), reference: 0}
             for start, hops in starts.items():
                 for end in texts.named_with(start) & ends.keys():
-                    if hops + 1 + ends[end] < FAR and not texts.are_joined(start, end):
+                    if hops + 1 + ends[end] < FAR and not graph.adjacency.are_joined(start, end):
                         yield example, start, end
 
 
@@ -197,10 +197,6 @@ class _Texts:
             if text
         ]
 
-    def are_joined(self, one: int, other: int) -> bool:
-        adjacency = self.graph.adjacency
-        return bool((adjacency.neighbours[adjacency.slots(one)] == other).any())
-
     def _passage(self, table: Entities | Relations, row: int, owners: frozenset[int]) -> _Passage:
         text = table.descriptions[row]
         mentions = self._finder.find([text])[0] if text and owners else ()
@@ -240,11 +236,8 @@ class _Texts:
         """What the older graph says of an entity that this one lacks."""
         if self.older is None:
             return []
-        texts = self.older.entities.descriptions
-        rows = NameIndex.of(self.older).resolve(name)[0]
-        return [
-            t("the older graph has it: {text}", text=texts[row][:LONGEST_TEXT])
-            if texts[row]
-            else t("the older graph has it")
-            for row in rows
+        were = self.older.entities
+        texts = [
+            were.descriptions[row] or were.types[row] for row in NameIndex.of(self.older).resolve(name)[0]
         ]
+        return [t("the older graph has it: {text}", text=text[:LONGEST_TEXT]) for text in texts]

@@ -178,13 +178,9 @@ class Patch(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbi
             for place, entry in enumerate(getattr(self, section))
         ]
 
-    def to_decide(self) -> bool:
-        """Whether there are entries that nobody has decided yet."""
-        return any(entry.status == DRAFT for _, entry in self.entries())
-
-    def applies(self) -> bool:
-        """Whether anything is confirmed."""
-        return any(entry.status == CONFIRMED for _, entry in self.entries())
+    def has(self, status: Status) -> bool:
+        """Whether an entry has this status."""
+        return any(entry.status == status for _, entry in self.entries())
 
     def only(self, *statuses: Status) -> Patch:
         """The entries with one of these statuses."""

@@ -15,10 +15,17 @@ from itertools import combinations
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.language.name_forms import core_of, is_abbreviation, long_and_short
+from tiny_graph_rag.language.name_forms import (
+    begin_alike,
+    core_of,
+    is_abbreviation,
+    is_other_script,
+    long_and_short,
+)
 
 IN_BRACKETS = re.compile(r"\((?P<short>[^\W\d_a-z][\w&/-]{1,9})\)")
 LONGEST = 12  # words of a long form
+LEAST_OF_WORD = 4  # letters of a word of the long form that a text must have
 BEFORE = 160  # characters in front of the brackets that are looked at
 
 
@@ -55,6 +62,7 @@ def abbreviations(graph: KnowledgeGraph) -> list[Abbreviation]:
             for form in _numbers_of(short)
             for row in index.resolve(form)[0]
             if not short.isupper() or graph.entities.names[row] == form
+            if (in_name and not is_other_script(long, short)) or _may_mean(graph, row, long, by_long)
         }
         is_clear = len(longs[fold(short)]) == 1
         rows = by_long | ({source} if in_name else set()) | (by_short if is_clear else set())
@@ -62,6 +70,16 @@ def abbreviations(graph: KnowledgeGraph) -> list[Abbreviation]:
         if len(rows) > 1 or unclear:
             abbreviated.append(Abbreviation(short, long, source, tuple(sorted(rows)), in_name, unclear))
     return abbreviated
+
+
+def _may_mean(graph: KnowledgeGraph, row: int, long: str, by_long: Iterable[int]) -> bool:
+    """Whether an entity that is called by letters may be the long form: its type or its text says so, or it
+    has no text and the same letters. PBS is a primer binding site in one text and a buffer in another."""
+    text, types = fold(graph.entities.descriptions[row]), graph.entities.types
+    words = [word for word in fold(long).split() if len(word) >= LEAST_OF_WORD]
+    is_alike = len(types.names) > 1 and types[row] in {types[other] for other in by_long}
+    is_blank = not text and not is_other_script(long, graph.entities.names[row])
+    return is_blank or is_alike or any(word in text for word in words)
 
 
 def namesakes(graph: KnowledgeGraph) -> list[tuple[str, str]]:
@@ -99,6 +117,6 @@ def _in_descriptions(graph: KnowledgeGraph, index: NameIndex) -> Iterator[tuple[
             words = text[max(0, match.start() - BEFORE) : match.start()].split()[-LONGEST:]
             for first in range(len(words) - 1):
                 long = " ".join(words[first:])
-                if index.resolve(long)[0] and is_abbreviation(short, long):
+                if index.resolve(long)[0] and begin_alike(short, long) and is_abbreviation(short, long):
                     yield long, short, row, False
                     break

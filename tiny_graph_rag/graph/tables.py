@@ -99,6 +99,10 @@ class Adjacency:
         """Where the slots of one entity stand."""
         return slice(int(self.indptr[entity]), int(self.indptr[entity + 1]))
 
+    def are_joined(self, one: int, other: int) -> bool:
+        """Whether a relation joins two entities."""
+        return bool((self.neighbours[self.slots(one)] == other).any())
+
     def only(self, keep: NDArray[np.bool_]) -> Adjacency:
         """What is left of these slots. keep: (slots,)."""
         before = np.concatenate([[0], np.cumsum(keep)])

@@ -24,7 +24,8 @@ from tiny_graph_rag.language.function_words import (
     particles,
     table,
 )
-from tiny_graph_rag.language.words import lemma, singulars
+from tiny_graph_rag.language.kinds import Kind, kind_of_type
+from tiny_graph_rag.language.words import is_dictionary_word, lemma, singulars
 
 OUTSIDE, OPEN, CLOSED = r"[^()（）\[\]]+?", r"\s*[(（\[]\s*", r"\s*[)）\]]\s*"
 BRACKETED = re.compile(rf"\s*(?P<before>{OUTSIDE}){OPEN}(?P<inside>{OUTSIDE}){CLOSED}")
@@ -46,7 +47,14 @@ Y_VOWELS = (2, 3, 6, 7, 12, 17, 20)  # ㅑ ㅒ ㅕ ㅖ ㅛ ㅠ ㅣ
 ARTICLES = table("the a an")
 AND = table("and & + 및")
 PLURALS = table("children feet teeth geese mice")  # irregular ones; those in -men are marked by their ending
+# Words whose plural means something else: a security and the securities of a market.
+OTHER_PLURALS = table("""
+    arms ashes colours contents customs damages economics forces glasses goods grounds headquarters manners
+    minutes politics premises proceedings quarters securities spirits stairs terms
+    """)
 KOREAN_TITLES = table("씨 님 군 양 선생 선생님")
+KOREAN_COMPANY_FORMS = table("주식회사 유한회사")  # before the name or behind it
+COMPANY_FORMS = KOREAN_COMPANY_FORMS | table("inc incorporated ltd llc llp plc corp gmbh ag sa bv nv")
 # Particles that a name keeps by mistake; 과 and 로 end names as well (경제학과, 세종로).
 CASES = table("을 를 은 는 의 에서 에게 께서 한테")
 OBJECT = ("을", "를")  # the only ones that a syllable alone loses: 가을 is not 가, for 을 needs a consonant
@@ -54,12 +62,20 @@ MONTHS = table("january february march april may june july august september octo
 PERIODS = re.compile(r"(?<=\b[^\W\d])\.(?=[^\W\d]\b)")  # of U.S.A.
 DOUBLE = re.compile(r"(.)\1")
 NUMBER = r"\d+(?:[.,]\d+)*"
-PART = re.compile(rf"{NUMBER}|[#%+°$€£¥]|[^\W\d_]+|&|_")
+PART = re.compile(rf"{NUMBER}|[#%+×°$€£¥]|(?<=\w)[-−](?=$|[\s)])|[^\W\d_]+|&|_")  # the minus of Rh-
 THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
 WORD = re.compile(r"[^\W\d_]+")
 _LEADERS = "|".join(sorted(ARTICLES | HONORIFICS, key=len, reverse=True))
 LEADING = re.compile(rf"^\W*(?:{_LEADERS})\b\.?(?=\W*\w)", re.IGNORECASE)
 GLOSS = re.compile(r"\s*[(（\[]([^()（）\[\]]*)[)）\]]\s*$")
+LATIN_LETTERS = re.compile("[A-Z][A-Za-z-]*[A-Z]s?")
+# What medical terminologies put behind a name to say what kind of thing it is.
+TAG = re.compile(
+    r"\s*\((disorder|finding|situation|procedure|regime/therapy|record artifact|observable entity|"
+    r"body structure|morphologic abnormality|qualifier value|medicinal product|clinical drug|physical object|"
+    r"substance|organism)\)\s*$",
+    re.IGNORECASE,
+)
 SHORTEST_MISSPELT = 7  # letters, those of Hangul taken apart
 HAN = re.compile("[\u3400-\u9fff]")
 HANGUL = re.compile("[가-힣]")
@@ -68,15 +84,26 @@ HANGUL = re.compile("[가-힣]")
 def long_and_short(name: str) -> tuple[str, str] | None:
     """`Basal Cell Carcinoma (BCC)` and `BCC (Basal Cell Carcinoma)` → (long form, abbreviation).
 
-    None where the brackets hold anything else: a year, a place, another language.
+    Letters behind a name in another script stand for it too: 다발성 경화증(MS). None where the brackets hold
+    anything else: a year, a place, another language.
     """
-    match = BRACKETED.fullmatch(name)
+    match = None if TAG.search(name) else BRACKETED.fullmatch(name)
     if match is None:
         return None
+    if LATIN_LETTERS.fullmatch(match["inside"]) and is_other_script(match["before"], match["inside"]):
+        return match["before"], match["inside"]
     for long, short in ((match["before"], match["inside"]), (match["inside"], match["before"])):
-        if is_abbreviation(short, long):
+        if begin_alike(short, long) and is_abbreviation(short, long):
             return long, short
     return None
+
+
+def begin_alike(short: str, long: str) -> bool:
+    """Whether letters stand for all of a name and not for its last words: no report by a Line Supervisor (LS)
+    is the LS. Korean names lose their first syllables."""
+    words = NUMBER_OR_WORD.findall(_plain(long))
+    first = next((word for word in words if word not in ARTICLES), " ")
+    return bool(HANGUL.match(short)) or first[0] == _plain(short)[:1]
 
 
 def is_abbreviation(short: str, long: str) -> bool:
@@ -90,7 +117,7 @@ def is_abbreviation(short: str, long: str) -> bool:
         syllables = list(map(_at_the_start, fold(text)))
         is_cut = "".join(letters) in fold(text)  # 서울 in 서울대학교병원
         is_short = 4 * len(letters) <= 3 * len(syllables)
-        return is_short and not is_cut and _is_in_order(map(_at_the_start, letters), syllables)
+        return is_short and not is_cut and is_in_order(map(_at_the_start, letters), syllables)
     if not SHORT_FORM.fullmatch(short) or len(short) >= len(long):
         return False
     if len(letters) < 2 or len(text.split()) > min(len(letters) + 5, 2 * len(letters)):
@@ -117,9 +144,10 @@ def has_initials(short: str, long: str) -> bool:
     return letters == initials_of(long) or (len(words) > 1 and letters == "".join(word[0] for word in words))
 
 
-def _is_in_order(letters: Iterable[str], text: Iterable[str]) -> bool:
-    rest = iter(text)
-    return all(letter in rest for letter in letters)
+def is_in_order(parts: Iterable[str], whole: Iterable[str]) -> bool:
+    """Whether these letters or words stand there in this order, others between them or not."""
+    rest = iter(whole)
+    return all(part in rest for part in parts)
 
 
 def _at_the_start(syllable: str) -> str:
@@ -173,6 +201,8 @@ class Difference(StrEnum):
     INNER_PLURAL = "the plural of a word inside"
     PARTICLE = "a particle"
     GLOSS = "the name in other letters in brackets"
+    TAG = "the kind of thing in brackets"
+    COMPANY = "the legal form"
     ORDER = "the order of the words"
     LETTER = "one letter"
     DOUBLED = "a doubled letter"
@@ -183,13 +213,15 @@ class Difference(StrEnum):
 class NameCore:
     """text: what is left, without spaces. off: what was taken off. parts: the words that are left, in order;
     written: all of them.
-    title: that was taken off, "" for none. comma: whether the words are turned round (`Holmes, Sherlock`)."""
+    title, gloss: that were taken off, "" for none. comma: whether the words are turned round (`Holmes,
+    Sherlock`)."""
 
     text: str
     off: frozenset[Difference]
     parts: tuple[str, ...]
     written: tuple[str, ...] = ()
     title: str = ""
+    gloss: str = ""
     comma: bool = False
 
     @property
@@ -210,9 +242,13 @@ def core_of(spelling: str) -> NameCore:
     """The core of a spelling; its text is "" where nothing is left to compare."""
     off: set[Difference] = set()
     written = nfc(spelling)
-    gloss = GLOSS.search(written)
-    if gloss and gloss.start() and _is_other_script(written[: gloss.start()], gloss[1]):
-        written = written[: gloss.start()]
+    gloss = ""
+    tag, other = TAG.search(written), GLOSS.search(written)
+    if tag and tag.start():
+        written, gloss = written[: tag.start()], fold(tag[1])
+        off.add(Difference.TAG)
+    elif other and is_other_script(written[: other.start()], other[1]):
+        written, gloss = written[: other.start()], fold(other[1])
         off.add(Difference.GLOSS)
     letters = folded_letters(written)
     plain = without_accents(letters)
@@ -229,14 +265,14 @@ def core_of(spelling: str) -> NameCore:
         off.add(Difference.AND)
     title, words = _without_title(words)
     if title:
-        off.add(Difference.TITLE)
+        off.add(Difference.COMPANY if title in COMPANY_FORMS else Difference.TITLE)
     words = [_singular(word, last=place == len(words) - 1, off=off) for place, word in enumerate(words)]
     words = [
         _without_particle(word, last=place == len(words) - 1, alone=len(words) == 1, off=off)
         for place, word in enumerate(words)
     ]
     comma = len(words) > 1 and written.count(",") == 1 and not written.rstrip().endswith(",")
-    return NameCore("".join(map(_marked, words)), frozenset(off), tuple(words), whole, title, comma)
+    return NameCore("".join(map(_marked, words)), frozenset(off), tuple(words), whole, title, gloss, comma)
 
 
 def differences(
@@ -247,11 +283,12 @@ def differences(
     first, second = cores or (core_of(one), core_of(other))
     if not first.text or not second.text or are_distinct(one, other):
         return None
-    if first.title and second.title and first.title != second.title:
-        return None
+    for mine, theirs in ((first.title, second.title), (first.gloss, second.gloss)):
+        if mine and theirs and mine != theirs:
+            return None
     changes = set(first.off ^ second.off)
     if first.whole == second.whole:
-        changes &= {Difference.ACCENT, Difference.GLOSS}
+        changes &= {Difference.ACCENT, Difference.GLOSS, Difference.TAG}
         if first.written != second.written:
             changes.add(Difference.SPACING)
     elif first.text != second.text:
@@ -279,11 +316,14 @@ def misspellings_of(core: NameCore) -> Iterator[str]:
 
 def _letter_apart(first: NameCore, second: NameCore) -> Difference | None:
     """Whether two cores differ by one letter, or two that changed places, inside one long word. The first
-    letter of a word, numbers and endings make another name (Kent, Gent; Tourist, Tourism)."""
+    letter of a word, numbers and endings make another name (Kent, Gent; Tourist, Tourism), and so does one
+    sign of Han, or where both are words of the dictionary (martial, marital)."""
     if len(first.parts) != len(second.parts):
         return None
     apart = [(a, b) for a, b in zip(first.parts, second.parts, strict=True) if a != b]
     if len(apart) != 1 or apart[0][0][0].isdigit() or apart[0][1][0].isdigit():
+        return None
+    if HAN.search(apart[0][0]) or all(map(is_dictionary_word, apart[0])):
         return None
     one, other = (nfd(word) for word in apart[0])
     if min(len(first.letters), len(second.letters)) < SHORTEST_MISSPELT or min(len(one), len(other)) < 4:
@@ -306,9 +346,9 @@ def _doubled(one: str, other: str) -> bool:
 
 
 def _without_title(words: list[str]) -> tuple[str, list[str]]:
-    if len(words) > 1 and words[0] in HONORIFICS:
+    if len(words) > 1 and words[0] in HONORIFICS | KOREAN_COMPANY_FORMS:
         return words[0], words[1:]
-    if len(words) > 1 and words[-1] in HONORIFICS:
+    if len(words) > 1 and words[-1] in HONORIFICS | COMPANY_FORMS:
         return words[-1], words[:-1]
     last = words[-1] if words else ""
     for title in sorted(KOREAN_TITLES, key=len, reverse=True):
@@ -318,6 +358,8 @@ def _without_title(words: list[str]) -> tuple[str, list[str]]:
 
 
 def _singular(word: str, *, last: bool, off: set[Difference]) -> str:
+    if word in OTHER_PLURALS:
+        return word
     if (word.endswith("men") and len(word) > 3) or word in PLURALS:
         single = lemma(word)
     else:
@@ -352,8 +394,9 @@ def _marked(word: str) -> str:
     return f"|{word}|" if word[0].isdigit() else word
 
 
-def _is_other_script(name: str, gloss: str) -> bool:
-    """Whether what stands in brackets writes the name in other letters: 동백꽃(冬柏), 서울 (Seoul)."""
+def is_other_script(name: str, gloss: str) -> bool:
+    """Whether what stands in brackets writes the name in other letters: 동백꽃(冬柏), 서울 (Seoul). A kind of
+    thing does not: Apple (회사) is not Apple (과일)."""
 
     def scripts(text: str) -> set[str]:
         letters = [letter for letter in text if letter.isalpha()]
@@ -362,7 +405,8 @@ def _is_other_script(name: str, gloss: str) -> bool:
             unicodedata.name(letter, "?").partition(" ")[0] for letter in letters
         }  # fmt: skip
 
-    return bool(scripts(name)) and bool(scripts(gloss)) and not scripts(name) & scripts(gloss)
+    are_apart = bool(scripts(name)) and bool(scripts(gloss)) and not scripts(name) & scripts(gloss)
+    return are_apart and kind_of_type(gloss) == Kind.UNKNOWN
 
 
 def _differ_in_case(one: str, other: str, same_words: bool) -> bool:

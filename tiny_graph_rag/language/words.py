@@ -148,6 +148,11 @@ def _is_listed(word: str) -> bool:
     return word.isascii() and (not word.isalpha() or _lemmas().form(word) is not None)
 
 
+def is_dictionary_word(word: str) -> bool:
+    """Whether the English dictionary has the word, in small letters."""
+    return word.isascii() and _lemmas().form(word) is not None
+
+
 @lru_cache(CACHED_WORDS)
 def lemma(word: str) -> str:
     """The dictionary form of an English word; any other word as it is."""
