@@ -463,7 +463,10 @@ def part(record: type[Struct], *needed: str, types: Mapping[str, Any] | None = N
     """
     known = {field.encode_name: field.type for field in msgspec.structs.fields(record)} | dict(types or {})
     fields: list[Any] = [(name, known[name]) for name in needed]
-    fields += [(name, known[name] | None, default) for name, default in defaults.items()]
+    fields += [
+        (name, known[name] if default is not None else known[name] | None, default)
+        for name, default in defaults.items()
+    ]
     return msgspec.defstruct(record.__name__, fields, kw_only=True)
 
 

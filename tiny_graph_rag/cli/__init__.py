@@ -125,7 +125,7 @@ declare(
 app.callback()(root)
 
 
-# Each is a module of this folder that registers the command of its name.
+# Each is registered by the module of this folder that has its name or is named in TOGETHER.
 COMMANDS = (
     "init",
     "eval",
@@ -151,10 +151,13 @@ COMMANDS = (
 )
 
 
+TOGETHER = {"visualize": "stats", "measures": "settings", "history": "report"}
+
+
 def load(*names: str) -> None:
     """Register these commands, all of them where none is named."""
     for name in names or COMMANDS:
-        import_module(f"tiny_graph_rag.cli.{name}")
+        import_module(f"tiny_graph_rag.cli.{TOGETHER.get(name, name)}")
 
 
 def run() -> None:

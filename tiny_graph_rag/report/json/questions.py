@@ -121,7 +121,9 @@ def references_of(evaluation: Evaluation, row: int, written_ranks: int, spelled:
     explanation, judgments = evaluation.explanation, evaluation.judgments
     found, run = explanation.diagnosis, evaluation.run
     references, written = judgments.references[row], run.rows(row)
-    above = _above(evaluation, row, spelled)
+    wanted = {entity for reference in references for entity in reference.entities}
+    first = run.entities[written][: found.cutoff].tolist()
+    above = [spelled.ids[entity] for entity in first if entity not in wanted]  # what would have to make room
     records = []
     for reference in references:
         item = int(judgments.item_offsets[row]) + reference.item
@@ -156,16 +158,10 @@ def references_of(evaluation: Evaluation, row: int, written_ranks: int, spelled:
     return records
 
 
-def _above(evaluation: Evaluation, row: int, spelled: Spelled) -> list[str]:
-    """What stands within the first k and is no reference: it would have to make room."""
-    run, rows = evaluation.run, evaluation.run.rows(row)
-    first = run.entities[rows][: evaluation.explanation.diagnosis.cutoff].tolist()
-    wanted = {entity for one in evaluation.judgments.references[row] for entity in one.entities}
-    return [spelled.ids[entity] for entity in first if entity not in wanted]
-
-
 def spelling_of(spelled: Spelled, entity: int, reference: str) -> str:
     """The name or alias of the entity that the reference matched."""
+    if spelled.names[entity] == reference:
+        return reference
     written, folded = nfc(reference), fold(reference)
     known = [spelled.names[entity], *spelled.graph.entities.aliases[entity]]
     exact = [name for name in known if nfc(name) == written]

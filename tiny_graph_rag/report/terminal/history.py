@@ -41,7 +41,6 @@ def history_lines(named: dict[str, list[Past]], measures: Sequence[str], tag: st
             tuple(lines),
             (0, 1, 2, 3),
             f"{dataset} · {tag}" if tag else dataset,
-            spare={2: 4, **{4 + place: 5 + place for place in range(1, len(wanted))}},
         )
         for measure in wanted if len(rows) > 1 else ():
             values = [mean_of(_of(row, tag).get(measure)).mean for row in rows]
