@@ -85,8 +85,8 @@ def long_and_short(name: str) -> tuple[str, str] | None:
     """`Basal Cell Carcinoma (BCC)` and `BCC (Basal Cell Carcinoma)` → (long form, abbreviation).
 
     Letters behind a name in another script stand for it too: 다발성 경화증(MS). The abbreviation is "" where
-    the letters stand for its last words only: no report by a Lead Line Supervisor (LLS) is the LLS. None where
-    the brackets hold anything else: a year, a place, another language.
+    the letters stand for its last words only: no report by a Lead Line Supervisor (LLS) is the LLS. None
+    where the brackets hold anything else: a year, a place, another language.
     """
     match = None if TAG.search(name) else BRACKETED.fullmatch(name)
     if match is None:
