@@ -141,7 +141,8 @@ def write_atomically(path: Path, parts: Iterable[bytes | memoryview]) -> None:
             os.fsync(stream.fileno())
         temporary.replace(path)
     except BaseException as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # nothing can be removed where nothing can be written
+            temporary.unlink()
         if isinstance(error, OSError) and error.filename in (None, str(temporary)):
             error.filename = str(path)
         raise

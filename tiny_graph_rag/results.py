@@ -188,8 +188,7 @@ class Summary(Slice, kw_only=True):
     """oracle_recall: reachable within h hops, the share of references that any ranking within the hops could
     return; null where the hops bound nothing. causes: the verdicts, but references that only texts brought
     near, and that were ranked low, count where the names of the question lose them. waterfall_gold_seeds:
-    from the gold set's own seeds. total_token_usage: of the
-    first files, by kind."""
+    from the gold set's own seeds. total_token_usage: of the first files, by kind."""
 
     k: Some
     by_tag: dict[str, Slice]
@@ -463,7 +462,10 @@ def part(record: type[Struct], *needed: str, types: Mapping[str, Any] | None = N
     """
     known = {field.encode_name: field.type for field in msgspec.structs.fields(record)} | dict(types or {})
     fields: list[Any] = [(name, known[name]) for name in needed]
-    fields += [(name, known[name] | None, default) for name, default in defaults.items()]
+    fields += [
+        (name, known[name] if default is not None else known[name] | None, default)
+        for name, default in defaults.items()
+    ]
     return msgspec.defstruct(record.__name__, fields, kw_only=True)
 
 

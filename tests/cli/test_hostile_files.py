@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import json
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -309,6 +311,13 @@ def test_a_changed_results_file_is_told_from_a_mistake_of_the_program(own_folder
         done = run_cli("report", "./x.json", "--report", "md,csv,html")
         assert done.exit_code == 2, done.output
         assert "was cut or changed" in done.output
+    for name in ("tags", "references", "query"):
+        changed = json.loads(json.dumps(whole))
+        changed["results"][0][name] = None
+        (own_folder / "y.json").write_text(json.dumps(changed))
+        done = run_cli("compare", "./y.json", "./y.json", "-o", "./z.json")
+        assert done.exit_code == 2, done.output
+        assert f"results[0].{name}" in done.output
 
 
 def test_nothing_that_a_terminal_would_obey_reaches_one() -> None:
@@ -398,3 +407,39 @@ def test_a_saved_run_reads_back_whatever_the_names_hold(own_folder: Path, run_cl
     done = run_cli("score", "--gold", "./a-eval.jsonl", "--run", "./run.csv", "-o", "-", "--quiet")
     of_eval = json.loads((own_folder / "a.json").read_text())["summary"]["measures"]["recall@5"]["mean"]
     assert json.loads(done.stdout)["summary"]["measures"]["recall@5"]["mean"] == of_eval == 1.0
+
+
+ENDLESS = (
+    "WITH RECURSIVE n(source, target) AS (SELECT 1, 2 UNION ALL SELECT source + 1, 2 FROM n) SELECT * FROM n"
+)
+LONG = "SELECT printf('%.*c', 90000000, 'x') AS source, 1 AS target"
+
+
+@pytest.mark.parametrize("view", [ENDLESS, LONG, "SELECT * FROM missing"])
+def test_a_database_whose_views_give_more_than_it_holds_ends_in_words(
+    view: str, own_folder: Path, run_cli
+) -> None:
+    with contextlib.closing(sqlite3.connect(own_folder / "g.sqlite")) as database:
+        database.execute(f"CREATE VIEW relations AS {view}")
+    done = run_cli("stats", "-g", "./g.sqlite")
+    assert done.exit_code == 2, done.output
+    assert "g.sqlite" in done.output
+
+
+def test_views_of_duckdb_are_not_read(own_folder: Path, run_cli) -> None:
+    """A view may read any file, and may have no end."""
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(own_folder / "g.duckdb")) as database:
+        database.execute("CREATE TABLE relations AS SELECT 'Ann' AS source, 'Ben' AS target")
+        database.execute("CREATE VIEW edges AS SELECT i AS source, 1 AS target FROM range(1000000000) t(i)")
+    done = run_cli("stats", "-g", "./g.duckdb")
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize("kind", [["node"], {"a": 1}, None, 5])
+def test_a_kind_of_record_that_is_no_text_ends_in_words(kind: object, own_folder: Path, run_cli) -> None:
+    lines = [{"type": "node", "id": "0", "labels": ["P"]}, {"type": kind, "id": "1"}]
+    (own_folder / "g.json").write_text("\n".join(map(json.dumps, lines)))
+    done = run_cli("stats", "-g", "./g.json")
+    assert done.exit_code == 2, done.output
+    assert "wanted a 'type' of node or relationship" in done.output

@@ -5,11 +5,14 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import re
 import shutil
-from collections.abc import Iterator
+import sqlite3
+import zipfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -116,7 +119,7 @@ def targets(run: Runner) -> list[Target]:
         }
         for n in range(7)
     ]  # fmt: skip
-    files: dict[str, bytes] = {
+    files: dict[str, bytes] = tables(home) | {
         "s-KG.json": json.dumps({"entities": entities, "relationships": relations}, ensure_ascii=False).encode(),
         "s-eval.jsonl": _lines(gold),
         "s-vocabulary.yaml": "LIVES_IN: [live, lives, 산다]\nKNOWS: [know]\n".encode(),
@@ -203,6 +206,19 @@ def targets(run: Runner) -> list[Target]:
         given = "{file}" if not whole else f"./{folder.name}"
         command = ("stats", "-g", given, "--set", "running.graph_cache=false")
         found.append(Target(f"graph {name}", file, source.read_bytes(), command))
+    for file in ("g.xlsx", "g.sqlite", "g.duckdb", "g.parquet", "g.gml", "g.net"):
+        add(f"graph {file}", file, "stats", "-g", "{file}", "--set", "running.graph_cache=false")
+        add(f"graph {file} converted", file, "convert", "{file}", "./written/out.tsv")
+    for file in ("gold.xlsx", "gold.parquet", "promptfoo.yaml", "llama.json", "columns.json"):
+        if file not in ("promptfoo.yaml", "llama.json"):  # without entities, which eval needs
+            add(f"{file} eval", file, "eval", "--dataset", "{file}", *graph, *quiet, *out)
+        add(f"{file} validate", file, "validate", "--dataset", "{file}", *graph)
+        add(f"{file} convert", file, "dataset", "convert", "{file}", "-o", "./converted.jsonl")
+    add("patch eval", "patch.yaml", "eval", *eval_set, *graph, *quiet, *out, "--patch", "{file}")
+    add("patch convert", "patch.yaml", "convert", "./s-KG.json", "./out-KG.json", "--patch", "{file}")
+    add("graph fix", "s-KG.json", "fix", *eval_set, "-g", "{file}", "-o", "./fixes.yaml", "--quiet")
+    add("gold fix", "s-eval.jsonl", "fix", "--dataset", "{file}", *graph, "-o", "./fixes.yaml", "--quiet")
+    add("answers", "answers.jsonl", "dataset", "from", "{file}", *graph, "-o", "./from-draft.jsonl")
     add("gold eval", "s-eval.jsonl", "eval", "--dataset", "{file}", *graph, *quiet, *out)
     add("gold validate", "s-eval.jsonl", "validate", "--dataset", "{file}", *graph)
     add(
@@ -217,7 +233,16 @@ def targets(run: Runner) -> list[Target]:
         "retrieval.vocabulary={file}",
     )
     add("config", "config.yaml", "eval", *eval_set, *graph, *quiet, *out, "--config", "{file}")
-    for file in ("run.jsonl", "run.trec", "run.csv", "run.tsv", "run.json", "contest.jsonl", "run.parquet"):
+    for file in (
+        "run.jsonl",
+        "run.trec",
+        "run.csv",
+        "run.tsv",
+        "run.json",
+        "contest.jsonl",
+        "run.parquet",
+        "run.xlsx",
+    ):
         add(f"{file} score", file, "score", "--run", "{file}", "--gold", "gold.qrels", "--quiet", *out)
         add(
             f"{file} graph",
@@ -332,7 +357,7 @@ def more_targets(run: Runner, files: dict[str, bytes]) -> list[Target]:
         Target("replies", "", b"", ("eval", *chat, "--set", "running.answer_cache=false", "--limit", "2"), replies=True),
         Target("replies to judges", "", b"", ("eval", *chat, "--set", "running.answer_cache=false", "--limit", "1", *judged), replies=True),
         Target("replies to linking", "", b"", ("eval", *chat, "--set", "running.answer_cache=false", "--skip-generation", "--linker", "llm", "--limit", "2"), replies=True),
-        Target("embeddings", "", sound_vectors(7), ("eval", *chat, "--set", "running.answer_cache=false", "--skip-generation", "--retriever", "dense", "--limit", "2"), replies=True),
+        Target("embeddings", "", sound_vectors(7), ("eval", *chat, "--set", "running.answer_cache=false", "--skip-generation", "--retriever", "dense"), replies=True),
         Target("draft", "input-draft.jsonl", files["s-draft.jsonl"], ("curate", "--dataset", "{file}", *graph, "--export", "-o", "./curated.jsonl"),
                beside={"input-draft.journal.jsonl": files["s-draft.journal.jsonl"]}),
         Target("curation journal", "other-draft.journal.jsonl", files["s-draft.journal.jsonl"],
@@ -346,13 +371,18 @@ def more_targets(run: Runner, files: dict[str, bytes]) -> list[Target]:
                ("dataset", "version", "./input-eval.jsonl", "--note", "more"), beside={"input-eval.jsonl": files["s-eval.jsonl"] + b"\n"}),
         Target("history", "past/results.json", files["results.json"], ("history", "./past", "--report", "./history.html"),
                beside={"past/earlier.json": files["results.json"]}),
+        Target("columns", "own-columns.yaml", files["own-columns.yaml"], ("stats", "-g", "./own.csv", "--set", "running.graph_cache=false"),
+               beside={"own.csv": files["own.csv"]}),
+        Target("columns' table", "own.csv", files["own.csv"], ("stats", "-g", "./own.csv", "--set", "running.graph_cache=false"),
+               beside={"own-columns.yaml": files["own-columns.yaml"]}),
+        Target("environment", ".env", files[".env"], ("settings",)),
         Target("question", "", b"Where does Ben live, \xec\xa0\x90\xec\x88\x9c?", ("query", "{text}", *graph, "--explain"), text=True),
         Target("question fuzzy", "", b"Wher does Anna Brg live?", ("query", "{text}", *graph, "--set", "retrieval.fuzzy=0.8"), text=True),
         Target("measures", "", b"ndcg@5,recall@{1,3},rbp(p=0.8)@10,mrr", ("score", "--gold", "./gold.qrels", "--run", "./run.trec", "-o", "./out.json", "--measures", "{text}"), text=True),
         Target("gates", "", b"recall@5>=0.65,latency.p95<0.5", ("eval", *eval_set, *graph, *few, "--skip-generation", "-o", "./out.json", "--fail-under", "{text}"), text=True),
         Target("settings of a sweep", "", b"retrieval.min_weight=0,0.5", ("sweep", *eval_set, *graph, "--quiet", "--hops", "1", "--set", "{text}", "-o", "./swept.json"), text=True),
         Target("path", "", b"./s-eval.jsonl", ("validate", "--dataset", "{text}", *graph), text=True),
-        Target("compared run", "input-b.json", files["results.json"], ("compare", "{file}", "./results.json", "-o", "./compared.json", "--quiet", "--by-tag")),
+        Target("compared run", "input-b.json", files["results.json"], ("compare", "{file}", "./results.json", "-o", "./compared.json", "--quiet")),
         Target("results page", "input-c.json", files["results.json"], ("report", "{file}", "./results.json", "--report", "html,md,csv")),
         Target("run as a retriever", "input-run.jsonl", files["run.jsonl"], ("eval", *eval_set, *graph, *few, "--skip-generation", "--retriever", "run:./input-run.jsonl", "-o", "./out.json")),
         Target("graph converted", "input-conv-KG.json", files["s-KG.json"], ("convert", "{file}", "./out.graphml")),
@@ -379,7 +409,7 @@ def more_targets(run: Runner, files: dict[str, bytes]) -> list[Target]:
                 "-o",
                 "./merged.jsonl",
                 "--prefer",
-                "union",
+                "union" if "eval" in file else "last",
             ),
             "split": ("dataset", "split", "{file}", "-o", "./parts.jsonl", "--by", "id"),
             "to rag": ("dataset", "convert", "{file}", "-o", "./converted.csv"),
@@ -432,6 +462,118 @@ def graph_files(home: Path) -> Iterator[tuple[str, Path, Path | None]]:
         if path.suffix in (".graphml", ".json", ".parquet", ".csv") and not path.name.startswith(beside):
             name = str(path.relative_to(GRAPHS))
             yield name, path, folder if folder.name in WHOLE else None
+
+
+def workbook(sheets: dict[str, list[list[str]]]) -> bytes:
+    """A worksheet file; of each sheet the rows, the first of which names the columns."""
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package, main = (
+        "http://schemas.openxmlformats.org/package/2006",
+        "http://schemas.openxmlformats.org/spreadsheetml/2006/main",
+    )
+    texts = sorted({cell for rows in sheets.values() for row in rows for cell in row})
+    names = list(enumerate(sheets, start=1))
+    cells = {
+        f"xl/worksheets/sheet{number}.xml": f'<worksheet xmlns="{main}"><sheetData>'
+        + "".join(
+            f'<row r="{line}">'
+            + "".join(
+                f'<c r="{chr(65 + at)}{line}" t="s"><v>{texts.index(cell)}</v></c>'
+                for at, cell in enumerate(row)
+            )
+            + "</row>"
+            for line, row in enumerate(sheets[name], start=1)
+        )
+        + "</sheetData></worksheet>"
+        for number, name in names
+    }
+    parts = {
+        "[Content_Types].xml": f'<Types xmlns="{package}/content-types"/>',
+        "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type="{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+        "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets>'
+        + "".join(f'<sheet name="{name}" sheetId="{number}" r:id="r{number}"/>' for number, name in names) + "</sheets></workbook>",
+        "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships">'
+        + "".join(f'<Relationship Id="r{number}" Type="{office}/worksheet" Target="worksheets/sheet{number}.xml"/>' for number, _ in names)
+        + f'<Relationship Id="r99" Type="{office}/sharedStrings" Target="sharedStrings.xml"/></Relationships>',
+        "xl/sharedStrings.xml": f'<sst xmlns="{main}">' + "".join(f"<si><t>{text}</t></si>" for text in texts) + "</sst>",
+    } | cells  # fmt: skip
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as packed:
+        for name, content in parts.items():
+            packed.writestr(name, content)
+    return out.getvalue()
+
+
+NODES = [
+    ["id", "name", "type", "description"],
+    ["n1", "Ann", "girl", "in Dover"],
+    ["n2", "Ben", "boy", "old"],
+]
+EDGES = [["source", "target", "relation", "weight"], ["n1", "n2", "knows", "2"], ["n2", "n1", "likes", "1"]]
+QUESTIONS = [
+    ["id", "query", "reference_entities", "tags"],
+    ["q1", "Where does Ben live?", "Mill;C", "easy"],
+    ["q2", "Who?", "Ben", "a;b"],
+]
+
+
+def database(connect: Callable[[str], Any], path: Path) -> bytes:
+    """A file of SQLite or DuckDB with a table of entities and one of relations."""
+    connection = connect(str(path))
+    connection.execute("CREATE TABLE entities (id TEXT, name TEXT, type TEXT, description TEXT)")
+    connection.execute("CREATE TABLE relations (source TEXT, target TEXT, relation TEXT, weight DOUBLE)")
+    for table, rows in (("entities", NODES), ("relations", EDGES)):
+        connection.executemany(f"INSERT INTO {table} VALUES (?, ?, ?, ?)", rows[1:])
+    connection.commit()
+    connection.close()
+    return path.read_bytes()
+
+
+def tables(home: Path) -> dict[str, bytes]:
+    """Graphs, gold sets and runs in binary files and with columns that `NAME-columns.yaml` names."""
+    import duckdb
+    import pyarrow
+    import pyarrow.parquet
+
+    def parquet(rows: list[list[str]]) -> bytes:
+        out = io.BytesIO()
+        columns = dict(zip(rows[0], map(list, zip(*rows[1:], strict=True)), strict=True))
+        pyarrow.parquet.write_table(pyarrow.table(columns), out)
+        return out.getvalue()
+
+    return {
+        "g.xlsx": workbook({"Nodes": NODES, "Edges": EDGES}),
+        "g.sqlite": database(sqlite3.connect, home / "made.sqlite"),
+        "g.duckdb": database(duckdb.connect, home / "made.duckdb"),
+        "g.parquet": parquet(EDGES),
+        "g.gml": b'graph [\n directed 1\n node [ id 1 label "Ann" type "girl" ]\n node [ id 2 label "Ben" ]\n edge [ source 1 target 2 label "knows" weight 2.5 ]\n]\n',
+        "g.net": b'*Vertices 2\n1 "Ann" 0.1 0.2 0.5\n2 "Ben" 0.1 0.2 0.5\n*Arcs\n1 2 2.0 l "knows"\n',
+        "gold.xlsx": workbook({"Questions": QUESTIONS}),
+        "gold.parquet": parquet(QUESTIONS),
+        "run.xlsx": workbook({"Run": [["query_id", "doc_id", "score"], ["q1", "e2", "0.5"], ["q1", "e3", "0.25"]]}),
+        "promptfoo.yaml": b'tests:\n- vars: {question: "Where does Ben live?", id: q1}\n  assert:\n  - {type: contains, value: Mill}\n',
+        "llama.json": b'{"queries": {"a": "Where?", "b": "Who?"}, "corpus": {"n1": "Mill", "n2": "Ben"}, "relevant_docs": {"a": ["n1"], "b": ["n2"]}}',
+        "columns.json": b'{"question": {"0": "Where?", "1": "Who?"}, "reference_entities": {"0": ["Mill"], "1": ["Ben"]}}',
+        "answers.jsonl": _lines([{"id": "q1", "query": "Where does Ben live?", "answer": "In Mill.", "evidence": ["Ben lives in Old Mill."]}]),
+        "own.csv": b"who,whom,how\nAnn,Ben,knows\nBen,Mill,sees\n",
+        "own-columns.yaml": b"source: who\ntarget: whom\nrelation: how\n",
+        "patch.yaml": PATCH,
+        ".env": b"OPENAI_MODEL=test-model\nOPENAI_API_KEY='sk-abcdef'\n# so\nexport KG_DIR=x\n",
+    }  # fmt: skip
+
+
+PATCH = """graph: {name: s}
+questions: {name: s}
+confirm: [aliases, merges]
+aliases:
+- {entity_id: e1, alias: Benny, status: confirmed, evidence: [so], questions: [q1], gain: 0.1, low: -0.1, high: 0.2, n: 7}
+merges:
+- {keep_id: e4, drop_ids: [e5], status: confirmed}
+vocabulary:
+- {type: KNOWS, words: [know, 알다], status: confirmed}
+settings:
+- {values: {hops: 1}, status: confirmed}
+""".encode()
 
 
 def _lines(rows: list[dict[str, Any]]) -> bytes:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import csv
 import re
-import zipfile
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -18,13 +17,13 @@ from tiny_graph_rag.errors import InputError, json_kind, optional, unknown
 from tiny_graph_rag.files import (
     PARQUET_MAGIC,
     check_declared,
-    check_unpacked,
     decode_utf8,
     lines_of,
     read_bytes,
     read_start,
     text_in,
 )
+from tiny_graph_rag.formats.worksheets import NumberedRow, worksheets
 from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import said
 
@@ -152,9 +151,10 @@ def csv_rows(
     Raises `failure` for what is no CSV, InputError for a row that is too wide.
     """
     first = text.lstrip("\r\n").partition("\n")[0]
-    delimiter = delimiter or delimiter_of(first)
-    if delimiter not in first:
-        delimiter = "\x1f"  # one column, whose cells may hold any sign
+    if delimiter is None:
+        delimiter = delimiter_of(first)
+        if delimiter not in first:
+            delimiter = "\x1f"  # one column, whose cells may hold any sign
     check_width(first, delimiter, path)
     # Line ends as they are: a field may hold "\r", and csv says what it does not know itself.
     lines = (line[0] for line in _LINE.finditer(text))
@@ -217,7 +217,7 @@ def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]
             check_parquet(file, path)
             names = _named(file.schema_arrow.names, path)
         table = parquet.read_table(path)
-        columns = [column.to_pylist() for column in table.columns]
+        columns = [list(map(_plain, column.to_pylist())) for column in table.columns]
     if len({len(column) for column in columns}) > 1:
         why = said("its columns are of different lengths")
         raise InputError.at(path, "can't be read as Parquet: {why}", why=why)
@@ -226,6 +226,15 @@ def _parquet(path: Path) -> tuple[list[str], Iterator[tuple[str, dict[str, Any]]
         for number, values in enumerate(zip(*columns, strict=True), start=1)
     )
     return names, rows
+
+
+def _plain(value: Any) -> Any:
+    """A cell as JSON could hold it: dates, times, decimals and bytes are text."""
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {str(name): _plain(item) for name, item in value.items()}
+    return value if value is None or isinstance(value, str | int | float) else str(value)
 
 
 def fields_beside(path: Path, known: Collection[str], failure: type[InputError]) -> dict[str, str]:
@@ -267,62 +276,18 @@ def _worksheet(path: Path) -> tuple[list[str], Iterator[Row]]:
 
 def sheets(path: Path) -> Iterator[tuple[str, list[str], Iterator[Row]]]:
     """Name, columns and rows of each sheet that has a header and a row. Raises InputError."""
-    what = said("reading worksheets (.xlsx)")
-    python_calamine = optional("python_calamine", what, "xlsx", "python-calamine")
-    _check_workbook(path)
-    try:
-        workbook = python_calamine.CalamineWorkbook.from_path(str(path))
-        contents = [(name, workbook.get_sheet_by_name(name).to_python()) for name in workbook.sheet_names]
-    except Exception as error:  # of broken workbooks it raises what it meets, also of other libraries
-        why = str(error) or type(error).__name__
-        raise InputError.at(path.name, "can't be read as a worksheet: {error}", error=why) from error
-    for sheet, rows in contents:
+    for sheet, rows in worksheets(path):
         # A row of one cell above rows of more is a title.
-        header = next((at for at, row in enumerate(rows) if sum(map(bool, row)) > 1), 0)
+        header = next((at for at, (_, row) in enumerate(rows) if len(row) > 1), 0)
         if len(rows) > header + 1:
-            names = _named(rows[header], path)
-            yield sheet, names, _sheet_rows(path, names, rows, header + 1)
+            row = rows[header][1]
+            names = _named((row.get(column, "") for column in range(max(row) + 1)), path)
+            yield sheet, names, _sheet_rows(path, names, rows[header + 1 :])
 
 
-def _sheet_rows(path: Path, names: list[str], rows: list[list[Any]], first: int) -> Iterator[Row]:
-    for number, row in enumerate(rows[first:], start=first + 1):
-        yield f"{path.name}: row {number}", dict(zip(names, map(_cell, row), strict=True))
-
-
-_CELL = re.compile(rb'<(?:c|row)\b[^>]*?\br="([A-Z]{0,4})([0-9]{1,9})"')
-
-
-def _check_workbook(path: Path) -> None:
-    """Refuse a workbook that unpacks to too much, or whose cells lie so far out that the sheet, which is made
-    as a rectangle, fills the memory. Raises InputError."""
-    try:
-        with zipfile.ZipFile(path) as packed:
-            check_unpacked(path, sum(part.file_size for part in packed.infolist()))
-            for part in packed.namelist():
-                if part.startswith("xl/worksheets/") and part.endswith(".xml"):
-                    found = _CELL.findall(packed.read(part))
-                    wide = max((_column_number(letters) for letters, _ in found), default=0)
-                    long = max((int(number) for _, number in found if number), default=0)
-                    check_declared(path, wide * long * CELL_BYTES, said("{n} cells", n=f"{wide * long:,}"))
-    except InputError:
-        raise
-    except Exception as error:  # of broken archives it raises what its parts do
-        raise InputError.at(path.name, "can't be read as a worksheet: {error}", error=error) from error
-
-
-def _column_number(letters: bytes) -> int:
-    """`A` → 1, `AA` → 27."""
-    number = 0
-    for letter in letters:
-        number = number * 26 + letter - ord("A") + 1
-    return number
-
-
-def _cell(value: Any) -> Any:
-    """Of a worksheet, where every number is a fraction and ids are numbers."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return value if isinstance(value, str) else str(value)
+def _sheet_rows(path: Path, names: list[str], rows: Iterable[NumberedRow]) -> Iterator[Row]:
+    for number, row in rows:
+        yield f"{path.name}: row {number}", {name: row.get(at, "") for at, name in enumerate(names)}
 
 
 def one_of(

@@ -42,16 +42,16 @@ def variant(
         name = str(wording.index.graph.entities.names[seeds[0]])
         if len(seeds) != 1 or is_date(name):
             return None
-        called = wording.pronoun(wording.kind_of_seed(drawn))
-        query = wording.question(drawn, {seeds[0]: called})
-        introduced = wording.introduced(name)
+        called = wording.pronoun(wording.kind_of_seed(drawn.formula))
+        query = wording.question(drawn.formula, drawn.answers, {seeds[0]: called})
+        introduced = wording.introduced(seeds[0])
         return QuestionVariant(kind, query, "", (introduced,), (called,)) if query else None
     seed = seeds[int(chance.random() * len(seeds))]
     found = noisy_name(wording.index.graph, seed, names, chance)
     if found is None:
         return None
     mentions = tuple(found[0] if item == seed else wording.name(item, {}) for item in seeds)
-    query = wording.question(drawn, {seed: found[0]})
+    query = wording.question(drawn.formula, drawn.answers, {seed: found[0]})
     return QuestionVariant(kind, query, found[1], (), mentions) if query else None
 
 

@@ -16,19 +16,22 @@ from typing import Any
 from urllib.parse import quote
 
 from tiny_graph_rag.errors import GraphError, InputError, optional
+from tiny_graph_rag.files import check_declared
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.given import Columns
 from tiny_graph_rag.formats.graphs.roles import NONE
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.table import Table
 from tiny_graph_rag.formats.graphs.tabular import of_tables
+from tiny_graph_rag.formats.tables import LONGEST_CELL
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 DUCKDB_MAGIC = b"DUCK"  # behind a checksum of eight bytes
-MOST_ROWS = 20_000_000
-STEPS, MOST_STEPS = 1_000_000, 1000  # of SQLite's machine between two looks, and looks until it is stopped
+ROW_BYTES, CELL_BYTES = 250, 16  # of a record in memory, and of each of its values besides its text
+MIB = 1 << 20
+STEPS = 1_000_000  # of SQLite's machine between two looks
 
 
 @graph_format(
@@ -43,8 +46,11 @@ def read_sqlite(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
     try:
         with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
-            steps = itertools.count()
-            connection.set_progress_handler(lambda: next(steps) > MOST_STEPS, STEPS)  # of a view without end
+            # A view may be without end, and make cells of any length: more work and longer cells than the
+            # file's size explains are refused.
+            size, steps = path.stat().st_size // MIB + 1, itertools.count()
+            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(size * MIB, LONGEST_CELL))
+            connection.set_progress_handler(lambda: next(steps) > 40 * size, STEPS)
             names = [
                 name
                 for (name,) in connection.execute(
@@ -52,7 +58,7 @@ def read_sqlite(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
                     "AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
                 )
             ]
-            tables = [_table(connection, name) for name in names]
+            tables = [_table(connection, name, path) for name in names]
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             return of_tables(Rows(path, "SQLite"), tables, columns or NONE)
     except InputError:
@@ -77,31 +83,28 @@ def read_duckdb(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
             str(path), read_only=True, config={"enable_external_access": False}
         ) as connection:
             names = connection.execute(
-                "SELECT table_name FROM information_schema.tables WHERE table_schema = 'main' "
-                "ORDER BY table_name"
+                "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' ORDER BY table_name"
             ).fetchall()
-            tables = [_table(connection, name) for (name,) in names]
+            tables = [_table(connection, name, path) for (name,) in names]
             return of_tables(Rows(path, "DuckDB"), tables, columns or NONE)
     except duckdb.Error as error:
         raise GraphError.at(path, "can't be read as DuckDB: {why}", why=str(error).splitlines()[0]) from error
 
 
-def _table(connection: Any, name: str) -> Table:
-    """A table that is read when its cells are asked for, without what is no text and no number."""
+def _table(connection: Any, name: str, path: Path) -> Table:
+    """A table that is read when its cells are asked for, without what is no text and no number. Reading it
+    raises InputError where it gives far more than the file holds."""
     query = f'SELECT * FROM "{name.replace(chr(34), 2 * chr(34))}"'
 
     @cache
     def records() -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = []
         cursor = connection.execute(query)
-        while rows := cursor.fetchmany(10_000):
-            if len(found) > MOST_ROWS:
-                raise GraphError(
-                    "the table {table} gives more than {most} rows; is it a view without end? Name others: "
-                    "--columns nodes=TABLE,edges=TABLE",
-                    table=repr(name),
-                    most=f"{MOST_ROWS:,}",
-                )
+        size = 0
+        while rows := cursor.fetchmany(1000):
+            size += sum(len(value) for row in rows for value in row if isinstance(value, str))
+            size += len(rows) * (ROW_BYTES + CELL_BYTES * len(header))
+            check_declared(path, size, said("more than {n} rows", n=f"{len(found):,}"))
             found += [
                 {key: value for key, value in zip(header, row, strict=True) if not isinstance(value, bytes)}
                 for row in rows
