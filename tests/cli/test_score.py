@@ -341,7 +341,7 @@ def test_a_bad_run_is_said_in_words(own_folder: Path, run_cli, text: str, expect
         ("query_id,doc_id,score\nq1,d1,1\nq1,d1,0\n", "gold:3: document 'd1' has grade 0 here and 1"),
         ('{"id": "q1", "entities": ["d1"]}\n', "gold:1: this looks like a run or a graph"),
         ('[{"query": "who?"}]', "gold: 1 question without 'reference_entities'"),
-        ("", "gold: the file is empty"),
+        ("", "gold: the gold set is empty"),
         ("PAR1 and no more", "gold: can't be read as Parquet"),
     ],
 )
