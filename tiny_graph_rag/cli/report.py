@@ -31,14 +31,6 @@ def report_command(
         ),
     ] = None,
     title: Annotated[str | None, option("Title of the reports.", default="the gold set's name")] = None,
-    since: Annotated[
-        Path | None,
-        option(
-            "Earlier results of the same questions, to say what changed.",
-            OUTPUT,
-            default="the last of history/ next to the file",
-        ),
-    ] = None,
 ) -> None:
     """Show results files as a page, as Markdown, as tables or as pictures. Nothing is computed again."""
     from tiny_graph_rag.inputs import find_input
@@ -49,13 +41,8 @@ def report_command(
     session = Session.open(common)
     names = reports_of(report) or ("html",)
     folder = Path(session.config.storage.results_dir)
-    earlier = find_input(since, folder, "results file") if since is not None else None
     documents = [
-        replace(
-            read_document(find_input(result, folder, "results file")),
-            title=title or "",
-            since=earlier,
-        )
+        replace(read_document(find_input(result, folder, "results file")), title=title or "")
         for result in results
     ]
     target = output_path(output, folder) if output is not None else None
@@ -90,8 +77,7 @@ def history_command(
 ) -> None:
     """Show results over time: a table and a line for each measure and tag, oldest first."""
     from tiny_graph_rag.inputs import note_named
-    from tiny_graph_rag.report.history import groups, history_document, read_past
-    from tiny_graph_rag.report.terminal.history import history_lines
+    from tiny_graph_rag.report.history import groups, history_document, history_lines, read_past
 
     session = Session.open(common, to_stdout=output == STDOUT)
     results = Path(session.config.storage.results_dir)

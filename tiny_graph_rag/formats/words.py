@@ -53,8 +53,8 @@ INNER_KEYS = _keys("properties attributes data attrs props")
 NODE_KEYS: dict[str, tuple[str, ...]] = {
     Role.ID: _keys(
         """
-        id entityid nodeid vertexid conceptid uid uuid guid identifier key iri uri nid eid code 식별자 아이디
-        编号 標識
+        id entityid nodeid vertexid conceptid canonicalid uid uuid guid identifier key iri uri nid eid code
+        식별자 아이디 编号 標識
         """
     ),
     Role.NAME: _keys(
@@ -67,7 +67,8 @@ NODE_KEYS: dict[str, tuple[str, ...]] = {
     Role.TYPE: _keys(
         """
         entitytype nodetype type types labels nodelabel nodelabels entitylabel category categories kind
-        class entityclass semantictype group 유형 개체유형 종류 타입 분류 类型 类别 實體類型 類型 种类 タイプ
+        class entityclass semantictype group 유형 개체유형 종류 타입 분류 类型 类别 實體類型 实体类型 实体类别
+        节点类型 類型 种类 タイプ
         """
     ),
     Role.DESCRIPTION: _keys(

@@ -15,7 +15,7 @@ from tiny_graph_rag.messages import ENGLISH, counted, figure, p_value, shown, si
 from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.fix_words import KIND_WORDS, blocks_of, summary_line
-from tiny_graph_rag.report.headline import changes_since, headline, subject
+from tiny_graph_rag.report.headline import headline, subject
 from tiny_graph_rag.report.paper_tables import by_gold_set, sets_table
 from tiny_graph_rag.report.plain import (
     failed_words,
@@ -96,7 +96,7 @@ def summary_blocks(document: Document) -> list[Block]:
 def _first_sentences(document: Document) -> Iterator[Block]:
     """What a document is about, and what a reader should know first."""
     yield Paragraph(subject(document.content))
-    for sentence in (*headline(document.content), *changes_since(document)):
+    for sentence in headline(document.content):
         yield Paragraph(shown(sentence), strong=True)
 
 
