@@ -53,6 +53,8 @@ def read(folder: Path, name: str, content: Any) -> KnowledgeGraph:
                            "triples": [[0, 0, 1]]}),
         ("uuids.json", {"nodes": [{"id": id, "label": name} for id, name in NAMED.items()],
                         "edges": [{"source": UUIDS[0], "target": UUIDS[1], "label": "knows"}]}),
+        ("page.html", '<html>nodes = new vis.DataSet([{"id": 1, "label": "Ann"},{"id": "2", "label": "Ben"}])'
+                      'edges = new vis.DataSet([{"from": 1, "to": 2, "label": "knows", "arrows": "to"}]);'),
         ("stars.ttl", "@prefix : <http://e/> . << :Ann :knows :Ben >> :since 1999 ."),
         ("described.json", [{"subject": "Ann Lee", "subject_label": "a girl", "relationship": "knows",
                              "object": "Ben", "object_label": "a boy"}]),

@@ -61,7 +61,7 @@ GRAPH_FORMATS: Registry[GraphFormat] = Registry(
         "Cypher": "refused:refuse_cypher",
         "pickle": "refused:refuse_pickle",
         "OWL/XML": "refused:refuse_owl",
-        "HTML": "refused:refuse_page",
+        "HTML": "json_lists:read_page",
         "Graphify": "graphify:read_graphify",
         "HippoRAG": "hipporag:read_hipporag",
         "LlamaIndex": "llama_index:read_llama_index",

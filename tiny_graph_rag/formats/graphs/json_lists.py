@@ -8,7 +8,9 @@ is a list whose keys are ids. What keys are called: roles.py.
 
 from __future__ import annotations
 
+import json
 import mmap
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -100,6 +102,45 @@ def graph_of(rows: Rows, document: Any, given: Columns = NONE) -> KnowledgeGraph
             rows.dropped("lists that hold neither entities nor relations", key)
     count_hyperedges(rows, document)
     return rows.graph()
+
+
+_PAGE = re.compile(r"\s*<(!doctype html|html|head|body|script|div)\b", re.I)
+_DATA_SET = re.compile(r"(?<![\w.])(nodes|edges)\s*=\s*new\s+vis\.DataSet\(\s*(?=\[)")
+LOOKS = frozenset(  # what a page says of how a network is drawn
+    ("arrows", "borderWidth", "color", "font", "hidden", "physics", "shape", "size", "width", "x", "y")
+)
+
+
+@graph_format(
+    "HTML",
+    "the page of a pyvis network",
+    lambda head: bool(_PAGE.match(head.text)),
+    suffixes=(".html", ".htm"),
+)
+def read_page(paths: Sequence[Path]) -> KnowledgeGraph:
+    """The nodes and edges that the page's script holds as JSON. Raises GraphError where it holds none."""
+    path = paths[0]
+    text = decode_utf8(read_bytes(path), path)
+    lists: dict[str, list[Any]] = {}
+    for match in _DATA_SET.finditer(text):
+        try:
+            lists[match[1]], _ = json.JSONDecoder().raw_decode(text, match.end())
+        except (ValueError, RecursionError):
+            continue
+    if not {"nodes", "edges"} <= lists.keys():
+        raise GraphError.at(
+            path,
+            "a page is not read. Save the graph that it shows: networkx.write_graphml(graph, "
+            "'{stem}.graphml'), or of a pyvis network json.dump({{'nodes': net.nodes, 'edges': net.edges}}, "
+            "file)",
+            stem=path.stem,
+        )
+    document: dict[str, Any] = {
+        name: [{key: value for key, value in record.items() if key not in LOOKS} for record in records]
+        for name, records in lists.items()
+    }
+    document["directed"] = any("arrows" in edge for edge in lists["edges"])
+    return graph_of(Rows(path, "HTML"), document)
 
 
 def count_hyperedges(rows: Rows, document: Any) -> None:

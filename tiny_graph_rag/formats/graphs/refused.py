@@ -1,6 +1,6 @@
 """Files that are refused, each with the way to a graph that is read.
 
-A pickle runs code when it is opened, a Cypher script is for a database, a page is for looking at.
+A pickle runs code when it is opened, a Cypher script is for a database.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 _CYPHER = re.compile(
     r"\s*(?:(?://|:)[^\n]*\n\s*)*(?:CREATE|MERGE|MATCH|UNWIND)\s*(?:\(|\[|CONSTRAINT|INDEX)", re.I
 )
-_PAGE = re.compile(r"\s*<(!doctype html|html|head|body|script|div)\b", re.I)
 
 
 @graph_format(
@@ -47,21 +46,6 @@ def refuse_owl(paths: Sequence[Path]) -> KnowledgeGraph:
         "OWL/XML is not read. Save the ontology as Turtle: in Protégé with File > Save as, or with "
         "robot convert -i {file} -o {stem}.ttl",
         file=paths[0].name,
-        stem=paths[0].stem,
-    )
-
-
-@graph_format(
-    "HTML",
-    "refused: a page shows a graph that its program can save",
-    lambda head: bool(_PAGE.match(head.text)),
-    suffixes=(".html", ".htm"),
-)
-def refuse_page(paths: Sequence[Path]) -> KnowledgeGraph:
-    raise GraphError.at(
-        paths[0],
-        "a page is not read. Save the graph that it shows: networkx.write_graphml(graph, '{stem}.graphml'), "
-        "or of a pyvis network json.dump({{'nodes': net.nodes, 'edges': net.edges}}, file)",
         stem=paths[0].stem,
     )
 
