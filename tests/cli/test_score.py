@@ -162,6 +162,8 @@ def test_a_gold_set_of_passages_alone_is_scored(
         run_cli, "--run", "run.jsonl", "--gold", "gold.json", "--measures", "passages:recall@2,passages:mrr"
     )
     assert means(document) == {"passages:recall@2": 0.5, "passages:mrr": 0.5}
+    unnamed = means(scored(run_cli, "--run", "run.jsonl", "--gold", "gold.json"))
+    assert (unnamed["passages:recall@5"], unnamed["passages:mrr"]) == (0.5, 0.5)
 
 
 def test_with_a_graph_names_and_aliases_become_entities(own_folder: Path, run_cli) -> None:

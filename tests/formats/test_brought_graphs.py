@@ -91,6 +91,9 @@ def test_lists_of_other_names_are_named(own_folder: Path) -> None:
         read(own_folder, "g.json", document)
     graph = read_graph(own_folder / "g.json", columns=Columns.of("edges=mine"))
     assert told(graph) == KNOWS
+    (own_folder / "g.json").write_text(json.dumps({"entities": {"n": {}}, "mine": [fact]}), encoding="utf-8")
+    graph = read_graph(own_folder / "g.json", columns=Columns.of("edges=mine,nodes=none"))
+    assert told(graph) == KNOWS
 
 
 def test_the_two_columns_that_no_role_takes_are_the_ends_in_a_table_of_edges(own_folder: Path) -> None:

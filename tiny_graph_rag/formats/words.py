@@ -177,7 +177,7 @@ HEADER_WORDS = _set(
 # --- questions, and what was judged or retrieved
 QUERY_KEYS = _keys(
     """
-    query question q user_input input msg messages prompt prompts user_query user_question question_text
+    query question q claim user_input input msg messages prompt prompts user_query user_question question_text
     text 질문 질의 물음 문항 사용자_질문 问题 提问 問題 質問 pregunta pergunta questão вопрос frage प्रश्न
     প্রশ্ন سؤال السؤال user_message question_en question_ko question_zh
     """

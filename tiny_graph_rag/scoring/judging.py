@@ -61,7 +61,7 @@ def notes(
         kinds = [(RELATIONS, run.relations), (PASSAGES, run.passages)]
         examples = ", ".join(f"{kind}:recall@5" for kind, lists in kinds if lists is not None)
         lines.append(
-            said("the run has no entities; use the measures of what it has: {examples}", examples=examples)
+            said("the run has no entities; it is scored by what it has, as in {examples}", examples=examples)
         )
     return [*lines, *_of_ambiguous(run, known, graph, ambiguous)] if graph is not None else lines
 

@@ -90,11 +90,13 @@ def _is_table(file: Path) -> bool:
     """By its ending; of JSON and other tables only one whose name says what it holds."""
     if _ending(file) not in JSON_ENDINGS:
         return _ending(file) in ENDINGS
+    if _says(_stem(file))[0] is None:  # nothing is read of other files: one may be the command's output
+        return False
     try:
         start = read_start(file, 64).removeprefix(BYTE_ORDER_MARK).lstrip()[:1]
     except InputError:
         return False
-    return _says(_stem(file))[0] is not None and start == (b"[" if _ending(file) == ".json" else b"{")
+    return start == (b"[" if _ending(file) == ".json" else b"{")
 
 
 def _says(name: str) -> tuple[bool | None, tuple[str, ...]]:
