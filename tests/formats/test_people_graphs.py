@@ -71,7 +71,7 @@ def test_a_folder_of_other_tables_is_not_taken_for_a_graph(own_folder: Path) -> 
 
 
 ADMIN = {
-    "persons.csv": 'personId:ID(Person),name,born:int,:LABEL\n1,"Moss, Carrie",1967,Person;Actor\n'
+    "persons.csv": 'personId:ID(Person),name,born:int,:LABEL\n1,"Moss, Carrie",1967,Person|Actor;Star\n'
     "2,Keanu,1964,Person\n",
     "films.csv": "filmId:ID(Film),title,:LABEL\n1,The Matrix,Film\n",
     "roles.csv": ":START_ID(Person),role,:END_ID(Film),:TYPE\n1,Trinity,1,ACTED_IN\n2,Neo,1,ACTED_IN\n",

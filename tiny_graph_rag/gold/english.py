@@ -35,7 +35,7 @@ _DETERMINERS = table("the a an his her its their our my your this that some")
 _OF_PEOPLES = ("ish", "ian", "ean", "ese")  # Turkish slippers keep their capital
 # Names that end in these words, or go on with `of`, take an article: the Crown Inn, the Isle of Man.
 _WITH_ARTICLE = table("""
-    states kingdom republic union empire islands mountains alps river sea ocean force army navy party nations
+    states kingdom republic union empire islands mountains alps sea ocean force army navy party nations
     inn hotel theatre theater museum library memorial bridge gallery church family association society
     institute agency foundation federation council committee commission academy order duke duchy isle
     tower battle netherlands philippines bahamas vatican
@@ -91,7 +91,8 @@ class English(Wording):
         words = [" ".join(words_of_name(word)) for word in self.words_for(step)]
         known = {word: read_clause(word) for word in words if self.is_typed or word in _listed()}
         clause, own = next(filter(None, known.values()), None), known.get(words[-1])
-        if clause and own and own.swapped and not any(word in _listed() for word in words[:-1]):
+        is_own = clause is own or any(word in _listed() for word in words[:-1])
+        if clause and own and own.swapped and not is_own:
             return replace(own, words=clause.words, inverse="")
         return clause or Clause("")
 
@@ -122,7 +123,7 @@ class English(Wording):
         plain = f"Which {plural(noun) if many else noun}" if noun else "What"
         is_who = ends.kind == Kind.PERSON or (self.nouns(step)[1] == "person" and not noun)
         asks = "Who" if is_who else plain
-        if (clause.role and of.many) or f"the {noun or '-'} " in of.text:
+        if (clause.role and of.many) or _jars(clause, of, noun):
             return None
         if asks_subject:
             if asks == "What" and not clause.role and (of.clauses or " of " in of.text):
@@ -141,7 +142,8 @@ class English(Wording):
         asked = clause.asked(of.text, many=of.many)
         if (ends.is_date or ends.kind == Kind.PLACE) and asked.endswith((" in", " at", " on")):
             return f"{'When' if ends.is_date else 'Where'} {asked[:-3]}?"
-        return f"{asks} {asked}?"
+        is_vague = asks == "What" and asked.endswith((" in", " at", " on"))
+        return None if is_vague else f"{asks} {asked}?"
 
     def lead(self, step: RelationStep, of: NounPhrase, ends: Ends) -> NounPhrase | None:
         """A noun phrase of at most two clauses."""
@@ -149,7 +151,7 @@ class English(Wording):
         if asks_subject and clause.role:
             role = plural(clause.role) if many else clause.role
             return None if of.many else NounPhrase(f"the {role} of {of.text}", many, of.clauses)
-        if clause.role or noun in ("", "event") or f"the {noun} " in of.text:
+        if clause.role or noun in ("", "event") or _jars(clause, of, noun):
             return None
         name, that = plural(noun) if many else noun, "who" if ends.kind == Kind.PERSON else "that"
         if asks_subject:
@@ -158,6 +160,8 @@ class English(Wording):
         said = f"{of.text} {clause.says(many=of.many)}"
         if ends.kind == Kind.PLACE and said.endswith((" in", " at", " on")):
             said, that = said[:-3], "where"
+            if many:  # one is not in several places
+                return None
         elif that == "who" or of.text.startswith("that "):
             that = "whom" if ends.kind == Kind.PERSON else "which"
         return None if of.clauses else NounPhrase(f"the {name} {that} {said}", many, 2)
@@ -198,6 +202,14 @@ class English(Wording):
 
     def _is_common(self, entity: int) -> bool:
         return _is_common(self.index.graph.entities.names[entity].split(), Kind(int(self.kind_of[entity])))
+
+
+def _jars(clause: Clause, of: NounPhrase, noun: str) -> bool:
+    """Whether a verb or a noun comes twice, or a place is called `it`: published the work that was published
+    in it."""
+    words = set(clause.words.split()) - _BE - _PREPOSITIONS - _DETERMINERS
+    is_in_it = of.text == "it" and clause.words.endswith((" in", " at", " on"))
+    return bool(words & set(of.text.split())) or f"the {noun or '-'} " in of.text or is_in_it
 
 
 def _is_common(words: list[str], kind: Kind) -> bool:

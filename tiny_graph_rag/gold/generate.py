@@ -151,11 +151,7 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
     quotas = apportioned(wanted.n, wanted.shares)
     maker.draw({shape: quotas.get(shape, 0) for shape in SHAPES}, spread=not wanted.fixed)
     variants = {kind: quotas.get(kind, 0) for kind in VARIANTS}
-    hidden = not maker.drawn and any(variants.values())
-    if hidden:  # variants alone: of questions that the set itself does not hold
-        most = max(variants.values())
-        maker.draw({"single": -(-most // 2), "chain": most // 2}, spread=True)
-    made = [] if hidden else [maker.example(place) for place in range(len(maker.drawn))]
+    made = [maker.example(place) for place in range(len(maker.drawn))]
     for kind, quota in variants.items():
         made += maker.variants(kind, quota)
     found = Counter(str(candidate.unknown["variant"] or candidate.unknown["shape"]) for candidate in made)

@@ -166,7 +166,9 @@ class Korean(Wording):
 
     def lead(self, step: RelationStep, of: NounPhrase, ends: Ends) -> NounPhrase | None:
         text = self._phrase(step, of, ends)
-        return None if text is None or text.endswith(" 것") else NounPhrase(text, clauses=of.clauses + 1)
+        is_again = text is not None and text.endswith("사람") and "사람" in of.text
+        is_bare = text is None or text.endswith(" 것")
+        return None if is_bare or is_again else NounPhrase(text or "", clauses=of.clauses + 1)
 
     def _phrase(self, step: RelationStep, of: NounPhrase, ends: Ends) -> str | None:
         """What one step leads to from `of`; None for a noun of two, or of something that has no name."""

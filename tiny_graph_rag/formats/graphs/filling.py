@@ -281,9 +281,9 @@ def _note_direction(rows: Rows, cells: Cells | None, place: str, is_directed: bo
 
 
 def _labels(value: Any, is_list: bool = False) -> list[str]:
-    """`["Person", "__Entity__"]`, `"Person"`, `":Person:Actor"` → labels. is_list: whether `;` parts them."""
+    """`["Person", "__Entity__"]`, `"Person"`, `":Person:Actor"` → labels. is_list: signs part them."""
     if isinstance(value, str):
-        parts = value.split(";") if is_list else value.split(":") if value[:1] == ":" else [value]
+        parts = re.split("[;|]", value) if is_list else value.split(":") if value[:1] == ":" else [value]
     elif isinstance(value, list | tuple):
         parts = list(map(text_of, value))
     else:

@@ -141,7 +141,7 @@ function placeLabels(nodes, edges, width, height, size) {
       if (!best || over < best.over) best = { ...side, box, over };
       if (!over) break;
     }
-    taken.push(best.box);
+    taken.push({ ...best.box, y0: best.box.y0 - 2 });  // Hangul is a little higher than its size
     node.labelAt = best;
   }
   return taken;
