@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import HANGS, ROOT, write_gold, write_kg
-from tests.tools.fuzz import VALUES
+from tests.tools.mutations import VALUES
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.curation import Curation, DraftJournal, read_journal
