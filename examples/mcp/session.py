@@ -36,13 +36,13 @@ async def main() -> None:
         for advice in first["summary"]["recommendations"]:
             print(f"- {advice['rule']}: {advice['text']}")
         worst = first["worst"][0]
-        why = (await call("explain", **BOTH, id=worst["id"]))["question"]
+        why = (await call("query", **BOTH, id=worst["id"]))["question"]
         print(f"- {why['query']}")
         for reference in why["references"]:
             steps = " → ".join(step["relation"] for step in reference.get("path") or ())
             over = f", over {steps}" if steps else ""
             print(f"- {reference['name']}: {reference['verdict']}, hop {reference['hop']}{over}")
-        swept = await call("sweep", **BOTH, hops="1-4", fuzzy="none,0.85")
+        swept = await call("sweep", **BOTH, hops="1-4")
         for setting in swept["settings"]:
             mean = setting["measures"]["ndcg@5"]["mean"]
             print(f"- {setting['system']}, {setting['hops']} hops: ndcg@5 {mean:.3f}")

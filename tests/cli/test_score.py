@@ -162,6 +162,8 @@ def test_a_gold_set_of_passages_alone_is_scored(
         run_cli, "--run", "run.jsonl", "--gold", "gold.json", "--measures", "passages:recall@2,passages:mrr"
     )
     assert means(document) == {"passages:recall@2": 0.5, "passages:mrr": 0.5}
+    unnamed = means(scored(run_cli, "--run", "run.jsonl", "--gold", "gold.json"))
+    assert (unnamed["passages:recall@5"], unnamed["passages:mrr"]) == (0.5, 0.5)
 
 
 def test_with_a_graph_names_and_aliases_become_entities(own_folder: Path, run_cli) -> None:
@@ -341,7 +343,7 @@ def test_a_bad_run_is_said_in_words(own_folder: Path, run_cli, text: str, expect
         ("query_id,doc_id,score\nq1,d1,1\nq1,d1,0\n", "gold:3: document 'd1' has grade 0 here and 1"),
         ('{"id": "q1", "entities": ["d1"]}\n', "gold:1: this looks like a run or a graph"),
         ('[{"query": "who?"}]', "gold: 1 question without 'reference_entities'"),
-        ("", "gold: the file is empty"),
+        ("", "gold: the gold set is empty"),
         ("PAR1 and no more", "gold: can't be read as Parquet"),
     ],
 )

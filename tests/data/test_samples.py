@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import networkx
@@ -10,6 +11,7 @@ import pytest
 import yaml
 
 from tests.conftest import ROOT
+from tiny_graph_rag import evaluate
 from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import EvalSet, Example
@@ -49,8 +51,8 @@ def undirected(graph: KnowledgeGraph) -> networkx.Graph:
 
 def test_sizes(sample) -> None:
     graph, ordinary, hard = sample
-    assert len(graph) >= 60
-    assert len(graph.relations) >= 120
+    assert len(graph) >= 250
+    assert len(graph.relations) >= 320
     assert all(graph.entities.descriptions)
     assert all(graph.relations.descriptions)
     assert graph.notes.lines() == []
@@ -104,6 +106,16 @@ def test_hop_tags_equal_the_measured_distance(sample) -> None:
             min(hops[name] for hops in reach if name in hops) for name in question.reference_entities
         }
         assert distances == {HOP_TAGS[tags[0]]}, question.id
+
+
+@pytest.mark.slow
+def test_the_words_of_few_multi_hop_questions_lead_to_an_answer(sample) -> None:
+    """Without a hop, `bfs` returns what the question names and what its words describe."""
+    graph, _, hard = sample
+    multi = replace(hard, examples=tuple(tagged(hard, "multi-hop")))
+    recall = evaluate(graph, multi, hops=0, measures="recall@5").to_pandas()["recall@5"]
+    assert len(recall) == len(multi)
+    assert (recall > 0).mean() <= 0.05
 
 
 def test_half_of_the_multi_hop_questions_share_no_stem_with_the_relations_to_walk(sample) -> None:

@@ -128,6 +128,11 @@ def test_two_of_different_kinds_or_with_a_relation_between_them_are_two() -> Non
         "2": {"name": "Lake-George", "entity_type": "PERSON"},
     }
     assert merged(graph(two)) == []
+    charity = {
+        "1": {"name": "BreadCare", "entity_type": "ORGANIZATION"},
+        "2": {"name": "Bread Care", "entity_type": "CONCEPT"},
+    }
+    assert merged(graph(charity)) == []
     names = ["Lake George", "Lake-George"]
     assert merged(graph(names, [("Lake George", "SISTER_OF", "Lake-George")])) == []
     assert merged(graph(names, [("Lake George", "also known as", "Lake-George")])) == [set(names)]

@@ -14,6 +14,7 @@ import pytest
 from tests.formats.test_json_lists import told
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.formats.graphs.given import Columns
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 KNOWS = [("Ann", "knows", "Ben")]
@@ -59,6 +60,9 @@ def read(folder: Path, name: str, content: Any) -> KnowledgeGraph:
                          "relations": [{"head": "e1", "type": "knows", "tail": "e2"}]},
                         {"entities": [{"id": "e1", "name": "Cy"}, {"id": "e2", "name": "hen"}],
                          "relations": []}]),
+        ("inside.json", {"concepts": [{"id": "Ann", "knows": ["Ben"]}, {"id": "Ben", "knows": []}]}),
+        ("other.json", {"people": [{"id": "n1", "name": "Ann"}, {"id": "n2", "name": "Ben"}],
+                        "facts": [{"head": "n1", "rel": "knows", "tail": "n2"}], "units": [{"id": "km"}]}),
         ("valid.csv", "subject,predicate,object,valid_from,valid_to\nAnn,knows,Ben,2001,2002\n"),
     ],
 )  # fmt: skip
@@ -78,6 +82,24 @@ def test_lists_and_objects_with_other_keys_in_one_list(own_folder: Path) -> None
         ("Ben", "knows", "Cy"),
         ("Cy", "keeps", "hen"),
     ]
+
+
+def test_lists_of_other_names_are_named(own_folder: Path) -> None:
+    fact = {"head": "Ann", "rel": "knows", "tail": "Ben"}
+    document = {"mine": [fact], "yours": [fact, fact]}
+    with pytest.raises(GraphError, match=r"its lists are 'mine', 'yours'.*--columns nodes=KEY,edges=KEY"):
+        read(own_folder, "g.json", document)
+    graph = read_graph(own_folder / "g.json", columns=Columns.of("edges=mine"))
+    assert told(graph) == KNOWS
+    (own_folder / "g.json").write_text(json.dumps({"entities": {"n": {}}, "mine": [fact]}), encoding="utf-8")
+    graph = read_graph(own_folder / "g.json", columns=Columns.of("edges=mine,nodes=none"))
+    assert told(graph) == KNOWS
+
+
+def test_the_two_columns_that_no_role_takes_are_the_ends_in_a_table_of_edges(own_folder: Path) -> None:
+    (own_folder / "nodes.csv").write_text("id,alias\nAnn,A|Annie; Nan\nBen,\n", encoding="utf-8")
+    graph = read(own_folder, "edges.csv", "girl,boy,relation\nAnn,Ben,knows\n")
+    assert (told(graph), graph.entities.aliases[0]) == (KNOWS, ["A", "Annie", "Nan"])
 
 
 @pytest.mark.parametrize(

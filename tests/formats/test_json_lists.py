@@ -51,23 +51,6 @@ def test_lists_of_entities_and_relations(own_folder: Path, entities: str, relati
     assert (graph.relations.weights.tolist(), list(graph.relations.details)) == ([2.0], ['{"x": 1}'])
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
-        [["점순", "기른다", "닭"]],
-        {"triples": [["점순", "기른다", "닭"]]},
-        {"entities": ["점순", "닭"], "edges": ["기른다"], "relations": [["점순", "기른다", "닭"]]},
-        [{"subject": "점순", "predicate": "기른다", "object": "닭"}],
-        {"entities": [{"entity_name": "점순"}, {"entity_name": "닭"}], "relations": [
-            {"src_id": "점순", "relation": "기른다", "tgt_id": "닭"}]},
-        {"nodes": [{"id": "점순"}, {"id": "닭"}], "relationships": [
-            {"source": {"id": "점순", "type": "P"}, "target": {"id": "닭"}, "type": "기른다"}]},
-    ],
-)  # fmt: skip
-def test_names_alone_are_enough(own_folder: Path, document: Any) -> None:
-    assert told(read(own_folder, document)) == [("점순", "기른다", "닭")]
-
-
 def test_triples_one_a_line(own_folder: Path) -> None:
     (own_folder / "t.jsonl").write_text(
         '{"head": "Ann", "relation": "knows", "tail": "Ben", "weight": 3}\n\n'

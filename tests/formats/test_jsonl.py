@@ -33,7 +33,7 @@ def test_empty_lines_and_line_ends_of_windows_are_no_questions(tmp_path: Path) -
     ("line", "expected"),
     [
         ("{", "a-eval.jsonl:1:2: not JSON"),
-        ("[]", "the gold set is empty; wanted at least one question in the list"),
+        ("[]", "the gold set is empty; wanted at least one question"),
         ('{"query": "Who?"}', "1 question without 'reference_entities'"),
         (
             '{"query": "Who?", "reference_entities": "점순"}',

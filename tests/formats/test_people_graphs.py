@@ -71,7 +71,7 @@ def test_a_folder_of_other_tables_is_not_taken_for_a_graph(own_folder: Path) -> 
 
 
 ADMIN = {
-    "persons.csv": 'personId:ID(Person),name,born:int,:LABEL\n1,"Moss, Carrie",1967,Person;Actor\n'
+    "persons.csv": 'personId:ID(Person),name,born:int,:LABEL\n1,"Moss, Carrie",1967,Person|Actor;Star\n'
     "2,Keanu,1964,Person\n",
     "films.csv": "filmId:ID(Film),title,:LABEL\n1,The Matrix,Film\n",
     "roles.csv": ":START_ID(Person),role,:END_ID(Film),:TYPE\n1,Trinity,1,ACTED_IN\n2,Neo,1,ACTED_IN\n",
@@ -180,6 +180,8 @@ def serialised(kind: str, fields: dict[str, Any]) -> dict[str, Any]:
                     "relationships": [{"src_id": a, "tgt_id": c, "rel": b} for a, b, c in FACTS]}},
         {"edges": LINKS},
         {"links": LINKS},
+        [list(fact) for fact in FACTS],
+        {"entities": ["Ann", "Ben", "hen"], "edges": ["keeps"], "relations": [list(fact) for fact in FACTS]},
         [{"subject": {"value": a}, "property": {"value": b}, "object": {"value": c}} for a, b, c in FACTS],
         LINKS,
         [*ENTITY, *LINKS],
@@ -261,27 +263,6 @@ def test_pajek(own_folder: Path) -> None:
     )
     with pytest.raises(GraphError, match=r"town\.net: \*Arcslist and \*Edgeslist are not read"):
         read_graph(own_folder / "town.net")
-
-
-RDF_LIST = """\
-@prefix e: <http://e/> .
-e:Ann e:keeps ( e:hen e:cow ) ; e:likes ( ) .
-e:Ben e:keeps ( e:hen ( e:dog ) ) .
-"""
-
-
-def test_lists_of_rdf_are_their_members(own_folder: Path) -> None:
-    pytest.importorskip("pyoxigraph")
-    (own_folder / "l.ttl").write_text(RDF_LIST, encoding="utf-8")
-    graph = read_graph(own_folder / "l.ttl")
-    wanted = [
-        ("Ann", "keeps", "cow"),
-        ("Ann", "keeps", "hen"),
-        ("Ben", "keeps", "dog"),
-        ("Ben", "keeps", "hen"),
-    ]
-    assert sorted(told(graph)) == wanted
-    assert sorted(graph.entities.names) == ["Ann", "Ben", "cow", "dog", "hen"]
 
 
 def test_a_packed_graphml_of_cognee(own_folder: Path) -> None:

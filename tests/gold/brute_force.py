@@ -5,9 +5,12 @@ Written from the description in docs/generated-sets.md; walks every simple choic
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import networkx as nx
+
+STEP = re.compile(r"(<?)-\[:(.*?)\]-(>?)\((\??)\)")
 
 
 def relation_graph(document: dict[str, Any]) -> nx.MultiDiGraph:
@@ -21,6 +24,22 @@ def relation_graph(document: dict[str, Any]) -> nx.MultiDiGraph:
         if source != target and source in graph and target in graph:
             graph.add_edge(source, target, type=row.get("relationship_type", "RELATED_TO"))
     return graph
+
+
+def read_pattern(line: str, graph: nx.MultiDiGraph) -> dict[str, Any]:
+    """A generated pattern: paths from a named entity, joined by AND."""
+    paths = []
+    for part in line.split(" AND ("):
+        start = STEP.search(part)
+        assert start is not None, line
+        name = part[: start.start()].removeprefix("(").removesuffix(")").strip('"`')
+        (seed,) = [one for one, data in graph.nodes(data=True) if data["name"] == name]
+        directions = {("<", ""): "in", ("", ">"): "out", ("", ""): "both"}
+        steps = [
+            {"type": type, "direction": directions[back, on]} for back, type, on, _ in STEP.findall(part)
+        ]
+        paths.append({"seed": seed, "steps": steps})
+    return {"paths": paths}
 
 
 def one_step(graph: nx.MultiDiGraph, entity: str, step: dict[str, str]) -> set[str]:
@@ -54,7 +73,7 @@ def answers(graph: nx.MultiDiGraph, asks: dict[str, Any]) -> set[str]:
     seeds = {path["seed"] for path in asks["paths"]}
     found = images[0]
     for image in images[1:]:
-        found = {"and": found & image, "or": found | image, "not": found - image}[asks["operation"]]
+        found = found & image
     found = found - seeds
     return found
 

@@ -59,7 +59,7 @@ def check_by_brute_force(path: Path, found: Generated) -> None:
     graph = brute_force.relation_graph(document)
     name_of = {entity: row["name"] for entity, row in document["entities"].items()}
     for question in found.questions:
-        asks = question.unknown["asks"]
+        asks = brute_force.read_pattern(question.unknown["asks"], graph)
         answers = brute_force.answers(graph, asks)
         assert sorted(question.reference_entities) == sorted(name_of[one] for one in answers), question.id
         assert question.unknown["hops"] == brute_force.hops(graph, asks, answers), question.id

@@ -36,6 +36,8 @@ RELATIONS = [
         ("(Anna)-[:KNOWS]->(?) and not (Dora)-[:KNOWS]->(?)", {"Ben"}),
         ("(Ben)-[:OWNS]->(?) OR (Dora)-[:KNOWS]->(?)", {"Mill (old)", "Cleo"}),
         ("(Dora)-[:RELATED_TO]-(?)", {"Anna"}),
+        ("(Dora)-[:RELATED_TO]->(?)", {"Anna"}),
+        ("(Anna)-[:KNOWS]-(?)", {"Ben", "Cleo"}),
     ],
 )
 def test_a_pattern_by_hand(tmp_path: Path, pattern: str, answers: set[str]) -> None:
@@ -51,12 +53,10 @@ def test_a_pattern_by_hand(tmp_path: Path, pattern: str, answers: set[str]) -> N
     [
         ("(Anna)-[:KNOW]->(?)", "no relation has the type 'KNOW'; did you mean 'KNOWS'"),
         ("(Nobody)-[:KNOWS]->(?)", "no entity has the name 'Nobody'"),
-        ("(Anna)-[:KNOWS]-(?)", "KNOWS has a direction"),
         ("(Anna)-[:KNOWS]->(Ben)", "can't read"),
         ("Anna knows whom?", "can't read"),
         ("(Anna)-[:KNOWS]->(?) AND (Ben)-[:OWNS]->(?) OR (Dora)-[:KNOWS]->(?)", "one of the three"),
-        ({"operation": "xor", "paths": [{}]}, "Invalid enum value 'xor'"),
-        ({"paths": [{"steps": []}]}, "missing required field `seed`"),
+        ({"paths": []}, "can't read"),
     ],
 )
 def test_what_is_no_pattern_is_said(tmp_path: Path, pattern: object, said: str) -> None:

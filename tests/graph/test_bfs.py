@@ -81,12 +81,6 @@ def test_the_compiled_search_ends_at_the_same_hop_and_leaves_nothing_behind() ->
     assert not fast.seen.any()
 
 
-def test_a_first_step_of_its_own_is_taken_from_the_seeds_only() -> None:
-    whole, only_one_two = adjacency_of(4, [(0, 1), (1, 2), (2, 3)]), adjacency_of(4, [(1, 2)])
-    assert BreadthFirst(only_one_two, whole, compile=True).reach([0], 3).entities.tolist() == [0, 1, 2]
-    assert BreadthFirst(only_one_two).reach([0], 3).entities.tolist() == [0]
-
-
 @pytest.fixture(scope="module", params=["a bit each", "both ends", "both ends at once"])
 def way(request: pytest.FixtureRequest) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
@@ -103,38 +97,30 @@ def way(request: pytest.FixtureRequest) -> Iterator[None]:
     pairs=PAIRS,
     seeds=st.lists(st.lists(st.integers(0, 11), max_size=3), min_size=1, max_size=4),
     closed=st.sets(st.integers(0, 39)),
-    closed_later=st.sets(st.integers(0, 39)),
 )
 def test_distances_are_networkx_shortest_paths_whatever_slots_are_closed(
-    way: None, pairs: Any, seeds: list[list[int]], closed: set[int], closed_later: set[int]
+    way: None, pairs: Any, seeds: list[list[int]], closed: set[int]
 ) -> None:
     adjacency = graph_of(ENTITIES, pairs).adjacency
     slots = np.arange(len(adjacency.neighbours))
     passable = ~np.isin(slots, list(closed))
-    onward = passable & ~np.isin(slots, list(closed_later))
     wanted = columns([list(range(ENTITIES))] * len(seeds))
     owner = np.repeat(np.arange(ENTITIES), adjacency.degrees).tolist()
-    for first, later in ((None, None), (passable, None), (passable, onward)):
-        rest = first if later is None else later
-        peer = networkx.DiGraph()  # each entity twice: as a seed, and as reached
-        peer.add_nodes_from((entity, side) for entity in range(ENTITIES) for side in (0, 1))
+    for walked in (None, passable):
+        peer = networkx.DiGraph()
+        peer.add_nodes_from(range(ENTITIES))
         for slot, neighbour in enumerate(adjacency.neighbours.tolist()):
-            if first is None or first[slot]:
-                peer.add_edge((owner[slot], 0), (neighbour, 1))
-            if rest is None or rest[slot]:
-                peer.add_edge((owner[slot], 1), (neighbour, 1))
+            if walked is None or walked[slot]:
+                peer.add_edge(owner[slot], neighbour)
         expected = []
         for own in seeds:
-            sources = {(seed, 0) for seed in own}
-            away = networkx.multi_source_dijkstra_path_length(peer, sources) if own else {}
-            for entity in range(ENTITIES):
-                hops = [away[entity, side] for side in (0, 1) if (entity, side) in away]
-                expected.append(min(hops, default=NOT_REACHED))
-        assert hops_between(adjacency, columns(seeds), wanted, first, later).tolist() == expected
+            away = networkx.multi_source_dijkstra_path_length(peer, set(own)) if own else {}
+            expected += [away.get(entity, NOT_REACHED) for entity in range(ENTITIES)]
+        assert hops_between(adjacency, columns(seeds), wanted, walked).tolist() == expected
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(bfs, "LEVELS_AT_ONCE", 2)  # the rest is searched a question at a time
-            assert hops_between(adjacency, columns(seeds), wanted, first, later).tolist() == expected
-        sizes = sizes_within(adjacency, columns(seeds), len(seeds), 3, first, later)
+            assert hops_between(adjacency, columns(seeds), wanted, walked).tolist() == expected
+        sizes = sizes_within(adjacency, columns(seeds), len(seeds), 3, walked)
         apart = np.array(expected).reshape(-1, ENTITIES)
         for hops in range(4):
             assert sizes[:, hops].tolist() == ((apart >= 0) & (apart <= hops)).sum(axis=1).tolist()

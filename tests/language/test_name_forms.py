@@ -18,6 +18,8 @@ from tiny_graph_rag.language.name_forms import are_distinct, is_abbreviation, lo
         ("국민건강보험공단 (건보공단)", "국민건강보험공단", "건보공단"),
         ("전국경제인연합회(전경련)", "전국경제인연합회", "전경련"),
         ("다발성 경화증 (MS)", "다발성 경화증", "MS"),
+        ("U.S. Bureau of Bread (BB)", "U.S. Bureau of Bread", "BB"),
+        ("Report by Lead Line Supervisor (LLS)", "Report by Lead Line Supervisor", ""),
     ],
 )
 def test_a_name_with_its_abbreviation_has_two_forms(name: str, long: str, short: str) -> None:
@@ -35,7 +37,6 @@ def test_a_name_with_its_abbreviation_has_two_forms(name: str, long: str, short:
         "()",
         "(AML)",
         "A (B)",
-        "Report by the Line Supervisor (LS)",  # the supervisor is the LS
         "한빛 (COMPANY)",
         "Disease in Danger (disorder)",
     ],

@@ -15,6 +15,8 @@ SAME = [
     ("Québec", "Quebec", {Difference.ACCENT}),
     ("botanical garden", "botanical gardens", {Difference.PLURAL}),
     ("woman", "women", {Difference.PLURAL}),
+    ("Glioma", "Gliomas", {Difference.PLURAL}),
+    ("camera", "cameras", {Difference.PLURAL}),
     ("Sir John Temple", "John Temple", {Difference.TITLE}),
     ("Holmes, Sherlock", "Sherlock Holmes", {Difference.ORDER}),
     ("August 6, 1945", "6 August 1945", {Difference.ORDER}),

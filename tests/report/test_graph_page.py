@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from tests.conftest import write_kg
-from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.report.graph_page import core_of, graph_page, spring_layout
 
@@ -30,17 +29,6 @@ def test_the_best_connected_come_first_and_the_rest_is_named(graph):
         "3 entities with the fewest relations",
         "3 relations to entities that are not drawn, or from an entity to itself",
     )
-
-
-def test_an_unknown_type_names_what_there_is(graph):
-    with pytest.raises(UsageError, match="has the type 'PERSON'"):
-        core_of(graph, types=("PERSON",))
-
-
-def test_a_least_weight_leaves_lighter_relations_out_and_says_so(graph):
-    core = core_of(graph, min_weight=2.0)
-    assert len(core.relations) == 0
-    assert core.left_out == ("6 relations with a weight below 2",)
 
 
 def test_positions_are_the_same_every_time_apart_and_inside():

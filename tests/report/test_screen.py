@@ -66,17 +66,6 @@ def test_a_wide_sign_takes_two_columns_and_an_accent_none() -> None:
     assert [cell_width(text) for text in ("abc", "수탉", "漢a", "e\u0301", "\u200d")] == [3, 4, 3, 1, 0]
 
 
-def test_a_narrow_terminal_leaves_spare_columns_out_and_cuts_no_figure() -> None:
-    """Two between columns, one at the left: 1 + 5 + 13 + 5 + 7 + 6 = 37. Without `more` 1 + 5 + 13 + 7 + 4 =
-    30, without the interval too 1 + 5 + 7 + 2 = 15."""
-    figures = ("0.100 … 0.200", "0.333", "0.55555")
-    table = View(("names", "interval", "more", "last"), (("점순", *figures),), (0, 1, 3), spare={1: 1, 2: 2})
-    for width, left in ((37, 3), (36, 2), (30, 2), (29, 1), (15, 1)):
-        text = "\n".join(table_lines(table, width))
-        assert sum(figure in text for figure in figures) == left
-        assert ("not shown" in text) == (left < 3)
-
-
 def test_quiet_prints_nothing() -> None:
     stream = io.StringIO()
     Console(stream, quiet=True).print("x")
@@ -89,7 +78,6 @@ def test_quiet_prints_nothing() -> None:
     [
         ("query 점순이는누구야? -g 김유정-동백꽃-KG.json", "tiny_graph_rag.study.evaluate"),
         ("stats -g 김유정-동백꽃-KG.json", "tiny_graph_rag.study.evaluate"),
-        ("measures", "msgspec"),
     ],
 )
 def test_a_command_loads_no_rich_and_a_small_graph_no_decoder(command: str, unused: str) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.report.make_results import results
 from tiny_graph_rag.report.document import Document, read_document
-from tiny_graph_rag.report.headline import changes_since, headline
+from tiny_graph_rag.report.headline import headline
 from tiny_graph_rag.report.reports import write_reports
 from tiny_graph_rag.report.systems import Systems, system_names
 from tiny_graph_rag.report.tables import worst_questions, worst_rows
@@ -166,26 +166,6 @@ def test_nothing_is_said_of_answers_that_nobody_judged() -> None:
     passages["summary"]["measures"] = {"passages:recall@5": {"mean": 0.5, "n": 2}}
     passages["summary"]["by_tag"] = {}
     assert headline(passages) == []
-
-
-def test_what_changed_comes_from_the_history_beside_the_results(tmp_path) -> None:
-    before = results(60, 120, seed=1)
-    before = {"made": {"at": "2026-01-01T10:00:00Z"}, **before}  # it stands in the head of the file
-    after = moved(before, "ndcg@5", 0.2)
-    after["made"]["at"] = "2026-01-02T10:00:00Z"
-    after["config"]["retrieval"]["hops"] = 4
-    (tmp_path / "history").mkdir()
-    document(tmp_path / "history" / "x-results-20260101T100000.000001Z.json", before)
-    later = json.loads(json.dumps(before))
-    later["made"]["at"] = "2026-01-03T10:00:00Z"
-    document(tmp_path / "history" / "x-results-20260103T100000.000001Z.json", later)
-    first, second = changes_since(document(tmp_path / "x-results.json", after))
-    assert first.startswith("Since x-results-20260101T100000.000001Z (2026-01-01 10:00 UTC): ndcg@5 0.")
-    assert "a significant change (p <.001)" in first
-    assert first.endswith("questions better, 0 worse.")
-    assert second == "Changed: hops 3 → 4."
-    same = document(tmp_path / "other-results.json", after)
-    assert changes_since(same) == [], "results of another name are no earlier run of these"
 
 
 def test_the_worst_are_one_of_each_kind_of_loss_before_a_second_of_any() -> None:

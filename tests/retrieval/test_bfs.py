@@ -208,7 +208,6 @@ def test_filters_bound_walks_and_answers() -> None:
     assert set(named(graph, "Alien", "Alien", direction="out")) == {"Alien", "Scott", "Bannon"}
     assert set(named(graph, "Scott", "Scott", direction="in")) == {"Scott", "Alien", "Blade Runner"}
     assert set(named(graph, "Alien", "Alien", types="PERSON")) == {"Scott", "Bannon"} | {"Carpenter"}
-    assert set(named(graph, "Alien", "Alien", max_degree=1)) == {"Alien", "Scott", "Bannon"}
 
 
 # --- for any graph -------------------------------------------------------------------------------------
@@ -243,7 +242,6 @@ def cases(draw: st.DrawFn) -> tuple[list[tuple[Any, ...]], str, list[str], dict[
         "depth": draw(st.sampled_from([1, 3, 100])),
         "exclude_seeds": draw(st.booleans()),
         "direction": draw(st.sampled_from(["both", "both", "out", "in"])),
-        "max_degree": draw(st.sampled_from([0, 0, 3])),
     }
     return triples, text, seeds, flags
 
@@ -278,7 +276,7 @@ def test_the_order_of_entities_and_relations_in_the_file_changes_nothing(case: A
 @settings(max_examples=300, deadline=None)
 def test_everything_within_the_hops_by_networkx_is_returned_and_nothing_else(case: Any) -> None:
     triples, text, seeds, flags = case
-    flags |= {"depth": 100, "exclude_seeds": False, "max_degree": 0}
+    flags |= {"depth": 100, "exclude_seeds": False}
     names = sorted({end for triple in triples for end in (triple[0], triple[2])} | set(seeds))
     graph = graph_of(triples, names=names)
     walked = nx.DiGraph()

@@ -62,7 +62,6 @@ def worlds(draw: st.DrawFn) -> tuple[dict[str, Any], list[dict[str, Any]], dict[
         "linker": draw(st.sampled_from(["names", "names+text"])),
         "exclude_seeds": draw(st.booleans()),
         "min_score": draw(st.sampled_from([0.0, 0.3])),
-        "max_degree": draw(st.sampled_from([None, 2])),
         "depth": draw(st.sampled_from([2, 100])),
         "top_k": 2,
         "latency_sample": 0,

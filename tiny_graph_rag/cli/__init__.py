@@ -6,9 +6,12 @@ import gc
 import inspect
 import io
 import os
+import re
 import shlex
 import sys
 from importlib import import_module
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,6 +21,8 @@ from tiny_graph_rag.cli.command import Commands, declare
 from tiny_graph_rag.cli.options import COMMON, COMMON_SETTINGS, Common
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.version import __version__
+
+_EXTRA = re.compile(r"([\w.-]+).*extra == ['\"]([\w-]+)")  # of a requirement: its package and the extra
 
 app = typer.Typer(
     name="tiny-graph-rag",
@@ -48,19 +53,14 @@ def extras() -> tuple[list[str], list[str]]:
     """The package's extras: those whose packages are all installed, and the others; by name."""
     from importlib.metadata import PackageNotFoundError, distribution, requires
 
-    wanted: dict[str, list[str]] = {}
-    for item in requires("tiny-graph-rag") or ():
-        requirement, _, marker = item.partition(";")
-        extra = marker.rpartition("extra == ")[2].strip(" \"')")
-        if extra and not requirement.startswith("tiny-graph-rag"):
-            package = "".join(sign if sign.isalnum() or sign in "-_." else " " for sign in requirement)
-            wanted.setdefault(extra, []).append(package.split()[0])
     there: list[str] = []
     missing: list[str] = []
-    for extra, packages in sorted(wanted.items()):
+    found = [_EXTRA.match(requirement) for requirement in requires("tiny-graph-rag") or ()]
+    pairs = sorted((match[2], match[1]) for match in found if match and match[1] != "tiny-graph-rag")
+    for extra, packages in groupby(pairs, key=itemgetter(0)):
         try:
-            for item in packages:
-                distribution(item)
+            for _, package in packages:
+                distribution(package)
             there.append(extra)
         except PackageNotFoundError:
             missing.append(extra)
@@ -125,7 +125,7 @@ declare(
 app.callback()(root)
 
 
-# Each is a module of this folder that registers the command of its name.
+# Each is registered by the module of this folder that has its name or is named in TOGETHER.
 COMMANDS = (
     "init",
     "eval",
@@ -151,10 +151,13 @@ COMMANDS = (
 )
 
 
+TOGETHER = {"visualize": "stats", "measures": "settings", "history": "report"}
+
+
 def load(*names: str) -> None:
     """Register these commands, all of them where none is named."""
     for name in names or COMMANDS:
-        import_module(f"tiny_graph_rag.cli.{name}")
+        import_module(f"tiny_graph_rag.cli.{TOGETHER.get(name, name)}")
 
 
 def run() -> None:

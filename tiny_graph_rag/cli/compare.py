@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -100,10 +98,7 @@ def compare_command(
 
 
 def _named(systems: Sequence[System]) -> str:
-    """Of all that is compared, shortened where the names are long or many."""
-    names = list(dict.fromkeys(system.name for system in systems))
-    whole = "-vs-".join(names if len(names) > 1 else [system.name for system in systems])
-    if len(whole) <= LONGEST_NAME:
-        return whole
-    digest = hashlib.sha256(os.fsencode(whole)).hexdigest()[:8]
-    return f"{names[0][: LONGEST_NAME // 2]}-vs-{len(systems) - 1}-others~{digest}"
+    """The first two names, and how many more there are; long ones are cut."""
+    first, *others = (system.name[: LONGEST_NAME // 2] for system in systems)
+    more = f"-and-{len(others) - 1}-more" if len(others) > 1 else ""
+    return "-vs-".join([first, *others[:1]]) + more

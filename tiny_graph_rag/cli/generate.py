@@ -48,7 +48,7 @@ def generate_command(
     They are in the language of `--lang`, else in the graph's."""
     from tiny_graph_rag.gold.generate import SHARES, Wanted, generate, parse_hops, parse_shapes
     from tiny_graph_rag.graph.names import NameIndex
-    from tiny_graph_rag.report.terminal.gold_sets import generated_lines
+    from tiny_graph_rag.report.terminal.checks import generated_lines
 
     format = None if output is None or Path(output).suffix else "jsonl"
     session = Session.open(common, to_stdout=output == STDOUT, model=model)

@@ -7,7 +7,7 @@ every command has (COMMON) are options of the program itself and may stand befor
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -131,21 +131,7 @@ def settings_again(common: Common) -> dict[str, object]:
     return {**common.settings, "config": common.config, "set": list(common.set_)}
 
 
-def completed(folder_of: str, what: str) -> Callable[[str], list[str]]:
-    """For the shell: files of a settings' folder (`kg_dir`, `dataset_dir`) that begin as typed. what: they
-    are, as `find_input` calls it."""
-
-    def names(incomplete: str) -> list[str]:
-        from tiny_graph_rag.config import load_config
-        from tiny_graph_rag.inputs import files_of_kind
-
-        folder = Path(getattr(load_config().storage, folder_of))
-        return [name for name in files_of_kind(folder, what) if name.startswith(incomplete)]
-
-    return names
-
-
-Dataset = Annotated[Path, option("Gold set.", INPUT, autocompletion=completed("dataset_dir", "gold set"))]
+Dataset = Annotated[Path, option("Gold set.", INPUT)]
 Graph = Annotated[
     Path | None,
     option(
@@ -153,7 +139,6 @@ Graph = Annotated[
         INPUT,
         short="-g",
         default="the gold set's NAME-KG.json, else the only one in the folder",
-        autocompletion=completed("kg_dir", "knowledge graph"),
     ),
 ]
 

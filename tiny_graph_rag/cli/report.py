@@ -1,4 +1,4 @@
-"""`report`: reports from results files, whenever they were made."""
+"""`report` and `history`: reports from results files, and the results of a folder over time."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Annotated
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.help import LOOK, OUTPUT
-from tiny_graph_rag.cli.options import Common, Reports, argument, option, reports_of, to_file
+from tiny_graph_rag.cli.help import INPUT, LOOK, MEASURE, MEASURES, OUTPUT
+from tiny_graph_rag.cli.options import Common, Reports, argument, comma_list, option, reports_of, to_file
+from tiny_graph_rag.cli.output import STDOUT, Output, Written
 from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.errors import InputError, UsageError, unknown
 from tiny_graph_rag.messages import said
 
 
@@ -29,17 +31,8 @@ def report_command(
         ),
     ] = None,
     title: Annotated[str | None, option("Title of the reports.", default="the gold set's name")] = None,
-    since: Annotated[
-        Path | None,
-        option(
-            "Earlier results of the same questions, to say what changed.",
-            OUTPUT,
-            default="the last of history/ next to the file",
-        ),
-    ] = None,
 ) -> None:
     """Show results files as a page, as Markdown, as tables or as pictures. Nothing is computed again."""
-    from tiny_graph_rag.errors import InputError
     from tiny_graph_rag.inputs import find_input
     from tiny_graph_rag.outputs import output_path
     from tiny_graph_rag.report.document import read_document
@@ -48,13 +41,8 @@ def report_command(
     session = Session.open(common)
     names = reports_of(report) or ("html",)
     folder = Path(session.config.storage.results_dir)
-    earlier = find_input(since, folder, "results file") if since is not None else None
     documents = [
-        replace(
-            read_document(find_input(result, folder, "results file")),
-            title=title or "",
-            since=earlier,
-        )
+        replace(read_document(find_input(result, folder, "results file")), title=title or "")
         for result in results
     ]
     target = output_path(output, folder) if output is not None else None
@@ -73,3 +61,64 @@ def report_command(
                 for failure in failed
             )
         )
+
+
+@command(app, "history", MEASURE)
+def history_command(
+    common: Common,
+    folder: Annotated[Path | None, argument("Folder of results.", default="--results-dir")] = None,
+    dataset: Annotated[str | None, option("Only results on this gold set.", INPUT)] = None,
+    measures: Annotated[str | None, option("Measures to show (a,b).", MEASURES, default="all")] = None,
+    tag: Annotated[str | None, option("Means of this tag only.", MEASURES)] = None,
+    report: Annotated[
+        str | None, option("Page to write, such as history.html.", OUTPUT, default="none")
+    ] = None,
+    output: Written = None,
+) -> None:
+    """Show results over time: a table and a line for each measure and tag, oldest first."""
+    from tiny_graph_rag.inputs import note_named
+    from tiny_graph_rag.report.history import groups, history_document, history_lines, read_past
+
+    session = Session.open(common, to_stdout=output == STDOUT)
+    results = Path(session.config.storage.results_dir)
+    place = folder or results
+    if not place.is_dir():
+        raise InputError(
+            "{place}: this folder doesn't exist; `eval` creates it with the first results", place=place
+        )
+    if report is not None and Path(report).suffix != ".html":
+        raise UsageError("--report {report}: the page is an HTML file; name it something.html", report=report)
+    past, problems = read_past(place)
+    for problem in problems:
+        session.warn("left out: {problem}", problem=problem)
+    note_named(*(result.path for result in past))
+    # An older history lies in that folder too: it was opened to see what it is, and may be replaced.
+    out = Output.of(session, output).at(is_own=True)
+    page = Output.of(session, report, ending="").at()
+    wanted = comma_list(measures)
+    if dataset is not None:
+        name, known = (
+            Path(dataset).name.removesuffix(".jsonl"),
+            dict.fromkeys(result.dataset for result in past),
+        )
+        if name not in known:
+            raise unknown(said("gold set"), name, list(known))
+        past = [result for result in past if result.dataset == name]
+    if not past:
+        raise InputError("{place}: no results of eval or score here; run `eval` first", place=place)
+    measured = list(dict.fromkeys(measure for result in past for measure in result.measures))
+    for measure in wanted:
+        if measure not in measured:
+            raise unknown(said("measure"), measure, measured)
+    tags = list(dict.fromkeys(name for result in past for name in result.by_tag))
+    if tag is not None and tag not in tags:
+        raise unknown(said("tag"), tag, tags)
+    named = groups(past)
+    session.show(history_lines(named, wanted, tag or ""))
+    document = history_document(named)
+    out.document("history", **document)
+    if page.path is not None:
+        from tiny_graph_rag.report.html import history_page
+
+        page.write([history_page(place.name, document).encode("utf-8", "replace")])
+        session.say("report: {path}", path=page.path)

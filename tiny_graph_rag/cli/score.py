@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -27,6 +27,7 @@ from tiny_graph_rag.cli.session import Session, named_after, selected
 from tiny_graph_rag.errors import UsageError, at
 
 if TYPE_CHECKING:
+    from tiny_graph_rag.formats.runs import WrittenRun
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures import Measure
     from tiny_graph_rag.measures.textual import TextMatch
@@ -146,7 +147,7 @@ def score(
     )
     if out.path is not None:
         keep_earlier(session, out.path)
-    opened, collected = _attempted(session, out, request, wish, how, knowledge)
+    opened, collected = _attempted(session, out, request, wish, how, gates, knowledge)
     for line in opened.notes():
         session.warn(at(request.run.name, line))
     if of_passages is not None and not any(
@@ -167,6 +168,7 @@ def _attempted(
     request: Request,
     wish: Wish,
     how: Scoring,
+    gates: Gates,
     knowledge: KnowledgeGraph | None,
 ) -> tuple[Opened, Collected]:
     """Score and write, a second way where the first finds that it doesn't fit these files."""
@@ -180,6 +182,8 @@ def _attempted(
     scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
     run_sum, gold_sum = sha256_meanwhile(request.run), sha256_meanwhile(request.gold)
     for opened in attempts(request, knowledge, wish.match):
+        if how.measures is None and not gates.measures:
+            wish = of_what_is_there(wish, opened.run)
         collected = Collected(wish.measures)
         parts = document_parts(
             head("score", session.made(how.label), graph=scored_on, config=session.config.as_dict()),
@@ -197,6 +201,17 @@ def _attempted(
             continue
         break
     return opened, collected
+
+
+def of_what_is_there(wish: Wish, run: WrittenRun | None) -> Wish:
+    """The same measures of passages, where these are all that a run has."""
+    from tiny_graph_rag.measures import Measure
+    from tiny_graph_rag.measures.judged import PASSAGES
+
+    if run is None or run.lists_entities or run.passages is None:
+        return wish
+    of_passages = {measure: Measure.parse(f"{PASSAGES}:{measure}") for measure in wish.also}
+    return replace(wish, measures=tuple(of_passages.get(measure, measure) for measure in wish.measures))
 
 
 def _show(

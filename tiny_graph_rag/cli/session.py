@@ -28,7 +28,7 @@ from tiny_graph_rag.errors import TinyGraphRagError, UsageError, at, unknown
 from tiny_graph_rag.files import allow_unpacked
 from tiny_graph_rag.inputs import find_input, forget_inputs, note_named
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.messages import LANGUAGES, Said, counted, said, shown, speak, t
+from tiny_graph_rag.messages import LANGUAGES, Said, said, shown, speak, t
 from tiny_graph_rag.outputs import Outputs
 from tiny_graph_rag.report.plain import without_controls
 from tiny_graph_rag.secret import is_loopback, safe_url, scrubbed, url_secrets
@@ -295,18 +295,6 @@ def named_after(chosen: Chosen, name: str) -> str:
     """What files made from these questions are called."""
     part = selected(chosen)
     return name if part is None else part.named(name)
-
-
-def described(graph: KnowledgeGraph, examples: EvalSet) -> str:
-    """What a command works on, in one line."""
-    return t(
-        "graph {graph}: {entities}, {relations} · gold set {gold}: {questions}",
-        graph=graph.name,
-        entities=counted(len(graph), "{n} entity", "{n} entities"),
-        relations=counted(len(graph.relations), "{n} relation", "{n} relations"),
-        gold=examples.name,
-        questions=counted(len(examples), "{n} question", "{n} questions"),
-    )
 
 
 def base_name(examples: EvalSet) -> str:

@@ -119,9 +119,6 @@ class Retrieval:
     not_relations: str = setting("", "relation types not to follow (a,b)")
     types: str = setting("", "entity types to return (a,b); empty: all")
     min_weight: float = setting(0.0, "relations with a lower weight are not followed", low=0)
-    max_degree: int = setting(
-        0, "paths do not pass through entities with more relations than this; 0: no limit", low=0
-    )
     min_score: float = setting(0.0, "entities with a lower score are not returned", low=0, high=1)
     vocabulary: str = setting(
         "auto", "file with words for relation types: auto (the one next to the graph), none, or a path"

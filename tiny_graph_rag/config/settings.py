@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 from tiny_graph_rag.config.sections import (
     Embeddings,
@@ -27,8 +26,6 @@ from tiny_graph_rag.secret import Secret, safe_url
 NO_SECTIONS = ("file", "api_key", "unused", "untrusted", "address_of")
 BY_FULL_NAME = ("ranking", "openai", "embeddings")  # sections whose settings reports name with the section
 FLAGS = ("hops", "retriever", "linker", "exclude_seeds", "top_k", "model", "judge")  # that `eval` has
-NULLS = ("none", "null", "~")
-TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,61 +127,43 @@ class Setting:
         return _hints(self.owner)[self.name]
 
     @property
-    def _options(self) -> tuple[Any, ...]:
-        hint = self.type
-        return get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
-
-    @property
     def type_name(self) -> Said:
         """What it can be, in words: `a whole number`, `a number or null`."""
-        kinds = [get_origin(option) or option for option in self._options]
-        kind = said(_TYPE_NAMES[kinds[0]])
+        kinds = [get_origin(option) or option for option in get_args(self.type) or (self.type,)]
+        kind = said(_TYPE_NAMES[dict if self.default == {} else kinds[0]])
         return said("{kind} or null", kind=kind) if type(None) in kinds else kind
 
     def accepts(self, value: object) -> bool:
         """Whether it can have this value, by its type."""
-        for option in self._options:
-            if option is float and isinstance(value, int | float) and not isinstance(value, bool):
-                return True
-            if option is int and isinstance(value, bool):
-                continue
-            if isinstance(value, get_origin(option) or option):
-                return True
-        return False
+        import msgspec  # who only lists settings needs none of it
+
+        try:
+            msgspec.convert(value, self.type)
+        except msgspec.ValidationError:
+            return False
+        return True
 
     def parse(self, text: str, place: str) -> Any:
-        """Its value from text, as YAML reads it; `none` is null too. place: its name in errors.
+        """Its value from text; `none` is null too, a mapping is YAML. place: its name in errors.
 
         Raises ConfigError where the text is no such value.
         """
-        value = self._read(text, place)
-        if not self.accepts(value):
+        import msgspec
+
+        if self.default == {}:
+            from tiny_graph_rag.documents import parse_yaml
+
+            value = parse_yaml(text, place, ConfigError)
+        else:
+            value = "null" if text.strip().lower() == "none" and self.type is not str else text
+        try:
+            value = msgspec.convert(value, self.type, strict=False)
+        except msgspec.ValidationError:
             raise ConfigError(
                 "{place} must be {wanted}, got {got}", place=place, wanted=self.type_name, got=repr(text)
-            )
+            ) from None
         check_bounds(self.field, value, place)
         return value
-
-    def _read(self, text: str, place: str) -> Any:
-        kinds = self._options
-        if str in kinds:
-            return text
-        word = text.strip().lower()
-        if word in NULLS and type(None) in kinds:
-            return None
-        if bool in kinds:
-            return TRUTHS.get(word, text)
-        for kind in (int, float):
-            if kind in kinds or float in kinds:
-                try:
-                    return kind(text)
-                except ValueError:
-                    continue
-        if int in kinds or float in kinds:
-            return text
-        from tiny_graph_rag.documents import parse_yaml
-
-        return parse_yaml(text, place, ConfigError)
 
 
 _TYPE_NAMES: dict[Any, str] = {

@@ -204,7 +204,7 @@ def _joined_details(kept: str, dropped: str) -> str:
     return json.dumps(joined, ensure_ascii=False)
 
 
-VARIED = ("retriever", "hops", "exclude_seeds", "linker", "fuzzy", "max_degree", "text_seeds")
+VARIED = ("retriever", "hops", "exclude_seeds", "linker", "fuzzy", "text_seeds")
 
 
 def with_patch(config: Config, patch: Patch, name: str) -> Config:

@@ -169,6 +169,9 @@ def _is_enough(
         return len(changes) <= MOST_CHANGES
     if Difference.LETTER in changes:  # Gomma and Gumma are two kingdoms with one neighbour
         return False
+    is_other = words < LONG_TITLE and is_named and len(kinds - {Kind.UNKNOWN}) > 1
+    if is_other and changes & {Difference.SPACING, Difference.CASE}:
+        return False  # a charity called BreadCare is not bread care
     if facts.neighbours_shared(one, other):
         return len(changes) <= MOST_CHANGES
     if Difference.ARTICLE in changes:

@@ -29,6 +29,7 @@ from tiny_graph_rag.formats.words import (
 from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import said
 
+OF_RECORDS = {"reference", "ref", "target", "correct"}  # their bare `id` is of the record itself
 LISTED_BY_ID = ("entities", "relations", "texts")
 LEVELS = 6  # of lists and objects between a file's one value and its records
 _SEPARATORS = re.compile(r"[\s\-]+")
@@ -54,7 +55,7 @@ def thing_meant(key: str, qualifiers: frozenset[str]) -> str | None:
             continue
         if thing != "ids":
             return thing
-        if len(words) > 2:  # ids of what stands between, of documents where that says nothing
+        if len(words) > 2 or qualifier not in OF_RECORDS:  # of what stands between, else of documents
             return next((thing for thing in LISTED_BY_ID if words[-2] in NOUNS[thing]), "chunks")
     return None
 

@@ -151,9 +151,10 @@ def csv_rows(
     Raises `failure` for what is no CSV, InputError for a row that is too wide.
     """
     first = text.lstrip("\r\n").partition("\n")[0]
-    delimiter = delimiter or delimiter_of(first)
-    if delimiter not in first:
-        delimiter = "\x1f"  # one column, whose cells may hold any sign
+    if delimiter is None:
+        delimiter = delimiter_of(first)
+        if delimiter not in first:
+            delimiter = "\x1f"  # one column, whose cells may hold any sign
     check_width(first, delimiter, path)
     # Line ends as they are: a field may hold "\r", and csv says what it does not know itself.
     lines = (line[0] for line in _LINE.finditer(text))

@@ -53,8 +53,8 @@ INNER_KEYS = _keys("properties attributes data attrs props")
 NODE_KEYS: dict[str, tuple[str, ...]] = {
     Role.ID: _keys(
         """
-        id entityid nodeid vertexid conceptid uid uuid guid identifier key iri uri nid eid code 식별자 아이디
-        编号 標識
+        id entityid nodeid vertexid conceptid canonicalid uid uuid guid identifier key iri uri nid eid code
+        식별자 아이디 编号 標識
         """
     ),
     Role.NAME: _keys(
@@ -67,7 +67,8 @@ NODE_KEYS: dict[str, tuple[str, ...]] = {
     Role.TYPE: _keys(
         """
         entitytype nodetype type types labels nodelabel nodelabels entitylabel category categories kind
-        class entityclass semantictype group 유형 개체유형 종류 타입 분류 类型 类别 實體類型 類型 种类 タイプ
+        class entityclass semantictype group 유형 개체유형 종류 타입 분류 类型 类别 實體類型 实体类型 实体类别
+        节点类型 類型 种类 タイプ
         """
     ),
     Role.DESCRIPTION: _keys(
@@ -176,7 +177,7 @@ HEADER_WORDS = _set(
 # --- questions, and what was judged or retrieved
 QUERY_KEYS = _keys(
     """
-    query question q user_input input msg messages prompt prompts user_query user_question question_text
+    query question q claim user_input input msg messages prompt prompts user_query user_question question_text
     text 질문 질의 물음 문항 사용자_질문 问题 提问 問題 質問 pregunta pergunta questão вопрос frage प्रश्न
     প্রশ্ন سؤال السؤال user_message question_en question_ko question_zh
     """
@@ -317,7 +318,7 @@ RETRIEVED_KEYS = _keys(
     "entities retrieved retrieved_entities topk contexts evidence retrieved_nodes results output"
 )
 RELATIONS_KEYS = _keys("relations relationships triples")
-PASSAGES_KEYS = _keys("passages chunks contexts source_nodes retrieved_contexts retrieval_context")
+PASSAGES_KEYS = _keys("passages chunks contexts source_nodes retrieved_contexts retrieval_context context")
 # of one relation, passage or entity that was retrieved
 SOURCE_END = _keys(
     """

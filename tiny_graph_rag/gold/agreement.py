@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
+from itertools import starmap
+from operator import eq, ne
 
 GRADES = (0, 1, 2)
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,20 +29,15 @@ def agreement(one: Sequence[int], other: Sequence[int]) -> AnnotatorAgreement:
     κ = 1 - Σ w·observed / Σ w·expected, with w = 1 off the diagonal for κ and the squared distance of the
     grades for the weighted one. Sources: Cohen (1960), Cohen (1968).
     """
-    observed = np.zeros((len(GRADES), len(GRADES)))
-    for mine, yours in zip(one, other, strict=True):
-        observed[int(mine), int(yours)] += 1  # a truth value alone would be a mask
-    judged = int(observed.sum())
-    same = int(np.trace(observed))
-    if not judged:
-        return AnnotatorAgreement(0, 0, float("nan"), float("nan"))
-    expected = np.outer(observed.sum(axis=1), observed.sum(axis=0)) / judged
-    distance = np.subtract.outer(GRADES, GRADES).astype(float)
-    return AnnotatorAgreement(
-        judged, same, *(_kappa(observed, expected, w) for w in ((distance != 0) * 1.0, distance**2))
-    )
+    pairs = [(int(a), int(b)) for a, b in zip(one, other, strict=True)]
+    mine, yours = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    if not pairs:
+        return AnnotatorAgreement(0, 0, math.nan, math.nan)
 
+    def kappa(weight: Callable[[int, int], int]) -> float:
+        observed = sum(starmap(weight, pairs)) / len(pairs)
+        by_chance = sum(weight(a, b) * mine[a] * yours[b] for a in mine for b in yours) / len(pairs) ** 2
+        return 1 - observed / by_chance if by_chance else math.nan
 
-def _kappa(observed: Matrix, expected: Matrix, weights: Matrix) -> float:
-    by_chance = float((weights * expected).sum())
-    return 1 - float((weights * observed).sum()) / by_chance if by_chance else float("nan")
+    same = sum(starmap(eq, pairs))
+    return AnnotatorAgreement(len(pairs), same, kappa(ne), kappa(lambda a, b: (a - b) ** 2))

@@ -2,23 +2,21 @@
 
 A relation is a clause that one of its ends says of the other: `wrote`, `is located in`, `is a parent of`.
 From it come the question of either end (Who wrote Tide? What did Bea write?) and the noun phrase that a
-longer question holds (the person who wrote Tide, the parents of Bea).
+longer question holds (the person who wrote Tide, the parents of Bea, the city where Bea lives).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cache, lru_cache
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, lru_cache
 from typing import ClassVar
 
-from tiny_graph_rag.gold.formulas import Path, RelationStep, Rows
-from tiny_graph_rag.gold.shapes import DrawnQuestion
-from tiny_graph_rag.gold.wording import Wording, is_date, phrase_lines
+from tiny_graph_rag.gold.formulas import RelationStep
+from tiny_graph_rag.gold.wording import Ends, NounPhrase, Wording, is_date, phrase_lines
 from tiny_graph_rag.language.function_words import table
-from tiny_graph_rag.language.kinds import Kind, kind_of_type, singular
+from tiny_graph_rag.language.kinds import Kind, singular
 from tiny_graph_rag.language.words import lemma, words_of_name
 
 _PREPOSITIONS = table("""
@@ -35,18 +33,26 @@ _INTRANSITIVE = table("""
 _NOUN_ENDINGS = ("er", "or", "ment", "tion", "ist", "ty", "age", "year", "date")
 _DETERMINERS = table("the a an his her its their our my your this that some")
 _OF_PEOPLES = ("ish", "ian", "ean", "ese")  # Turkish slippers keep their capital
+# Names that end in these words, or go on with `of`, take an article: the Crown Inn, the Isle of Man.
+_WITH_ARTICLE = table("""
+    states kingdom republic union empire islands mountains alps sea ocean force army navy party nations
+    inn hotel theatre theater museum library memorial bridge gallery church family association society
+    institute agency foundation federation council committee commission academy order duke duchy isle
+    tower battle netherlands philippines bahamas vatican
+    """)
 _ROLE = re.compile(r"is (?:a|an|the) (.+) of")
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """words: what the subject says of the object: `lives in`. swapped: the relation's target is the subject.
-    nouns: for the subject and the object where entities have no types, "" for any thing."""
+    """words: what the subject says of the object: `lives in`. nouns: of the subject and the object, "" for
+    any thing. swapped: the relation's target is the subject. inverse: what the object says of the subject,
+    where there are words for it: `is a child of`."""
 
     words: str
-    swapped: bool = False
     nouns: tuple[str, str] = ("", "")
-    is_listed: bool = False
+    swapped: bool = False
+    inverse: str = ""
 
     @property
     def role(self) -> str:
@@ -72,158 +78,138 @@ class Clause:
         return f"{helper} {subject} {_base(own)} {rest}".strip()
 
 
-@dataclass(frozen=True, slots=True)
-class Noun:
-    """What an entity is called that is not named."""
-
-    one: str
-    many: str
-    kind: Kind
-
-    @property
-    def that(self) -> str:
-        return "who" if self.kind == Kind.PERSON else "that"
-
-    def asks(self, *, many: bool) -> str:
-        if self.kind == Kind.PERSON:
-            return "Who"
-        return f"Which {self.many if many else self.one}" if self.one != "thing" else "What"
-
-
-@dataclass(frozen=True, slots=True)
-class NounPhrase:
-    """clauses: how many it holds. A clause that ends in its verb (that Bea wrote) holds no other."""
-
-    text: str
-    many: bool = False
-    clauses: int = 0
-
-
 @dataclass(eq=False)
 class English(Wording):
     language: ClassVar[str] = "en"
 
-    def says(self, step: RelationStep) -> bool:
-        clause = None if self.index.undirected[step.type] else self._clause(step)
-        return clause is not None and (clause.is_listed or self.is_typed)
+    def said(self, step: RelationStep) -> str:
+        clause, asks_subject = self._seen(step)
+        return f"{clause.words} {asks_subject}" if clause.words else ""
 
-    def kind_in_words(self, step: RelationStep) -> Kind:
+    def _clause(self, step: RelationStep) -> Clause:
+        """The clause of the step's type, the vocabulary's first; without words for none."""
+        words = [" ".join(words_of_name(word)) for word in self.words_for(step)]
+        known = {word: read_clause(word) for word in words if self.is_typed or word in _listed()}
+        clause, own = next(filter(None, known.values()), None), known.get(words[-1])
+        is_own = clause is own or any(word in _listed() for word in words[:-1])
+        if clause and own and own.swapped and not is_own:
+            return replace(own, words=clause.words, inverse="")
+        return clause or Clause("")
+
+    def nouns(self, step: RelationStep) -> tuple[str, str]:
+        clause, asks_subject = self._seen(step)
+        return clause.nouns[::-1] if asks_subject else clause.nouns
+
+    def _seen(self, step: RelationStep) -> tuple[Clause, bool]:
+        """The step's clause, and whether it leads to its subject."""
         clause = self._clause(step)
-        noun = clause.nouns[not self._asks_subject(step, clause)] if clause else ""
-        return Kind.PERSON if noun == "person" else kind_of_type(noun) if noun else Kind.UNKNOWN
+        asks_subject = (step.direction == "in") != clause.swapped
+        if clause.inverse and not asks_subject:
+            return replace(clause, words=clause.inverse, nouns=clause.nouns[::-1]), True
+        return clause, asks_subject
 
-    def introduced(self, name: str) -> str:
-        return f"Tell me about {name}."
+    def introduced(self, seed: int) -> str:
+        return f"Tell me about {self._with_article(seed, {})}."
 
     def pronoun(self, kind: Kind) -> str:
         return {Kind.PERSON: "that person", Kind.PLACE: "that place"}.get(kind, "it")
 
-    def question(self, drawn: DrawnQuestion, called: Mapping[int, str]) -> str | None:
-        paths, answers = drawn.formula.paths, drawn.found.answers
-        clauses = [self._clause(step) for step in paths[0].steps]
-        starts = [self._start(path, called) for path in paths]
-        says_twice = len({clause and clause.words for clause in clauses}) < len(clauses)
-        if says_twice or not self._fit(paths[0]) or len(self.are_dates(answers)) > 1 or None in starts:
-            return None
-        phrase: NounPhrase | None = NounPhrase(starts[0] or "")
-        if len(paths) == 2:
-            phrase = NounPhrase(f"both {starts[0]} and {starts[1]}", many=True)
-        images = self.index.images(paths[0])[1:-1]
-        for step, image in zip(paths[0].steps, images, strict=False):
-            phrase = phrase and self._phrase(step, phrase, image)
-        return self._asked(paths[0].steps[-1], phrase, answers) if phrase else None
+    def named(self, seeds: list[int], called: Mapping[int, str]) -> NounPhrase:
+        names = [self._with_article(seed, called) for seed in seeds]
+        return NounPhrase(names[0]) if len(names) == 1 else NounPhrase(f"both {' and '.join(names)}", True)
 
-    def _fit(self, path: Path) -> bool:
-        """Whether each step leads to the kind of thing that the next one speaks of, by their words."""
-        return all(
-            len({self.kind_in_words(one), self.kind_in_words(RelationStep(two.code ^ 1)), Kind.UNKNOWN}) < 3
-            for one, two in pairwise(path.steps if not self.is_typed else ())
-        )
-
-    def _asked(self, step: RelationStep, of: NounPhrase, answers: Rows) -> str | None:
-        """The question of one step from `of`."""
-        clause, noun, many = self._clause(step), self._noun(step, answers), len(answers) > 1
-        if clause is None or noun is None or (clause.role and of.text.startswith("both ")):
+    def ask(self, step: RelationStep, of: NounPhrase, ends: Ends) -> str | None:
+        (clause, asks_subject), noun, many = self._seen(step), self._noun(step, ends), ends.many
+        plain = f"Which {plural(noun) if many else noun}" if noun else "What"
+        is_who = ends.kind == Kind.PERSON or (self.nouns(step)[1] == "person" and not noun)
+        asks = "Who" if is_who else plain
+        if (clause.role and of.many) or _jars(clause, of, noun):
             return None
-        asks = noun.asks(many=many)
-        if self._asks_subject(step, clause):
+        if asks_subject:
+            if asks == "What" and not clause.role and (of.clauses or " of " in of.text):
+                return None  # What is located in the capital of …?
             if not clause.role:  # `who` and `what` are singular, whatever they ask for
-                return f"{asks} {clause.says(many=many and asks.startswith('Which'))} {of.text}?"
+                return f"{asks} {clause.says(many=many and asks == plain != 'What')} {of.text}?"
             role = plural(clause.role) if many else clause.role
-            who = "Who" if noun.kind == Kind.PERSON else "What"
             whose = f"its {role}" if of.text == "it" else f"the {role} of {of.text}"
-            return f"{who} {'are' if many else 'is'} {whose}?"
-        if of.clauses > 1 or (clause.role and (of.clauses or of.many or noun.kind != Kind.PERSON)):
+            return (
+                f"{'Who' if self.nouns(step)[1] == 'person' else 'What'} {'are' if many else 'is'} {whose}?"
+            )
+        if of.clauses > 1 or clause.role:
             return None
-        if clause.role:
-            return f"Whose {clause.role} is {of.text}?"
-        is_date = self.are_dates(answers) == {True}
-        if is_date and clause.words.startswith("is "):
+        if ends.is_date and clause.words.startswith("is "):
             clause = Clause(f"was {clause.words[3:]}")
         asked = clause.asked(of.text, many=of.many)
-        if (is_date or noun.kind == Kind.PLACE) and asked.endswith((" in", " at", " on")):
-            return f"{'When' if is_date else 'Where'} {asked[:-3]}?"
-        return f"{asks} {asked}?"
+        if (ends.is_date or ends.kind == Kind.PLACE) and asked.endswith((" in", " at", " on")):
+            return f"{'When' if ends.is_date else 'Where'} {asked[:-3]}?"
+        is_vague = asks == "What" and asked.endswith((" in", " at", " on"))
+        return None if is_vague else f"{asks} {asked}?"
 
-    def _phrase(self, step: RelationStep, of: NounPhrase, image: Rows) -> NounPhrase | None:
-        """What one step from `of` leads to, as a noun phrase of at most two clauses."""
-        clause, noun, many = self._clause(step), self._noun(step, image), len(image) > 1
-        if clause is None or noun is None or True in self.are_dates(image):
-            return None
-        if self._asks_subject(step, clause) and clause.role:
+    def lead(self, step: RelationStep, of: NounPhrase, ends: Ends) -> NounPhrase | None:
+        """A noun phrase of at most two clauses."""
+        (clause, asks_subject), noun, many = self._seen(step), self._noun(step, ends), ends.many
+        if asks_subject and clause.role:
             role = plural(clause.role) if many else clause.role
-            return NounPhrase(f"the {role} of {of.text}", many, of.clauses)
-        if clause.role or noun.one == "thing":
+            return None if of.many else NounPhrase(f"the {role} of {of.text}", many, of.clauses)
+        if clause.role or noun in ("", "event") or _jars(clause, of, noun):
             return None
-        name = noun.many if many else noun.one
-        if self._asks_subject(step, clause):
-            text = f"the {name} {noun.that} {clause.says(many=many)} {of.text}"
+        name, that = plural(noun) if many else noun, "who" if ends.kind == Kind.PERSON else "that"
+        if asks_subject:
+            text = f"the {name} {that} {clause.says(many=many)} {of.text}"
             return NounPhrase(text, many, of.clauses + 1) if of.clauses < 2 else None
-        text = (
-            f"the {name} {'that' if noun.that == 'who' else noun.that} {of.text} {clause.says(many=of.many)}"
-        )
-        return None if of.clauses else NounPhrase(text, many, 2)
+        said = f"{of.text} {clause.says(many=of.many)}"
+        if ends.kind == Kind.PLACE and said.endswith((" in", " at", " on")):
+            said, that = said[:-3], "where"
+            if many:  # one is not in several places
+                return None
+        elif that == "who" or of.text.startswith("that "):
+            that = "whom" if ends.kind == Kind.PERSON else "which"
+        return None if of.clauses else NounPhrase(f"the {name} {that} {said}", many, 2)
 
-    def _clause(self, step: RelationStep) -> Clause | None:
-        words = [" ".join(words_of_name(word)) for word in self.words_for(step)]
-        clauses = [read_clause(word) for word in words if word.isascii()]
-        clause = next((clause for clause in clauses if clause), None)
-        own = read_clause(words[-1])
-        if clause and own and clause is not own and not clause.is_listed and own.swapped:
-            return Clause(clause.words, swapped=True, nouns=own.nouns, is_listed=own.is_listed)
-        return clause
+    def _noun(self, step: RelationStep, ends: Ends) -> str:
+        """What one of the ends is called, "" for any thing."""
+        listed = "" if self.is_typed and ends.kind != Kind.PLACE else self.nouns(step)[1]
+        word = "person" if ends.kind == Kind.PERSON else ends.word or listed
+        if not word.isascii() or word in ("date", "thing") or (word == "place" and ends.kind != Kind.PLACE):
+            return ""
+        return singular(word)
 
-    @staticmethod
-    def _asks_subject(step: RelationStep, clause: Clause) -> bool:
-        return step.backward != clause.swapped
+    def is_name(self, entity: int) -> bool:
+        """A word in small letters is a name only where it is typed."""
+        name = str(self.index.graph.entities.names[entity])
+        is_code = " " not in name and not name.isalpha()
+        return self.is_typed or is_code or is_date(name) or any(word[0].isupper() for word in name.split())
 
-    def _noun(self, step: RelationStep, ends: Rows) -> Noun | None:
-        """What the step leads to is called; None where nobody knows whether to ask who or what."""
-        kind, clause = self.kind(step, ends), self._clause(step)
-        if kind is None or clause is None:
-            return None
-        listed = clause.nouns[not self._asks_subject(step, clause)]
-        word = self.type_word(step, ends) if self.is_typed else listed
-        one = "person" if kind == Kind.PERSON else singular(word) if word.isascii() and word else "thing"
-        if one in ("date", "place") and kind != Kind.PLACE:
-            one = "thing"
-        return Noun(one, {"person": "people"}.get(one) or plural(one), kind)
-
-    def _start(self, path: Path, called: Mapping[int, str]) -> str | None:
-        """The seed's name with the article that it needs; None for a text that is no name."""
-        name, kind = self.name(path.seed, called), Kind(int(self.kind_of[path.seed]))
-        words = str(self.index.graph.entities.names[path.seed]).split()
-        is_code = len(words) == 1 and not name.isalpha()
-        if not (self.is_typed or is_code or is_date(name) or any(word[0].isupper() for word in words)):
-            return None
-        return f"the {name}" if path.seed not in called and _is_common(words, kind) else name
+    def _with_article(self, seed: int, called: Mapping[int, str]) -> str:
+        name = self.name(seed, called)
+        head = name.casefold().partition(" of ")[0].split()[-1]
+        needs = self._is_common(seed) or (head in _WITH_ARTICLE and not name.startswith("The "))
+        return f"the {name}" if needs and seed not in called else name
 
     def name(self, entity: int, called: Mapping[int, str]) -> str:
         """A common noun begins with a small letter: the bell-rope, the Turkish slippers."""
-        name, kind = super().name(entity, called), Kind(int(self.kind_of[entity]))
+        name = super().name(entity, called)
         first = name.split()[0]
-        is_kept = entity in called or first[1:2].isupper() or first.endswith(_OF_PEOPLES)
-        return name if is_kept or not _is_common(name.split(), kind) else name[0].lower() + name[1:]
+        is_proper = first in self._proper_words or first[1:2].isupper() or first.endswith(_OF_PEOPLES)
+        is_kept = entity in called or is_proper or not self._is_common(entity)
+        return name if is_kept else name[0].lower() + name[1:]
+
+    @cached_property
+    def _proper_words(self) -> frozenset[str]:
+        """Words with a capital that stand inside a name."""
+        names = self.index.graph.entities.names
+        return frozenset(word for name in names for word in name.split()[1:] if word[:1].isupper())
+
+    def _is_common(self, entity: int) -> bool:
+        return _is_common(self.index.graph.entities.names[entity].split(), Kind(int(self.kind_of[entity])))
+
+
+def _jars(clause: Clause, of: NounPhrase, noun: str) -> bool:
+    """Whether a verb or a noun comes twice, or a place is called `it`: published the work that was published
+    in it."""
+    words = set(clause.words.split()) - _BE - _PREPOSITIONS - _DETERMINERS
+    is_in_it = of.text == "it" and clause.words.endswith((" in", " at", " on"))
+    return bool(words & set(of.text.split())) or f"the {noun or '-'} " in of.text or is_in_it
 
 
 def _is_common(words: list[str], kind: Kind) -> bool:
@@ -237,6 +223,8 @@ def _is_common(words: list[str], kind: Kind) -> bool:
 
 
 def plural(words: str) -> str:
+    if words == "person":
+        return "people"
     if words.endswith("s") and not words.endswith(("ss", "us", "is")):
         return words
     if words.endswith("child"):
@@ -264,9 +252,10 @@ def _base(verb: str, *, if_present: bool = False) -> str:
 def _listed() -> dict[str, Clause]:
     clauses = {}
     for types, phrase in phrase_lines("en"):
-        words, _, nouns = phrase.partition(" | ")
+        said, _, nouns = phrase.partition(" | ")
+        words, _, inverse = said.removeprefix("< ").partition(" ~ ")
         subject, object = ("" if noun == "-" else noun for noun in nouns.split(", "))
-        clause = Clause(words.removeprefix("< "), words.startswith("< "), (subject, object), True)
+        clause = Clause(words, (subject, object), said.startswith("< "), inverse)
         clauses.update(dict.fromkeys(types, clause))
     return clauses
 

@@ -11,8 +11,8 @@ A self-loop is no relation. On images of paths the operations are
     path   the image                           or     the union of all images
     and    what lies in all images             not    the first image less the others
 
-always less the seeds of all paths. The field `asks` of a question holds this as JSON, so that whoever doubts
-a reference list, or has changed the graph, computes it again.
+always less the seeds of all paths. The field `asks` of a question holds this as a pattern (gold/patterns.py),
+so that whoever doubts a reference list, or has changed the graph, computes it again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,23 +33,23 @@ _SAYS_NOTHING = frozenset(
     ["", "relatedto", "relatesto", "related", "relates", "relation", "relationship", "directed", "edge"]
 ) | {"link", "links", "linkedto", "rel"}
 _WORD = re.compile(r"[^\W_]+")
+LOOKED_AT = 200  # ends of a relation type that tell what it leads to
 
 Rows = NDArray[np.int32]
+Operation = Literal["path", "and", "or", "not"]
+Direction = Literal["out", "in", "both"]
+_REVERSED: dict[Direction, Direction] = {"out": "in", "in": "out", "both": "both"}
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class RelationStep:
-    """code: twice the relation type's code, 1 more against the relation."""
+class RelationStep(NamedTuple):
+    """type: the relation type's code. direction: along the relation, against it, or either way."""
 
-    code: int
+    type: int
+    direction: Direction = "out"
 
     @property
-    def type(self) -> int:
-        return self.code >> 1
-
-    @property
-    def backward(self) -> bool:
-        return bool(self.code & 1)
+    def reversed(self) -> RelationStep:
+        return RelationStep(self.type, _REVERSED[self.direction])
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,7 @@ class Path:
 @dataclass(frozen=True, slots=True)
 class Formula:
     paths: tuple[Path, ...]
-    operation: Literal["path", "and", "or", "not"] = "path"
-
-    @property
-    def asks(self) -> tuple[object, ...]:
-        """The same for formulas that differ in the order of their paths alone."""
-        return (self.operation, frozenset(self.paths))
+    operation: Operation = "path"
 
     @property
     def seeds(self) -> tuple[int, ...]:
@@ -77,19 +72,10 @@ class Formula:
         return tuple(step for path in self.paths for step in path.steps)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FormulaAnswers:
-    """answers: ascending entity rows. relations: the rows of all relations on the ways to answers,
-    ascending."""
-
-    answers: Rows
-    relations: tuple[int, ...]
-
-
 @dataclass(frozen=True, eq=False)
 class StepIndex:
-    """Follows relations of one type from many entities at once. undirected: (types,), whether a relation
-    type says nothing of a direction."""
+    """Follows relations of one type from many entities at once. undirected: (types,), whether relations of
+    a type are followed either way."""
 
     graph: KnowledgeGraph
     undirected: NDArray[np.bool_]
@@ -102,12 +88,26 @@ class StepIndex:
     def type_name(self, step: RelationStep) -> str:
         return str(self.graph.relations.types.names[step.type])
 
-    def codes_of(self, entity: int) -> NDArray[np.int64]:
-        """The codes of the steps that the entity's relations allow, ascending, each once."""
+    def steps_from(self, entity: int) -> list[RelationStep]:
+        """The steps that the entity's relations allow, in order, each once."""
         adjacency, types = self.graph.adjacency, self.graph.relations.types.codes
         slots = adjacency.slots(entity)
-        type = types[adjacency.relations[slots]].astype(np.int64)
-        return unique(2 * type + (~adjacency.forward[slots] & ~self.undirected[type]))
+        type, forward = types[adjacency.relations[slots]], adjacency.forward[slots]
+        direction = np.where(self.undirected[type], "both", np.where(forward, "out", "in"))
+        return sorted(set(map(RelationStep, type.tolist(), direction.tolist())))
+
+    def around(self, entities: Rows) -> Rows:
+        """The entities and everything one relation away."""
+        adjacency = self.graph.adjacency
+        counts = adjacency.indptr[entities + 1] - adjacency.indptr[entities]
+        near = adjacency.neighbours[stretches(adjacency.indptr[entities], counts)]
+        return unique(np.concatenate([entities, near]))
+
+    def ends_of(self, step: RelationStep) -> Rows:
+        """What the first relations of the step's type lead to."""
+        relations = self.graph.relations
+        rows = np.flatnonzero(relations.types.codes == step.type)[:LOOKED_AT]
+        return (relations.sources if step.direction == "in" else relations.targets)[rows]
 
     def step_rows(self, entities: Rows, step: RelationStep) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Slots of the adjacency that the step may take from any of `entities`, and for each the place of its
@@ -117,8 +117,8 @@ class StepIndex:
         slots = stretches(adjacency.indptr[entities], counts)
         owners = np.repeat(np.arange(len(entities)), counts)
         fits = types[adjacency.relations[slots]] == step.type
-        if not self.undirected[step.type]:
-            fits &= adjacency.forward[slots] != step.backward
+        if step.direction != "both":
+            fits &= adjacency.forward[slots] == (step.direction == "out")
         return slots[fits], owners[fits]
 
     def follow(self, entities: Rows, step: RelationStep) -> Rows:
@@ -134,8 +134,8 @@ class StepIndex:
             images.append(image[image != path.seed])
         return images
 
-    def find(self, formula: Formula) -> FormulaAnswers:
-        """Answers with the evidence for them."""
+    def find(self, formula: Formula) -> tuple[Rows, tuple[int, ...]]:
+        """The answers, ascending rows of entities; and the rows of all relations on the ways to them."""
         images = [self.images(path) for path in formula.paths]
         answers = images[0][-1]
         for image in images[1:]:
@@ -146,7 +146,7 @@ class StepIndex:
         answers = answers[~np.isin(answers, np.array(formula.seeds, dtype=np.int32))]
         used = formula.paths[:1] if formula.operation == "not" else formula.paths
         ways = [self._relations_on(path, image, answers) for path, image in zip(used, images, strict=False)]
-        return FormulaAnswers(answers, tuple(unique(np.concatenate(ways)).tolist()))
+        return answers, tuple(unique(np.concatenate(ways)).tolist())
 
     def _relations_on(self, path: Path, images: Sequence[Rows], answers: Rows) -> Rows:
         """The relations on the ways from the seed to answers, found backwards."""

@@ -17,11 +17,11 @@ import numpy as np
 from tiny_graph_rag.errors import GraphError, UsageError, amount, nearest
 from tiny_graph_rag.gold.checks import is_named
 from tiny_graph_rag.gold.english import English
-from tiny_graph_rag.gold.examples import Example, ReferenceRelationship
+from tiny_graph_rag.gold.examples import PATTERN, Example, ReferenceRelationship
 from tiny_graph_rag.gold.formulas import RelationStep, StepIndex, says_nothing
 from tiny_graph_rag.gold.keep import named_shares
 from tiny_graph_rag.gold.korean import Korean
-from tiny_graph_rag.gold.patterns import asks_of
+from tiny_graph_rag.gold.patterns import pattern_of
 from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.gold.shapes import LONGEST_CHAIN, SHAPES, DrawnQuestion, Sampler
 from tiny_graph_rag.gold.variants import VARIANTS, QuestionVariant, variant
@@ -95,7 +95,7 @@ def parse_shapes(text: str) -> dict[str, float]:
             )
     if not shares:
         raise UsageError(
-            "--shapes: wanted shapes such as chain=50,count=50. Choices: {names}", names=", ".join(SHARES)
+            "--shapes: wanted shapes such as chain=50,single=50. Choices: {names}", names=", ".join(SHARES)
         )
     return shares
 
@@ -131,8 +131,9 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
     if all(map(says_nothing, types)):
         raise GraphError(
             "{graph}: the relation types have no meaning ({types}), so no natural question can be "
-            "made. Write questions, or let a model write them, and find their references with "
-            "`recommend` or `dataset from`",
+            "made. Write questions into a text file, one per line, or let a model write them; "
+            "`recommend --dataset questions.txt` proposes references for them, `dataset from` finds "
+            "those that their answers name",
             graph=graph.name,
             types=", ".join(repr(name) for name in types[:3]),
         )
@@ -150,11 +151,7 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
     quotas = apportioned(wanted.n, wanted.shares)
     maker.draw({shape: quotas.get(shape, 0) for shape in SHAPES}, spread=not wanted.fixed)
     variants = {kind: quotas.get(kind, 0) for kind in VARIANTS}
-    hidden = not maker.drawn and any(variants.values())
-    if hidden:  # variants alone: of questions that the set itself does not hold
-        most = max(variants.values())
-        maker.draw({"single": -(-most // 2), "chain": most // 2}, spread=True)
-    made = [] if hidden else [maker.example(place) for place in range(len(maker.drawn))]
+    made = [maker.example(place) for place in range(len(maker.drawn))]
     for kind, quota in variants.items():
         made += maker.variants(kind, quota)
     found = Counter(str(candidate.unknown["variant"] or candidate.unknown["shape"]) for candidate in made)
@@ -217,18 +214,19 @@ class _Maker:
         index, chance = StepIndex.of(graph), random.Random(wanted.seed)
         language = wanted.language or language_of(graph)
         wording = LANGUAGES[language](index, graph.vocabulary)
-        types = len(graph.relations.types.names)
-        says = np.repeat([wording.says(RelationStep(2 * type)) for type in range(types)], 2)
-        sampler = Sampler(index, says, names, chance, wanted.n, wanted.hops)
+        types = range(len(graph.relations.types.names))
+        said = [type for type in types if not index.undirected[type] and wording.said(RelationStep(type))]
+        for step in map(RelationStep, said):  # a friend's friend is one whoever says so
+            index.undirected[step.type] = wording.said(step) == wording.said(step.reversed)
+        sampler = Sampler(index, said, names, chance, wanted.n, wanted.hops)
         return cls(graph, names, sampler, wording, chance)
 
     def unsaid(self) -> tuple[str, ...]:
         """The relation types of the graph that there are no words for."""
         types = self.graph.relations.types
         held = np.bincount(types.codes, minlength=len(types.names))
-        return tuple(
-            name for code, name in enumerate(types.names) if held[code] and not self.sampler.says[2 * code]
-        )
+        said = self.sampler.types
+        return tuple(name for code, name in enumerate(types.names) if held[code] and code not in said)
 
     def draw(self, quotas: Mapping[str, int], *, spread: bool) -> None:
         """Shape by shape in turn, so that none has used up the graph before the others come; spread: what a
@@ -257,7 +255,7 @@ class _Maker:
                 missing -= len(left)
 
     def _sayable(self, drawn: DrawnQuestion) -> bool:
-        text = self.wording.question(drawn, {})
+        text = self.wording.question(drawn.formula, drawn.answers, {})
         if text is None or len(text) > LONGEST_QUESTION or fold(text) in self.texts:
             return False
         if self._names_an_answer(text, drawn):
@@ -266,7 +264,7 @@ class _Maker:
         return True
 
     def _names_an_answer(self, text: str, drawn: DrawnQuestion) -> bool:
-        return names_an_answer(self.graph, text, drawn.found.answers.tolist())
+        return names_an_answer(self.graph, text, drawn.answers.tolist())
 
     def variants(self, kind: str, quota: int) -> list[Example]:
         """At most `quota` variants of a kind, of the questions in an order of chance, one of each."""
@@ -290,7 +288,7 @@ class _Maker:
     def example(self, place: int, asked: QuestionVariant | None = None) -> Example:
         drawn, graph, index = self.drawn[place], self.graph, self.sampler.index
         name, relations = graph.entities.names, graph.relations
-        answers = sorted(drawn.found.answers.tolist(), key=graph.name_rank.__getitem__)
+        answers = sorted(drawn.answers.tolist(), key=graph.name_rank.__getitem__)
         tags = [drawn.shape]
         if drawn.hops:
             tags += [f"{drawn.hops}-hop"] + ["multi-hop"] * (drawn.hops > 1)
@@ -298,7 +296,7 @@ class _Maker:
             "shape": drawn.shape,
             "variant": asked.kind if asked else None,
             "hops": drawn.hops,
-            "asks": asks_of(drawn.formula, index),
+            PATTERN: pattern_of(drawn.formula, index),
         }
         if asked and asked.noise:
             own["noise"] = asked.noise
@@ -306,7 +304,7 @@ class _Maker:
         own["mentions"] = list(names if asked is None or asked.mentions is None else asked.mentions)
         return Example(
             id=f"{self.ids[place]}-{asked.kind}" if asked else self.ids[place],
-            query=asked.query if asked else self.wording.question(drawn, {}) or "",
+            query=asked.query if asked else self.wording.question(drawn.formula, drawn.answers, {}) or "",
             reference_entities=tuple(name[answer] for answer in answers),
             ground_truth=(", ".join(name[answer] for answer in answers),) if answers else (),
             tags=tuple([*tags, asked.kind] if asked else tags),
@@ -314,7 +312,7 @@ class _Maker:
                 ReferenceRelationship(
                     name[int(relations.sources[row])], name[int(relations.targets[row])], relations.types[row]
                 )
-                for row in drawn.found.relations
+                for row in drawn.relations
             ),
             seed_entities=tuple(name[seed] for seed in drawn.formula.seeds),
             context=asked.context if asked else (),

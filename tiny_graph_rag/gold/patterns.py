@@ -1,15 +1,15 @@
 """Gold that follows the graph: a question holds a pattern under `asks`, and the graph in use answers it.
 
-A pattern is what generated questions hold (gold/formulas.py), or a line in the manner of Cypher:
+A pattern is a line in the manner of Cypher:
 
     (Stoke Moran Manor)<-[:LIVES_AT]-(?)                            who lives at Stoke Moran Manor
     (Anna)-[:KNOWS]->()-[:OWNS]->(?)                                what those own whom Anna knows
     (Anna)-[:KNOWS]->(?) AND NOT (Ben)-[:KNOWS]->(?)                 whom Anna knows and Ben does not
 
 A path begins at a named entity (its name, an alias, or its id; in quotes where it holds a bracket) and ends
-at (?). `-[:TYPE]->` goes along the relation, `<-[:TYPE]-` against it, `-[:TYPE]-` is for types that say
-nothing of a direction (RELATED_TO). Paths are joined by AND, by OR, or by AND NOT, one kind a pattern. The
-seeds of all paths are never answers.
+at (?). `-[:TYPE]->` goes along the relation, `<-[:TYPE]-` against it, `-[:TYPE]-` either way, as every arrow
+does of a type that says nothing of a direction (RELATED_TO). Paths are joined by AND, by OR, or by AND NOT,
+one kind a pattern. The seeds of all paths are never answers.
 """
 
 from __future__ import annotations
@@ -17,13 +17,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal
-
-import msgspec
 
 from tiny_graph_rag.errors import DatasetError, at, nearest, wrong_value
 from tiny_graph_rag.gold.examples import PATTERN, EvalSet, Example
-from tiny_graph_rag.gold.formulas import Formula, Path, RelationStep, StepIndex
+from tiny_graph_rag.gold.formulas import Formula, Operation, Path, RelationStep, StepIndex
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.messages import Said, said
@@ -33,25 +30,7 @@ _NODE = r"\(\s*(?P<name>\"[^\"]*\"|`[^`]*`|[^()\"`]*?)\s*\)"
 _FIRST = re.compile(rf"\s*{_NODE}\s*")
 _STEP = re.compile(rf"(?P<back><)?-\[\s*:\s*(?P<type>`[^`]+`|[^\]\"`]+?)\s*\]-(?P<on>>)?\s*{_NODE}\s*")
 _JOINED = re.compile(r"(?<=\))\s+(AND\s+NOT|AND|OR|NOT)\s+(?=\()", re.I)
-Operation = Literal["path", "and", "or", "not"]
 _OPERATIONS: dict[str, Operation] = {"AND": "and", "OR": "or", "NOT": "not", "ANDNOT": "not"}
-
-
-class Step(msgspec.Struct, frozen=True):
-    type: str
-    direction: Literal["in", "out", "both"] = "out"
-
-
-class PatternPath(msgspec.Struct, frozen=True):
-    seed: str
-    steps: list[Step]
-
-
-class Pattern(msgspec.Struct, frozen=True):
-    """A formula with ids or names of entities and names of relation types."""
-
-    operation: Operation = "path"
-    paths: Annotated[list[PatternPath], msgspec.Meta(min_length=1)] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +91,7 @@ def _computed(
         except ValueError as error:
             problems.append(at(said("question {id}", id=example.id), error))
             continue
-        rows = sorted(index.find(formula).answers.tolist(), key=graph.name_rank.__getitem__)
+        rows = sorted(index.find(formula)[0].tolist(), key=graph.name_rank.__getitem__)
         answers, seeds = (
             tuple(entities[row] for row in entity_rows) for entity_rows in (rows, formula.seeds)
         )
@@ -123,68 +102,54 @@ def _computed(
     return replace(examples, examples=tuple(made.get(example.id, example) for example in examples)), problems
 
 
-def asks_of(formula: Formula, index: StepIndex) -> dict[str, Any]:
-    """The field `asks` of a generated question. Entities are given by id, relation types by name."""
-    ids = index.graph.entities.ids
-
-    def step(taken: RelationStep) -> Step:
-        return Step(index.type_name(taken), "in" if taken.backward else "out")
-
-    paths = [PatternPath(ids[path.seed], [step(taken) for taken in path.steps]) for path in formula.paths]
-    asks: dict[str, Any] = msgspec.to_builtins(Pattern(formula.operation, paths))
-    return asks
-
-
-def formula_of(asks: Any, index: StepIndex, names: NameIndex) -> Formula:
-    """The formula that a pattern spells, as a line or as JSON. Raises ValueError in words."""
-    if isinstance(asks, str):
-        pattern = _read(asks)
-    else:
-        try:
-            pattern = msgspec.convert(asks, Pattern)
-        except msgspec.ValidationError as error:
-            raise wrong_value(
-                "{key}: {error}; wanted a pattern such as {grammar}",
-                key=repr(PATTERN),
-                error=error,
-                grammar=GRAMMAR,
-            ) from None
-    paths = [
-        Path(_seed(path.seed, index, names), tuple(_step(step, index) for step in path.steps))
-        for path in pattern.paths
-    ]
-    return Formula(tuple(paths), pattern.operation)
+def pattern_of(formula: Formula, index: StepIndex) -> str:
+    """The line that spells a formula of one path, or of several joined by AND."""
+    lines = []
+    for path in formula.paths:
+        entities = index.graph.entities
+        name = entities.names[path.seed]
+        if index.graph.row_of_id.get(name, path.seed) != path.seed:
+            name = entities.ids[path.seed]
+        quote = "`" if '"' in name else '"' if set("()`") & set(name) else ""
+        line = f"({quote}{name}{quote})"
+        for place, step in enumerate(path.steps, 1):
+            back, on = "<" * (step.direction == "in"), ">" * (step.direction == "out")
+            line += f"{back}-[:{index.type_name(step)}]-{on}({'?' if place == len(path.steps) else ''})"
+        lines.append(line)
+    return " AND ".join(lines)
 
 
-def _read(text: str) -> Pattern:
-    parts = _JOINED.split(text.strip())
-    joins: set[Operation] = {_OPERATIONS["".join(join.upper().split())] for join in parts[1::2]}
+def formula_of(text: object, index: StepIndex, names: NameIndex) -> Formula:
+    """The formula that a pattern spells. Raises ValueError in words."""
+    parts = _JOINED.split(text.strip()) if isinstance(text, str) else [repr(text)]
+    joins = {_OPERATIONS["".join(join.upper().split())] for join in parts[1::2]}
     if len(joins) > 1:
         raise wrong_value(
             "{key}: a pattern joins its paths by AND, by OR or by AND NOT, one of the three",
             key=repr(PATTERN),
         )
-    return Pattern(joins.pop() if joins else "path", [_read_path(part) for part in parts[::2]])
+    paths = tuple(_path(part, index, names) for part in parts[::2])
+    return Formula(paths, joins.pop() if joins else "path")
 
 
-def _read_path(text: str) -> PatternPath:
+def _path(text: str, index: StepIndex, names: NameIndex) -> Path:
     wrong = said(
         "{key}: can't read {text}; wanted {grammar}", key=repr(PATTERN), text=repr(text[:60]), grammar=GRAMMAR
     )
     first = _FIRST.match(text)
     if first is None or not first["name"].strip('"` '):
         raise ValueError(wrong)
-    steps: list[Step] = []
-    place, last = first.end(), ""
+    found: list[re.Match[str]] = []
+    place = first.end()
     while place < len(text):
         step = _STEP.match(text, place)
         if step is None or (step["back"] and step["on"]):
             raise ValueError(wrong)
-        steps.append(Step(step["type"].strip("`"), "in" if step["back"] else "out" if step["on"] else "both"))
-        place, last = step.end(), step["name"]
-    if not steps or last != "?":
+        found.append(step)
+        place = step.end()
+    if not found or found[-1]["name"] != "?":
         raise ValueError(wrong)
-    return PatternPath(first["name"].strip('"`'), steps)
+    return Path(_seed(first["name"].strip('"`'), index, names), tuple(_step(step, index) for step in found))
 
 
 def _seed(name: str, index: StepIndex, names: NameIndex) -> int:
@@ -200,21 +165,15 @@ def _seed(name: str, index: StepIndex, names: NameIndex) -> int:
     raise wrong_value("{key}: {why}", key=repr(PATTERN), why=why)
 
 
-def _step(step: Step, index: StepIndex) -> RelationStep:
-    known, type = list(index.graph.relations.types.names), step.type
-    same = [name for name in known if name == type] or [
-        name for name in known if name.casefold() == type.casefold()
-    ]
+def _step(step: re.Match[str], index: StepIndex) -> RelationStep:
+    known, type = list(index.graph.relations.types.names), step["type"].strip("`")
+    same = [type] if type in known else [name for name in known if name.casefold() == type.casefold()]
     if len(same) != 1:
         near = nearest(type, known) or said("; there are: {names}", names=", ".join(known[:8]))
         raise wrong_value(
             "{key}: no relation has the type {type}{near}", key=repr(PATTERN), type=repr(type), near=near
         )
     code = known.index(same[0])
-    if index.undirected[code]:
-        return RelationStep(2 * code)
-    if step.direction == "both":
-        raise wrong_value(
-            "{key}: {type} has a direction; write -[:{type}]-> or <-[:{type}]-", key=repr(PATTERN), type=type
-        )
-    return RelationStep(2 * code + (step.direction == "in"))
+    if index.undirected[code] or not (step["back"] or step["on"]):
+        return RelationStep(code, "both")
+    return RelationStep(code, "in" if step["back"] else "out")

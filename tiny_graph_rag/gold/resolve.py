@@ -7,7 +7,8 @@ in the denominator.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import begins, distinct, found_in, stretches
-from tiny_graph_rag.gold.examples import EvalSet, Example
+from tiny_graph_rag.gold.examples import HIGHEST, EvalSet
 from tiny_graph_rag.graph.names import Meanings, NameIndex
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.shown import short_repr
@@ -129,53 +130,9 @@ class References(Sequence[tuple[Reference, ...]]):
             np.array([reference.shares_entity for reference in every], dtype=bool),
         )
 
-    @classmethod
-    def resolved(
-        cls, names: Sequence[Sequence[str]], grades: NDArray[np.int32], meanings: Meanings
-    ) -> References:
-        """names: of each question, as written. grades: (names of all questions,).
-
-        A name that is given twice in a question is one reference, of its highest grade. Names that mean the
-        same entities are one item, and so are names that mean nothing and fold to the same.
-        """
-        every, offsets = list(chain.from_iterable(names)), _offsets(names)
-        code = {name: place for place, name in enumerate(dict.fromkeys(every))}
-        named = [Named(name, *meanings[name]) for name in code]
-        known: dict[Hashable, int] = {}
-        meaning = np.array(
-            [known.setdefault(reference.entities or fold(reference.name), len(known)) for reference in named],
-            dtype=np.int64,
-        )
-        codes = np.fromiter(map(code.__getitem__, every), dtype=np.int64, count=len(every))
-        question = np.repeat(np.arange(len(names)), np.diff(offsets))
-        first, same = _firsts(question * len(code) + codes)
-        if len(first) < len(every):
-            highest = np.zeros(len(first), dtype=np.int32)
-            np.maximum.at(highest, same, grades)
-            codes, question, grades = codes[first], question[first], highest
-            offsets = np.searchsorted(question, np.arange(len(names) + 1))
-        first, same = _firsts(question * len(known) + meaning[codes])
-        before = np.searchsorted(first, offsets[:-1])  # items of earlier questions
-        items = same - before[question]
-        shares = np.bincount(same, minlength=len(first))[same] > 1
-        return cls(offsets, named, codes.astype(np.int32), grades, items.astype(np.int32), shares)
-
 
 def _offsets(rows: Sequence[Sequence[object]]) -> NDArray[np.int64]:
     return np.cumsum([0, *map(len, rows)], dtype=np.int64)
-
-
-def _firsts(keys: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows at which a key stands for the first time, ascending; and for each row which of these has its
-    key."""
-    if not len(keys):
-        return keys, keys
-    order = np.argsort(keys, kind="stable")
-    start = order[np.maximum.accumulate(np.where(begins(keys[order]), np.arange(len(keys)), 0))]
-    first = np.empty(len(keys), dtype=np.int64)
-    first[order] = start
-    firsts = np.flatnonzero(first == np.arange(len(keys)))
-    return firsts, np.searchsorted(firsts, first)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -293,16 +250,23 @@ def resolve(examples: EvalSet, names: NameIndex, universe: int) -> Judgments:
     bad = [question.irrelevant_entities for question in examples]
     meanings = names.resolve_references(chain(chain.from_iterable(good), chain.from_iterable(bad)))
     meanings.update((name, examples.meanings[name]) for name in meanings.keys() & examples.meanings.keys())
-    references = References.resolved(good, _grades(examples), meanings)
+    grades = [
+        dict.fromkeys(question.reference_entities, 1)
+        | dict.fromkeys(question.highly_relevant_entities, HIGHEST)
+        for question in examples
+    ]
+    references = [references_of(row, meanings) for row in grades]
     irrelevant = [[entity for name in row for entity in meanings[name][0]] for row in bad]
     return Judgments.of(references, universe, irrelevant)
 
 
-def _grades(examples: Sequence[Example]) -> NDArray[np.int32]:
-    """1 for each reference, 2 for each highly relevant one, question after question."""
-    counts = [
-        (len(question.reference_entities), len(question.highly_relevant_entities)) for question in examples
-    ]
-    return np.repeat(
-        np.tile(np.array([1, 2], dtype=np.int32), len(counts)), list(chain.from_iterable(counts))
+def references_of(grades: Mapping[str, int], meanings: Meanings) -> tuple[Reference, ...]:
+    """The references of a question. grades: name → grade. Names that mean the same entities are one item, and
+    so are names that mean nothing and fold to the same."""
+    meant = {name: meanings[name][0] or fold(name) for name in grades}
+    items = {meaning: item for item, meaning in enumerate(dict.fromkeys(meant.values()))}
+    names_of = Counter(meant.values())
+    return tuple(
+        Reference(name, grade, *meanings[name], items[meant[name]], names_of[meant[name]] > 1)
+        for name, grade in grades.items()
     )

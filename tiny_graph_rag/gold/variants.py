@@ -7,7 +7,6 @@ not the other shows what it stumbles over.
 from __future__ import annotations
 
 import random
-import unicodedata
 from dataclasses import dataclass
 
 from tiny_graph_rag.gold.shapes import DrawnQuestion
@@ -15,6 +14,7 @@ from tiny_graph_rag.gold.wording import Wording, is_date
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold, nfc, nfd
+from tiny_graph_rag.language.kinds import Kind
 
 VARIANTS = ("alias-noise", "coreference")
 LEAST_LETTERS = 4  # of a name that a slip leaves recognisable; of Hangul letters (jamo), not syllables
@@ -23,7 +23,7 @@ SLIPS = 12  # tried for one that is no other entity's name
 
 @dataclass(frozen=True, slots=True)
 class QuestionVariant:
-    """noise: of alias-noise, "script", "alias" or "spelling". context: earlier turns. mentions: what the
+    """noise: of alias-noise, "alias" or "spelling". context: earlier turns. mentions: what the
     question calls its seeds, None where by their names."""
 
     kind: str
@@ -39,42 +39,39 @@ def variant(
     """A question in another form; None where the graph or the words give none."""
     seeds = drawn.formula.seeds
     if kind == "coreference":
-        name = str(wording.index.graph.entities.names[seeds[0]])
-        if len(seeds) != 1 or is_date(name):
+        name, meant = str(wording.index.graph.entities.names[seeds[0]]), wording.kind_of_seed(drawn.formula)
+        is_unknown = meant == Kind.UNKNOWN and not wording.is_typed  # whether he, she or it
+        if len(seeds) != 1 or is_date(name) or is_unknown:
             return None
-        called = wording.pronoun(wording.kind_of_seed(drawn))
-        query = wording.question(drawn, {seeds[0]: called})
-        introduced = wording.introduced(name)
+        called = wording.pronoun(meant)
+        query = wording.question(drawn.formula, drawn.answers, {seeds[0]: called})
+        introduced = wording.introduced(seeds[0])
         return QuestionVariant(kind, query, "", (introduced,), (called,)) if query else None
     seed = seeds[int(chance.random() * len(seeds))]
     found = noisy_name(wording.index.graph, seed, names, chance)
     if found is None:
         return None
     mentions = tuple(found[0] if item == seed else wording.name(item, {}) for item in seeds)
-    query = wording.question(drawn, {seed: found[0]})
+    query = wording.question(drawn.formula, drawn.answers, {seed: found[0]})
     return QuestionVariant(kind, query, found[1], (), mentions) if query else None
 
 
 def noisy_name(
     graph: KnowledgeGraph, entity: int, names: NameIndex, chance: random.Random
 ) -> tuple[str, str] | None:
-    """What somebody might call the entity, and how that differs: an alias in another script ("script"), else
-    an alias or a slip by lot. An alias means this entity alone; a slip means nothing else in the graph."""
+    """What somebody might call the entity, and how that differs: an "alias" that means it alone, or a slip of
+    "spelling" that means nothing else in the graph, by lot."""
     name = str(graph.entities.names[entity])
     aliases = [
         alias
         for alias in graph.entities.aliases[entity]
         if alias.isprintable() and fold(alias) != fold(name) and names.resolve(alias)[0] == (entity,)
     ]
-    others = [alias for alias in aliases if _scripts(alias) != _scripts(name)]
-    if others:
-        return others[int(chance.random() * len(others))], "script"
-    if aliases and chance.random() < 0.5:
-        return aliases[int(chance.random() * len(aliases))], "alias"
-    for _ in range(SLIPS):
-        wrong = slip(name, chance)
-        if wrong and fold(wrong) != fold(name) and not names.resolve(wrong)[0]:
-            return wrong, "spelling"
+    if not aliases or chance.random() < 0.5:
+        for _ in range(SLIPS):
+            wrong = slip(name, chance)
+            if wrong and fold(wrong) != fold(name) and not names.resolve(wrong)[0]:
+                return wrong, "spelling"
     return (aliases[int(chance.random() * len(aliases))], "alias") if aliases else None
 
 
@@ -108,8 +105,3 @@ _SIMILAR_LETTERS = (
     *("ᄀᄁᄏ", "ᄃᄄᄐ", "ᄇᄈᄑ", "ᄉᄊᄌᄍᄎ", "ᄂᄅ", "ᅢᅦᅤᅨ", "ᅡᅥ", "ᅩᅮ", "ᅬᅫᅰ", "ᅣᅧ", "ᅭᅲ", "ᅳᅵ"),
     *("ᆫᆼᆷ", "ᆮᆺᆻᆽᆾᇀ", "ᆨᆿᆩ", "ᆸᇁ"),
 )
-
-
-def _scripts(text: str) -> frozenset[str]:
-    """The scripts of a text's letters, by the first word of their Unicode names (LATIN, HANGUL, CJK …)."""
-    return frozenset(unicodedata.name(letter, "?").split()[0] for letter in text if letter.isalpha())

@@ -12,17 +12,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
+from operator import eq
 from typing import ClassVar
 
-import numpy as np
-
-from tiny_graph_rag.gold.formulas import RelationStep, Rows, StepIndex
-from tiny_graph_rag.gold.shapes import DrawnQuestion
+from tiny_graph_rag.gold.formulas import Formula, RelationStep, Rows, StepIndex
 from tiny_graph_rag.language.function_words import table
 from tiny_graph_rag.language.kinds import Kind, kind_of_type, kinds_of_entities
 from tiny_graph_rag.language.words import words_of_name
 
-LOOKED_AT = 200  # ends of a relation whose types tell what it leads to
 # Words of types that say no more than `thing`, or that nobody says.
 _NO_NOUNS = table("""
     thing object item artifact artefact concept idea topic theory number time date year material substance
@@ -34,6 +31,12 @@ _DATE = re.compile(
     r"(?:\s+\d{1,2}월)?(?:\s+\d{1,2}일)?",
     re.I,
 )
+# What a phrase's noun admits besides its own kind: a family lives somewhere as a person does.
+_ADMITS = {
+    Kind.PERSON: {Kind.GROUP, Kind.THING},
+    Kind.THING: {Kind.PLACE, Kind.GROUP, Kind.WORK},
+    Kind.GROUP: {Kind.WORK},
+}
 
 
 def is_date(name: str) -> bool:
@@ -41,14 +44,37 @@ def is_date(name: str) -> bool:
     return _DATE.fullmatch(name.strip()) is not None
 
 
+def fits(kind: Kind, wanted: Kind) -> bool:
+    """Whether something of a kind can stand where a phrase wants another; what is unknown fits anywhere."""
+    return kind == wanted or Kind.UNKNOWN in (kind, wanted) or kind in _ADMITS.get(wanted, ())
+
+
 def phrase_lines(language: str) -> Iterator[tuple[list[str], str]]:
     """The table of a language: (names of relation types, phrase)."""
-    for line in (
-        resources.files(__package__).joinpath(f"phrases/{language}.txt").read_text("utf-8").splitlines()
-    ):
+    path = resources.files(__package__).joinpath(f"phrases/{language}.txt")
+    for line in path.read_text("utf-8").splitlines():
         if line and not line.startswith("#"):
             types, _, phrase = line.partition(": ")
             yield types.split(", "), phrase
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """What a step leads to. word: the entity type that they share, or the phrase's noun; "" for any thing."""
+
+    kind: Kind
+    word: str
+    many: bool
+    is_date: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NounPhrase:
+    """many: whether it stands for several. clauses: how many it holds."""
+
+    text: str
+    many: bool = False
+    clauses: int = 0
 
 
 @dataclass(eq=False)
@@ -65,69 +91,94 @@ class Wording(ABC):
         types = self.index.graph.entities.types
         self.kind_of = kinds_of_entities(types)
         self.is_typed = len({kind_of_type(name) for name in types.names} - {Kind.UNKNOWN}) > 0
-        self._ends: dict[int, Rows] = {}
 
     @abstractmethod
-    def says(self, step: RelationStep) -> bool:
-        """Whether there are words for the step's relation type."""
+    def said(self, step: RelationStep) -> str:
+        """The words of the step, the same for steps that mean the same; "" for none."""
 
     @abstractmethod
-    def question(self, drawn: DrawnQuestion, called: Mapping[int, str]) -> str | None:
-        """The question in words; None where a person would not ask it so. called: a seed → what it is called
-        here, where not by its name."""
+    def nouns(self, step: RelationStep) -> tuple[str, str]:
+        """What the phrase calls the beginning of the step and what it leads to; "" for any thing."""
 
     @abstractmethod
-    def introduced(self, name: str) -> str:
+    def named(self, seeds: list[int], called: Mapping[int, str]) -> NounPhrase:
+        """The beginning of a question: one seed, or two of which the same is asked."""
+
+    @abstractmethod
+    def lead(self, step: RelationStep, of: NounPhrase, ends: Ends) -> NounPhrase | None:
+        """What one step leads to from `of`, as a phrase to go on from; None where nobody says so."""
+
+    @abstractmethod
+    def ask(self, step: RelationStep, of: NounPhrase, ends: Ends) -> str | None:
+        """The question of what one step leads to from `of`; None where nobody asks so."""
+
+    @abstractmethod
+    def introduced(self, seed: int) -> str:
         """An earlier turn that speaks of the seed."""
 
     @abstractmethod
     def pronoun(self, kind: Kind) -> str:
         """What a seed of this kind is called once it was spoken of."""
 
-    @abstractmethod
-    def kind_in_words(self, step: RelationStep) -> Kind:
-        """What the step leads to by its phrase alone."""
+    def question(self, formula: Formula, answers: Rows, called: Mapping[int, str]) -> str | None:
+        """The question in words; None where a person would not ask it so. called: a seed → what it is called
+        here, where not by its name."""
+        steps, images = formula.paths[0].steps, self.index.images(formula.paths[0])
+        said, back = ([self.said(step) for step in way] for way in (steps, [step.reversed for step in steps]))
+        is_loop = any(map(eq, said, back[1:]))  # a child's mother's child
+        is_loop |= len({*said, ""}) <= len(said)
+        names = [*formula.seeds, *answers.tolist()]
+        if is_loop or not all(map(self.is_name, names)) or not all(map(self._is_all, steps, images)):
+            return None
+        of: NounPhrase | None = self.named(list(formula.seeds), called)
+        kind = self.kind_of_seed(formula)
+        for step, image in zip(steps[:-1], images[1:], strict=False):
+            ends = self._ends(step, image, kind)
+            of = None if of is None or ends is None or ends.is_date else self.lead(step, of, ends)
+            kind = Kind.UNKNOWN if ends is None else ends.kind
+        ends = self._ends(steps[-1], answers, kind)
+        return None if of is None or ends is None else self.ask(steps[-1], of, ends)
+
+    def is_name(self, entity: int) -> bool:
+        """Whether it can be asked about, or for, by its name."""
+        return True
 
     def name(self, entity: int, called: Mapping[int, str]) -> str:
         """What the question calls a seed."""
         return called.get(entity) or str(self.index.graph.entities.names[entity])
 
-    def kind_of_seed(self, drawn: DrawnQuestion) -> Kind:
+    def kind_of_seed(self, formula: Formula) -> Kind:
         """The kind of the first path's seed, by its type or as its relation sees it."""
-        path = drawn.formula.paths[0]
+        path = formula.paths[0]
         kind = Kind(int(self.kind_of[path.seed]))
-        return kind if kind != Kind.UNKNOWN else self.kind_in_words(RelationStep(path.steps[0].code ^ 1))
+        return kind if kind != Kind.UNKNOWN else kind_of_type(self.nouns(path.steps[0])[0])
 
-    def are_dates(self, ends: Rows) -> set[bool]:
-        """Whether entities are dates: {True}, {False} or both."""
-        names = self.index.graph.entities.names
-        return {is_date(names[end]) for end in ends.tolist()}
+    def _is_all(self, step: RelationStep, begins: Rows) -> bool:
+        """Whether no other relation type gives answers to the same words."""
+        others = {other for entity in begins.tolist() for other in self.index.steps_from(entity)} - {step}
+        return self.said(step) not in map(self.said, others)
 
-    def kind(self, step: RelationStep, ends: Rows) -> Kind | None:
-        """The kind of what the step leads to; None where people are mixed with anything else."""
-        kinds = set(self.kind_of[self._ends_of(step, ends)].tolist())
-        if kinds <= {Kind.UNKNOWN}:
-            return self.kind_in_words(step)
-        if Kind.PERSON in kinds and len(kinds) > 1:
+    def _ends(self, step: RelationStep, rows: Rows, before: Kind) -> Ends | None:
+        """What the step leads to; None where people are mixed with anything else, or dates with other names,
+        and where one of the step's ends is of another kind than its phrase says. rows: none for what does not
+        exist, which is then like what the step leads to elsewhere. before: the kind that it leads from."""
+        graph, (begins, leads) = self.index.graph, self.nouns(step)
+        many = len(rows) > 1
+        rows = rows if len(rows) else self.index.ends_of(step)
+        kinds, wanted = set(self.kind_of[rows].tolist()), kind_of_type(leads)
+        dates = {is_date(graph.entities.names[row]) for row in rows.tolist()}
+        is_mixed = Kind.PERSON in kinds and len(kinds) > 1
+        if is_mixed or len(dates) > 1 or not fits(before, kind_of_type(begins)):
             return None
-        return Kind(kinds.pop()) if len(kinds) == 1 else Kind.UNKNOWN
-
-    def type_word(self, step: RelationStep, ends: Rows) -> str:
-        """The last word of the one entity type of what the step leads to; "" where types differ, or where it
-        is no noun for a kind of thing."""
-        types = self.index.graph.entities.types
-        codes = set(types.codes[self._ends_of(step, ends)].tolist())
-        word = words_of_name(types.names[codes.pop()])[-1:] if len(codes) == 1 else []
+        if True not in dates and not all(fits(Kind(kind), wanted) for kind in kinds):
+            return None
+        kind = Kind(kinds.pop()) if len(kinds) == 1 else Kind.UNKNOWN
+        types = set(graph.entities.types.codes[rows].tolist())
+        word = words_of_name(graph.entities.types.names[types.pop()])[-1:] if len(types) == 1 else []
         is_noun = bool(word) and kind_of_type(word[0]) != Kind.UNKNOWN and word[0] not in _NO_NOUNS
-        return word[0] if is_noun else ""
-
-    def _ends_of(self, step: RelationStep, ends: Rows) -> Rows:
-        """The ends; of none, those that the step has anywhere."""
-        if not len(ends) and step.code not in self._ends:
-            relations = self.index.graph.relations
-            rows = np.flatnonzero(relations.types.codes == step.type)[:LOOKED_AT]
-            self._ends[step.code] = (relations.sources if step.backward else relations.targets)[rows]
-        return ends if len(ends) else self._ends[step.code]
+        if kinds <= {Kind.UNKNOWN} and kind == Kind.UNKNOWN:
+            kind = wanted
+        return Ends(kind, word[0] if is_noun else "", many, True in dates)
 
     def words_for(self, step: RelationStep) -> tuple[str, ...]:
         """The vocabulary's words for the step's relation type, then the type itself."""

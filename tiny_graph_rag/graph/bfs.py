@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, repeat
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -67,18 +67,15 @@ class Reached:
 class BreadthFirst:
     """Searches one graph, one search after the other in the same memory (not for two threads).
 
-    first: the relations of the first hop, where they differ from those of the others; such a search is not
-    compiled. compile: use the compiled form of `reach`; `worth_searching` tells whether to.
+    compile: use the compiled form of `reach`; `worth_searching` tells whether to.
     """
 
-    def __init__(
-        self, adjacency: Adjacency, first: Adjacency | None = None, *, compile: bool = False
-    ) -> None:
-        self.adjacency, self.first = adjacency, first
+    def __init__(self, adjacency: Adjacency, *, compile: bool = False) -> None:
+        self.adjacency = adjacency
         self.seen = zeros_as_touched(len(adjacency.indptr) - 1, np.uint8)
         self._entities = zeros_as_touched(len(self.seen) + 1, np.int32)
         self._levels = [0, 0]
-        self._spread = compiled(spread) if compile and first is None else None
+        self._spread = compiled(spread) if compile else None
 
     def begin(self, seeds: ArrayLike) -> None:
         """Forget the last search; level 0 are the seeds (entity rows, repeated ones count once)."""
@@ -89,8 +86,7 @@ class BreadthFirst:
 
     def grow(self) -> NDArray[np.int32]:
         """Reach the next level, and return it."""
-        graph = self._next
-        around = graph.neighbours[slots_of(graph.indptr, self.last)[1]]
+        around = self.adjacency.neighbours[slots_of(self.adjacency.indptr, self.last)[1]]
         new = unique(around[self.seen[around] == 0])
         end = self._levels[-1] + len(new)
         self._entities[self._levels[-1] : end], self.seen[new] = new, 1
@@ -112,12 +108,8 @@ class BreadthFirst:
     @property
     def ahead(self) -> int:
         """Slots that the next level looks at."""
-        indptr = self._next.indptr
+        indptr = self.adjacency.indptr
         return int((indptr[self.last + 1] - indptr[self.last]).sum())
-
-    @property
-    def _next(self) -> Adjacency:
-        return self.adjacency if self.first is None or self.depth else self.first
 
     def reach(self, seeds: ArrayLike, hops: int, *, enough: int = 0) -> Reached:
         """Everything within `hops` relations of any seed. enough: entities behind whose hop it ends, 0 for
@@ -189,15 +181,13 @@ def hops_between(
     seeds: Columns,
     wanted: Columns,
     passable: NDArray[np.bool_] | None = None,
-    onward: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.int32]:
     """Fewest relations from the nearest seed of the same question, for each wanted entity.
 
     seeds, wanted: (question, entity) columns, questions ascending. passable: (slots,), False where a path may
-    not leave an entity by that slot; onward: the same for all hops but the first, where it differs. Returns
-    (wanted,), 0 for a seed, NOT_REACHED where no path leads.
+    not leave an entity by that slot. Returns (wanted,), 0 for a seed, NOT_REACHED where no path leads.
     """
-    front = _masked(adjacency, passable, onward)
+    front = _masked(adjacency, passable)
     into = adjacency if passable is None else front.adjacency.reversed()
     hops = np.full(len(wanted[0]), NOT_REACHED, dtype=np.int32)
 
@@ -211,7 +201,6 @@ def hops_between(
     if len(adjacency.neighbours) > BOTH_ENDS_FROM:
         search_one_by_one(questions)
         return hops
-    first = into if front.first is None else front.first.reversed()
     block = WORD_BITS * max(1, BLOCK_BYTES // (8 * len(front.seen)))
     for start in range(0, len(questions), block):
         chosen = questions[start : start + block]
@@ -220,7 +209,7 @@ def hops_between(
         rows = slice(*np.searchsorted(wanted[0], [chosen[0], chosen[-1] + 1]).tolist())
         question, entity, its_hops = np.searchsorted(chosen, wanted[0][rows]), wanted[1][rows], hops[rows]
         left = np.arange(len(question))
-        levels = _bits_by_level(first, into, sources, -(-len(chosen) // WORD_BITS))
+        levels = _bits_by_level(into, sources, -(-len(chosen) // WORD_BITS))
         for hop, reached in enumerate(islice(levels, LEVELS_AT_ONCE)):
             is_reached = reached[entity[left], question[left] // WORD_BITS] & _bit(question[left]) > 0
             its_hops[left[is_reached]] = hop
@@ -232,22 +221,21 @@ def hops_between(
     return hops
 
 
-def _bits_by_level(
-    first: Adjacency, into: Adjacency, seeds: Columns, words: int
-) -> Iterator[NDArray[np.uint64]]:
+def _bits_by_level(into: Adjacency, seeds: Columns, words: int) -> Iterator[NDArray[np.uint64]]:
     """(entities, words) bits of what each question reaches within 0, 1, … hops, until nothing new is.
 
-    first, into: the relations that lead to an entity at the first hop and at the others. One step ORs the
-    words of an entity's neighbours into its own, for 64 questions at once; the array grows in place.
+    into: the relations that lead to an entity. One step ORs the words of an entity's neighbours into its
+    own, for 64 questions at once; the array grows in place.
     """
     reached = np.zeros((len(into.indptr) - 1, words), dtype=np.uint64)
     np.bitwise_or.at(reached, (seeds[1], seeds[0] // WORD_BITS), _bit(seeds[0]))
+    linked = np.flatnonzero(np.diff(into.indptr))  # reduceat has no empty rows
     yield reached
-    for graph in chain([first], repeat(into)):
+    while True:
         grown = reached.copy()
-        if len(linked := np.flatnonzero(np.diff(graph.indptr))):  # reduceat has no empty rows
-            around = reached[graph.neighbours]
-            grown[linked] |= np.bitwise_or.reduceat(around, graph.indptr[linked], axis=0)
+        if len(linked):
+            around = reached[into.neighbours]
+            grown[linked] |= np.bitwise_or.reduceat(around, into.indptr[linked], axis=0)
         if np.array_equal(grown, reached):
             return
         reached[:] = grown
@@ -264,10 +252,9 @@ def sizes_within(
     questions: int,
     hops: int,
     passable: NDArray[np.bool_] | None = None,
-    onward: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.int64]:
     """(questions, hops + 1): how many entities lie within 0, 1, … hops of the question's seeds."""
-    search = _masked(adjacency, passable, onward, compile=worth_searching(adjacency, questions))
+    search = _masked(adjacency, passable, compile=worth_searching(adjacency, questions))
     sizes = np.zeros((questions, hops + 1), dtype=np.int64)
     for question in range(questions):
         sizes[question] = search.reach(seeds[1][_rows(seeds, question)], hops).levels[1:]
@@ -335,16 +322,8 @@ def slots_of(
     return expanded(indptr[entities], indptr[entities + 1] - indptr[entities])
 
 
-def _masked(
-    adjacency: Adjacency,
-    passable: NDArray[np.bool_] | None,
-    onward: NDArray[np.bool_] | None,
-    compile: bool = False,
-) -> BreadthFirst:
-    first = adjacency if passable is None else adjacency.only(passable)
-    if onward is None:
-        return BreadthFirst(first, compile=compile)
-    return BreadthFirst(adjacency.only(onward), first)
+def _masked(adjacency: Adjacency, passable: NDArray[np.bool_] | None, compile: bool = False) -> BreadthFirst:
+    return BreadthFirst(adjacency if passable is None else adjacency.only(passable), compile=compile)
 
 
 def _rows(columns: Columns, question: int) -> slice:
@@ -365,8 +344,7 @@ def _hops_of(
         if hops[row] == NOT_REACHED:
             back.begin(targets[row])
         while hops[row] == NOT_REACHED and len(front.last) and len(back.last):
-            only_front = front.depth == 0 and front.first is not None  # its first hop is no hop of `back`
-            if only_front or front.ahead <= back.ahead + SLOTS_A_LEVEL:
+            if front.ahead <= back.ahead + SLOTS_A_LEVEL:
                 met = back.seen[front.grow()]
                 reached = (hops == NOT_REACHED) & (front.seen[targets] > 0)
                 hops[reached] = front.depth

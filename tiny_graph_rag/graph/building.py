@@ -9,7 +9,6 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from functools import cached_property
 from itertools import compress
 from operator import attrgetter
 from pathlib import Path
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct
-from tiny_graph_rag.columns.strings import CategoriesBuilder, StringListsBuilder, Strings, StringsBuilder
+from tiny_graph_rag.columns.strings import CategoriesBuilder, StringListsBuilder, StringsBuilder
 from tiny_graph_rag.errors import GraphError, Problems, at, json_kind
 from tiny_graph_rag.graph.tables import (
     DANGLING,
@@ -48,10 +47,6 @@ _LIKE_ID = re.compile(
     r"[+-]?[0-9]+(\.0)?|[QP][0-9]+|/[mg]/\w+|[0-9a-f]{32,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I
 )
 RELATION_NOTES = (DANGLING, WEIGHTS, LOOPS, DUPLICATES)
-
-
-class RepeatedIdError(Exception):
-    """Two entities have one id."""
 
 
 class Notes:
@@ -89,10 +84,10 @@ class Tables(NamedTuple):
 class GraphColumns:
     """Add all entities, then all relations, then ask for the graph.
 
-    rows: of ids, where they are known beforehand. flaws: what else was not sound, as in LoadNotes.
+    rows: of ids. flaws: what else was not sound, as in LoadNotes.
     """
 
-    def __init__(self, rows: Mapping[str, int] | None = None) -> None:
+    def __init__(self, rows: Mapping[str, int]) -> None:
         self.known = rows
         self.entities = 0
         self.notes = Notes()
@@ -161,7 +156,7 @@ class GraphColumns:
         self.details.add(details)
 
     def add_relations(self, rows: Sequence[Relation], extras: Extras) -> None:
-        """extras: by place in this piece. Raises RepeatedIdError where two entities have one id."""
+        """extras: by place in this piece."""
         labels = _column(rows, "relationship_id")
         if not all(labels):
             first = self.written
@@ -217,23 +212,9 @@ class GraphColumns:
         self.relation_chunks.add(chunks)
         self.relation_details.add(details)
 
-    @cached_property
-    def _id_column(self) -> Strings:
-        return self.ids.done()
-
-    @cached_property
-    def _rows(self) -> Mapping[str, int]:
-        if self.known is not None:
-            return self.known
-        rows = {id_: row for row, id_ in enumerate(self._id_column)}
-        if len(rows) < len(self._id_column):
-            raise RepeatedIdError
-        return rows
-
     def _entities(self, ids: list[str]) -> NDArray[np.int32]:
         """Rows of entities, -1 where an id is unknown."""
-        rows = self._rows
-        return np.fromiter((rows.get(id_, -1) for id_ in ids), np.int32, len(ids))
+        return np.fromiter((self.known.get(id_, -1) for id_ in ids), np.int32, len(ids))
 
     def _note(
         self, kind: str, flawed: NDArray[np.bool_], numbers: NDArray[np.int64], labels: Sequence[str]
@@ -245,7 +226,7 @@ class GraphColumns:
     def tables(self) -> Tables:
         """The graph's tables; the builder is used up."""
         entities = Entities(
-            ids=self._id_column,
+            ids=self.ids.done(),
             names=self.names.done(),
             types=self.types.done(),
             descriptions=self.descriptions.done(),

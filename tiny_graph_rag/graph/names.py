@@ -279,7 +279,7 @@ def _variants(name: str, may_have_title: bool) -> Iterator[tuple[int, str]]:
     if name[:1] in "TtAa" and ARTICLE.match(name):
         yield VARIANT, ARTICLE.sub("", name)
     if ("(" in name or "[" in name or "（" in name) and (forms := long_and_short(name)):
-        yield from ((VARIANT, form) for form in forms)
+        yield from ((VARIANT, form) for form in forms if form)
     if not name.isascii() and (plain := without_accents(name)) != name:
         yield PLAIN, plain
 

@@ -62,24 +62,26 @@ def abbreviations(graph: KnowledgeGraph) -> list[Abbreviation]:
             for form in _numbers_of(short)
             for row in index.resolve(form)[0]
             if not short.isupper() or graph.entities.names[row] == form
-            if (in_name and not is_other_script(long, short)) or _may_mean(graph, row, long, by_long)
+            if (in_name and not is_other_script(long, short))
+            or _may_mean(graph, row, long, {source, *by_long})
         }
-        is_clear = len(longs[fold(short)]) == 1
+        is_clear = bool(short) and len(longs[fold(short)]) == 1
         rows = by_long | ({source} if in_name else set()) | (by_short if is_clear else set())
-        unclear = () if is_clear else tuple(sorted(by_short - rows))
+        unclear = () if is_clear or not short else tuple(sorted(by_short - rows))
         if len(rows) > 1 or unclear:
             abbreviated.append(Abbreviation(short, long, source, tuple(sorted(rows)), in_name, unclear))
     return abbreviated
 
 
 def _may_mean(graph: KnowledgeGraph, row: int, long: str, by_long: Iterable[int]) -> bool:
-    """Whether an entity that is called by letters may be the long form: its type or its text says so, or it
-    has no text and the same letters. PBS is a primer binding site in one text and a buffer in another."""
+    """Whether an entity that is called by letters may be the long form: its type says so, or in one script
+    its text, or nothing speaks of it. PBS is a primer binding site in one text and a buffer in another."""
     text, types = fold(graph.entities.descriptions[row]), graph.entities.types
     words = [word for word in fold(long).split() if len(word) >= LEAST_OF_WORD]
     is_alike = len(types.names) > 1 and types[row] in {types[other] for other in by_long}
-    is_blank = not text and not is_other_script(long, graph.entities.names[row])
-    return is_blank or is_alike or any(word in text for word in words)
+    if is_other_script(long, graph.entities.names[row]):
+        return is_alike
+    return not text or is_alike or any(word in text for word in words)
 
 
 def namesakes(graph: KnowledgeGraph) -> list[tuple[str, str]]:

@@ -84,8 +84,9 @@ HANGUL = re.compile("[가-힣]")
 def long_and_short(name: str) -> tuple[str, str] | None:
     """`Basal Cell Carcinoma (BCC)` and `BCC (Basal Cell Carcinoma)` → (long form, abbreviation).
 
-    Letters behind a name in another script stand for it too: 다발성 경화증(MS). None where the brackets hold
-    anything else: a year, a place, another language.
+    Letters behind a name in another script stand for it too: 다발성 경화증(MS). The abbreviation is "" where
+    the letters stand for its last words only: no report by a Lead Line Supervisor (LLS) is the LLS. None
+    where the brackets hold anything else: a year, a place, another language.
     """
     match = None if TAG.search(name) else BRACKETED.fullmatch(name)
     if match is None:
@@ -93,16 +94,16 @@ def long_and_short(name: str) -> tuple[str, str] | None:
     if LATIN_LETTERS.fullmatch(match["inside"]) and is_other_script(match["before"], match["inside"]):
         return match["before"], match["inside"]
     for long, short in ((match["before"], match["inside"]), (match["inside"], match["before"])):
-        if begin_alike(short, long) and is_abbreviation(short, long):
-            return long, short
+        if is_abbreviation(short, long):
+            return long, short if begin_alike(short, long) else ""
     return None
 
 
 def begin_alike(short: str, long: str) -> bool:
-    """Whether letters stand for all of a name and not for its last words: no report by a Line Supervisor (LS)
-    is the LS. Korean names lose their first syllables."""
+    """Whether letters stand for all of a name, articles and U.S. left out. Korean names lose their first
+    syllables."""
     words = NUMBER_OR_WORD.findall(_plain(long))
-    first = next((word for word in words if word not in ARTICLES), " ")
+    first = next((word for word in words if word not in ARTICLES and len(word) > 1 and word != "us"), " ")
     return bool(HANGUL.match(short)) or first[0] == _plain(short)[:1]
 
 
@@ -364,7 +365,9 @@ def _singular(word: str, *, last: bool, off: set[Difference]) -> str:
         single = lemma(word)
     else:
         options, single = list(singulars(word)), lemma(word)
-        if single not in options:
+        if word.endswith("omas") and len(word) > len("thomas"):  # gliomas
+            single = word[:-1]
+        elif single not in options and f"{single}s" != word:
             single = options[-1] if options and single == word else word
     if single != word:
         off.add(Difference.PLURAL if last else Difference.INNER_PLURAL)

@@ -18,21 +18,6 @@ QUESTION = ("id", "query", "tags", "linked", "retrieved", "references")
 SLICE = ("slice", "questions", "measure", "mean", "low", "high", "n", "reliable")
 REACH = ("oracle_recall", "oracle_all", "reached_mean", "reached_p95")
 SETTING = ("system", "retriever", "hops", "top_k", *SLICE, *REACH)
-COMPARED = (
-    "slice",
-    "measure",
-    "system",
-    "mean",
-    "difference",
-    "low",
-    "high",
-    "p_randomisation",
-    "p_holm",
-    "wins",
-    "ties",
-    "losses",
-    "n",
-)
 
 
 @report("csv", "one row per question; one row per slice and measure")
@@ -48,8 +33,6 @@ def csv_files(document: Document) -> Files:
         yield f"{document.name}-slices.csv", _written(SLICE, _slices(content["summary"]))
     elif document.kind == "sweep":
         yield f"{document.name}.csv", sweep_table(content)
-    elif document.kind == "comparison":
-        yield f"{document.name}-slices.csv", _written(COMPARED, _compared(content))
 
 
 def _questions(content: Json) -> tuple[list[str], list[Row]]:
@@ -101,13 +84,6 @@ def _settings(content: Json) -> Iterator[Row]:
             row = {**fixed, "slice": name, **{key: part.get(key) for key in ("questions", *REACH)}}
             for measure, mean in part.get("measures", {}).items():
                 yield {**row, "measure": measure, **mean}
-
-
-def _compared(content: Json) -> Iterator[Row]:
-    for name, measures in (("all", content["measures"]), *(content.get("by_tag") or {}).items()):
-        for measure, rows in measures.items():
-            for row in rows:
-                yield {"slice": name, "measure": measure, **row}
 
 
 def _written(columns: Iterable[str], rows: Iterable[Row]) -> bytes:

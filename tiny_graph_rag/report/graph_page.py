@@ -1,7 +1,7 @@
 """The whole graph as a page of the same make: `visualize`.
 
-What is drawn is chosen by rules that the page states: types and weight first, then, where there is more than
-fits, the entities with most relations. Positions come from a fixed spring layout, the same on every run.
+Where there is more than fits, the entities with most relations are drawn, and the page says so. Positions
+come from a fixed spring layout, the same on every run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.report.html import page
@@ -57,59 +56,22 @@ def graph_page(graph: KnowledgeGraph, core: Core) -> str:
     return page(graph.name, data, SCRIPTS)
 
 
-def core_of(
-    graph: KnowledgeGraph, *, types: tuple[str, ...] = (), min_weight: float = 0.0, most: int = 200
-) -> Core:
-    """What is drawn of a graph. types: entity types to keep, all where empty. most: entities at most.
-
-    Raises UsageError for a type that the graph doesn't have, and where nothing is left.
-    """
-    known = graph.entities.types.names
-    for type_ in types:
-        if type_ not in known:
-            listed = nearest(type_, known) or f"; it has: {', '.join(known[:12])}"
-            raise UsageError(
-                "no entity of {name} has the type {value}{listed}",
-                name=graph.name,
-                value=repr(type_),
-                listed=listed,
-            )
-    kept = np.ones(len(graph), dtype=bool)
-    if types:
-        kept = np.isin(graph.entities.types.codes, [known.index(type_) for type_ in types])
+def core_of(graph: KnowledgeGraph, most: int = 200) -> Core:
+    """What is drawn of a graph: at most so many entities, those with most relations, and what is between
+    them."""
     relations = graph.relations
-    heavy = relations.weights >= min_weight
-    inside = heavy & kept[relations.sources] & kept[relations.targets]
-    notes = []
-    if not kept.all():
-        notes.append(
-            said("{n} entities of other types than {types}", n=f"{(~kept).sum():,}", types=", ".join(types))
-        )
-    if not heavy.all():
-        notes.append(
-            said(
-                "{n} relations with a weight below {weight}",
-                n=f"{(~heavy).sum():,}",
-                weight=f"{min_weight:g}",
-            )
-        )
-    ends = np.concatenate([relations.sources[inside], relations.targets[inside]])
-    degrees = np.bincount(ends, minlength=len(graph))
-    order = np.lexsort((graph.name_rank, -degrees))
-    chosen = order[kept[order]]
-    if len(chosen) > most:
-        notes.append(said("{n} entities with the fewest relations", n=f"{len(chosen) - most:,}"))
-        chosen = chosen[:most]
-    if not len(chosen):
-        raise UsageError("nothing of {name} is left to draw with these --types", name=graph.name)
+    ends = np.concatenate([relations.sources, relations.targets])
+    order = np.lexsort((graph.name_rank, -np.bincount(ends, minlength=len(graph))))
+    chosen, notes = order[:most], []
+    if len(order) > most:
+        notes.append(said("{n} entities with the fewest relations", n=f"{len(order) - most:,}"))
     drawn = np.zeros(len(graph), dtype=bool)
     drawn[chosen] = True
-    both = inside & drawn[relations.sources] & drawn[relations.targets]
-    between = both & (relations.sources != relations.targets)
-    lost = int(inside.sum() - between.sum())
-    if lost:
+    between = drawn[relations.sources] & drawn[relations.targets] & (relations.sources != relations.targets)
+    if not between.all():
+        left_out = f"{(~between).sum():,}"
         notes.append(
-            said("{n} relations to entities that are not drawn, or from an entity to itself", n=f"{lost:,}")
+            said("{n} relations to entities that are not drawn, or from an entity to itself", n=left_out)
         )
     return Core(chosen, np.flatnonzero(between), tuple(notes))
 

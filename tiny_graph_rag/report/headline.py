@@ -1,28 +1,16 @@
-"""What a reader should know first: for how many questions the answer came back, where it is weakest, and what
-changed since an earlier run.
-"""
+"""What a reader should know first: for how many questions the answer came back, and where it is weakest."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tiny_graph_rag.config.settings import changed_settings, spelled_setting
-from tiny_graph_rag.errors import UsageError, amount
-from tiny_graph_rag.messages import Said, counted, p_value, said, three
-from tiny_graph_rag.report.document import Document
-from tiny_graph_rag.report.history import earlier_results, past_of
+from tiny_graph_rag.errors import amount
+from tiny_graph_rag.messages import Said, counted, said, three
 from tiny_graph_rag.report.plain import one_line, rises, walked, worst_by
-from tiny_graph_rag.study.compare import compare, incomparable
-from tiny_graph_rag.study.results_file import read_system, system_of
 
 Json = dict[str, Any]
 
-SURE_CHANGE = (
-    "Since {run}: {measure} {before} → {now}, a significant change (p {p}); {better} better, {worse} worse."
-)
-UNSURE_CHANGE = (
-    "Since {run}: {measure} {before} → {now}, which may be chance (p {p}); {better} better, {worse} worse."
-)
 LEAST_OF_A_TAG = 5  # questions: a tag with fewer is no place to look first
 LONGEST_SUBJECT = 120  # characters of who retrieved
 NOT_NAMED = ("retriever", "hops", "latency_sample")  # named apart, or changing no figure
@@ -108,53 +96,3 @@ def _weakest(summary: Json, tag: str) -> Said:
         questions=amount(mean["n"], "question"),
         overall=three(summary["measures"][measure]["mean"]),
     )
-
-
-def changes_since(document: Document) -> list[Said]:
-    """What changed since an earlier run: the measure that tells most, questions, settings.
-
-    The earlier run is `document.since`, else the latest under `history/` next to the file that is of the same
-    questions; no sentence where there is none. Raises UsageError where `since` holds other questions.
-    """
-    if not document.has_questions:
-        return []
-    earlier = document.since or earlier_results(document.path)
-    if earlier is None:
-        return []
-    systems = [read_system(earlier), system_of(document.content, document.path)]
-    reasons = incomparable(systems)
-    if reasons:
-        if document.since is not None:
-            raise UsageError("--since: {reasons}", reasons="; ".join(reasons))
-        return []
-    (before, now), past = systems, past_of(earlier)
-    measure = worst_by([measure for measure in now.columns if measure in before.columns])
-    if not measure:
-        return []
-    found = compare(systems, measures=[measure], by_tag=False)
-    was, row = found.overall[measure]
-    values = {
-        "run": before.name if past is None else f"{before.name} ({past.at:%Y-%m-%d %H:%M} UTC)",
-        "measure": measure,
-        "before": three(was.mean),
-        "now": three(row.mean),
-        "better": amount(row.wins or 0, "question"),
-        "worse": row.losses or 0,
-        "p": p_value(row.p_holm),
-    }
-    if not row.wins and not row.losses:
-        lines = [said("No question changed since {run} ({measure} {now}).", **values)]
-    else:
-        lines = [said(SURE_CHANGE if row.is_sure else UNSURE_CHANGE, **values)]
-    changed = ["graph"] if before.graph_sha256 != now.graph_sha256 else []
-    changed += [
-        f"{name.rpartition('.')[2]} {_value(old)} → {_value(new)}"
-        for name, (old, new) in found.differs.items()
-    ]
-    if changed:
-        lines.append(said("Changed: {what}.", what="; ".join(changed)))
-    return lines
-
-
-def _value(setting: object) -> str:
-    return "–" if setting is None else str(setting)

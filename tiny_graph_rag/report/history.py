@@ -1,9 +1,10 @@
-"""Results of a folder over time: what was measured when, with which settings."""
+"""Results of a folder over time: what was measured when, with which settings, and how that is shown."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,16 +12,20 @@ from typing import Any
 
 import msgspec
 
-from tiny_graph_rag.config import changed_settings, find_setting
+from tiny_graph_rag.config import changed_settings, find_setting, spelled_setting
 from tiny_graph_rag.errors import InputError
 from tiny_graph_rag.gold.examples import Selection
 from tiny_graph_rag.inputs import is_results
 from tiny_graph_rag.language.folding import nfc
+from tiny_graph_rag.messages import t, three
 from tiny_graph_rag.outputs import KEPT_IN
-from tiny_graph_rag.report.plain import walked
+from tiny_graph_rag.report.plain import one_line, walked
+from tiny_graph_rag.report.tables import Cell, View, mean_cells, mean_of
 from tiny_graph_rag.results import Dataset, File, Made, Results, Slice, Summary, part
 from tiny_graph_rag.study.results_file import MEASURED, OtherFileError, read_results
 
+NAME_WIDTH = 40
+_EIGHTHS = "▁▂▃▄▅▆▇█"
 _KEPT_AT = re.compile(r"-\d{8}T\d{6}\.\d{6}Z$")
 
 
@@ -63,25 +68,6 @@ def read_past(folder: Path) -> tuple[list[Past], list[str]]:
             if is_results(path):
                 problems.append(str(error))
     return sorted(past, key=lambda item: (item.at, item.name)), problems
-
-
-def earlier_results(path: Path) -> Path | None:
-    """What `path` replaced last: the latest results of its name and questions under `history/` next to it.
-
-    None where there are none.
-    """
-    mine = _past_or_none(path)
-    if mine is None:
-        return None
-    kept = [file for file in (path.parent / KEPT_IN).glob("*.json") if nfc(file.name).startswith(mine.name)]
-    same = [
-        (past.at, past.path.name, past.path)
-        for past in filter(None, map(_past_or_none, kept))
-        if (past.name, past.dataset_sha256, past.selection)
-        == (mine.name, mine.dataset_sha256, mine.selection)
-        and past.at <= mine.at
-    ]
-    return max(same)[2] if same else None
 
 
 def groups(past: Iterable[Past]) -> dict[str, list[Past]]:
@@ -185,8 +171,43 @@ def past_of(path: Path) -> Past:
     )
 
 
-def _past_or_none(path: Path) -> Past | None:
-    try:
-        return past_of(path)
-    except (InputError, OSError):
-        return None
+def history_lines(named: dict[str, list[Past]], measures: Sequence[str], tag: str) -> Iterator[str | View]:
+    """A table a gold set, oldest result first. measures: columns; all that a result has where empty."""
+    for dataset, rows in named.items():
+        wanted = list(measures) or list(dict.fromkeys(name for row in rows for name in row.measures))
+        lines: list[tuple[Cell, ...]] = []
+        for row, differs in zip(rows, differing(rows), strict=True):
+            means = mean_cells(_of(row, tag), wanted)
+            settings = ", ".join(spelled_setting(name, value) for name, value in differs.items())
+            lines.append(
+                (
+                    row.at.strftime("%Y-%m-%d %H:%M"),
+                    one_line(row.name, NAME_WIDTH),
+                    one_line(row.label, NAME_WIDTH),
+                    one_line(settings),
+                    *means,
+                    f"{max((mean.n for mean in means), default=0):,}",
+                )
+            )
+        heads = (t("made"), t("result"), t("label"), t("settings that differ"))
+        yield View(
+            (*heads, *wanted, "n"),
+            tuple(lines),
+            (0, 1, 2, 3),
+            f"{dataset} · {tag}" if tag else dataset,
+        )
+        for measure in wanted if len(rows) > 1 else ():
+            values = [mean_of(_of(row, tag).get(measure)).mean for row in rows]
+            yield f"  {measure}: {sparkline(values)} {three(values[0])} → {three(values[-1])}"
+        if not all(mean_of(mean).reliable for row in rows for mean in _of(row, tag).values()):
+            yield t("? unreliable: too few questions affect this number")
+        yield ""
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """One character a value in [0, 1]; · where undefined."""
+    return "".join("·" if math.isnan(value) else _EIGHTHS[min(7, int(8 * max(value, 0)))] for value in values)
+
+
+def _of(past: Past, tag: str) -> dict[str, dict[str, Any]]:
+    return past.by_tag.get(tag, {}) if tag else past.measures

@@ -19,7 +19,7 @@ from tiny_graph_rag.answers.rubrics import QUALITIES
 from tiny_graph_rag.config import changed_settings
 from tiny_graph_rag.messages import catalogue, shown, spoken
 from tiny_graph_rag.report.document import Document
-from tiny_graph_rag.report.headline import changes_since, headline
+from tiny_graph_rag.report.headline import headline
 from tiny_graph_rag.report.plain import walked
 from tiny_graph_rag.report.reports import Files, report
 from tiny_graph_rag.report.systems import Systems, page_systems
@@ -64,7 +64,6 @@ def pages(documents: Sequence[Document]) -> Files:
             others,
             {result.name: result.content for result in same if result is not document},
             title=document.title,
-            lead=changes_since(document),
             systems=_side_by_side(same, document),
         )
         yield f"{document.name}.html", made.encode("utf-8", "replace")
@@ -85,13 +84,11 @@ def results_page(
     peers: Mapping[str, Json] | None = None,
     *,
     title: str = "",
-    lead: Sequence[str] = (),
     systems: Mapping[str, Any] | None = None,
 ) -> str:
     """The page of a results document; others: sweeps and comparisons to show in the same page; peers: by
     name, results of the same gold set to show next to this one, question by question; systems: all of them
-    side by side (`page_systems`). title: what the page is headed with, "" for the gold set's name. lead:
-    sentences to stand below what the page says of the result itself."""
+    side by side (`page_systems`). title: what the page is headed with, "" for the gold set's name."""
     dataset = (document.get("dataset") or {}).get("name") or document["kind"]
     head = {key: value for key, value in document.items() if key not in ("results", "entities")}
     head["changed"] = changed_settings(document.get("config") or {})
@@ -103,7 +100,7 @@ def results_page(
         "goldSteps": [],
         "hops": None,
         "methods": _methods(document, peers or {}),
-        "lead": [shown(sentence) for sentence in lead],
+        "lead": [],
         "worst": None,
         "others": others or [],
         "peers": [_peer(name, part) for name, part in (peers or {}).items()],
@@ -116,7 +113,7 @@ def results_page(
         data |= {
             "goldSteps": gold_steps(document["summary"]),
             "hops": hops_of(document),
-            "lead": [shown(sentence) for sentence in (*headline(document), *lead)],
+            "lead": [shown(sentence) for sentence in headline(document)],
             "worst": {"measure": measure, "rows": rows[:WORST_OPENED]},
         }
     return page(title or str(dataset), data, RESULT_SCRIPTS)

@@ -5,39 +5,22 @@ tested.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tiny_graph_rag.errors import amount
-from tiny_graph_rag.measures.statistics import RELIABLE_FROM
-from tiny_graph_rag.measures.summary import numbered, rows_by_tag
-from tiny_graph_rag.messages import Said, figure, p_value, said, shown, three
+from tiny_graph_rag.messages import Said, shown
 from tiny_graph_rag.report.document import Document
-from tiny_graph_rag.report.plain import one_line, worst_by
+from tiny_graph_rag.report.plain import worst_by
 from tiny_graph_rag.study.compare import (
     align,
-    compared_rows,
-    corrected,
     incomparable,
     measures_in_common,
-    sign,
 )
 from tiny_graph_rag.study.pairs import Pairs, pairs
 from tiny_graph_rag.study.results_file import ENDINGS, System, system_of
 
 Json = dict[str, Any]
-
-BETTER_ON_TAG = (
-    "For {tag} ({questions}), {other} is significantly better: {measure} {mean}, {best} {best_mean} (p {p}, "
-    "Holm)."
-)
-HIGHER_ON_TAG = (
-    "For {tag} ({questions}), {other} has the better mean, but not significantly: {measure} {mean}, {best} "
-    "{best_mean} (p {p}, Holm)."
-)
-SECONDS = "Seconds per question (median, as each run measured it): {figures}."
-COST = "Cost in USD: {figures}."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,57 +78,8 @@ class Systems:
         return {tag: means for tag, means in rows.items() if any(mean is not None for mean in means)}
 
     def advice(self) -> list[Said]:
-        """Which system to take, where another one is better, and what each takes: a sentence each."""
-        return [*self.pairs.advice(self.measure), *self._slices(), *self._spent()]
-
-    def _slices(self) -> Iterator[Said]:
-        """Tags of 30 questions or more on which another system has the best mean, corrected together."""
-        best = self.pairs.best(self.measure)
-        if best is None:
-            return
-        first, others = (
-            self.aligned[best],
-            [system for system in self.aligned if system.name != self.names[best]],
-        )
-        groups, tags = numbered(first.groups), rows_by_tag(first.tags)
-        parts = {
-            tag: {self.measure: compared_rows([first, *others], self.measure, tags[tag], groups, 0, 1)}
-            for tag in self.tags()
-        }
-        parts = {tag: rows for tag, rows in parts.items() if rows[self.measure][0].n >= RELIABLE_FROM}
-        for tag, rows in corrected(parts).items():
-            mine, *theirs = rows[self.measure]
-            other = max(theirs, key=lambda row: sign(self.measure) * row.mean)
-            if sign(self.measure) * (other.mean - mine.mean) > 0:
-                yield said(
-                    BETTER_ON_TAG if other.is_sure else HIGHER_ON_TAG,
-                    tag=one_line(tag, 40),
-                    questions=amount(mine.n, "question"),
-                    other=other.system,
-                    best=mine.system,
-                    measure=self.measure,
-                    mean=three(other.mean),
-                    best_mean=three(mine.mean),
-                    p=p_value(other.p_holm),
-                )
-
-    def _spent(self) -> Iterator[Said]:
-        """Seconds a question, and cost where any was paid."""
-        seconds = {system.name: system.speed.get("latency.p50") for system in self.aligned}
-        costs = {
-            name: document.content["summary"]["estimated_cost_usd"]
-            for name, document in zip(self.names, self.documents, strict=True)
-        }
-        if all(seconds.values()):
-            yield said(SECONDS, figures=_listed(seconds))
-        if any(costs.values()):
-            yield said(COST, figures=_listed(costs))
-
-
-def _listed(figures: Mapping[str, float | None]) -> str:
-    return ", ".join(
-        f"{name} {'–' if value is None else figure(value, 2)}" for name, value in figures.items()
-    )
+        """Which system to take, and where another one is better: a sentence each."""
+        return self.pairs.advice(self.measure)
 
 
 def system_names(documents: Sequence[Document]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from tiny_graph_rag.linking.base import TEXT
@@ -68,8 +68,7 @@ class View:
     """A table. rows: a cell a column of `head`. words: the columns that hold words and stand to the left;
     figures stand to the right.
 
-    title: above the table, in a terminal. caption, label: of a paper's table. spare: column → how early a
-    narrow terminal leaves it out, the highest first; a column that is not named stays.
+    title: above the table, in a terminal. caption, label: of a paper's table.
     """
 
     head: tuple[str, ...]
@@ -78,7 +77,6 @@ class View:
     title: str = ""
     caption: str = ""
     label: str = ""
-    spare: Mapping[int, int] = field(default_factory=dict)
 
 
 Block = Heading | Paragraph | NumberedList | View
@@ -291,7 +289,6 @@ def ranking(
         tuple(map(t, heads)),
         tuple(rows),
         words=tuple(at[head] for head in ("entity", "seed", "path") if head in at),
-        spare={at[head]: early for head, early in (("cost", 2), ("seed", 1)) if "path" in at and head in at},
     )
 
 

@@ -15,7 +15,7 @@ from tiny_graph_rag.messages import ENGLISH, counted, figure, p_value, shown, si
 from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.fix_words import KIND_WORDS, blocks_of, summary_line
-from tiny_graph_rag.report.headline import changes_since, headline, subject
+from tiny_graph_rag.report.headline import headline, subject
 from tiny_graph_rag.report.paper_tables import by_gold_set, sets_table
 from tiny_graph_rag.report.plain import (
     failed_words,
@@ -49,9 +49,7 @@ from tiny_graph_rag.study.results_file import speeds
 Json = dict[str, Any]
 
 WORST_SHOWN = 10
-RANKINGS_SHOWN = 3
 MOST_MOVED = 50  # questions before and after, of a kind of fix
-RANKING = ("rank", "entity", "hop", "seed", "path", *tables.COSTS)
 LONGEST = 900  # characters of a paragraph
 
 
@@ -92,13 +90,13 @@ def summary_blocks(document: Document) -> list[Block]:
     with speaking(ENGLISH):
         title = _title(document, one_line(content["dataset"]["name"]))
         means = tables.means(content["summary"])
-        return [Heading(title, 2), *_first_sentences(document), means, *_worst(content, 3, rankings=0)]
+        return [Heading(title, 2), *_first_sentences(document), means, *_worst(content, 3)]
 
 
 def _first_sentences(document: Document) -> Iterator[Block]:
     """What a document is about, and what a reader should know first."""
     yield Paragraph(subject(document.content))
-    for sentence in (*headline(document.content), *changes_since(document)):
+    for sentence in headline(document.content):
         yield Paragraph(shown(sentence), strong=True)
 
 
@@ -284,8 +282,8 @@ def _verdicts(content: Json, level: int) -> Iterator[Block]:
     yield View((t("verdict"), t("references"), t("share")), tuple(rows))
 
 
-def _worst(content: Json, level: int, rankings: int = RANKINGS_SHOWN) -> Iterator[Block]:
-    """One of each kind of loss before a second of any, none at 1."""
+def _worst(content: Json, level: int) -> Iterator[Block]:
+    """One of each kind of loss before a second of any, none at 1; `query --id` shows its ranking."""
     measure, at = worst_questions(content)
     worst, hops = [content["results"][row] for row in at[:WORST_SHOWN]], hops_of(content)
     if not worst:
@@ -301,18 +299,6 @@ def _worst(content: Json, level: int, rankings: int = RANKINGS_SHOWN) -> Iterato
     ]
     yield Heading(t("Worst questions"), level)
     yield View(("id", t("question"), measure, t("references")), tuple(rows), (0, 1, 3))
-    for question in worst[:rankings]:
-        yield from _ranking(content, question)
-
-
-def _ranking(content: Json, question: Json) -> Iterator[Block]:
-    """What a question retrieved: each entity with its hop, the seed that its path starts from, its cost."""
-    ranked = question["ranked"][: content["summary"]["k"]]
-    if not any("walk" in row for row in ranked):
-        return
-    names = {key: entity["name"] for key, entity in content.get("entities", {}).items()}
-    yield Paragraph(t("Ranking of {id}", id=one_line(question["id"], 40)), strong=True)
-    yield tables.ranking(ranked, question["linked"], names, RANKING)
 
 
 def _sweep(content: Json) -> Iterator[Block]:

@@ -34,13 +34,12 @@ LISTED = 8  # known names in a message where none is near
 @dataclass(frozen=True, slots=True, eq=False)
 class Filters:
     """relations: bool (relations,), which may be walked. returned: bool (entities,), which may be answers.
-    crossed: bool (entities,), which a walk may go on from (a seed always). Each is None where all may.
+    Each is None where all may.
     out, against: whether relations are walked in their own direction and against it.
     """
 
     relations: NDArray[np.bool_] | None = None
     returned: NDArray[np.bool_] | None = None
-    crossed: NDArray[np.bool_] | None = None
     out: bool = True
     against: bool = True
 
@@ -59,22 +58,12 @@ class Filters:
         if settings.min_weight > 0:
             limits.append(graph.relations.weights >= settings.min_weight)
         walked = np.logical_and.reduce(limits) if limits else None
-        most = settings.max_degree
         return cls(
             relations=None if walked is None or walked.all() else walked,
             returned=np.isin(graph.entities.types.codes, types) if types else None,
-            crossed=graph.adjacency.degrees <= most if most else None,
             out=settings.direction != "in" or graph.origin.is_undirected,
             against=settings.direction != "out" or graph.origin.is_undirected,
         )
-
-    def passable(self, graph: KnowledgeGraph) -> NDArray[np.bool_] | None:
-        """(slots,), False where a walk may not leave an entity by that slot; None where all may."""
-        may = self.slots(graph)
-        if self.crossed is None:
-            return may
-        crossed = np.repeat(self.crossed, graph.adjacency.degrees)
-        return crossed if may is None else may & crossed
 
     def slots(self, graph: KnowledgeGraph) -> NDArray[np.bool_] | None:
         """(slots,), False where the slot's relation may not be walked that way; None where all may."""
@@ -126,8 +115,7 @@ def walked_columns(graph: KnowledgeGraph, filters: Filters) -> Columns:
         arrays = slot_columns(graph, passable)
     every = np.zeros(0, np.bool_)
     returned = every if filters.returned is None else filters.returned
-    crossed = every if filters.crossed is None else filters.crossed
-    return Columns(**arrays, name_rank=graph.name_rank, returned=returned, crossed=crossed)
+    return Columns(**arrays, name_rank=graph.name_rank, returned=returned)
 
 
 def slot_columns(graph: KnowledgeGraph, walked: NDArray[np.bool_] | None) -> dict[str, NDArray[Any]]:
@@ -181,7 +169,8 @@ class Candidates:
     def __init__(self, task: Task) -> None:
         self.graph, self.settings, self.running = task.graph, task.config.retrieval, task.config.running
         self.filters = Filters.of(task.graph, self.settings)
-        self.first, self.adjacency = _walkable(task.graph, self.filters)
+        slots, adjacency = self.filters.slots(task.graph), task.graph.adjacency
+        self.adjacency = adjacency if slots is None else adjacency.only(slots)
 
     def reached(
         self, questions: Sequence[LinkedQuestion], *, nearest: bool = False, every_seed: bool = False
@@ -193,7 +182,7 @@ class Candidates:
         depth is filled, where a ranking takes what is nearest.
         """
         compile = worth_searching(self.adjacency, len(questions), allowed=self.running.compiled)
-        search = BreadthFirst(self.adjacency, self.first, compile=compile)
+        search = BreadthFirst(self.adjacency, compile=compile)
         for question in questions:
             seeds = {seed.entity for seed in (question.seeds if every_seed else question.starts)}
             enough = 0
@@ -252,8 +241,8 @@ class Candidates:
     def _backwards(self) -> Adjacency:
         """The relations that lead to an entity; the same as those from it unless one direction is walked."""
         if not hasattr(self, "_back"):
-            walked = self.adjacency if self.first is None else self.first
-            self._back = walked if self.filters.out and self.filters.against else walked.reversed()
+            both_ways = self.filters.out and self.filters.against
+            self._back = self.adjacency if both_ways else self.adjacency.reversed()
         return self._back
 
 
@@ -272,17 +261,6 @@ def house_order(
     chosen, behind = entities[places], np.where(hops[places] == NO_HOP, LAST_HOP, hops[places])
     order = np.lexsort((graph.name_rank[chosen], behind, -scores[places]))
     return places[order[:depth]]
-
-
-def _walkable(graph: KnowledgeGraph, filters: Filters) -> tuple[Adjacency | None, Adjacency]:
-    """(for the first step, for the others); None where both are the same."""
-    adjacency = graph.adjacency
-    slots = filters.slots(graph)
-    walked = adjacency if slots is None else adjacency.only(slots)
-    if filters.crossed is None:
-        return None, walked
-    owner = np.repeat(np.arange(len(graph)), walked.degrees)
-    return walked, walked.only(filters.crossed[owner])
 
 
 class ReturnedNames:

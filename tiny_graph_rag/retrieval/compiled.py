@@ -283,7 +283,7 @@ def expand(
                     answers.rank[row], answers.mask_before[row] = rank, mask
                 if total <= known:
                     answers.mass[row] += mass
-            if goes_on and (len(graph.crossed) == 0 or graph.crossed[entity]):
+            if goes_on:
                 goal = tables.state[entity] - 1
                 while goal >= first and states.mask[goal] != filled:
                     goal = rows[goal, NEXT] - 1

@@ -65,8 +65,8 @@ class Columns(NamedTuple):
 
     kind: (slots,), twice the relation type's code, plus one against the relation's direction; an entity's
     slots are in the order of their kinds. neighbours, relations: (slots,). strength: (entities,), the sum of
-    its slots' units. units: (relations,), weights as whole numbers. name_rank: the tie-break order. returned,
-    crossed: (entities,), what may be an answer and what a path may go on from; empty: all.
+    its slots' units. units: (relations,), weights as whole numbers. name_rank: the tie-break order. returned:
+    (entities,), what may be an answer; empty: all.
     """
 
     indptr: NDArray[Any]
@@ -77,7 +77,6 @@ class Columns(NamedTuple):
     units: NDArray[Any]
     name_rank: NDArray[Any]
     returned: NDArray[np.bool_]
-    crossed: NDArray[np.bool_]
 
 
 class Start(NamedTuple):
@@ -226,8 +225,6 @@ class Layers:
                 wanted = bounds.enough
             worst = min(worst, self._highest(answers[-1], wanted) + bounds.slack)
             keep = ends.cost + asked.least[left][ends.mask] <= worst
-            if len(self.graph.crossed):
-                keep &= self.graph.crossed[ends.entity]
             first += len(layer.entity)
             layer = self._next_layer(ends.of(keep), len(asked.left))
             layers.append(layer)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun
 from tiny_graph_rag.gold.ambiguous import ANY, FIRST, meant, note
 from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.gold.resolve import Judgments, Reference, References
+from tiny_graph_rag.gold.resolve import Judgments, Reference, references_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
@@ -61,7 +61,7 @@ def notes(
         kinds = [(RELATIONS, run.relations), (PASSAGES, run.passages)]
         examples = ", ".join(f"{kind}:recall@5" for kind, lists in kinds if lists is not None)
         lines.append(
-            said("the run has no entities; use the measures of what it has: {examples}", examples=examples)
+            said("the run has no entities; it is scored by what it has, as in {examples}", examples=examples)
         )
     return [*lines, *_of_ambiguous(run, known, graph, ambiguous)] if graph is not None else lines
 
@@ -230,13 +230,13 @@ def _on_graph(
     graded = [question.grades for question in questions]
     good = [[name for name, grade in row.items() if grade > 0] for row in graded]
     bad = [[name for name, grade in row.items() if grade == 0] for row in graded]
-    grades = [grade for row in graded for grade in row.values() if grade > 0]
     meanings = index.resolve_references(name for names in (*good, *bad) for name in names)
     for name, (entities, level) in meanings.items():
         if not entities and fold(name):
             code = wanted.setdefault(fold(name), strangers.setdefault(name, len(strangers)))
             meanings[name] = ((len(graph) + code,), level)
-    references = References.resolved(good, np.array(grades, dtype=np.int32), meanings)
+    relevant_grades = [{name: grade for name, grade in row.items() if grade > 0} for row in graded]
+    references = [references_of(row, meanings) for row in relevant_grades]
     irrelevant = [[e for name in names for e in meanings[name][0]] for names in bad]
     rankings = []
     for question, names in zip(questions, good, strict=True):

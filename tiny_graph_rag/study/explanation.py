@@ -206,16 +206,11 @@ def limits_of(graph: KnowledgeGraph, retriever: Retriever, config: Config) -> Li
     """What the retriever was allowed, for telling what it could not have found."""
     settings = config.retrieval
     filters = Filters.of(graph, settings) if retriever.walks else Filters()
-    first, onward = filters.slots(graph), None
-    if filters.crossed is not None:  # a seed may always be left, whatever its degree
-        onward = filters.passable(graph)
-        first = np.ones(len(graph.adjacency.neighbours), dtype=bool) if first is None else first
     return Limits(
         walks=retriever.walks,
         strict=_all_walk(settings.retriever),
         hops=settings.hops,
-        passable=first,
-        onward=onward,
+        passable=filters.slots(graph),
         returnable=filters.returned,
         excludes_seeds=settings.exclude_seeds,
         scores_cut=settings.min_score > 0,

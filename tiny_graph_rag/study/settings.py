@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
 HOPS = (1, 2, 3, 4)
 FUZZY = (0.85, 0.9)
-HUBS = 50  # relations beyond which an entity is not walked through
 OTHERS = ("bfs", "pagerank", "hybrid:bfs*3+bm25", "bm25")  # retrievers that need no model and no service
 QUICK = ("pagerank",)  # of these, what `eval` tries where references are ranked low
 UNLINKED = ("bm25",)  # and where no entity was recognised
@@ -79,7 +78,7 @@ def candidates(config: Config, *, seeds_answer: bool) -> Iterator[dict[str, Any]
     other_linker = "names" if now.linker != "names" else "names+text"
     listed += [{"linker": other_linker, "hops": hops} for hops in (2, 3)]
     listed += [{"fuzzy": fuzzy} for fuzzy in FUZZY]
-    listed += [{"max_degree": HUBS}, {"text_seeds": 0}, {"text_seeds": 10}]
+    listed += [{"text_seeds": 0}, {"text_seeds": 10}]
     seen: list[dict[str, Any]] = [{}]
     for values in listed:
         changed = {name: value for name, value in values.items() if value != setting_of(config, name)}

@@ -330,11 +330,11 @@ class Reaches:
     ) -> Reaches:
         if not limits.walks:
             return cls(judgments, None, None)
-        seeds, masks = seed_columns(linked), (limits.passable, limits.onward)
+        seeds = seed_columns(linked)
         return cls(
             judgments,
             reachable_hops(graph, linked, judgments, limits) if limits.strict else None,
-            sizes_within(graph.adjacency, seeds, len(judgments), max(hops), *masks),
+            sizes_within(graph.adjacency, seeds, len(judgments), max(hops), limits.passable),
         )
 
     def of_slice(self, hops: int | None, rows: NDArray[np.int64]) -> tuple[float, float]:

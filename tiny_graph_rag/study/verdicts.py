@@ -108,9 +108,7 @@ def reachable_hops(
     """(items,): the fewest relations of a path that retrieval may take to an entity that it may return;
     NOT_REACHED where there is none. What any hop limit makes reachable follows from it."""
     question, entity = judgments.pairs
-    hops = hops_between(
-        graph.adjacency, seed_columns(linked), (question, entity), limits.passable, limits.onward
-    )
+    hops = hops_between(graph.adjacency, seed_columns(linked), (question, entity), limits.passable)
     return nearest_hops(judgments, np.where(_kept_out(linked, question, entity, limits), NOT_REACHED, hops))
 
 
@@ -151,8 +149,7 @@ def _where_walks_end(
     free = free_hops(graph.adjacency, linked, question, entity)
     hops = free
     if limits.passable is not None:
-        wanted = (question, entity)
-        hops = hops_between(graph.adjacency, seed_columns(linked), wanted, limits.passable, limits.onward)
+        hops = hops_between(graph.adjacency, seed_columns(linked), (question, entity), limits.passable)
     most = np.iinfo(np.int32).max if limits.hops is None else limits.hops
     beyond = hops > most
     kept_out = hops == NOT_REACHED

@@ -49,9 +49,8 @@ class Limits:
     finds elsewhere, as `hybrid:bfs+bm25` does by text.
 
     passable: (slots,) and returnable: (entities,), False where a filter option keeps a walk from a slot or
-    an entity from the ranking; None without filters. onward: the same as passable for the steps after the
-    first, where it differs (a hub may be left only if it is a seed). excludes_seeds: seeds that the question
-    names aren't returned. scores_cut: a list may be shorter than what was reached because of a least score.
+    an entity from the ranking; None without filters. excludes_seeds: seeds that the question names aren't
+    returned. scores_cut: a list may be shorter than what was reached because of a least score.
     depth: entities that are returned at most, None where nobody knows; what a shorter list of a retriever
     that doesn't walk lacks is not in the run, and no retrieval.depth would bring it.
     """
@@ -60,7 +59,6 @@ class Limits:
     hops: int | None
     strict: bool = True
     passable: NDArray[np.bool_] | None = None
-    onward: NDArray[np.bool_] | None = None
     returnable: NDArray[np.bool_] | None = None
     excludes_seeds: bool = False
     scores_cut: bool = False

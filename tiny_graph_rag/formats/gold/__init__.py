@@ -17,7 +17,7 @@ from tiny_graph_rag.formats.gold.base import (
     gold_format,
     graded,
 )
-from tiny_graph_rag.formats.gold.questions import with_own_ids
+from tiny_graph_rag.formats.gold.questions import EMPTY, with_own_ids
 from tiny_graph_rag.formats.records import is_yaml
 from tiny_graph_rag.formats.tables import fields_beside
 from tiny_graph_rag.formats.words import FIELDS
@@ -34,7 +34,7 @@ def read_gold(path: Path, format: str | None = None) -> EvalSet:
     if problems:
         raise DatasetError(*problems)
     if not gold:
-        raise DatasetError.at(path.name, "the gold set has no question")
+        raise DatasetError.at(path.name, EMPTY)
     return gold
 
 
@@ -72,9 +72,8 @@ def _said_encoding(path: Path) -> list[str]:
 def detected(path: Path) -> str:
     """The format that the content looks like. Raises DatasetError where it is none."""
     head = Head.of(path)
-    if head.text.strip() in ("[]", "{}"):
-        in_list = said("at least one question in the list")
-        raise DatasetError.at(path.name, "the gold set is empty; wanted {wanted}", wanted=in_list)
+    if head.text.strip() in ("", "[]", "{}") and not (text_in(path, others=True) or "").strip("[]{} \r\n"):
+        raise DatasetError.at(path.name, EMPTY)
     check_is_content(head)
     if fields_beside(path, FIELDS, DatasetError):
         return "jsonl" if head.is_json or is_yaml(path) else "sheet"
@@ -85,12 +84,6 @@ def detected(path: Path) -> str:
             "this looks like a run or a graph, not like a gold set; is it meant as --run or -g?",
         )
     if found is None:
-        text = text_in(path, others=True)
-        if text is not None and not text.strip():
-            if path.name.removesuffix(".gz").endswith(".jsonl"):
-                a_line = said("one JSON object per line")
-                raise DatasetError.at(path.name, "the gold set is empty; wanted {wanted}", wanted=a_line)
-            raise DatasetError.at(path.name, "the file is empty")
         raise DatasetError.at(
             f"{path.name}:1",
             "unknown gold format; wanted JSONL, JSON, TREC qrels (4 fields) or a table with a header, got "

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tiny_graph_rag.documents import Record, Records
+from tiny_graph_rag.documents import Record
 from tiny_graph_rag.errors import DatasetError, Problems, at, json_kind, nearest
 from tiny_graph_rag.formats.gold.base import Sound
 from tiny_graph_rag.formats.gold.records import (
@@ -39,6 +39,7 @@ STRING_LISTS = (
 )
 NOT_STRINGS = "{field} must be a list of strings, got {got}{example}"
 MISSING = "{field} is missing"
+EMPTY = "the gold set is empty; wanted at least one question"
 DRAFT = "this is a draft that needs review; `curate` turns it into a gold set"
 _KNOWN = {
     "id",
@@ -82,7 +83,7 @@ def sound_questions(path: Path, format: str, *, drafts: bool = False) -> Sound:
                 problems.add(place, MISSING, field=repr(expected))
         read = {place: example for place, example in read.items() if example.judged}
     if not read and not problems:
-        problems.add(path.name, "the gold set is empty; wanted {wanted}", wanted=_wanted(found))
+        problems.add(path.name, EMPTY)
     examples = tuple(read.values())
     kept = _columns_kept(examples) if table or not is_judged else []
     notes = (*_said_guesses(rows, names, table), *kept, *_said_names(rows, names, table))
@@ -221,15 +222,6 @@ def with_own_ids(examples: Sequence[Example]) -> tuple[tuple[Example, ...], list
     ]
 
 
-def _wanted(found: Records) -> str:
-    """What an empty file should hold."""
-    kinds = {
-        "table": said("one question per row below the header"),
-        "list": said("at least one question in the list"),
-    }
-    return kinds.get(found.kind) or said("one JSON object per line")
-
-
 def eval_set_of(given: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet:
     """A gold set of records with the fields of a line. Raises DatasetError with every broken one."""
     problems = Problems(DatasetError)
@@ -239,7 +231,7 @@ def eval_set_of(given: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet:
         if not example.judged:
             problems.add(place, MISSING, field="'reference_entities'")
     if not read and not problems:
-        problems.append(said("the gold set is empty; wanted records with 'query' and 'reference_entities'"))
+        problems.append(said(EMPTY))
     problems.check()
     unique, notes = with_own_ids(tuple(read.values()))
     return EvalSet(unique, name=name, notes=tuple(notes))
@@ -294,10 +286,8 @@ def _is_sound(row: object, place: str, problems: Problems, *, drafts: bool = Fal
         value = row.get(name)
         if not isinstance(value, str | int | None) or isinstance(value, bool):
             problems.add(place, "{field} must be a string, got {got}", field=repr(name), got=json_kind(value))
-    if row.get("group") == "":
-        problems.add(place, "'group' must not be empty; leave it out if the question belongs to no group")
-    if row.get("id") == "":
-        problems.add(place, "'id' must not be empty; leave it out to get line-<n>")
+        if value == "":
+            problems.add(place, "{field} must not be empty; leave it out", field=repr(name))
     for name in ("reference_entities", *STRING_LISTS):
         value = row.get(name)
         if name in row and not is_string_list(value) and not (value is None and name != "reference_entities"):
@@ -327,7 +317,14 @@ def _is_sound(row: object, place: str, problems: Problems, *, drafts: bool = Fal
         problems.add(
             place, "'reference_relations' must be a list of relations, got {got}", got=json_kind(relations)
         )
-    _check_relationships(row.get("reference_relationships"), place, problems)
+    related = row.get("reference_relationships")
+    if related is not None and not (isinstance(related, list) and all(map(_is_relationship, related))):
+        problems.add(
+            place,
+            '\'reference_relationships\' must be a list of {{"source", "target", "type"}} with strings, '
+            "got {got}",
+            got=json_kind(related),
+        )
     return len(problems) == before
 
 
@@ -336,22 +333,12 @@ def _as_list(value: str) -> str:
     return "[" + ", ".join(f'"{part}"' for part in parts[:4]) + (", …]" if len(parts) > 4 else "]")
 
 
-def _check_relationships(value: object, place: str, problems: Problems) -> None:
-    if value is None:
-        return
-    wanted = said('\'reference_relationships\' must be a list of {"source", "target", "type"} with strings')
-    if not isinstance(value, list):
-        problems.add(place, "{wanted}, got {got}", wanted=wanted, got=json_kind(value))
-        return
-    for one in value:
-        sound = (
-            isinstance(one, dict)
-            and isinstance(one.get("source"), str)
-            and isinstance(one.get("target"), str)
-        )
-        if not sound or not isinstance(one.get("type") or "", str):
-            problems.add(place, "{wanted}, got {got} in it", wanted=wanted, got=json_kind(one))
-            return
+def _is_relationship(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and all(isinstance(value.get(end), str) for end in ("source", "target"))
+        and isinstance(value.get("type") or "", str)
+    )
 
 
 def is_string_list(value: object) -> bool:

@@ -21,6 +21,7 @@ from tiny_graph_rag.formats.words import (
     FIELDS,
     GRADE_NAMES,
     QUERY_KEYS,
+    QUESTION_LISTS,
     QUESTION_NAMES,
 )
 from tiny_graph_rag.gold.examples import Example
@@ -36,7 +37,7 @@ def is_contest(head: Head) -> bool:
     """Whether it is `{question: [document]}`, or such lists alone in the questions' order."""
     document = head.first
     names = {*map(folded, document)} if isinstance(document, dict) else set()
-    if names & {*COLUMN_KEYS} or looks_like_a_run(document):
+    if names & {*COLUMN_KEYS, *QUESTION_LISTS} or looks_like_a_run(document):
         return False
     lists = document.values() if isinstance(document, dict) else document
     return bool(lists) and isinstance(document, dict | list) and all(map(_is_ids, lists))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import lru_cache
 from typing import Any
 
 from tiny_graph_rag.formats.records import folded, list_in, parts_of_cell, thing_meant
@@ -82,8 +81,6 @@ def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: boo
     A field that stands under our own name in a record of ours is left as it is, right or wrong: what is wrong
     with it is reported later. table: cells are text, with several values between `;`, `|` or line breaks.
     """
-    if not table and "reference_entities" in row and _says_ours(tuple(row)):
-        return dict(row)
     judged, judging = ({}, ()) if table else _judged_passages(row)
     row = {name: value for name, value in row.items() if name not in judging}
     placed = placed_in(row, names, table=table)
@@ -131,17 +128,6 @@ def _ids(value: Any) -> Any:
     """A list of texts and numbers as texts; anything else as it is, for the check of its field to say."""
     is_list = isinstance(value, list) and all(isinstance(id, str | int) for id in value)
     return list(map(str, value)) if is_list else value
-
-
-@lru_cache(maxsize=256)
-def _says_ours(keys: tuple[str, ...]) -> bool:
-    """Whether a record of ours has no field under another maker's name. A file has few sets of keys."""
-    folds = {folded(key): key for key in keys}
-    spelled = _spellings(folds, frozenset(), own=True)
-    places = {
-        field: next((key for key in wanted if key in folds), field) for field, wanted in spelled.items()
-    }
-    return all(field == key == folds.get(key, key) for field, key in places.items())
 
 
 def placed_in(

@@ -184,6 +184,8 @@ def found_with(path: Path, columns: Columns) -> tuple[GraphFormat, tuple[Path, .
         if not path.is_file():
             raise
         format, paths = GRAPH_FORMATS["triples"], (path,)
+    if not format.takes_columns and GRAPH_FORMATS["JSON lists"].recognises(Head(paths)):
+        format = GRAPH_FORMATS["JSON lists"]  # somebody's own keys in a form like a program's
     if not format.takes_columns:
         raise GraphError.at(path, "the columns of {name} are fixed; leave out --columns", name=format.name)
     return format, paths

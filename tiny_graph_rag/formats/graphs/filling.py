@@ -10,6 +10,7 @@ the entity stands in, and becomes its source chunks.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
@@ -105,7 +106,7 @@ def fill_entities(
             [
                 alias
                 for name in columns.names.get(Role.ALIASES, ())
-                for alias in list_of(table.cells(name)[row])
+                for alias in _aliases(table.cells(name)[row])
             ],
             list_of(chunks[row]),
             details[row],
@@ -280,9 +281,9 @@ def _note_direction(rows: Rows, cells: Cells | None, place: str, is_directed: bo
 
 
 def _labels(value: Any, is_list: bool = False) -> list[str]:
-    """`["Person", "__Entity__"]`, `"Person"`, `":Person:Actor"` → labels. is_list: whether `;` parts them."""
+    """`["Person", "__Entity__"]`, `"Person"`, `":Person:Actor"` → labels. is_list: signs part them."""
     if isinstance(value, str):
-        parts = value.split(";") if is_list else value.split(":") if value[:1] == ":" else [value]
+        parts = re.split("[;|]", value) if is_list else value.split(":") if value[:1] == ":" else [value]
     elif isinstance(value, list | tuple):
         parts = list(map(text_of, value))
     else:
@@ -293,6 +294,12 @@ def _labels(value: Any, is_list: bool = False) -> list[str]:
 def _one_type(value: Any) -> str:
     labels = _labels(value)
     return next((label for label in labels if label not in INNER), next(iter(labels), ""))
+
+
+def _aliases(value: Any) -> list[str]:
+    """A list, or names that signs divide in one cell."""
+    parts = re.split(r"[|;；、]", value) if isinstance(value, str) and value[:1] != "[" else list_of(value)
+    return [part.strip() for part in parts if part.strip()]
 
 
 def _name(value: Any) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format, json_of
@@ -63,23 +62,16 @@ def read_graphify(paths: Sequence[Path]) -> KnowledgeGraph:
     lists = lists_of(document)
     if lists is None or not isinstance(document, dict):
         return graph_of(rows, document)  # says what it lacks
-    nodes, links = lists.entities or [], lists.relations
+    nodes, edges = lists.entities or [], GRAPHIFY_EDGES
     has_name = Counter(text_of(node.get("label")) for node in nodes if isinstance(node, dict))
-    is_kept = any(isinstance(link, dict) and "_src" in link for link in links)  # the direction, too
-    if is_kept:
-        links = [_without_ends(link) for link in links]
+    is_kept = any(isinstance(link, dict) and "_src" in link for link in lists.relations)
+    if is_kept:  # the direction, which these ends have lost
+        edges = {**edges, "source": Role.UNUSED, "target": Role.UNUSED}
     is_directed = is_kept or document.get("directed") is not False
-    lists = Lists(nodes, links, is_directed, ("nodes[{}]", "links[{}]"))
-    fill(rows, lists, own_nodes=GRAPHIFY_NODES, own_edges=GRAPHIFY_EDGES)
+    lists = Lists(nodes, lists.relations, is_directed, ("nodes[{}]", "links[{}]"))
+    fill(rows, lists, own_nodes=GRAPHIFY_NODES, own_edges=edges)
     for id, row in rows.known.items():
         if rows.names[row] and has_name[rows.names[row]] > 1:
             rows.aliases[row] = [id]
     count_hyperedges(rows, document)
     return rows.graph()
-
-
-def _without_ends(link: Any) -> Any:
-    """An older Graphify link without the ends that lost its direction."""
-    if not isinstance(link, dict) or "_src" not in link or "_tgt" not in link:
-        return link
-    return {key: value for key, value in link.items() if key not in ("source", "target")}

@@ -78,7 +78,7 @@ def read_lists(paths: Sequence[Path], columns: Columns | None = None) -> Knowled
 
 def graph_of(rows: Rows, document: Any, given: Columns = NONE) -> KnowledgeGraph:
     """The graph of a JSON document's lists, whoever wrote it. Raises GraphError."""
-    lists = lists_of(document)
+    lists = lists_of(document, given)
     if lists is None:
         if not isinstance(document, dict):
             raise GraphError.at(
@@ -87,7 +87,8 @@ def graph_of(rows: Rows, document: Any, given: Columns = NONE) -> KnowledgeGraph
         names = [repr(key) for key, value in document.items() if isinstance(value, list | dict)]
         raise GraphError.at(
             rows.path,
-            "{wanted}; its lists are {names}",
+            "{wanted}; its lists are {names}. If two of them hold the graph, name them: --columns "
+            "nodes=KEY,edges=KEY",
             wanted=said(WANTED),
             names=", ".join(names[:8]) or "none",
         )
@@ -215,27 +216,30 @@ def _of_lists(relations: list[Any], known: set[str]) -> list[Any]:
 # --- lists in a document
 
 
-def lists_of(document: Any) -> Lists | None:
-    """The lists in a JSON document; None where it has none."""
+def lists_of(document: Any, given: Columns = NONE) -> Lists | None:
+    """The lists in a JSON document; None where it has none. given: may name those of an object."""
     document = _unwrapped(document)
     if isinstance(document, list):
         return _of_list(document)
     if not isinstance(document, dict):
         return None
     by_key = {key_of(key): key for key in reversed(document)}
-    nodes = next(
-        (by_key[key] for key in ENTITY_LISTS if isinstance(document.get(by_key.get(key)), list | dict)), None
-    )
-    entities = None if nodes is None else _entities(document[nodes])
+    named = [by_key[key] for key in ENTITY_LISTS if key in by_key]
+    is_held = [key for key in given.tables("nodes") or named if isinstance(document.get(key), list | dict)]
+    entities = _entities(document[is_held[0]]) if is_held else None
     is_directed = document.get("directed") is not False
-    edges = {by_key[key]: _relations(document[by_key[key]]) for key in RELATION_LISTS if key in by_key}
-    found = {key: records for key, records in edges.items() if records is not None}
+    keys = given.tables("edges") or [by_key[key] for key in RELATION_LISTS if key in by_key]
+    found = {key: records for key in keys if (records := _relations(document.get(key))) is not None}
+    if not found:
+        facts = [key for key, value in document.items() if isinstance(value, list) and _are_facts(value)]
+        found = {key: document[key] for key in facts if len(facts) == 1}  # under another name
     if found:  # of several that which holds relations, not their types
         key = max(found, key=lambda key: (_have_ends(found[key]), bool(found[key])))
-        lists = Lists(entities, found[key], is_directed, (f"{nodes or 'entities'}[{{}}]", f"{key}[{{}}]"))
-        return _with_names(lists, document)
+        places = f"{is_held[0] if is_held else 'entities'}[{{}}]", f"{key}[{{}}]"
+        lists = _with_names(Lists(entities, found[key], is_directed, places), document)
+        return lists if lists.entities else replace(lists, entities=_at_ends(lists.relations, document))
     around = next((by_key[key] for key in ADJACENCIES if key in by_key), None)
-    relations = _neighbours(document[around], entities) if around is not None else []
+    relations = _neighbours(document[around], entities) if around is not None else _inner(entities or [])
     if relations:
         return Lists(entities, relations, is_directed)
     for key, value in document.items():  # {"elements": …}, {"graph": …}
@@ -246,11 +250,62 @@ def lists_of(document: Any) -> Lists | None:
     return _of_adjacency(document)
 
 
+def _at_ends(relations: list[Any], document: dict[str, Any]) -> list[Any] | None:
+    """The entities in a document's other lists, of which some stand at the ends of relations; the name of a
+    list is their type, where no key is."""
+    records = Table.of_records(flat(relations))
+    ends = {
+        end_text(cell)
+        for column in of_role(edge_roles(records), Role.SOURCE, Role.TARGET)
+        for cell in records.cells(column)
+    }
+    found: list[Any] = []
+    for key, values in document.items():
+        table = Table.of_records(values if isinstance(values, list) and values is not relations else [])
+        roles = node_roles(table)
+        names = of_role(roles, Role.ID, Role.NAME)
+        if any(text in ends for column in names for text in table.texts(column)):
+            found += [
+                {"type": key, **record} if Role.TYPE not in roles.values() else record for record in values
+            ]
+    return found or None
+
+
+def _inner(entities: list[Any]) -> list[Any]:
+    """Relations that entities hold as lists of others: `"related_concepts": ["hen"]`, of that type."""
+    table = Table.of_records(flat(entities))
+    roles = node_roles(table)
+    known = {text for column in of_role(roles, Role.ID, Role.NAME) for text in table.texts(column)}
+    own = [next(iter(of_role(roles, role)), "") for role in (Role.ID, Role.NAME)]
+    found: list[Any] = []
+    for column in table.names:
+        related = [
+            {
+                "source": record.get(own[0]) or record.get(own[1]),
+                "relation": column,
+                "target": end_text(target),
+            }
+            for record in table.records()
+            for target in (record[column] if isinstance(record[column], list) else ())
+        ]
+        if column not in roles and 2 * sum(relation["target"] in known for relation in related) > len(
+            related
+        ):
+            found += related
+    return found
+
+
 def _relations(value: Any) -> list[Any] | None:
     """Relations as a list; None for what holds none, such as the names of relation types."""
     if isinstance(value, dict) and value and all(isinstance(inner, dict) for inner in value.values()):
         return list(value.values())
     return value if isinstance(value, list) and not (value and isinstance(value[0], str)) else None
+
+
+def _are_facts(values: list[Any]) -> bool:
+    """Whether a list holds objects with both ends and a type."""
+    roles = edge_roles(Table.of_header(columns_of(values[:1])), strict=True)
+    return has_ends(roles) and Role.TYPE in roles.values()
 
 
 def _have_ends(records: list[Any]) -> bool:
@@ -345,7 +400,8 @@ def _of_list(values: list[Any]) -> Lists:
     records = flat(values)
     ends = edge_roles(Table.of_records(records))
     if not has_ends(ends):
-        return Lists(None, values)
+        related = _inner(values)
+        return Lists(values if related else None, related or values)
     sides = [set(of_role(ends, Role.SOURCE)), set(of_role(ends, Role.TARGET))]
     names = {*NODE_KEYS[Role.ID], *NODE_KEYS[Role.NAME]}
     is_node = [

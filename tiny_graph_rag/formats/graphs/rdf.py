@@ -94,6 +94,8 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
         resources.setdefault(subject)
         if language is None and value.startswith(XSD):
             rows.dropped("data types (no entities)", value)
+        elif language is None and value == f"{RDF}nil":
+            continue  # the end of a list, whose nodes are blank
         elif language is None:  # another resource
             if predicate == RDF_TYPE:
                 types.setdefault(subject, []).append(value)
@@ -110,7 +112,6 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
             kept = details.setdefault(subject, {})
             key = last_part(predicate)
             kept[key] = value if key not in kept else [*_list(kept[key]), value]
-    edges = _without_lists(edges, resources)
     edges += [fact for fact in dict.fromkeys(facts.values()) if fact not in set(edges)]
     for source, _, target in facts.values():
         resources.update(dict.fromkeys((source, target)))
@@ -148,40 +149,6 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
     rows.columns.clear()
     rows.took("file", ROLES)
     return rows.graph()
-
-
-def _without_lists(
-    edges: list[tuple[str, str, str]], resources: dict[str, None]
-) -> list[tuple[str, str, str]]:
-    """Relations with the members of a list in its place: `first`, `rest` and `nil` only hold it together."""
-    firsts = {source: target for source, predicate, target in edges if predicate == f"{RDF}first"}
-    rests = {source: target for source, predicate, target in edges if predicate == f"{RDF}rest"}
-    if not rests:
-        return edges
-
-    def members(head: str, seen: set[str]) -> list[str]:
-        """Of a list within a list its members."""
-        found: list[str] = []
-        while head in rests and head not in seen:
-            seen.add(head)
-            first = firsts.get(head)  # none where it is a literal
-            found += members(first, seen) if first in rests else [first] if first is not None else []
-            head = rests[head]
-        return [member for member in found if member != f"{RDF}nil"]
-
-    flat = []
-    for source, predicate, target in edges:
-        if source in rests and predicate in (f"{RDF}first", f"{RDF}rest"):
-            continue
-        if target in rests or target == f"{RDF}nil":
-            flat += [(source, predicate, member) for member in members(target, set())]
-        else:
-            flat.append((source, predicate, target))
-    used = {end for source, _, target in flat for end in (source, target)}
-    for node in (*rests, f"{RDF}nil"):
-        if node not in used:
-            resources.pop(node, None)
-    return flat
 
 
 def _triples(path: Path) -> Iterator[tuple[str, str, Any, str | None]]:

@@ -194,7 +194,22 @@ class Rows:
                 block.details,
             )
         columns.missing = [repr(end) for end, row in islice(rows_of.items(), LOOKED_AT) if row < 0][:3]
-        return self.finished(columns)
+        if not columns.entities:
+            held = ", ".join(f"{count:,} {what}" for what, (count, _) in self._dropped.items())
+            raise GraphError.at(
+                self.path,
+                "read as {writer}, the file has no entities; it needs at least one{held}",
+                writer=self.writer,
+                held=said(". It holds {parts}", parts=held) if held else "",
+            )
+        columns.check_ends(self.path)
+        dropped = tuple(
+            Dropped(what, count, tuple(examples)) for what, (count, examples) in self._dropped.items()
+        )
+        taken = tuple((table, column, role) for (table, column), role in self.columns.items())
+        flaws = [(what, count, tuple(examples)) for what, (count, examples) in self._flaws.items()]
+        columns.flaws += flaws
+        return KnowledgeGraph.of_columns(columns, origin=Origin(self.writer, taken, dropped))
 
     def _count_ambiguous(self, block: Block) -> None:
         if self.ambiguous:
@@ -237,26 +252,6 @@ class Rows:
         if any(id.isdecimal() for id in self.known):
             self.flaw(NUMBERED, repr(ends[0]), sum(len(block.ids) for block in self.blocks))
         return {end: number - first for end, number in zip(ends, numbers, strict=True)}
-
-    def finished(self, columns: GraphColumns) -> KnowledgeGraph:
-        """The graph of columns that are filled already, with this account of the file."""
-        self.problems.check()
-        if not columns.entities:
-            held = ", ".join(f"{count:,} {what}" for what, (count, _) in self._dropped.items())
-            raise GraphError.at(
-                self.path,
-                "read as {writer}, the file has no entities; it needs at least one{held}",
-                writer=self.writer,
-                held=said(". It holds {parts}", parts=held) if held else "",
-            )
-        columns.check_ends(self.path)
-        dropped = tuple(
-            Dropped(what, count, tuple(examples)) for what, (count, examples) in self._dropped.items()
-        )
-        taken = tuple((table, column, role) for (table, column), role in self.columns.items())
-        flaws = [(what, count, tuple(examples)) for what, (count, examples) in self._flaws.items()]
-        columns.flaws += flaws
-        return KnowledgeGraph.of_columns(columns, origin=Origin(self.writer, taken, dropped))
 
 
 def column_roles(seen: Iterable[str], roles: Roles) -> dict[str, str]:

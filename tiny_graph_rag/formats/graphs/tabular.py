@@ -20,7 +20,14 @@ from tiny_graph_rag.formats.graphs.csv_tables import HEADLESS, csv_table
 from tiny_graph_rag.formats.graphs.filling import fill_entities, fill_relations
 from tiny_graph_rag.formats.graphs.given import Columns
 from tiny_graph_rag.formats.graphs.json_lists import document_of
-from tiny_graph_rag.formats.graphs.roles import NONE, names_ends, names_entities, node_roles
+from tiny_graph_rag.formats.graphs.roles import (
+    NONE,
+    edge_roles,
+    has_ends,
+    names_ends,
+    names_entities,
+    node_roles,
+)
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.spelling import (
     admin_column,
@@ -83,11 +90,13 @@ def _is_table(file: Path) -> bool:
     """By its ending; of JSON and other tables only one whose name says what it holds."""
     if _ending(file) not in JSON_ENDINGS:
         return _ending(file) in ENDINGS
+    if _says(_stem(file))[0] is None:  # nothing is read of other files: one may be the command's output
+        return False
     try:
         start = read_start(file, 64).removeprefix(BYTE_ORDER_MARK).lstrip()[:1]
     except InputError:
         return False
-    return _says(_stem(file))[0] is not None and start == (b"[" if _ending(file) == ".json" else b"{")
+    return start == (b"[" if _ending(file) == ".json" else b"{")
 
 
 def _says(name: str) -> tuple[bool | None, tuple[str, ...]]:
@@ -289,12 +298,13 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns = NONE) -> Kno
     for table in edges:
         if len(edges) > 1:
             _put_label(table, "relation")
-        if len(table.names) == 2 and not names_ends(table.names, given):
-            table = Table.of_columns(
-                dict(zip(("source", "target"), map(table.cells, table.names), strict=True))
-            )
+        roles = edge_roles(Table.of_header(table.names), given)
+        left = [name for name in table.names if name not in roles]
+        own = None
+        if len(left) == 2 and not has_ends(roles):  # the table's name says that they are ends
+            own = {**roles, left[0]: Role.SOURCE, left[1]: Role.TARGET}
         table.row_label = ""
-        fill_relations(rows, table, given, alone=not nodes, place=f"{table.name}[{{}}]")
+        fill_relations(rows, table, given, own, alone=not nodes, place=f"{table.name}[{{}}]")
     return rows.graph()
 
 

@@ -25,6 +25,7 @@ from tiny_graph_rag.formats.words import (
     ENTITY_COLUMNS,
     ID_KEYS,
     PASSAGES_KEYS,
+    QUESTION_LISTS,
     QUESTION_NAMES,
     RANK_NAMES,
     RELATIONS_KEYS,
@@ -141,7 +142,7 @@ def _rankings_in(document: Any) -> dict[str, list[Any]] | None:
     their questions, which are then `line-N`; None for any other JSON."""
     if isinstance(document, list) and document and isinstance(document[0], list):
         document = {f"line-{number}": ranking for number, ranking in enumerate(document, start=1)}
-    if not isinstance(document, dict) or any(folded(key) in (*ID_KEYS, *ASKED_KEYS) for key in document):
+    if not isinstance(document, dict) or {*map(folded, document)} & {*ID_KEYS, *ASKED_KEYS, *QUESTION_LISTS}:
         return None
     found = {
         key: list(map(list, part.items())) if isinstance(part, dict) else part
@@ -212,8 +213,8 @@ def _list_of(cell: Any, key: str) -> list[Any] | None:
     listed = list_in(text)
     if listed is not None:
         return listed
-    is_of_passages = key in PASSAGES_KEYS or KINDS.get(thing_meant(key, RETRIEVED) or "") == "passages"
-    return ([text] if text else []) if is_of_passages else parts_of_cell(text)
+    is_of_texts = key in PASSAGES_KEYS or thing_meant(key, RETRIEVED) == "texts"
+    return ([text] if text else []) if is_of_texts else parts_of_cell(text)
 
 
 def _number(value: Any) -> float | None:
@@ -236,6 +237,8 @@ def _run_of(found: Iterable[Record], problems: Problems) -> WrittenRun:
             problems.add(place, "wanted an object, got {got}", got=json_kind(row))
             continue
         row = {folded(name): value for name, value in row.items()}
+        alone = {key: row[key] for key in PASSAGES_KEYS if isinstance(row.get(key), str)}
+        row |= {key: [text] if text.strip() else [] for key, text in alone.items()}
         lists, error = lists_in(row), failure_of(row.get("error"))
         query = next((row[name] for name in (*ASKED_KEYS, "input") if isinstance(row.get(name), str)), "")
         key = next((str(row[name]) for name in ID_KEYS if _is_id(row.get(name))), query)

@@ -141,7 +141,7 @@ function placeLabels(nodes, edges, width, height, size) {
       if (!best || over < best.over) best = { ...side, box, over };
       if (!over) break;
     }
-    taken.push(best.box);
+    taken.push({ ...best.box, y0: best.box.y0 - 2 });  // Hangul is a little higher than its size
     node.labelAt = best;
   }
   return taken;
@@ -156,7 +156,7 @@ function placeRingLabels(rings, centre, taken, size) {
     for (let turn = 0; turn < 36; turn++) {
       const angle = -Math.PI / 2 + (turn % 2 ? 1 : -1) * Math.ceil(turn / 2) * (Math.PI / 18);
       const x = centre.x + Math.cos(angle) * ring.rx, y = centre.y + Math.sin(angle) * ring.ry - 5;
-      const box = { x0: x - long / 2, x1: x + long / 2, y0: y - size, y1: y + 3 };
+      const box = { x0: x - long / 2, x1: x + long / 2, y0: y - size - 1, y1: y + 4 };
       const over = covered(box, taken) + 400 * (Math.max(0, -box.x0) + Math.max(0, box.x1 - 2 * centre.x) + Math.max(0, -box.y0));
       if (!best || over < best.over) best = { x, y, box, over };
       if (!over) break;

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
-from collections.abc import Iterator
 from pathlib import Path
 
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.report.plain import one_line
 
 BASE = "DejaVu Sans"  # comes with matplotlib
-# Looked at first, for they have Hangul; then every other font of the machine.
-LIKELY = (
-    "pretendard",
-    "notosanscjk",
-    "notosanskr",
-    "nanumgothic",
-    "malgun",
-    "applesdgothic",
-    "unifont",
-    "cjk",
-)
+LIKELY = re.compile("pretendard|notosans(cjk|kr)|nanum|malgun|applesd|unifont|cjk")  # have Hangul
 
 
 def families_for(letters: set[str]) -> list[str]:
@@ -35,10 +25,10 @@ def families_for(letters: set[str]) -> list[str]:
     missing = needed - _covered(base)
     if not missing:
         return [BASE]
-    for path in _by_likelihood():
-        if missing <= _covered(str(path)):
-            font_manager.fontManager.addfont(str(path))
-            return [BASE, font_manager.FontProperties(fname=str(path)).get_name()]
+    for path in sorted(font_manager.findSystemFonts(), key=_likelihood):
+        if missing <= _covered(path):
+            font_manager.fontManager.addfont(path)
+            return [BASE, font_manager.FontProperties(fname=path).get_name()]
     shown = "".join(map(chr, sorted(missing)[:8]))
     raise UsageError(
         "no font on this machine has the letters {shown}: pictures would show empty boxes. Install "
@@ -57,17 +47,10 @@ def _has_to_show(sign: str) -> bool:
     return sign.isalnum() or (sign.isascii() and sign.isprintable()) or unicodedata.category(sign)[0] == "P"
 
 
-def _by_likelihood() -> Iterator[Path]:
-    from matplotlib import font_manager
-
-    paths = sorted(map(Path, font_manager.findSystemFonts()))
-
-    def place(path: Path) -> tuple[int, bool, str]:
-        name = path.name.lower().replace("-", "").replace("_", "")
-        likely = next((rank for rank, family in enumerate(LIKELY) if family in name), len(LIKELY))
-        return likely, "regular" not in name, path.name
-
-    return iter(sorted(paths, key=place))
+def _likelihood(path: str) -> tuple[bool, bool, str]:
+    """Fonts that have Hangul are looked at first, of a family the regular one."""
+    name = Path(path).name.lower().replace("-", "").replace("_", "")
+    return not LIKELY.search(name), "regular" not in name, name
 
 
 def _covered(path: str) -> set[int]:

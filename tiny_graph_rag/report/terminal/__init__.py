@@ -1,7 +1,7 @@
 """What commands print: lines and tables as plain text, the same on a terminal, in a pipe and in a log.
 
-A terminal has a width, so there a sentence is wrapped and a table leaves its spare columns out. A pipe has
-none: a line or cell is as long as it comes. Names from graphs and gold sets lose what a terminal would obey.
+A terminal has a width, so there a sentence is wrapped; a table is as wide as it comes. A pipe has none.
+Names from graphs and gold sets lose what a terminal would obey.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Console:
         if self.quiet:
             return
         if isinstance(shown, View):
-            lines = table_lines(shown, self.width)
+            lines = table_lines(shown)
         elif isinstance(shown, CopiedLine) or self.width is None:
             lines = [_shown(line, shown) for line in shown.split("\n")]
         else:
@@ -84,30 +84,17 @@ def interval_text(low: float, high: float) -> str:
     return "–".join(f"{end:.2f}".removeprefix("0") for end in (low, high))
 
 
-def table_lines(view: View, width: int | None = None) -> list[str]:
-    """Columns that hold words stand to the left, figures to the right. Spare columns for which `width` has
-    no room are named below the table."""
-    columns = [
-        (cell_text(head), *map(cell_text, cells))
-        for head, cells in zip(view.head, zip(*view.rows, strict=True) if view.rows else (), strict=False)
-    ] or [(cell_text(head),) for head in view.head]
-    widths = [max(map(cell_width, column)) for column in columns]
-    left = list(range(len(columns)))
-    while width is not None and sum(widths[at] + len(GAP) for at in left) - len(GAP) + 1 > width:
-        sparest = max(left, key=lambda at: view.spare.get(at, 0))
-        if not view.spare.get(sparest):
-            break
-        left.remove(sparest)
+def table_lines(view: View) -> list[str]:
+    """Columns that hold words stand to the left, figures to the right."""
+    rows = [tuple(map(cell_text, row)) for row in (view.head, *view.rows)]
+    widths = [max(map(cell_width, column)) for column in zip(*rows, strict=True)]
     lines = [cell_text(view.title), ""] if view.title else [""]
-    for place, cells in enumerate(zip(*columns, strict=True)):
-        padded = [_padded(cells[at], widths[at], at in view.words) for at in left]
+    for place, cells in enumerate(rows):
+        padded = [_padded(cell, widths[at], at in view.words) for at, cell in enumerate(cells)]
         if place or any(view.head):
             lines.append(f" {GAP.join(padded)}".rstrip())
         if not place and any(view.head):
-            lines.append(" " + "─" * (sum(widths[at] + len(GAP) for at in left) - len(GAP)))
-    gone = [view.head[at] for at in range(len(columns)) if at not in left and view.head[at]]
-    if gone:
-        lines.append(t("not shown in this narrow terminal: {columns}", columns=", ".join(gone)))
+            lines.append(" " + "─" * (sum(widths) + len(GAP) * (len(widths) - 1)))
     return [*lines, ""]
 
 

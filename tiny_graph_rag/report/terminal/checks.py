@@ -1,10 +1,12 @@
-"""What `validate` and `stats` print: whether a gold set fits its graph, and what a graph looks like."""
+"""What `validate`, `stats` and `generate` print: whether a gold set fits its graph, what a graph looks like,
+what was made of it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tiny_graph_rag.errors import amount
 from tiny_graph_rag.messages import counted, listed, shown, t, three
 from tiny_graph_rag.report.plain import cut, wrapped
 from tiny_graph_rag.report.tables import View
@@ -12,6 +14,7 @@ from tiny_graph_rag.report.terminal import SCREEN_WIDTH, Shown, StrongLine
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.checks import Finding
+    from tiny_graph_rag.gold.generate import Generated
     from tiny_graph_rag.gold.pin import Drift
     from tiny_graph_rag.gold.validate import Validation
     from tiny_graph_rag.graph.statistics import GraphStatistics
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 FINDINGS_ROWS = 6  # of a screen
 TAGS_SHOWN = 2  # whose hops don't match the graph
 LISTED = 8  # types, hubs, components or names a line
+EXAMPLES = 5  # questions of a generated set
 NAMESAKES = 5  # entities that look like a form of another one's name
 VALUE_WIDTH = 55  # columns of a figure's words on a screen
 
@@ -169,3 +173,40 @@ def _origin_table(origin: Origin) -> View:
     ]
     title = t("columns of the file ({writer})", writer=origin.writer)
     return View((t("in the file"), t("read as")), tuple(rows), (0, 1), title)
+
+
+def generated_lines(found: Generated, wanted: int, graph: str) -> Iterator[Shown]:
+    made, whole = f"{len(found.questions):,}", f"{wanted:,}"
+    title = counted(
+        len(found.questions),
+        "{made} question of {whole} requested",
+        "{made} questions of {whole} requested",
+        made=made,
+        whole=whole,
+    )
+    yield title
+    for question in found.questions[:EXAMPLES]:
+        yield f"  {question.query} → {listed(question.reference_entities, 3) or '-'}"
+    lacking = {shape: asked - found.found.get(shape, 0) for shape, asked in found.asked.items()}
+    if any(missing > 0 for missing in lacking.values()):
+        shapes = ", ".join(f"{shape} ({missing:,})" for shape, missing in lacking.items() if missing > 0)
+        yield t("the graph has no more questions of: {shapes}", shapes=shapes)
+    if found.unsaid:
+        yield counted(
+            len(found.unsaid),
+            "{n} relation type is left out because there are no words for it: {types}. Add words in "
+            "{vocabulary}",
+            "{n} relation types are left out because there are no words for them: {types}. Add words "
+            "in {vocabulary}",
+            types=listed(found.unsaid, LISTED),
+            vocabulary=f"{graph}-vocabulary.yaml",
+        )
+    if found.relations:
+        name, most = next(iter(found.relations.items()))
+        yield t(
+            "relations asked about: {n}; most often {name}, in {questions} ({times} times its fair share)",
+            n=f"{len(found.relations):,}",
+            name=name,
+            questions=shown(amount(most, "question")),
+            times=f"{found.most_over_fair:.2f}",
+        )
