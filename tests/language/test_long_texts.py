@@ -12,7 +12,7 @@ from tiny_graph_rag.answers.context import _FENCE as GRAPH_FENCE
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.detection import _TOKEN
 from tiny_graph_rag.gold.checks import are_alike
-from tiny_graph_rag.gold.korean import final_of
+from tiny_graph_rag.gold.korean import _final_of
 from tiny_graph_rag.language.function_words import LONGEST_REST, ParticleFit, particles
 from tiny_graph_rag.linking.fuzzy import _stretches
 from tiny_graph_rag.linking.llm import _FENCE as QUESTION_FENCE
@@ -71,7 +71,7 @@ def test_no_pattern_looks_at_a_long_text_twice_for_each_character(run: str, arou
     for pattern in (GRAPH_FENCE, QUESTION_FENCE, _UUID, _PIECES):
         pattern.sub("", text)
     sum(1 for _ in _TOKEN.finditer(text))
-    cited_facts(text), without_citations(text), abstains(text), final_of(text)
+    cited_facts(text), without_citations(text), abstains(text), _final_of(text)
     for read, error in ((read_object, ValueError), (parse_measures, UsageError)):
         with pytest.raises(error):
             read(text)  # type: ignore[operator]
@@ -89,6 +89,6 @@ def test_patterns_without_going_back_find_what_they_found() -> None:
     assert [str(measure) for measure in parse_measures("ndcg@{1,3},rbp(p=0.5)@{2,4},mrr")] == [
         "ndcg@1", "ndcg@3", "rbp(p=0.5)@2", "rbp(p=0.5)@4", "mrr",
     ]  # fmt: skip
-    assert [final_of(text) for text in ("공(ball)", "Mill!", "7")] == [
-        final_of(text) for text in ("공", "Mill", "7")
+    assert [_final_of(text) for text in ("공(ball)", "Mill!", "7")] == [
+        _final_of(text) for text in ("공", "Mill", "7")
     ]
