@@ -141,8 +141,7 @@ class Tools:
         recommended, and the worst questions. measures: such as ndcg@5,recall@{1,3,5},mrr."""
         flags = flags_of(hops=hops, retriever=retriever, linker=linker, measures=measures)
         files = self._graph(graph, dataset)
-        found = await self._run("eval", "-o", "-", "--skip-generation", *files, *flags)
-        return marked(shortened(json.loads(found)))
+        return await self._reply("eval", "--skip-generation", *files, *flags, brief=shortened)
 
     async def sweep(
         self, graph: str, dataset: str, hops: str = "0-4", retriever: str | None = None
@@ -191,9 +190,9 @@ class Tools:
         listed = ", ".join(map(str, self.folders))
         raise tool_error(f"{name[:200]}: no such file under {listed}; the tool `files` lists what there is")
 
-    async def _reply(self, name: str, *arguments: str) -> dict[str, Any]:
-        """The JSON that a command of this program gives, as a tool answers it."""
-        return marked(json.loads(await self._run(name, "-o", "-", *arguments)))
+    async def _reply(self, name: str, *arguments: str, brief: Any = dict) -> dict[str, Any]:
+        """The JSON that a command of this program gives, as a tool answers it. brief: what is kept of it."""
+        return marked(brief(json.loads(await self._run(name, "-o", "-", *arguments))))
 
     async def _run(self, name: str, *arguments: str) -> bytes:
         """What a command prints. Raises ToolError with its words where it fails."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from tiny_graph_rag.config.sections import COMPACT
 from tiny_graph_rag.graph.bfs import NOT_REACHED
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
 from tiny_graph_rag.report.json.spelled import Spelled, linked_seeds, ranking
-from tiny_graph_rag.results import Linking, Question, Reference, WrittenAnswer
+from tiny_graph_rag.results import Question, Reference
 from tiny_graph_rag.run import Relation
 from tiny_graph_rag.study.evaluate import Evaluation
 from tiny_graph_rag.study.waterfall import NO_ENTITY, NO_RANK, Verdict
@@ -33,16 +33,15 @@ def question(evaluation: Evaluation, row: int, spelled: Spelled) -> Question:
         group=UNSET if example.group is None else example.group,
         linked=linked_seeds(evaluation.linked[row], spelled),
         **_own(evaluation, row),
+        **_of_model(evaluation, row, spelled),
         **_kinds(evaluation, row),
         ranked=ranking(evaluation.run, row, written, spelled, reasons, with_paths=not compact),
         references=references_of(evaluation, row, written, spelled),
         metrics={str(measure): float(column[row]) for measure, column in evaluation.scores.items()},
-        answer=_answer(evaluation, row, spelled),
         tp=[spelled.names[entity] for entity in right],
         fp=[spelled.names[entity] for entity in wrong],
         fn=missed,
         latency_seconds=float(evaluation.latency.seconds[row]),
-        linking=_linking(evaluation, row),
     )
 
 
@@ -61,21 +60,17 @@ def _own(evaluation: Evaluation, row: int) -> dict[str, Any]:
     }
 
 
-def _answer(evaluation: Evaluation, row: int, spelled: Spelled) -> WrittenAnswer | None:
-    if evaluation.answered is None:
-        return None
-    from tiny_graph_rag.report.json.answers import answer  # retrieval alone loads nothing of it
+def _of_model(evaluation: Evaluation, row: int, spelled: Spelled) -> dict[str, Any]:
+    """The answer of a question, and what its links cost, where a model was asked for them."""
+    answered, linked = evaluation.answered, evaluation.linked[row]
+    if answered is None and linked.spent is None:
+        return {"answer": None}
+    from tiny_graph_rag.report.json.answers import answer, linking  # retrieval alone loads nothing of it
 
-    return answer(evaluation.answered.answers, row, spelled)
-
-
-def _linking(evaluation: Evaluation, row: int) -> Linking | UnsetType:
-    """What a question's links cost, where a model was asked for them."""
-    if evaluation.linked[row].spent is None:
-        return UNSET
-    from tiny_graph_rag.report.json.answers import linking
-
-    return linking(evaluation.linked[row])
+    return {
+        "answer": None if answered is None else answer(answered.answers, row, spelled),
+        "linking": UNSET if linked.spent is None else linking(linked),
+    }
 
 
 def _kinds(evaluation: Evaluation, row: int) -> dict[str, Any]:
