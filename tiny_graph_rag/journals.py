@@ -67,8 +67,12 @@ class JournalFile:
     def append(self, line: bytes) -> None:
         """Hand a line to the system, which a killed process does not take back. Raises OSError."""
         view = memoryview(line)
-        while view:
-            view = view[self._stream.write(view) or 0 :]
+        try:
+            while view:
+                view = view[self._stream.write(view) or 0 :]
+        except OSError as error:
+            error.filename = str(self.path)
+            raise
 
     def sync(self) -> None:
         """Have on disk what was appended: it outlives the machine too. Raises OSError."""

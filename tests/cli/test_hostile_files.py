@@ -8,11 +8,13 @@ import json
 import sqlite3
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import write_gold, write_kg
+from tiny_graph_rag.gold.checks import are_alike
 
 GOLD_CSV = "query_id,doc_id,score\nq1,e1,1\nq2,e2,1\n"
 RUN = "q1 Q0 e1 1 .5 t\nq2 Q0 e1 1 .5 t\n"
@@ -443,3 +445,19 @@ def test_a_kind_of_record_that_is_no_text_ends_in_words(kind: object, own_folder
     done = run_cli("stats", "-g", "./g.json")
     assert done.exit_code == 2, done.output
     assert "wanted a 'type' of node or relationship" in done.output
+
+
+def test_a_chunk_that_is_no_text_ends_no_reading(own_folder: Path, run_cli) -> None:
+    found = {"queries": {"a": "Where?"}, "corpus": {"n1": "Mill"}, "relevant_docs": {"a": [{"n": 1}, "n1"]}}
+    (own_folder / "g.json").write_text(json.dumps(found))
+    done = run_cli("dataset", "convert", "./g.json", "-o", "./out.jsonl")
+    assert done.exit_code in (0, 2), done.output
+
+
+def test_long_questions_of_one_letter_are_compared_in_time() -> None:
+    """Of one letter repeated, the comparison takes time with the cube of its length."""
+    started = time.process_time()
+    assert are_alike("x" * 200_000, "x" * 200_000)
+    assert are_alike("x" * 199_999 + "y", "x" * 200_000)
+    are_alike("x" * 300 + "y" * 200_000, "x" * 299 + "z" + "y" * 200_000)
+    assert time.process_time() - started < 5

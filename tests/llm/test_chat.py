@@ -390,20 +390,66 @@ def test_a_call_that_would_be_retried_when_the_cap_is_reached_is_not_asked(
     assert asking.budget.spent_usd + asking.budget.doubtful_usd <= cap_usd
 
 
-LIES = [(1, 0), (0, 1), (1, 1), (2, 5), (0, 0), (10, -1), (7, 10**9), (5, None), (1.5, 2.5), ("9", "9")]
+LONG = "word " * 2000
 
 
-@pytest.mark.parametrize(("prompt", "completion"), LIES)
-def test_a_server_that_understates_what_it_charges_cannot_pass_the_cap(prompt: Any, completion: Any) -> None:
+def lying(**changes: Any) -> Action:
+    """2,000 words with fields of the reply changed."""
+    return Action(json.dumps(json.loads(answer(LONG).body) | changes).encode())
+
+
+COUNTS = [
+    (1, 0),
+    (0, 1),
+    (2, 5),
+    (0, 0),
+    (10, -1),
+    (7, 10**9),
+    (5, None),
+    (1.5, 2.5),
+    ("9", "9"),
+    ([1], {"a": 1}),
+]
+LIES: dict[str, Action] = {
+    **{
+        f"usage {counts}": lying(usage=dict(zip(("prompt_tokens", "completion_tokens"), counts, strict=True)))
+        for counts in COUNTS
+    },
+    "usage missing": answer(LONG, usage=None),
+    "usage null": lying(usage=None),
+    "usage nested": lying(usage={"usage": {"prompt_tokens": 1, "completion_tokens": 1}}),
+    "usage NaN": Action(lying(usage=7).body.replace(b'"usage": 7', b'"usage": {"prompt_tokens": NaN}')),
+    "all cached": lying(
+        usage={
+            "prompt_tokens": 9,
+            "completion_tokens": 1,
+            "prompt_tokens_details": {"cached_tokens": 9},
+            "total_tokens": -5,
+        }
+    ),
+    "another model": lying(model="free-model", usage={"prompt_tokens": 1, "completion_tokens": 0}),
+    "one id for all": lying(id="chatcmpl-1", usage={"prompt_tokens": 1, "completion_tokens": 0}),
+    "an event stream": Action(b"data: {}\n\n" * 2000, headers={"content-type": "text/event-stream"}),
+    "cut off": replace(answer(LONG), drop_after=5000),
+    "cut off, whole by its length": Action(answer(LONG).body[:5000]),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+@pytest.mark.parametrize("max_tokens", [50, 2500])
+def test_a_server_that_lies_about_what_it_charges_cannot_pass_the_cap(lie: str, max_tokens: int) -> None:
     """2,000 words are at least 1,800 tokens, whatever `usage` says; a server that ignores max_tokens passes
     the cap by the calls under way at most."""
-    usage = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": 1}
     least = PRICE.cost(Tokens(0, 1800))
-    with ChatServer(scripted(answer("word " * 2000, usage=usage))) as server:
-        asking = chat(server, concurrency=4, cap_usd=least * 10)
-        asking.ask([call(f"question {number}", max_tokens=2500) for number in range(100)])
-    assert server.answered <= 10 + 4
-    assert asking.budget.spent_usd >= least * server.answered
+    with ChatServer(scripted(LIES[lie])) as server:
+        asking = chat(server, concurrency=4, cap_usd=least * 10, patience=replace(QUICK, attempts=2))
+        asking.ask([call(f"question {number}", max_tokens=max_tokens) for number in range(100)])
+    spent = asking.budget.spent_usd + asking.budget.doubtful_usd
+    if server.answered and asking.budget.spent_usd:
+        assert server.answered <= 10 + 4
+        assert spent >= least * server.answered
+    else:  # no reply could be used: attempts count at their most
+        assert spent <= least * 10
 
 
 def test_a_resumed_run_counts_what_was_paid_before(tmp_path: Path) -> None:

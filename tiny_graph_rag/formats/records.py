@@ -228,7 +228,9 @@ def _embedding_rows(document: dict[str, Any]) -> list[Any]:
     for id, query in document["queries"].items():
         relevant = document["relevant_docs"].get(id) or []
         chunks = list(relevant) if isinstance(relevant, list | dict) else [relevant]
-        here = [texts[chunk] for chunk in chunks if isinstance(texts.get(chunk), str)]
+        here = [
+            texts[chunk] for chunk in chunks if isinstance(chunk, str) and isinstance(texts.get(chunk), str)
+        ]
         rows.append({"id": id, "query": query, "reference_chunks": chunks, "reference_texts": here})
     return rows
 
