@@ -25,7 +25,7 @@ MOST_BETWEEN = 100  # entities of a step in the middle: beyond, nobody would ask
 LONGEST_NAME = 60  # characters: what is longer is a sentence, not a name
 DRAWS = 500  # for one question
 FAILED = 0.25  # uses that a failed draw counts: relations that give nothing are tried less often
-LONG_SHARE = 1 / 2  # of the chains drawn that have the most steps
+CHAIN = 50  # draws that a chain counts: a length that gives few chains is drawn less often
 GIVEN_UP = 60  # failed draws after which a relation type that gave nothing counts as giving nothing
 SEED_SHARE, ANSWER_SHARE = 0.02, 0.05  # of the questions that may name, or ask for, one entity
 FAIR = 2  # times its fair share that a relation may be used
@@ -58,6 +58,7 @@ class Sampler:
     seeds: Counter[int] = field(default_factory=Counter)
     answers: Counter[int] = field(default_factory=Counter)
     by_type: Counter[int] = field(default_factory=Counter)
+    lengths: Counter[int] = field(default_factory=Counter)
     seen: set[frozenset[Path]] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -79,6 +80,7 @@ class Sampler:
             if drawn is not None and sayable(drawn):
                 self.seen.add(frozenset(drawn.formula.paths))
                 self.by_type.update({step.type for step in drawn.formula.steps})
+                self.lengths[drawn.hops] += CHAIN
                 self.seeds.update(drawn.formula.seeds)
                 self.answers.update(drawn.answers.tolist())
                 return drawn
@@ -159,7 +161,8 @@ class Sampler:
     def _longer(self, path: Path) -> Path | None:
         """The path with two or three steps, each of another type: so none leads back the way it came."""
         low, high = max(self.hops[0], 2), min(self.hops[1], LONGEST_CHAIN)
-        length = high if self.chance.random() < LONG_SHARE else low
+        length = min(range(low, high + 1), key=self.lengths.__getitem__)
+        self.lengths[length] += 1
         while len(path.steps) < length <= high:
             image = self.index.images(path)[-1]
             if not 0 < len(image) <= MOST_BETWEEN:
