@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 MOST_YAML_BYTES = 1 << 24
 MOST_YAML_DEPTH = 50
 MOST_YAML_ALIASES = 20  # each can at most double what stands there: they unfold to a thousand values
+YAML_DATE = "tag:yaml.org,2002:timestamp"
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
 
 
@@ -129,10 +130,16 @@ def read_yaml(path: Path, failure: type[TinyGraphRagError]) -> Any:
 
 
 def parse_yaml(text: str, name: str, failure: type[TinyGraphRagError]) -> Any:
-    """The value of one YAML text. name: of the file or setting, for messages. Raises `failure`."""
+    """The value of one YAML text; a date is the text that it is in JSON. name: of the file or setting, for
+    messages. Raises `failure`."""
     import yaml
 
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    spelled = {
+        sign: [rule for rule in rules if rule[0] != YAML_DATE]
+        for sign, rules in base.yaml_implicit_resolvers.items()
+    }
+    loader = type("Loader", (base,), {"yaml_implicit_resolvers": spelled})
     try:
         _check_events(yaml, text, loader, name, failure)
         return yaml.load(text, Loader=loader)

@@ -255,6 +255,22 @@ def test_a_cap_reached_while_the_service_fails_ends_with_3_and_the_reason(ask) -
     assert found["summary"]["failed"] > 0
 
 
+def test_a_service_that_refuses_from_then_on_ends_with_3_and_what_there_is(ask) -> None:
+    def script(request: Request) -> Action:
+        return polite(request) if request.number < 4 else error(429, "slow down", {"retry-after": "0"})
+
+    with ChatServer(script) as server:
+        done, found = ask(server, "--set", "running.answer_cache=false", exit_code=3)
+        assert (
+            "429): slow down; so it went 15 times in a row: 8 of 12 questions have no answer" in done.stderr
+        )
+        assert found["summary"]["failed"] == 8
+        server.script = polite
+        _, found = ask(server, "--resume", "--set", "running.answer_cache=false")
+    assert server.answered == 12
+    assert found["summary"]["answers"]["complete"] is True
+
+
 @pytest.mark.slow
 def test_a_refused_key_ends_the_run_with_3_and_is_shown_nowhere(ask, story: Path) -> None:
     with ChatServer(lambda request: error(401, f"Incorrect API key provided: {KEY}")) as server:

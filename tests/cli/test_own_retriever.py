@@ -121,7 +121,10 @@ def test_half_characters_of_a_function_are_kept_as_signs_and_saved(folder: Path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("change", [('"score": null', '"score": {}'), ('"name": ', '"nom": ')])
+@pytest.mark.parametrize(
+    "change",
+    [('"score": null', '"score": {}'), ('"name": ', '"nom": '), ('"seconds": ', '"seconds": 1' + "0" * 400)],
+)
 def test_a_changed_journal_of_replies_is_refused_with_its_line(folder: Path, change: tuple[str, str]) -> None:
     write(folder, "def retrieve(q):\n    return ['Dover']")
     assert run("my_rag.py:retrieve").returncode == 0

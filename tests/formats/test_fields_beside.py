@@ -13,6 +13,7 @@ from typer.testing import Result
 from tiny_graph_rag.errors import DatasetError, InputError, UsageError
 from tiny_graph_rag.formats.gold import read_gold
 from tiny_graph_rag.formats.gold.drafts import read_questions
+from tiny_graph_rag.formats.graphs.given import Columns
 from tiny_graph_rag.formats.runs import read_run
 
 ROW = {"asked": "Who keeps hens?", "wanted": "Ann; Ben", "nr": "7"}
@@ -56,9 +57,19 @@ def test_a_run_whose_columns_are_named(tmp_path: Path, name: str, content: str) 
 
 
 @pytest.mark.parametrize(
-    ("columns", "said"), [("- a\n", "wanted lines such as"), ("quarry: asked\n", "did you mean 'query'")]
+    ("columns", "said"),
+    [
+        ("- a\n", "wanted lines such as"),
+        ("2026-01-31\n", "wanted lines such as"),
+        ("1: asked\n", "wanted lines such as"),
+        ("query: [a]\n", "wanted lines such as"),
+        ("quarry: asked\n", "unknown .*quarry"),
+        ("2026-01-31: asked\n", "unknown .*2026-01-31"),
+    ],
 )
 def test_what_names_no_columns_is_refused(tmp_path: Path, columns: str, said: str) -> None:
+    with pytest.raises((InputError, UsageError), match=said):
+        Columns.read(put(tmp_path, "graph-columns.yaml", columns))
     path = put(tmp_path, "gold.json", [ROW])
     put(tmp_path, "gold-columns.yaml", columns)
     with pytest.raises((InputError, UsageError), match=said):

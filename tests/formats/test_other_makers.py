@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -489,3 +490,26 @@ def test_quoted_names_with_commas_are_answered_with_the_sign_that_parts_names(tm
     path.write_text('{"query": "Who?", "reference_entities": "Ann, Bob"}\n')
     with pytest.raises(DatasetError, match=r'write several names as a list: \["Ann", "Bob"\]'):
         read_gold(path)
+
+
+@pytest.mark.parametrize("odd", [[], {}, [["a"]], {"a": 1}, 10**400, "2026-01-31"])
+def test_no_value_where_a_name_belongs_is_more_than_a_refusal(tmp_path: Path, odd: Any) -> None:
+    """Lists and objects can't be looked up among names."""
+    path = tmp_path / "set.json"
+    asserted = {"vars": {"question": QUESTION}, "assert": [{"type": odd, "value": "Anna"}]}
+    hotpot = {
+        "question": QUESTION,
+        "answer": ANSWER,
+        "supporting_facts": [[odd, 0]],
+        "context": [[odd, ["Hi."]]],
+    }
+    marked = {
+        "question": QUESTION,
+        "answer": ANSWER,
+        "gold_docs": [odd],
+        "docs": [{"idx": odd, "text": "Hi."}],
+    }
+    for document in ({"prompts": [odd], "tests": [asserted]}, [hotpot], [marked]):
+        path.write_text(json.dumps(document))
+        with contextlib.suppress(InputError):
+            assert read_gold(path).examples[0].query == QUESTION

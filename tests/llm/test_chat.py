@@ -113,6 +113,36 @@ def test_a_rate_limit_lowers_the_number_of_calls_under_way() -> None:
     assert refused < 120, "every second call was refused: nothing was learnt"
 
 
+@pytest.mark.parametrize("status", [429, 503])
+def test_a_server_that_refuses_everybody_ends_the_run_with_what_it_has(status: int, tmp_path: Path) -> None:
+    patience, calls = replace(QUICK, in_a_row=6), [call(f"q{n}") for n in range(40)]
+    refusal = error(status, "no room")
+    with ChatServer(scripted(GOOD, GOOD, GOOD, refusal)) as server:
+        for answered, asks in ((3, 3 + 6 * 4 + 4), (40, 37)):
+            journal = Journal.open(tmp_path / "j.jsonl", resume=True)
+            before = len(server.requests)
+            asking = chat(server, journal=journal, patience=patience, retry_failed=True)
+            found = asking.ask(calls)
+            journal.close()
+            assert len(server.requests) - before <= asks
+            assert sum(item.error is None for item in found) == answered
+            if answered == 3:
+                assert found[-1].error == NOT_ASKED
+                assert "no room; so it went 6 times in a row" in str(asking.client.ended)
+            server.script = scripted(GOOD)
+        server.script = scripted(refusal)
+        with pytest.raises(ServiceError, match="in a row"):
+            ask(server, calls, patience=patience)
+
+
+def test_a_call_with_its_waits_has_an_end() -> None:
+    patience = replace(QUICK, limited=1000, in_a_row=1000, longest_call=0.2)
+    with ChatServer(scripted(error(429, "no", {"retry-after": "0.05"}))) as server:
+        (found,) = ask(server, patience=patience)
+    assert 2 <= len(server.requests) <= 4
+    assert "rate limit (429): no" in str(found.error)
+
+
 def test_two_server_errors_and_then_success_is_a_success() -> None:
     with ChatServer(scripted(error(500, "oops"), error(503, "oops"), GOOD)) as server:
         (found,) = ask(server)
@@ -383,7 +413,8 @@ def test_a_call_that_would_be_retried_when_the_cap_is_reached_is_not_asked(
         return broken if request.number % one_in == one_in - 1 else answer("Anna", usage=usage)
 
     with ChatServer(script) as server:
-        asking = chat(server, concurrency=8, cap_usd=cap_usd)
+        patience = replace(QUICK, in_a_row=1000)
+        asking = chat(server, concurrency=8, cap_usd=cap_usd, patience=patience)
         outcomes = asking.ask([call(f"question {number}") for number in range(200)])
     assert len(outcomes) == 200
     assert outcomes[-1].error is not None

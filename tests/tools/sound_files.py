@@ -58,7 +58,7 @@ class Runner:
         os.environ["XDG_CACHE_HOME"] = str(home / ".cache")
         for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
             os.environ.pop(name, None)
-        Patience.__init__.__defaults__ = (2, 2, 0.001, 0.002, 0.1)  # nobody waits for a broken reply
+        Patience.__init__.__defaults__ = (2, 2, 4, 0.001, 0.002, 0.1, 1.0)  # nobody waits for a broken reply
         self.reply: bytes | None = None  # in place of the sound one
         self.server = ChatServer(self._reply).__enter__()  # ends with the process
 

@@ -223,8 +223,9 @@ class Answering:
 def problems(answering: Answering, evaluation: Evaluation) -> list[TinyGraphRagError]:
     """Once results are written: list the questions that failed, and give what the command must end with.
 
-    That is FoundProblems (exit code 1) where the cap stopped the run, ServiceError (3) where too much
-    failed. Listed before anything ends, so that a gate that fails as well hides none of them.
+    That is FoundProblems (exit code 1) where the cap stopped the run, ServiceError (3) where the server
+    refused every call, or too much failed. Listed before anything ends, so that a gate that fails as well
+    hides none of them.
     """
     from tiny_graph_rag.llm.base import NOT_ASKED  # a run without a model loads none of it
 
@@ -241,6 +242,15 @@ def problems(answering: Answering, evaluation: Evaluation) -> list[TinyGraphRagE
     if len(reasons) > SHOWN_FAILURES:
         session.warn("… and {n} more, all in the results", n=f"{len(reasons) - SHOWN_FAILURES:,}")
     counts = {"n": f"{len(failed):,}", "all": f"{len(rows):,}", "answer": wanted}
+    if was_stopped and (ended := chat.client.ended) is not None:
+        return [
+            ServiceError(
+                "{error}: {n} of {all} questions have no {answer} and score 0. Answers so far are kept: "
+                "--resume goes on",
+                error=ended,
+                **counts,
+            )
+        ]
     if was_stopped:
         stopped = said(
             "the run stopped before --max-cost {cap}: {n} of {all} questions have no {answer} and score 0. "

@@ -214,7 +214,7 @@ def _answers_checked(checks: list[Any]) -> list[str]:
     """What promptfoo's assertions want an answer to hold; those that run code or ask a model say none."""
     values: list[Any] = []
     for check in checks:
-        if isinstance(check, dict) and check.get("type") in ANSWER_CHECKS:
+        if isinstance(check, dict) and str(check.get("type")) in ANSWER_CHECKS:
             value = check.get("value")
             values += value if isinstance(value, list) else [value]
     return [value for value in values if isinstance(value, str) and value]

@@ -252,10 +252,11 @@ def fields_beside(path: Path, known: Collection[str], failure: type[InputError])
 
 def columns_in(path: Path, failure: type[InputError]) -> dict[str, str]:
     """What a YAML file calls columns: our name → the file's column. Raises `failure`."""
-    columns = read_yaml(path, failure)
-    if not isinstance(columns, dict) or not all(isinstance(column, str) for column in columns.values()):
+    columns: Any = read_yaml(path, failure)
+    lines = columns.items() if isinstance(columns, dict) else [(None, None)]
+    if not all(isinstance(text, str) for line in lines for text in line):
         raise failure.at(path, "wanted lines such as 'name: COLUMN', got {got}", got=json_kind(columns))
-    return columns
+    return dict(columns)
 
 
 def renamed(row: Any, fields: Mapping[str, str]) -> Any:

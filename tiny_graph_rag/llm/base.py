@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Purpose = Literal["linking", "answering", "judging", "retrieving", "rewriting"]
 Role = Literal["system", "user"]
 PURPOSES: tuple[Purpose, ...] = ("linking", "answering", "judging")  # that answers are accounted by
-NOT_ASKED = "not asked: the run stopped at --max-cost"  # the error of a call that was never made
+NOT_ASKED = "not asked: the run had stopped"  # the error of a call that was never made
 MOST_TOKENS = 10_000_000  # of one side of a call: no model reads or writes more; a larger count is a mistake
 DIVIDER = "---"  # of a prompt: a line of its own between the system's part and the user's
 KEY_VERSION = 1  # goes into every key: raise it when a request of the same content would mean something else

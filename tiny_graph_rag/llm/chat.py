@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from tiny_graph_rag.errors import ServiceError, wrong_value
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Outcome, Reply
-from tiny_graph_rag.llm.client import Attempts, Client, Stopped
+from tiny_graph_rag.llm.client import Attempts, Client, NobodyAnswers, Stopped
 from tiny_graph_rag.llm.cost import Price
 from tiny_graph_rag.llm.endpoint import CallFailed
 from tiny_graph_rag.llm.kept import Journal, ReplyCache
@@ -63,8 +63,9 @@ class Chat:
         """The outcome of every call, in order. calls are taken one by one, when there is room for them.
 
         done gets each outcome once it is safe on disk. A call that can't be asked any more because of
-        the cap has the error NOT_ASKED. Raises ServiceError where no call can succeed, once the calls under
-        way are journaled; KeyboardInterrupt after Ctrl-C, which notes them as perhaps paid.
+        the cap, or as the server has long refused every call, has the error NOT_ASKED. Raises ServiceError
+        where no call can succeed, once the calls under way are journaled; KeyboardInterrupt after Ctrl-C,
+        which notes them as perhaps paid.
         """
         if self.journal is not None:
             self.journal.begin()
@@ -82,15 +83,20 @@ class Chat:
                 return False
             try:
                 outcomes[row] = await self._outcome(call)
-            except (CapReached, Stopped) as ended:
+            except (CapReached, Stopped, NobodyAnswers) as ended:
                 self.ledger.stopped = NOT_ASKED
                 outcomes[row] = Outcome(error=NOT_ASKED)
                 self.client.stop.because(ended)
             self._finish(outcomes[row], done)
             return True
 
-        await self.client.repeat(step)
-        for row, call in numbered:  # what is left after the cap was reached
+        try:
+            await self.client.repeat(step)
+        except NobodyAnswers as failure:
+            self.ledger.stopped = NOT_ASKED
+            if not self.client.answered:
+                raise _for_good(failure) from None
+        for row, call in numbered:  # what is left after the run was stopped
             outcomes[row] = self._known(call, self.key(call)) or Outcome(error=NOT_ASKED)
             self._finish(outcomes[row], done)
         return [outcomes[row] for row in sorted(outcomes)]
@@ -132,10 +138,8 @@ class Chat:
             if not isinstance(error, CallFailed) or error.kind == "fatal":
                 if self.journal is not None:
                     self.journal.note(call, attempts.paid + attempts.perhaps)
-                if isinstance(error, CallFailed):
-                    raise ServiceError(
-                        "{error}. Answers so far are kept: --resume goes on", error=error
-                    ) from None
+                if isinstance(error, CallFailed) and not isinstance(error, NobodyAnswers):
+                    raise _for_good(error) from None
                 raise
             outcome = Outcome(error=error.args[0])  # in words that can be translated
         outcome = replace(outcome, perhaps=attempts.perhaps)
@@ -161,6 +165,10 @@ class Chat:
             second, tokens=first.tokens + second.tokens, estimated=first.estimated or second.estimated
         )
         return Outcome(both, _problem(second, call))
+
+
+def _for_good(failure: CallFailed) -> ServiceError:
+    return ServiceError("{error}. Answers so far are kept: --resume goes on", error=failure)
 
 
 def _as_text(reply: Reply) -> Reply:

@@ -26,26 +26,33 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 T = TypeVar("T")
-UNREACHABLE_AFTER = 3  # calls that found no server, with all their retries, before anybody answered
 
 
 class Stopped(Exception):  # noqa: N818 - no error: the run ends, and this call failed in passing
     """A call that would have been tried again."""
 
 
+class NobodyAnswers(CallFailed):
+    """The server refuses again and again: no further call is made in this run."""
+
+
 @dataclass(frozen=True, slots=True)
 class Patience:
     """Times are seconds; the wait doubles from `first_wait` to `longest_wait`, half of it by chance.
 
-    attempts: of a call that fails in passing. limited: times that one call obeys a rate limit.
-    longest_retry_after: an API that asks to wait longer ends the run, which can be resumed.
+    attempts: of a call that fails in passing. limited: times that one call obeys a rate limit. in_a_row: that
+    a server answers nobody, be it a rate limit, its own failure or no connection; then the run ends, which
+    can be resumed. Refusals of calls under way together count once. longest_retry_after: an API that asks to
+    wait longer ends the run too. longest_call: with its waits; no attempt begins later.
     """
 
     attempts: int = 5
-    limited: int = 30
+    limited: int = 12
+    in_a_row: int = 15
     first_wait: float = 0.5
     longest_wait: float = 30.0
     longest_retry_after: float = 300.0
+    longest_call: float = 300.0
 
     def wait(self, attempt: int, chance: random.Random) -> float:
         """Seconds to wait after so many attempts (from 1)."""
@@ -87,7 +94,8 @@ class Attempts:
 @dataclass(slots=True)
 class Client:
     """price: of a model, None where unknown. concurrency: calls under way at most. cap_usd: None for none.
-    last_failure: of an attempt in this run, also where a later attempt succeeded."""
+    last_failure: of an attempt in this run, also where a later attempt succeeded. ended: why no call is made
+    any more. answered: whether any was."""
 
     endpoint: Endpoint
     counter: Callable[[str], TokenCounter]
@@ -96,13 +104,13 @@ class Client:
     cap_usd: float | None = None
     patience: Patience = field(default_factory=Patience)
     last_failure: CallFailed | None = None
+    ended: NobodyAnswers | None = None
+    answered: bool = False
     budget: Budget = field(init=False)
     stop: Stop = field(init=False)
     _connection: AsyncOpenAI = field(init=False)
     _pace: Pace = field(init=False)
     _parameters: dict[str, Parameters] = field(default_factory=dict)
-    _unreachable: int = 0
-    _answered: bool = False
     _chance: random.Random = field(default_factory=lambda: random.Random(0))
 
     def __post_init__(self) -> None:
@@ -116,6 +124,8 @@ class Client:
 
         async def connected() -> T:
             self.stop = Stop()
+            if self.ended is not None:
+                self.stop.because(self.ended)
             self._pace = Pace(self.concurrency, self.stop.sleep)
             self.budget.begin()
             async with self.endpoint.connect() as self._connection:
@@ -151,6 +161,7 @@ class Client:
         """Attempts until one brings a reply. Raises the last CallFailed, CapReached, or Stopped."""
         patience, parameters = self.patience, self._parameters.setdefault(call.model, Parameters())
         failed = limited = 0
+        begun = time.monotonic()
         while True:
             extra = {} if call.embeds else parameters.of(call)
             sent_at = time.monotonic()
@@ -164,6 +175,8 @@ class Client:
                     raise
                 if self.stop.reason is not None:
                     raise Stopped from None
+                if not failure.charged and self._pace.refused(sent_at) >= patience.in_a_row:
+                    raise self._nobody_answers(failure) from None
                 wait = failure.retry_after
                 if wait is not None and wait > patience.longest_retry_after:
                     raise CallFailed(
@@ -172,28 +185,27 @@ class Client:
                             "{failure}; the API asks to wait {wait} s", failure=failure, wait=f"{wait:,.0f}"
                         ),
                     ) from None
-                if failure.kind == "limited":
-                    limited += 1
-                    if limited >= patience.limited:
-                        raise
-                    seconds = patience.wait(min(limited, 6), self._chance) if wait is None else wait
-                    self._pace.slow_down(seconds, sent_at)
-                    continue
-                failed += 1
-                if failed >= patience.attempts:
-                    self._give_up(failure)
+                is_limit = failure.kind == "limited"
+                limited, failed = limited + is_limit, failed + (not is_limit)
+                if wait is None:
+                    wait = patience.wait(min(limited, 6) if is_limit else failed, self._chance)
+                is_late = time.monotonic() - begun + wait > patience.longest_call
+                if is_late or limited >= patience.limited or failed >= patience.attempts:
                     raise CallFailed(
-                        "transient", said("{failure} ({failed} attempts)", failure=failure, failed=failed)
+                        "transient",
+                        said("{failure} ({failed} attempts)", failure=failure, failed=limited + failed),
                     ) from None
-                await self.stop.sleep(patience.wait(failed, self._chance) if wait is None else wait)
+                if is_limit:
+                    self._pace.slow_down(wait)
+                else:
+                    await self.stop.sleep(wait)
 
-    def _give_up(self, failure: CallFailed) -> None:
-        """One call without a server is a failed question; several before the first answer are no server."""
-        self._unreachable += failure.unreachable
-        if not self._answered and self._unreachable >= UNREACHABLE_AFTER:
-            raise CallFailed(
-                "fatal", said("{failure}. Check openai.base_url (OPENAI_BASE_URL)", failure=failure)
-            ) from None
+    def _nobody_answers(self, failure: CallFailed) -> NobodyAnswers:
+        why = said("{failure}; so it went {n} times in a row", failure=failure, n=self.patience.in_a_row)
+        if failure.unreachable and not self.answered:
+            why = said("{failure}. Check openai.base_url (OPENAI_BASE_URL)", failure=failure)
+        self.ended = self.ended or NobodyAnswers("fatal", why)
+        return self.ended
 
     async def _attempt(self, call: Call, extra: dict[str, object], attempts: Attempts) -> Reply:
         counter, price = self.counter(call.model), self.price(call.model)
@@ -208,7 +220,7 @@ class Client:
                 reply = await self.endpoint.send(self._connection, call, extra, counter)
                 paid_usd = 0.0 if price is None else price.cost(reply.tokens)
                 doubtful, succeeded = False, True
-                self._answered = True
+                self.answered = True
                 attempts.paid += reply.tokens
                 self.budget.unpriced += price is None
                 return reply

@@ -74,7 +74,9 @@ class Pace:
         self.under_way = 0
         self._sleep = sleep
         self._resume_at = 0.0
-        self._cut_at = -1.0
+        self._refused_at = -1.0
+        self._refusals = 0  # in a row
+        self._is_new = False
         self._room = asyncio.Condition()
 
     async def enter(self) -> None:
@@ -98,17 +100,24 @@ class Pace:
         async with self._room:
             self.under_way -= 1
             if succeeded:
+                self._refusals = 0
                 self.allowed = min(self.most, self.allowed + RECOVER)
             self._room.notify(2 if succeeded else 1)
 
-    def slow_down(self, seconds: float, sent_at: float) -> None:
-        """Obey a rate limit: nobody starts for `seconds`, and fewer calls run from then on.
+    def refused(self, sent_at: float) -> int:
+        """How many refusals in a row that makes, with no answer to any call between them.
 
         sent_at: when the refused call was sent (monotonic). Calls that were already under way at the last
-        cut tell nothing new about the rate and don't cut it again.
+        refusal tell nothing new, and neither count nor lower the number of calls again.
         """
-        now = time.monotonic()
-        self._resume_at = max(self._resume_at, now + seconds)
-        if sent_at > self._cut_at:
+        self._is_new = sent_at > self._refused_at
+        if self._is_new:
+            self._refused_at = time.monotonic()
+            self._refusals += 1
+        return self._refusals
+
+    def slow_down(self, seconds: float) -> None:
+        """Obey a rate limit: nobody starts for `seconds`, and fewer calls run from then on."""
+        self._resume_at = max(self._resume_at, time.monotonic() + seconds)
+        if self._is_new:
             self.allowed = max(1.0, self.allowed * BACK_OFF)
-            self._cut_at = now

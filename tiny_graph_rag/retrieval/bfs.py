@@ -114,12 +114,13 @@ class BfsRetriever(Retriever):
     def retrieve_within(self, questions: Sequence[LinkedQuestion], hops: Sequence[int]) -> Iterator[Run]:
         """One walk serves all limits: paths of one hop more go on from those of one less."""
         limits = tuple(sorted(set(hops)))
-        ranked = [
-            self._ranked(question, limits, more=len(questions) - row)
-            for row, question in enumerate(questions, start=1)
-        ]
+        asked = [replace(question, id="") for question in questions]
+        ranked: dict[LinkedQuestion, list[Reached]] = {}  # a question that stands twice is asked once
+        for row, question in enumerate(asked, start=1):
+            if question not in ranked:
+                ranked[question] = self._ranked(question, limits, more=len(asked) - row)
         for limit in hops:
-            yield self._run([of_limits[limits.index(limit)] for of_limits in ranked])
+            yield self._run([ranked[question][limits.index(limit)] for question in asked])
 
     def _ranked(self, question: LinkedQuestion, limits: tuple[int, ...], more: int) -> list[Reached]:
         """One question's ranking within each limit. more: questions that follow."""

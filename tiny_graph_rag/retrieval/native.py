@@ -116,7 +116,9 @@ def reply_of(value: Any) -> OwnReply:
 
 def reply_from(given: dict[str, Any]) -> OwnReply:
     """Of `as_dict`, from a journal or another process. Raises ValueError or KeyError where it is none."""
-    seconds, error = float(given["seconds"]), given["error"]
+    seconds, error = score_of(given["seconds"]), given["error"]
+    if seconds is None or not math.isfinite(seconds):
+        raise ValueError
     if error is not None:
         return OwnReply(seconds=seconds, error=str(error))
     kinds = {kind: given[kind] for kind in KINDS if given.get(kind) is not None}

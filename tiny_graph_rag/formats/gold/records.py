@@ -298,7 +298,7 @@ def _texts(value: Any, row: Mapping[str, Any]) -> list[str] | None:
     facts = row.get("supporting_facts")
     if all(isinstance(one, list) and len(one) == 2 and isinstance(one[1], list) for one in value):
         titles = (
-            {one[0] for one in facts if isinstance(one, list) and one} if isinstance(facts, list) else None
+            [one[0] for one in facts if isinstance(one, list) and one] if isinstance(facts, list) else None
         )
         return [
             " ".join(map(str, sentences)).strip()
