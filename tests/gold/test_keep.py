@@ -31,10 +31,6 @@ def test_merging_keeps_each_id_once_and_refuses_two_meanings_of_one() -> None:
         merge([one, third])
     assert merge([one, third], "first").examples[1].reference_entities == ("Ben",)
     assert merge([one, third], "last").examples[1].reference_entities == ("Bob",)
-    united = merge([one, third], "union").examples[1]
-    assert (united.reference_entities, united.irrelevant_entities) == (("Ben", "Bob"), ())
-    with pytest.raises(DatasetError, match="differs from one in query"):
-        merge([one, EvalSet((question("b", "Ben", query="Other?"),), name="x")], "union")
 
 
 def test_groups_stay_whole_and_tags_are_parted_alike() -> None:

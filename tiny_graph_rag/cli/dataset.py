@@ -45,8 +45,7 @@ def merge_command(
     prefer: Annotated[
         str,
         option(
-            "For an id with different questions or judgments: keep the first, the last, or the union "
-            "of the judgments.",
+            "For an id with different questions or judgments: keep the first or the last.",
             default="an error",
         ),
     ] = "",
@@ -60,8 +59,8 @@ def merge_command(
     from tiny_graph_rag.formats.gold.exchange import format_of
     from tiny_graph_rag.gold.keep import merge
 
-    if prefer not in ("", "first", "last", "union"):
-        raise UsageError("--prefer: wanted first, last or union, got {prefer}", prefer=repr(prefer))
+    if prefer not in ("", "first", "last"):
+        raise UsageError("--prefer: wanted first or last, got {prefer}", prefer=repr(prefer))
     if len(several) < 2:
         raise UsageError("wanted at least two gold sets to merge")
     session = Session.open(common, to_stdout=output == STDOUT)
