@@ -51,15 +51,6 @@ class Wanted:
     language: str = ""
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        """Raises UsageError for a language that questions can't be worded in."""
-        if self.language and self.language not in LANGUAGES:
-            raise UsageError(
-                "--lang: unknown language {language}. Choices: {names}",
-                language=repr(self.language),
-                names=", ".join(LANGUAGES),
-            )
-
 
 @dataclass(frozen=True, slots=True)
 class Generated:
