@@ -141,10 +141,9 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
         )
     quotas = apportioned(wanted.n, wanted.shares)
     maker.draw({shape: quotas.get(shape, 0) for shape in SHAPES}, spread=not wanted.fixed)
-    variants = {kind: quotas.get(kind, 0) for kind in VARIANTS}
     made = [maker.example(place) for place in range(len(maker.drawn))]
-    for kind, quota in variants.items():
-        made += maker.variants(kind, quota)
+    for kind in VARIANTS:
+        made += maker.variants(kind, quotas.get(kind, 0))
     found = Counter(str(candidate.unknown["variant"] or candidate.unknown["shape"]) for candidate in made)
     relations = Counter(
         name
@@ -170,11 +169,8 @@ def apportioned(n: int, shares: Mapping[str, float]) -> dict[str, int]:
 def language_of(graph: KnowledgeGraph) -> str:
     """ko where most of the first thousand names hold Hangul."""
     names = graph.entities.names[:1000]
-    return (
-        "ko"
-        if sum(any("가" <= letter <= "힣" for letter in name) for name in names) * 2 > len(names)
-        else "en"
-    )
+    korean = sum(any("가" <= letter <= "힣" for letter in name) for name in names)
+    return "ko" if korean * 2 > len(names) else "en"
 
 
 def names_an_answer(graph: KnowledgeGraph, text: str, answers: Iterable[int]) -> bool:
