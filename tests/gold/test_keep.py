@@ -130,10 +130,10 @@ def test_versions_say_what_changed_and_notice_an_edit(run_cli, tmp_path: Path) -
     gold(path, "a", "b", "c")
     found = run_cli("dataset", "version", path)
     assert found.exit_code == 1
-    assert "has changed since version 1.0.0" in found.stderr
+    assert "has changed since version 1" in found.stderr
     assert run_cli("dataset", "version", path, "--note", "c added").exit_code == 0
     history = json.loads((tmp_path / "set.versions.json").read_text(encoding="utf-8"))
-    assert [(entry["version"], entry["questions"]) for entry in history] == [("1.0.0", 2), ("1.1.0", 3)]
+    assert [(entry["version"], entry["questions"]) for entry in history] == [("1", 2), ("2", 3)]
     assert "the file has not changed" in run_cli("dataset", "version", path, "--note", "again").stderr
 
 

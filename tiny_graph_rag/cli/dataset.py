@@ -241,19 +241,13 @@ def version_command(
     dataset: One,
     common: Common,
     note: Annotated[str | None, option("Note on what changed. Records a new version.", short="-m")] = None,
-    part: Annotated[
-        str | None,
-        option(
-            "Part of the version to increase: major, minor or patch. Records a new version.", default="minor"
-        ),
-    ] = None,
 ) -> None:
     """Record a version of a gold set next to it (version, SHA-256, changelog), or show those there are."""
     from tiny_graph_rag.gold.versions import history_of, is_current, record, say_entry, versions_path
 
     session = Session.open(common)
     examples = read_any(session, dataset)
-    if note is None and part is None:
+    if note is None:
         history = history_of(examples)
         for decision in history:
             session.say(say_entry(decision))
@@ -267,7 +261,7 @@ def version_command(
             )
         return
     session.outputs.claim(versions_path(examples), is_own=True)
-    entry, path = record(examples, note or "", part or "minor")
+    entry, path = record(examples, note)
     session.say(say_entry(entry))
     session.say(f"changelog: {path}")
 

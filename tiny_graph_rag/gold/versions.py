@@ -2,7 +2,7 @@
 
 `gold_v1.json` and `gold_v2.json` are versions of one set: a `v1` at a name's end is no part of it.
 
-[{"version": "1.1.0", "sha256": …, "questions": 120, "note": "aliases judged anew"}], oldest
+[{"version": "2", "sha256": …, "questions": 120, "note": "aliases judged anew"}], oldest
 first. No date stands in it: what a version is, its hash says, and git knows when.
 """
 
@@ -21,7 +21,6 @@ from tiny_graph_rag.inputs import bare_name, readable
 from tiny_graph_rag.outputs import write_atomically
 
 ENDING = ".versions.json"
-PARTS = ("major", "minor", "patch")
 _NUMBERED = re.compile(r"[-_. ]?[vV]\d+(?:\.\d+)*(?=$|-eval$|-hardset$)")
 
 
@@ -56,13 +55,11 @@ def is_current(examples: EvalSet, history: Sequence[Version]) -> bool:
     return bool(history) and history[-1].sha256 == examples.sha256
 
 
-def record(examples: EvalSet, note: str, part: str) -> tuple[Version, Path]:
-    """Add a version for the set as it is; the first is 1.0.0.
+def record(examples: EvalSet, note: str) -> tuple[Version, Path]:
+    """Add a version for the set as it is; versions are counted from 1.
 
-    Raises UsageError for an unknown part, and where nothing changed since the last version.
+    Raises UsageError where nothing changed since the last version.
     """
-    if part not in PARTS:
-        raise UsageError("--part: wanted major, minor or patch, got {part}", part=repr(part))
     history = history_of(examples)
     if is_current(examples, history):
         raise UsageError(
@@ -70,18 +67,10 @@ def record(examples: EvalSet, note: str, part: str) -> tuple[Version, Path]:
             name=examples.name,
             version=history[-1].version,
         )
-    entry = Version(_next(history, part), examples.sha256, len(examples), readable(note.strip()))
+    entry = Version(str(len(history) + 1), examples.sha256, len(examples), readable(note.strip()))
     path = versions_path(examples)
     write_atomically(path, [msgspec.json.format(msgspec.json.encode([*history, entry]), indent=1), b"\n"])
     return entry, path
-
-
-def _next(history: Sequence[Version], part: str) -> str:
-    if not history:
-        return "1.0.0"
-    numbers = [int(number) for number in re.findall(r"\d+", history[-1].version)] + [0, 0, 0]
-    place = PARTS.index(part)
-    return ".".join(map(str, [*numbers[:place], numbers[place] + 1, *([0] * (2 - place))]))
 
 
 def say_entry(entry: Version) -> str:
