@@ -23,7 +23,7 @@ def _leave_folder_out() -> None:
 
 
 def _unraisable(ignored: sys.UnraisableHookArgs) -> None:
-    """What Python says and goes on; but an interruption, which may come in a callback of an import, ends it."""
+    """Python says what it can't raise and goes on; but an interruption in an import's callback ends all."""
     if ignored.exc_type is KeyboardInterrupt:
         _finish(INTERRUPTED)
     sys.__unraisablehook__(ignored)
