@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from tiny_graph_rag.errors import GraphError, UsageError, amount, nearest
-from tiny_graph_rag.gold.checks import is_named
 from tiny_graph_rag.gold.english import English
 from tiny_graph_rag.gold.examples import PATTERN, Example, ReferenceRelationship
 from tiny_graph_rag.gold.formulas import RelationStep, StepIndex, says_nothing
@@ -24,6 +23,7 @@ from tiny_graph_rag.gold.korean import Korean
 from tiny_graph_rag.gold.patterns import pattern_of
 from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.gold.shapes import LONGEST_CHAIN, SHAPES, DrawnQuestion, Sampler
+from tiny_graph_rag.gold.validate import is_named
 from tiny_graph_rag.gold.variants import VARIANTS, QuestionVariant, variant
 from tiny_graph_rag.gold.wording import Wording
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -50,15 +50,6 @@ class Wanted:
     hops: tuple[int, int] = (1, LONGEST_CHAIN)
     language: str = ""
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Raises UsageError for a language that questions can't be worded in."""
-        if self.language and self.language not in LANGUAGES:
-            raise UsageError(
-                "--lang: unknown language {language}. Choices: {names}",
-                language=repr(self.language),
-                names=", ".join(LANGUAGES),
-            )
 
 
 @dataclass(frozen=True, slots=True)
