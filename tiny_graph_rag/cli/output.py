@@ -123,7 +123,7 @@ class Output:
             self._report(Document(path, content))
 
     def _report(self, document: Document) -> None:
-        from tiny_graph_rag.report.reports import ReportError, write_reports
+        from tiny_graph_rag.report.reports import write_reports
 
         failed: list[ReportError] = []
         written = write_reports([document], self.reports, claim=self.session.outputs.claim, failed=failed)
