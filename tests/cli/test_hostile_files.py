@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import write_gold, write_kg
-from tiny_graph_rag.gold.checks import are_alike
+from tiny_graph_rag.gold.validate import are_alike
 
 GOLD_CSV = "query_id,doc_id,score\nq1,e1,1\nq2,e2,1\n"
 RUN = "q1 Q0 e1 1 .5 t\nq2 Q0 e1 1 .5 t\n"

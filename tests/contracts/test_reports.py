@@ -58,7 +58,8 @@ def test_every_kind_of_document_is_taken_and_gives_the_same_twice(
     first, second = (dict(REPORTS[report]([document])) for _ in range(2))
     assert document.content == before, "a report changes nothing"
     assert first == second
-    assert first or report not in ("html", "md", "csv"), "there is something to say of every kind"
+    says_all = report in ("html", "md") or (report == "csv" and kind != "comparison")
+    assert first or not says_all, "there is something to say of every kind"
     for name, content in first.items():
         assert name.startswith(document.name)
         assert Path(name).name == name

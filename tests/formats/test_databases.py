@@ -147,7 +147,7 @@ def test_duckdb(own_folder: Path) -> None:
 
 @pytest.mark.slow
 def test_a_view_without_end_is_stopped(own_folder: Path, monkeypatch) -> None:
-    monkeypatch.setattr("tiny_graph_rag.formats.graphs.sql.MOST_STEPS", 50)
+    monkeypatch.setattr("tiny_graph_rag.formats.graphs.sql.STEPS", 1000)
     path = own_folder / "town.db"
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(

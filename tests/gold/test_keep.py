@@ -31,10 +31,6 @@ def test_merging_keeps_each_id_once_and_refuses_two_meanings_of_one() -> None:
         merge([one, third])
     assert merge([one, third], "first").examples[1].reference_entities == ("Ben",)
     assert merge([one, third], "last").examples[1].reference_entities == ("Bob",)
-    united = merge([one, third], "union").examples[1]
-    assert (united.reference_entities, united.irrelevant_entities) == (("Ben", "Bob"), ())
-    with pytest.raises(DatasetError, match="differs from one in query"):
-        merge([one, EvalSet((question("b", "Ben", query="Other?"),), name="x")], "union")
 
 
 def test_groups_stay_whole_and_tags_are_parted_alike() -> None:
@@ -131,17 +127,13 @@ def test_versions_say_what_changed_and_notice_an_edit(run_cli, tmp_path: Path) -
     path = gold(tmp_path / "set.jsonl", "a", "b")
     assert run_cli("dataset", "version", path).exit_code == 1
     assert run_cli("dataset", "version", path, "--note", "first").exit_code == 0
-    old = gold(tmp_path / "old.jsonl", "a", "b")
     gold(path, "a", "b", "c")
     found = run_cli("dataset", "version", path)
     assert found.exit_code == 1
-    assert "has changed since version 1.0.0" in found.stderr
-    assert run_cli("dataset", "version", path, "--note", "c added", "--since", old).exit_code == 0
+    assert "has changed since version 1" in found.stderr
+    assert run_cli("dataset", "version", path, "--note", "c added").exit_code == 0
     history = json.loads((tmp_path / "set.versions.json").read_text(encoding="utf-8"))
-    assert [(entry["version"], entry["questions"], entry.get("added")) for entry in history] == [
-        ("1.0.0", 2, None),
-        ("1.1.0", 3, 1),
-    ]
+    assert [(entry["version"], entry["questions"]) for entry in history] == [("1", 2), ("2", 3)]
     assert "the file has not changed" in run_cli("dataset", "version", path, "--note", "again").stderr
 
 

@@ -24,7 +24,7 @@ from tiny_graph_rag.cli.command import FULL
 from tiny_graph_rag.config import all_settings, section_comment, section_names
 from tiny_graph_rag.fixing import fixes
 from tiny_graph_rag.formats.words import Role
-from tiny_graph_rag.gold import ambiguous, checks, curation
+from tiny_graph_rag.gold import ambiguous, curation, validate
 from tiny_graph_rag.graph import building
 from tiny_graph_rag.graph.tables import UNDIRECTED, LoadNotes
 from tiny_graph_rag.language.name_forms import Difference
@@ -78,7 +78,7 @@ BY_NAME = {
         "wrong hop tag",
     ),
     *("results", "sweep", "table", "comparison", "json"),
-    *(value for name, value in vars(checks).items() if name.isupper() and isinstance(value, str)),
+    *(value for name, value in vars(validate).items() if name.isupper() and isinstance(value, str)),
     *ACCEPTED.values(),
     *(value for name, value in vars(settings).items() if name.isupper() and isinstance(value, str)),
     *(compare.ALIKE, compare.ALIKE_BY_FEW, compare.MIXED, compare.BETTER, compare.WORSE),

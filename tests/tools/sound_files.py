@@ -409,7 +409,7 @@ def more_targets(run: Runner, files: dict[str, bytes]) -> list[Target]:
                 "-o",
                 "./merged.jsonl",
                 "--prefer",
-                "union" if "eval" in file else "last",
+                "first" if "eval" in file else "last",
             ),
             "split": ("dataset", "split", "{file}", "-o", "./parts.jsonl", "--by", "id"),
             "to rag": ("dataset", "convert", "{file}", "-o", "./converted.csv"),

@@ -45,8 +45,7 @@ def merge_command(
     prefer: Annotated[
         str,
         option(
-            "For an id with different questions or judgments: keep the first, the last, or the union "
-            "of the judgments.",
+            "For an id with different questions or judgments: keep the first or the last.",
             default="an error",
         ),
     ] = "",
@@ -60,8 +59,8 @@ def merge_command(
     from tiny_graph_rag.formats.gold.exchange import format_of
     from tiny_graph_rag.gold.keep import merge
 
-    if prefer not in ("", "first", "last", "union"):
-        raise UsageError("--prefer: wanted first, last or union, got {prefer}", prefer=repr(prefer))
+    if prefer not in ("", "first", "last"):
+        raise UsageError("--prefer: wanted first or last, got {prefer}", prefer=repr(prefer))
     if len(several) < 2:
         raise UsageError("wanted at least two gold sets to merge")
     session = Session.open(common, to_stdout=output == STDOUT)
@@ -242,22 +241,13 @@ def version_command(
     dataset: One,
     common: Common,
     note: Annotated[str | None, option("Note on what changed. Records a new version.", short="-m")] = None,
-    part: Annotated[
-        str | None,
-        option(
-            "Part of the version to increase: major, minor or patch. Records a new version.", default="minor"
-        ),
-    ] = None,
-    since: Annotated[
-        Path | None, option("Earlier version of the gold set; the differences are recorded too.")
-    ] = None,
 ) -> None:
     """Record a version of a gold set next to it (version, SHA-256, changelog), or show those there are."""
     from tiny_graph_rag.gold.versions import history_of, is_current, record, say_entry, versions_path
 
     session = Session.open(common)
     examples = read_any(session, dataset)
-    if note is None and part is None and since is None:
+    if note is None:
         history = history_of(examples)
         for decision in history:
             session.say(say_entry(decision))
@@ -271,9 +261,7 @@ def version_command(
             )
         return
     session.outputs.claim(versions_path(examples), is_own=True)
-    entry, path = record(
-        examples, note or "", part or "minor", None if since is None else read_any(session, since)
-    )
+    entry, path = record(examples, note)
     session.say(say_entry(entry))
     session.say(f"changelog: {path}")
 

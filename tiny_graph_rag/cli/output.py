@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +22,7 @@ from tiny_graph_rag.outputs import KEPT_IN, output_path
 
 if TYPE_CHECKING:
     from tiny_graph_rag.report.document import Document
+    from tiny_graph_rag.report.reports import ReportError
 
 STDOUT = "-"
 KEPT = 20  # results of each name; a folder that grows without end would surprise people
@@ -122,12 +123,22 @@ class Output:
             self._report(Document(path, content))
 
     def _report(self, document: Document) -> None:
-        from tiny_graph_rag.report.reports import ReportError, write_reports
+        from tiny_graph_rag.report.reports import write_reports
 
         failed: list[ReportError] = []
-        for path in write_reports([document], self.reports, claim=self.session.outputs.claim, failed=failed):
-            self.session.say("report: {path}", path=path)
+        written = write_reports([document], self.reports, claim=self.session.outputs.claim, failed=failed)
+        say_reports(self.session, self.reports, written, failed)
         self.session.failures.extend(failed)
+
+
+def say_reports(
+    session: Session, names: Sequence[str], written: Sequence[Path], failed: Sequence[ReportError]
+) -> None:
+    """What was written; a kind of file may be one that these reports don't show."""
+    for path in written:
+        session.say("report: {path}", path=path)
+    if not written and not failed:
+        session.warn("--report {names} shows nothing of this kind of file", names=",".join(names))
 
 
 def _check_ending(given: str | None, ending: str) -> None:

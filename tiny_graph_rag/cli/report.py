@@ -10,7 +10,7 @@ from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import INPUT, LOOK, MEASURE, MEASURES, OUTPUT
 from tiny_graph_rag.cli.options import Common, Reports, argument, comma_list, option, reports_of, to_file
-from tiny_graph_rag.cli.output import STDOUT, Output, Written
+from tiny_graph_rag.cli.output import STDOUT, Output, Written, say_reports
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import InputError, UsageError, unknown
 from tiny_graph_rag.messages import said
@@ -47,8 +47,8 @@ def report_command(
     ]
     target = output_path(output, folder) if output is not None else None
     failed: list[ReportError] = []
-    for path in write_reports(documents, names, target, claim=session.outputs.claim, failed=failed):
-        session.say("report: {path}", path=path)
+    written = write_reports(documents, names, target, claim=session.outputs.claim, failed=failed)
+    say_reports(session, names, written, failed)
     if failed:
         # The program writes no file that it can't show; this one was changed in a way that no check saw.
         raise InputError(

@@ -201,7 +201,14 @@ class English(Wording):
         return frozenset(word for name in names for word in name.split()[1:] if word[:1].isupper())
 
     def _is_common(self, entity: int) -> bool:
-        return _is_common(self.index.graph.entities.names[entity].split(), Kind(int(self.kind_of[entity])))
+        """Whether a name is a common noun, which takes an article: Village blacksmith, Baboon."""
+        first, *rest = self.index.graph.entities.names[entity].split()
+        kind = Kind(int(self.kind_of[entity]))
+        if first.casefold() in _DETERMINERS or "'" in first or "’" in first:
+            return False
+        if rest:
+            return kind not in (Kind.UNKNOWN, Kind.WORK) and rest[0].isalpha() and rest[0].islower()
+        return kind == Kind.THING and first[:1].isalpha() and first[1:].islower()
 
 
 def _jars(clause: Clause, of: NounPhrase, noun: str) -> bool:
@@ -210,16 +217,6 @@ def _jars(clause: Clause, of: NounPhrase, noun: str) -> bool:
     words = set(clause.words.split()) - _BE - _PREPOSITIONS - _DETERMINERS
     is_in_it = of.text == "it" and clause.words.endswith((" in", " at", " on"))
     return bool(words & set(of.text.split())) or f"the {noun or '-'} " in of.text or is_in_it
-
-
-def _is_common(words: list[str], kind: Kind) -> bool:
-    """Whether a name is a common noun, which takes an article: Village blacksmith, Baboon."""
-    first, *rest = words
-    if first.casefold() in _DETERMINERS or "'" in first or "’" in first:
-        return False
-    if rest:
-        return kind not in (Kind.UNKNOWN, Kind.WORK) and rest[0].isalpha() and rest[0].islower()
-    return kind == Kind.THING and first[:1].isalpha() and first[1:].islower()
 
 
 def plural(words: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import Any, Literal
 
@@ -19,8 +19,7 @@ from tiny_graph_rag.messages import said
 
 HUGE = 1e6  # no share is as large
 
-LISTS_OF_NAMES = ("reference_entities", "highly_relevant_entities", "irrelevant_entities")
-Prefer = Literal["", "first", "last", "union"]
+Prefer = Literal["", "first", "last"]
 
 
 def differing_fields(one: Example, other: Example) -> list[str]:
@@ -56,9 +55,8 @@ class Merged:
 def merge(sets: Sequence[EvalSet], prefer: Prefer = "") -> Merged:
     """All questions, each id once, in order of first appearance.
 
-    prefer: what becomes of an id that stands for different questions or judgments: the "first", the "last",
-    the "union" of the judgments (the higher grade counts; a judged 0 gives way). Raises DatasetError with
-    every such id where nothing is reported, and for "union" where even the words differ.
+    prefer: what becomes of an id that stands for different questions or judgments: the "first" or the "last"
+    counts. Raises DatasetError with every such id where nothing is reported.
     """
     kept: dict[str, Example] = {}
     source: dict[str, str] = {}
@@ -76,17 +74,14 @@ def merge(sets: Sequence[EvalSet], prefer: Prefer = "") -> Merged:
             settled += 1
             if prefer == "last":
                 kept[example.id] = example
-            elif prefer == "union" and not {"query", "context"} & set(differing):
-                kept[example.id] = united(earlier, example)
-            elif prefer != "first":
+            elif not prefer:
                 problems.append(
                     said(
-                        "{id}: {name} differs from {source} in {fields}{hint}",
+                        "{id}: {name} differs from {source} in {fields}; choose with --prefer first or last",
                         id=example.id,
                         name=every.name,
                         source=source[example.id],
                         fields=", ".join(differing),
-                        hint="" if prefer else said("; choose with --prefer first, last or union"),
                     )
                 )
     if problems:
@@ -98,25 +93,6 @@ def merge(sets: Sequence[EvalSet], prefer: Prefer = "") -> Merged:
         if earlier_id != example.id:
             doubled.append((earlier_id, example.id))
     return Merged(tuple(kept.values()), tuple(doubled), agreed, settled)
-
-
-def united(one: Example, other: Example) -> Example:
-    """Both judgments of one question: an entity has the higher of its grades."""
-    both: dict[str, Any] = {
-        name: tuple(dict.fromkeys([*getattr(one, name), *getattr(other, name)]))
-        for name in (*LISTS_OF_NAMES, "ground_truth", "tags")
-    }
-    relevant = {*both["reference_entities"], *both["highly_relevant_entities"]}
-    both["irrelevant_entities"] = tuple(
-        entity for entity in both["irrelevant_entities"] if entity not in relevant
-    )
-    return replace(
-        one,
-        **both,
-        judged=one.judged or other.judged,
-        seed_entities=one.seed_entities if one.seed_entities is not None else other.seed_entities,
-        unknown={**other.unknown, **one.unknown},
-    )
 
 
 def group_of(example: Example) -> str:

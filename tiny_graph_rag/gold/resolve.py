@@ -233,15 +233,7 @@ class Judgments:
         )
         judged_bad = np.array(bad, dtype=np.int64)
         bad_keys = judged_bad[~found_in(keys, judged_bad)]
-        return cls(
-            universe,
-            offsets,
-            grades,
-            keys,
-            items,
-            bad_keys,
-            columns,
-        )
+        return cls(universe, offsets, grades, keys, items, bad_keys, columns)
 
 
 def resolve(examples: EvalSet, names: NameIndex, universe: int) -> Judgments:

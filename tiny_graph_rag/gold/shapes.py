@@ -26,8 +26,7 @@ LONGEST_NAME = 60  # characters: what is longer is a sentence, not a name
 DRAWS = 500  # for one question
 FAILED = 0.25  # uses that a failed draw counts: relations that give nothing are tried less often
 CHAIN = 50  # draws that a chain counts: a length that gives few chains is drawn less often
-GIVEN_UP = 60  # failed draws after which a relation type that gave nothing counts as giving nothing
-SEED_SHARE, ANSWER_SHARE = 0.02, 0.05  # of the questions that may name, or ask for, one entity
+ENTITY_SHARE = 0.05  # of the questions that may name, or ask for, one entity
 FAIR = 2  # times its fair share that a relation may be used
 
 
@@ -46,7 +45,7 @@ class DrawnQuestion:
 @dataclass(eq=False)
 class Sampler:
     """Draws the questions of one set. types: the relation types that there are words for. total: how many
-    are requested; hops: the fewest and the most."""
+    are requested; hops: the fewest and the most. by_entity, by_type: questions that use it so far."""
 
     index: StepIndex
     types: list[int]
@@ -55,8 +54,7 @@ class Sampler:
     total: int
     hops: tuple[int, int]
     failures: Counter[int] = field(default_factory=Counter)
-    seeds: Counter[int] = field(default_factory=Counter)
-    answers: Counter[int] = field(default_factory=Counter)
+    by_entity: Counter[int] = field(default_factory=Counter)
     by_type: Counter[int] = field(default_factory=Counter)
     lengths: Counter[int] = field(default_factory=Counter)
     seen: set[frozenset[Path]] = field(default_factory=set)
@@ -67,9 +65,7 @@ class Sampler:
         self.rows_of = {type: walked[codes[walked] == type] for type in self.types}
         self.types = [type for type in self.types if len(self.rows_of[type])]
         several = max(int((adjacency.degrees >= 2).sum()), 1)
-        self.most_seed, self.most_answer = (
-            max(2, math.ceil(max(share, 3 / several) * self.total)) for share in (SEED_SHARE, ANSWER_SHARE)
-        )
+        self.most_of_entity = max(2, math.ceil(max(ENTITY_SHARE, 3 / several) * self.total))
 
     def draw(self, shape: str, sayable: Callable[[DrawnQuestion], bool]) -> DrawnQuestion | None:
         """One more question of this shape, None where none is found. sayable: whether words can be found."""
@@ -81,19 +77,16 @@ class Sampler:
                 self.seen.add(frozenset(drawn.formula.paths))
                 self.by_type.update({step.type for step in drawn.formula.steps})
                 self.lengths[drawn.hops] += CHAIN
-                self.seeds.update(drawn.formula.seeds)
-                self.answers.update(drawn.answers.tolist())
+                self.by_entity.update([*drawn.formula.seeds, *drawn.answers.tolist()])
                 return drawn
             self.failures[type] += 1
         return None
 
     def accepted(self, shape: str, formula: Formula) -> DrawnQuestion | None:
         """The drawn question, or None where it is trivial, ambiguous, used up or beyond the hops."""
-        giving = [type for type in self.types if self.by_type[type] or self.failures[type] < GIVEN_UP]
-        most_uses = max(2, int(FAIR * self.by_type.total() / max(len(giving), 1)))
+        most_uses = max(2, int(FAIR * self.by_type.total() / max(len(self.by_type), 1)))
         if (
             frozenset(formula.paths) in self.seen
-            or any(self.seeds[seed] >= self.most_seed for seed in formula.seeds)
             or any(self.by_type[step.type] >= most_uses for step in formula.steps)
             or not all(map(self._usable, formula.seeds))
         ):
@@ -106,8 +99,6 @@ class Sampler:
             return None if answers else DrawnQuestion(shape, formula, rows, (), 0)
         if not 0 < len(answers) <= MOST_ANSWERS or not all(map(self._usable, answers)):
             return None
-        if any(self.answers[answer] >= self.most_answer for answer in answers):
-            return None
         hops, near = len(formula.paths[0].steps), seeds
         if shape == "single" and len(self.index.around(seeds)) <= len(answers) + 1:
             return None  # the answers are all that the seed stands next to
@@ -118,7 +109,9 @@ class Sampler:
         return DrawnQuestion(shape, formula, rows, relations, hops)
 
     def _usable(self, entity: int) -> bool:
-        """Whether the name can stand in a question: not too long, one line, and no other entity's."""
+        """Whether the name can stand in one more question: not too long, one line, and no other entity's."""
+        if self.by_entity[entity] >= self.most_of_entity:
+            return False
         name = str(self.index.graph.entities.names[entity])
         is_plain = name == name.strip() and name.isprintable() and any(map(str.isalnum, name))
         return is_plain and len(name) <= LONGEST_NAME and self.names.resolve(name) == ((entity,), "name")

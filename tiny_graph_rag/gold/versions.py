@@ -2,7 +2,7 @@
 
 `gold_v1.json` and `gold_v2.json` are versions of one set: a `v1` at a name's end is no part of it.
 
-[{"version": "1.1.0", "sha256": …, "questions": 120, "note": "aliases judged anew", "added": 3, …}], oldest
+[{"version": "2", "sha256": …, "questions": 120, "note": "aliases judged anew"}], oldest
 first. No date stands in it: what a version is, its hash says, and git knows when.
 """
 
@@ -17,25 +17,18 @@ import msgspec
 from tiny_graph_rag.errors import DatasetError, UsageError, wrong_value
 from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.gold.examples import EvalSet
-from tiny_graph_rag.gold.keep import differing_fields
 from tiny_graph_rag.inputs import bare_name, readable
 from tiny_graph_rag.outputs import write_atomically
 
 ENDING = ".versions.json"
-PARTS = ("major", "minor", "patch")
 _NUMBERED = re.compile(r"[-_. ]?[vV]\d+(?:\.\d+)*(?=$|-eval$|-hardset$)")
 
 
 class Version(msgspec.Struct, omit_defaults=True):
-    """One version. added, removed, changed: questions, None where no earlier set was given."""
-
     version: str
     sha256: str
     questions: int
     note: str = ""
-    added: int | None = None
-    removed: int | None = None
-    changed: int | None = None
 
 
 def versions_path(examples: EvalSet) -> Path:
@@ -62,44 +55,24 @@ def is_current(examples: EvalSet, history: Sequence[Version]) -> bool:
     return bool(history) and history[-1].sha256 == examples.sha256
 
 
-def record(examples: EvalSet, note: str, part: str, since: EvalSet | None) -> tuple[Version, Path]:
-    """Add a version for the set as it is; the first is 1.0.0. since: the set as it was, whose history goes on
-    here where it lies under another name; it is the first version where nothing was recorded of it.
+def record(examples: EvalSet, note: str) -> tuple[Version, Path]:
+    """Add a version for the set as it is; versions are counted from 1.
 
-    Raises UsageError for an unknown part, and where nothing changed since the last version.
+    Raises UsageError where nothing changed since the last version.
     """
-    if part not in PARTS:
-        raise UsageError("--part: wanted major, minor or patch, got {part}", part=repr(part))
     history = history_of(examples)
-    if since is not None and not history:
-        first = Version("1.0.0", since.sha256, len(since))
-        history = (history_of(since) if since.path is not None else []) or [first]
     if is_current(examples, history):
         raise UsageError(
             "{name} is still version {version}: the file has not changed",
             name=examples.name,
             version=history[-1].version,
         )
-    entry = Version(_next(history, part), examples.sha256, len(examples), readable(note.strip()))
-    if since is not None:
-        before, now = ({example.id: example for example in one} for one in (since, examples))
-        entry.added, entry.removed = len(now.keys() - before.keys()), len(before.keys() - now.keys())
-        entry.changed = sum(bool(differing_fields(before[id], now[id])) for id in before.keys() & now.keys())
+    entry = Version(str(len(history) + 1), examples.sha256, len(examples), readable(note.strip()))
     path = versions_path(examples)
     write_atomically(path, [msgspec.json.format(msgspec.json.encode([*history, entry]), indent=1), b"\n"])
     return entry, path
 
 
-def _next(history: Sequence[Version], part: str) -> str:
-    if not history:
-        return "1.0.0"
-    numbers = [int(number) for number in re.findall(r"\d+", history[-1].version)] + [0, 0, 0]
-    place = PARTS.index(part)
-    return ".".join(map(str, [*numbers[:place], numbers[place] + 1, *([0] * (2 - place))]))
-
-
 def say_entry(entry: Version) -> str:
-    counts = {"added": entry.added, "removed": entry.removed, "changed": entry.changed}
-    changes = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count is not None)
-    parts = [f"{entry.version}  {entry.sha256[:12]}  {entry.questions:,} questions", entry.note, changes]
+    parts = [f"{entry.version}  {entry.sha256[:12]}  {entry.questions:,} questions", entry.note]
     return "  ".join(filter(None, parts))

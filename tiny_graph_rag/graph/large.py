@@ -86,6 +86,7 @@ def build(triples: Triples, target: Path, note: Mapping[str, Any], say: Say) -> 
             work.mkdir()
             settings = {"memory_limit": MEMORY, "temp_directory": str(work / "spilled")}
             with duckdb.connect(str(work / "triples.duckdb"), config=settings) as database:
+                database.execute("SET enable_progress_bar = false")  # it is drawn where results are printed
                 whole_note |= _Loading(triples, database, writer, say).write()
             shutil.rmtree(work)
     except duckdb.Error as error:

@@ -14,8 +14,8 @@ import numpy as np
 
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.gold.drafts import Candidate, Draft
-from tiny_graph_rag.gold.checks import are_alike
 from tiny_graph_rag.gold.examples import EvalSet, Example
+from tiny_graph_rag.gold.validate import are_alike
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold

@@ -82,6 +82,7 @@ def read_duckdb(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
         with duckdb.connect(
             str(path), read_only=True, config={"enable_external_access": False}
         ) as connection:
+            connection.execute("SET enable_progress_bar = false")  # it is drawn where results are printed
             names = connection.execute(
                 "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' ORDER BY table_name"
             ).fetchall()

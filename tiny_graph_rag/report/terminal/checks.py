@@ -13,10 +13,9 @@ from tiny_graph_rag.report.tables import View
 from tiny_graph_rag.report.terminal import SCREEN_WIDTH, Shown, StrongLine
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.gold.checks import Finding
     from tiny_graph_rag.gold.generate import Generated
     from tiny_graph_rag.gold.pin import Drift
-    from tiny_graph_rag.gold.validate import Validation
+    from tiny_graph_rag.gold.validate import Finding, Validation
     from tiny_graph_rag.graph.statistics import GraphStatistics
     from tiny_graph_rag.graph.tables import Origin
     from tiny_graph_rag.study.verdicts import HopTag
