@@ -115,7 +115,7 @@ class BfsRetriever(Retriever):
         """One walk serves all limits: paths of one hop more go on from those of one less."""
         limits = tuple(sorted(set(hops)))
         asked = [replace(question, id="") for question in questions]
-        ranked: dict[LinkedQuestion, list[Reached]] = {}  # a question that stands twice is asked once
+        ranked: dict[LinkedQuestion, list[Reached]] = {}  # a question that is given twice is ranked once
         for row, question in enumerate(asked, start=1):
             if question not in ranked:
                 ranked[question] = self._ranked(question, limits, more=len(asked) - row)
