@@ -158,7 +158,7 @@ class Setting:
             value = "null" if text.strip().lower() == "none" and self.type is not str else text
         try:
             value = msgspec.convert(value, self.type, strict=False)
-        except msgspec.ValidationError:
+        except (msgspec.ValidationError, UnicodeEncodeError):  # half characters are no number
             raise ConfigError(
                 "{place} must be {wanted}, got {got}", place=place, wanted=self.type_name, got=repr(text)
             ) from None
