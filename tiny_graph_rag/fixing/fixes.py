@@ -294,7 +294,7 @@ class Study:
             status=CONFIRMED,
             evidence=(
                 t("best of {n} settings, tried on {all} questions", n=n, all=len(gains)),
-                t("{won} questions better, {lost} worse", won=record.better, lost=record.worse),
+                t("{won} better, {lost} worse", won=record.better, lost=record.worse),
             ),
             **self.moved(gains),
             **asdict(figures),

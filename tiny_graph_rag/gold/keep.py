@@ -153,7 +153,7 @@ def split(
 
 
 def named_shares(option: str, text: str, example: str, alone: str = "") -> dict[str, float]:
-    """`chain=50,count=25` → name → share. alone: the share of a name without one; "" where it needs one.
+    """`chain=50,single=25` → name → share. alone: the share of a name without one; "" where it needs one.
 
     Raises UsageError for a share that is no number above 0 and for a name that stands there twice.
     """

@@ -61,7 +61,7 @@ def proven(content: Json) -> Iterator[Row]:
     patch = content["patch"]
     for entry in patch.get("settings", ()):
         note = t(
-            "{won} questions better, {lost} worse",
+            "{won} better, {lost} worse",
             won=len(entry.get("won", ())),
             lost=len(entry.get("lost", ())),
         )

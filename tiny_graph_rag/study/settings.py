@@ -51,7 +51,7 @@ KEEP = (
     "keep the current settings: none of {n} others is better in {measure} by more than {tolerance} or cheaper"
 )
 CERTAIN = (
-    "{setting}: {measure} {change} ({better} questions better, {worse} worse); certain (p {p}, corrected for "
+    "{setting}: {measure} {change} ({better} better, {worse} worse); certain (p {p}, corrected for "
     "{n} settings)"
 )
 CHEAPER = (
@@ -59,7 +59,7 @@ CHEAPER = (
     "{questions} questions"
 )
 NOT_CERTAIN = (
-    "{setting}: {measure} {change} ({better} questions better, {worse} worse); not certain with {questions} "
+    "{setting}: {measure} {change} ({better} better, {worse} worse); not certain with {questions} "
     "questions (p {p}, corrected for {n} settings)"
 )
 BEST = "{setting}: the best {measure} of {n} settings ({mean})"
