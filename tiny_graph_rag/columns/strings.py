@@ -48,23 +48,8 @@ class Strings(Sequence[str]):
 
     @classmethod
     def numbered(cls, label: str, numbers: range) -> Strings:
-        """`line 2`, `line 3`, …: a label before each of ascending numbers from 0, without a string a row."""
-        head = np.frombuffer(label.encode(), dtype=np.uint8)
-        blocks, lengths = [np.zeros(0, np.uint8)], [np.zeros(0, np.int64)]
-        start = numbers.start
-        while start < numbers.stop:  # numbers of as many digits at once
-            digits = len(str(start))
-            stop = min(10**digits, numbers.stop)
-            left = np.arange(start, stop)
-            cells = np.empty((len(left), len(head) + digits), dtype=np.uint8)
-            cells[:, : len(head)] = head
-            for place in range(digits):
-                left, digit = np.divmod(left, 10)
-                cells[:, -1 - place] = digit + ord("0")
-            blocks.append(cells.ravel())
-            lengths.append(np.full(len(cells), cells.shape[1], dtype=np.int64))
-            start = stop
-        return cls(np.concatenate(blocks), _offsets(lengths))
+        """`line 2`, `line 3`, …"""
+        return cls.of(f"{label}{number}" for number in numbers)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
