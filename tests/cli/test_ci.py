@@ -1,4 +1,4 @@
-"""Runs in continuous integration: gates on a tag, the summary of the job, the workflow."""
+"""Runs in continuous integration: gates on a tag, the workflow."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def tale(own_folder):
         ("tag:fär/recall@5>=0.5", 2),
         ("tag:/recall@5>=0.5", 2),
         ("tag:near>=0.5", 2),
-        ("tag:near/latency.p95<9", 2),
+        ("tag:near/latency<9", 0),
     ],
 )
 def test_a_gate_on_a_tag_looks_at_its_questions_only(tale, run_cli, gates, code) -> None:
@@ -47,45 +47,6 @@ def test_a_gate_on_a_tag_looks_at_its_questions_only(tale, run_cli, gates, code)
 def test_a_tag_that_no_question_has_is_named_with_the_nearest(tale, run_cli) -> None:
     done = run_cli(*tale, "--fail-under", "tag:nearr/recall@5>=0.5")
     assert "no question has the tag 'nearr'; did you mean 'near'?" in done.stderr
-
-
-def test_the_summary_of_the_job_is_appended(tale, run_cli, own_folder, monkeypatch) -> None:
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(own_folder / "summary.md"))
-    (own_folder / "summary.md").write_text("before\n", encoding="utf-8")
-    assert run_cli(*tale, "--fail-under", "recall@5>=0.9").exit_code == 1
-    text = (own_folder / "summary.md").read_text(encoding="utf-8")
-    assert text.startswith("before\n## tale-eval\n")
-    assert "FAILED" in text
-    assert "1 of 2 questions: the answer is among the first 5." in text
-    assert "| hard |" in text
-    run_cli("sweep", "--dataset", "tale-eval.jsonl", "--hops", "0-1", "--quiet", "-o", "./s.json")
-    assert "By hops" in (own_folder / "summary.md").read_text(encoding="utf-8")
-
-
-def test_a_summary_that_can_not_be_written_stops_nothing(tale, run_cli, own_folder, monkeypatch) -> None:
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(own_folder / "no" / "summary.md"))
-    assert run_cli(*tale, "--fail-under", "recall@5>=0.5").exit_code == 0
-
-
-def test_times_of_an_external_run_are_gates_too(run_cli, own_folder) -> None:
-    """Latencies .1, .2 and .3 s: the mean is .2, so 5 questions per second."""
-    (own_folder / "qrels.txt").write_text("".join(f"q{n} 0 d 1\n" for n in (1, 2, 3)))
-    rows = [{"id": f"q{n}", "retrieved": ["d"], "latency_seconds": n / 10} for n in (1, 2, 3)]
-    (own_folder / "run.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    score = (
-        "score",
-        "--run",
-        "run.jsonl",
-        "--gold",
-        "qrels.txt",
-        "--quiet",
-        "-o",
-        "./r.json",
-        "--fail-under",
-    )
-    assert run_cli(*score, "latency.mean<0.21,throughput>=4.9").exit_code == 0
-    assert run_cli(*score, "throughput>=5.1").exit_code == 1
-    assert run_cli(*score, "latency.p95<0.2").exit_code == 1
 
 
 def test_a_drop_in_a_tag_fails_a_comparison(tale, run_cli, own_folder) -> None:
@@ -113,7 +74,6 @@ def test_the_command_of_the_workflow_runs(run_cli, own_folder) -> None:
         "GRAPH": str(ROOT / "data/kg/김유정-동백꽃-KG.json"),
         "QUESTIONS": str(ROOT / "data/eval/김유정-동백꽃-hardset.jsonl"),
     }
-    environment["GATES"] = environment["GATES"].replace("latency.p95<0.5", "latency.p95<60")
     words = [word.removeprefix("$") for word in shlex.split(step["run"])]
     arguments = [environment.get(word, word) for word in words[4:]]
     done = run_cli(*arguments)

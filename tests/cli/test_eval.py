@@ -231,16 +231,12 @@ def test_gates_fail_with_exit_1_and_a_line_each(run_cli, tmp_path) -> None:
     run = ("eval", "--dataset", "tale-eval.jsonl", "--quiet", "--skip-generation")
     # The first question finds Bert, the second nothing: recall .5, which 2 questions leave in doubt.
     assert run_cli(*run, "--fail-under", "recall@5>=0.5").exit_code == 0
-    done = run_cli(*run, "--fail-under", "recall@5>0.5,hit@3>=.9,recall@5<=1", "--junit", "gates.xml")
+    done = run_cli(*run, "--fail-under", "recall@5>0.5,hit@3>=.9,recall@5<=1")
     assert done.exit_code == 1
     assert done.stderr.count("FAILED") == 2
     assert "gate hit@3>=0.9: mean 0.5000, FAILED" in done.stderr  # computed though not asked for
-    assert 'tests="3" failures="2"' in (tmp_path / "gates.xml").read_text()
     assert run_cli(*run, "--fail-under", "recall@5>=0.5", "--set", "running.gate_on=interval").exit_code == 1
     assert run_cli(*run, "--fail-under", "recall@5>=0.5", "--set", "running.gate_on=luck").exit_code == 2
-    lost = run_cli(*run, "-g", "gone.json", "--fail-under", "recall@5>=0.5", "--junit", "gates.xml")
-    assert lost.exit_code == 2  # what ended the job is in the file that CI shows, not the last run's figures
-    assert 'tests="1" failures="0" errors="1"' in (tmp_path / "gates.xml").read_text()
 
 
 def test_an_undefined_measure_fails_its_gate(run_cli, tmp_path) -> None:
@@ -249,17 +245,6 @@ def test_an_undefined_measure_fails_its_gate(run_cli, tmp_path) -> None:
     done = run_cli("eval", "--dataset", "tale-eval.jsonl", "--quiet", "--fail-under", "mrr>=0")
     assert done.exit_code == 1
     assert "undefined" in done.stderr
-
-
-def test_the_speed_of_a_run_can_be_a_gate(files, run_cli) -> None:
-    options = ("eval", "--dataset", "story-eval.jsonl", "--skip-generation", "-o", "./out.json")
-    assert run_cli(*options, "--fail-under", "latency.p95<100,throughput>0.001").exit_code == 0
-    done = run_cli(*options, "--fail-under", "latency.p95<0")
-    assert done.exit_code == 1
-    assert "gate latency.p95<0: seconds per question" in done.stderr
-    # Nothing timed is no speed, and no gate passes on it.
-    done = run_cli(*options, "--set", "evaluation.latency_sample=0", "--fail-under", "latency.p95<100")
-    assert "undefined, FAILED" in done.stderr
 
 
 def test_the_four_means_stand_in_the_summary_whatever_was_asked_for(files, run_cli) -> None:

@@ -104,7 +104,6 @@ def test_a_link_stays_a_link_and_what_it_points_to_is_replaced(files: Path, run_
         (*EVAL, "-o", "./data/eval/story-eval.jsonl"),
         (*EVAL, "-o", "./data/../data/kg/story-KG.json"),
         (*EVAL, "--save-run", "./data/eval/story-eval.jsonl"),
-        (*EVAL, "--fail-under", "mrr>=0", "--junit", "./data/eval/story-eval.jsonl"),
         (*EVAL, "-o", "./same.jsonl", "--save-run", "./same.jsonl"),
         ("sweep", "--dataset", "story-eval.jsonl", "--hops", "1", "-o", "./data/eval/story-eval.jsonl"),
         ("validate", "--dataset", "story-eval.jsonl", "--fix-suggestions", "data/eval/story-eval.jsonl"),

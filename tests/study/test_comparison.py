@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from xml.etree import ElementTree
 
 import jsonschema
 import pytest
@@ -223,17 +222,14 @@ def test_one_file_is_nothing_to_compare(run_cli, tmp_path) -> None:
     assert run_cli("compare", one, one, "--measures", "mrr").exit_code == 2
 
 
-def test_a_drop_beyond_the_gate_fails_and_is_in_the_junit_file(run_cli, tmp_path) -> None:
+def test_a_drop_beyond_the_gate_fails(run_cli, tmp_path) -> None:
     one = write_results(tmp_path / "one.json", dict.fromkeys("abcd", 1))
     two = write_results(tmp_path / "two.json", {"a": 1, "b": 1, "c": 1, "d": 0})
-    gate = ("--max-drop", "recall@5=0.3", "--junit", "j.xml", "--quiet", "-o", "./c.json")
+    gate = ("--max-drop", "recall@5=0.3", "--quiet", "-o", "./c.json")
     assert run_cli("compare", one, two, *gate).exit_code == 0  # it loses .25
     done = run_cli("compare", one, two, *gate, "--set", "running.gate_on=interval")
     assert done.exit_code == 1  # but may have lost .75
     assert "FAILED" in done.stderr
-    suite = ElementTree.parse(tmp_path / "j.xml").getroot()
-    assert (suite.get("tests"), suite.get("failures")) == ("1", "1")
-    assert "recall@5" in suite.find("testcase/failure").get("message")
     assert (
         run_cli("compare", two, one, *gate, "--set", "running.gate_on=interval").exit_code == 0
     )  # a gain is no drop
@@ -270,30 +266,13 @@ def with_speed(path, p95, per_second):
     return path
 
 
-def test_speed_is_compared_and_gated(run_cli, tmp_path) -> None:
+def test_speed_is_compared(run_cli, tmp_path) -> None:
     one = with_speed(write_results(tmp_path / "one.json", {"a": 1, "b": 0}), 0.2, 50)
     two = with_speed(write_results(tmp_path / "two.json", {"a": 1, "b": 0}), 0.5, 80)
-    done = run_cli("compare", one, two, "-o", "./c.json", "--max-drop", "latency.p95=0.4,throughput=0")
+    done = run_cli("compare", one, two, "-o", "./c.json")
     assert done.exit_code == 0, done.stderr
     speeds = [system["speed"] for system in json.loads((tmp_path / "c.json").read_text())["systems"]]
     assert [(speed["latency.p95"], speed["throughput"]) for speed in speeds] == [(0.2, 50), (0.5, 80)]
-    done = run_cli("compare", one, two, "-o", "./c.json", "--max-drop", "latency.p95=0.1")
-    assert done.exit_code == 1
-    assert "latency.p95 may drop by 0.1: two has a drop of 0.3000, FAILED" in done.stderr
-    plain = write_results(tmp_path / "plain.json", {"a": 1, "b": 0})
-    done = run_cli("compare", one, plain, "-o", "./c.json", "--max-drop", "throughput=1")
-    assert done.exit_code == 2
-    assert "throughput is not in every results file" in done.stderr
-
-
-def test_what_looks_like_a_speed_is_named_right(run_cli) -> None:
-    with pytest.raises(UsageError, match=r"latency.mean, latency.p50, latency.p95, throughput"):
-        parse_floors("latency.p99<1")
-    assert [str(gate) for gate in parse_floors("latency<1,latency.p95<0.5,throughput>=10")] == [
-        "latency<1",
-        "latency.p95<0.5",
-        "throughput>=10",
-    ]
 
 
 def test_an_interval_without_nought_beside_a_large_p_shows_nothing(run_cli, tmp_path) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import Drops
-from tiny_graph_rag.cli.help import MEASURE, MEASURES
+from tiny_graph_rag.cli.gating import conclude
+from tiny_graph_rag.cli.help import GATES, MEASURE, MEASURES
 from tiny_graph_rag.cli.options import Common, Details, Reports, argument, option, to_file
 from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
@@ -25,7 +25,10 @@ LONGEST_NAME = 70  # characters of a derived file name: file systems take 255 by
 def compare_command(
     results: Annotated[list[Path], argument("Results files of eval or score; the first is the baseline.")],
     common: Common,
-    drops: Drops,
+    max_drop: Annotated[
+        str | None,
+        option('Exit with code 1 if a system is worse by more than this: "ndcg@5=0.02,mrr=0.05".', GATES),
+    ] = None,
     report: Reports = None,
     measures: Annotated[
         str | None, option("Measures to compare.", MEASURES, default="all that the files have in common")
@@ -47,12 +50,12 @@ def compare_command(
     from tiny_graph_rag.report.json.studies import comparison_document, comparison_parts
     from tiny_graph_rag.report.terminal.screens import comparison_lines, details_lines
     from tiny_graph_rag.study.compare import compare
-    from tiny_graph_rag.study.gates import hold_drops
+    from tiny_graph_rag.study.gates import hold_drops, parse_drops
     from tiny_graph_rag.study.results_file import read_system
 
     session = Session.open(common, to_stdout=output == STDOUT)
     out = Output.of(session, output, report)
-    gates = drops.checked(session)
+    gates = parse_drops(max_drop) if max_drop is not None else ()
     folder = Path(session.config.storage.results_dir)
     systems = [read_system(find_input(result, folder, "results file")) for result in results]
     wanted = [str(measure) for measure in parse_measures(measures)] if measures else list(systems[0].columns)
@@ -64,7 +67,7 @@ def compare_command(
                 top_k=top_k,
             )
     if measures or top_k is not None:
-        wanted = list(dict.fromkeys([*wanted, *map(str, gates.measures)]))
+        wanted = list(dict.fromkeys([*wanted, *(str(gate.measure) for gate in gates)]))
     else:
         wanted = []
     out = out.at(f"{_named(systems)}-comparison.json")
@@ -75,26 +78,21 @@ def compare_command(
     out.tell("comparison")
     outcomes = []
     for row, system in enumerate(found.systems[1:], start=1):
-        missing = [name for name in map(str, gates.measures) if name not in found.overall]
+        missing = [name for name in (str(gate.measure) for gate in gates) if name not in found.overall]
         if missing:
             raise UsageError(
                 "--max-drop: {missing} is not in every results file; run eval with it in --measures",
                 missing=missing[0],
             )
         differences = {key: rows[row] for key, rows in found.overall.items()}
-        base = found.systems[0].speed
-        without = [name for name in gates.speeds if name not in base or name not in system.speed]
-        if without:
-            raise UsageError("--max-drop: {without} is not in every results file", without=without[0])
-        faster = {name: system.speed[name] - base[name] for name in gates.speeds}
         # A tag that every question has is no part of its own: its differences are those of all.
         every = {tag for tags in found.systems[0].tags for tag in tags}
         parts = {
             tag: {measure: rows[row] for measure, rows in found.by_tag.get(tag, found.overall).items()}
             for tag in every
         }
-        outcomes += hold_drops(gates.gates, system.name, differences, gates.basis, faster, parts)
-    gates.conclude(session, outcomes, "compare", out.path)
+        outcomes += hold_drops(gates, system.name, differences, session.config.running.gate_on, parts)
+    conclude(session, outcomes)
 
 
 def _named(systems: Sequence[System]) -> str:

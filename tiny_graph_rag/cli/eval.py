@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import Floors, Gates, end_with
+from tiny_graph_rag.cli.gating import FailUnder, floors, hold
 from tiny_graph_rag.cli.help import MEASURE, MORE
 from tiny_graph_rag.cli.options import (
     ANSWERING,
@@ -37,7 +37,6 @@ from tiny_graph_rag.cli.session import (
     PROGRESS_FROM,
     Session,
 )
-from tiny_graph_rag.errors import TinyGraphRagError
 from tiny_graph_rag.linking import asks_model, make_linker
 from tiny_graph_rag.retrieval import check_retrieval, is_own, make_retriever
 
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.measures import Measure
     from tiny_graph_rag.retrieval import RetrieverMaker
     from tiny_graph_rag.study.evaluate import Evaluation
+    from tiny_graph_rag.study.gates import Gate
 
 
 @command(app, "eval", MEASURE)
@@ -56,9 +56,9 @@ def evaluate_command(
     answers: Annotated[Given, ANSWERING],
     chosen: Chosen,
     common: Common,
-    floors: Floors,
     cutting: Annotated[Given, CUTTING],
     graph: Graph = None,
+    fail_under: FailUnder = None,
     report: Reports = None,
     output: Annotated[
         str | None,  # not a Path: that would lose a leading "./"
@@ -76,6 +76,7 @@ def evaluate_command(
     from tiny_graph_rag.cli.answering import prepare, problems
     from tiny_graph_rag.report.json.results import document_parts, summary
     from tiny_graph_rag.study.evaluate import evaluate
+    from tiny_graph_rag.study.gates import check_tags
     from tiny_graph_rag.study.settings import tried_by_eval
 
     session = Session.open(
@@ -84,11 +85,11 @@ def evaluate_command(
     out = Output.of(session, output, report)
     config = session.config
     check_retrieval(config)
-    gates = floors.checked(session)
+    gates = floors(fail_under)
     computed = _measures(config, measures, gates)
     saved, form = _run_file(session, save_run)
     examples = session.eval_set(dataset, chosen)
-    gates.check_tags({tag for example in examples for tag in example.tags})
+    check_tags(gates, {tag for example in examples for tag in example.tags})
     out = out.at(f"{examples.file_name}-results.json")
     generating.check()
     asks = asks_model(config) or not generating.skip_generation
@@ -143,11 +144,10 @@ def evaluate_command(
         session.show(details_lines(msgspec.json.decode(parts[0])))
     out.write(parts)
     out.tell("results")
-    failed = problems(answering, evaluation) if answering else []
-    _conclude(session, gates, evaluation, failed, out.path)
+    hold(session, gates, evaluation.summary, problems(answering, evaluation) if answering else ())
 
 
-def _measures(config: Config, measures: str | None, gates: Gates) -> tuple[Measure, ...]:
+def _measures(config: Config, measures: str | None, gates: Sequence[Gate]) -> tuple[Measure, ...]:
     """What is computed: the measures asked for, then those of gates. Raises UsageError for an unknown one
     or cuts deeper than retrieval goes."""
     from tiny_graph_rag.measures import default_measures, parse_measures
@@ -155,7 +155,7 @@ def _measures(config: Config, measures: str | None, gates: Gates) -> tuple[Measu
 
     cutoff = config.evaluation.top_k
     chosen = parse_measures(measures) if measures is not None else default_measures(cutoff)
-    computed = tuple(dict.fromkeys([*chosen, *gates.measures]))
+    computed = tuple(dict.fromkeys([*chosen, *(gate.measure for gate in gates)]))
     check_depth(config, computed, cutoff)
     return computed
 
@@ -202,24 +202,6 @@ def _show(
     session.show(evaluation_lines(content, counts, worst, commands))
     for line in evaluation.notes:
         session.say(line)
-
-
-def _conclude(
-    session: Session,
-    gates: Gates,
-    evaluation: Evaluation,
-    problems: list[TinyGraphRagError],
-    results: Path | None,
-) -> None:
-    """Hold the gates. Raises all that went wrong as one, a failed gate first. problems: of the answers.
-    results: the file that was written, None for standard output."""
-    latency = evaluation.latency
-    outcomes = gates.hold(evaluation.summary, latency.seconds, latency.questions_per_second)
-    try:
-        gates.conclude(session, outcomes, "eval", results)
-    except TinyGraphRagError as failed:
-        problems = [failed, *problems]
-    end_with(problems)
 
 
 def asking_own(

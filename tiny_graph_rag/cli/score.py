@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import Floors, Gates
+from tiny_graph_rag.cli.gating import FailUnder, floors, hold
 from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, MORE
 from tiny_graph_rag.cli.options import (
     Chosen,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.report.json.score import Wish
     from tiny_graph_rag.scoring.opening import Opened, Request
     from tiny_graph_rag.scoring.stretches import Collected
+    from tiny_graph_rag.study.gates import Gate
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +91,14 @@ class Scoring:
             matching,
         )
 
-    def computed(self, gates: Gates, cutoff: int) -> tuple[Measure, ...]:
+    def computed(self, gates: Sequence[Gate], cutoff: int) -> tuple[Measure, ...]:
         """The measures asked for, then those of gates. Raises UsageError for one that looks at a graph where
         none is given."""
         from tiny_graph_rag.measures import default_measures, parse_measures
         from tiny_graph_rag.scoring.opening import check_needs
 
         named = parse_measures(self.measures) if self.measures is not None else default_measures(cutoff)
-        wanted = tuple(dict.fromkeys([*named, *gates.measures]))
+        wanted = tuple(dict.fromkeys([*named, *(gate.measure for gate in gates)]))
         check_needs(wanted, has_graph=self.graph is not None)
         return wanted
 
@@ -107,8 +108,8 @@ def score(
     how: Scoring,
     chosen: Chosen,
     common: Common,
-    floors: Floors,
     run: Annotated[Path, option("Run file: TREC, JSONL, JSON, CSV, TSV or Parquet (docs/runs.md).", INPUT)],
+    fail_under: FailUnder = None,
     report: Reports = None,
     output: Annotated[str | None, to_file("Results file; - for standard output.", "RUN-results.json")] = None,
 ) -> None:
@@ -129,7 +130,7 @@ def score(
     if session.config.evaluation.ambiguous != "first" and how.graph is None:
         raise UsageError("evaluation.ambiguous needs a graph; add -g")
     text_match = how.text_match(session.config.evaluation.rouge_threshold)
-    gates = floors.checked(session)
+    gates = floors(fail_under)
     config = session.config
     cutoff = config.evaluation.top_k
     wanted = how.computed(gates, cutoff)
@@ -156,10 +157,7 @@ def score(
         session.warn("--match changes nothing here: with -g it is for passages, and none were scored")
     _show(session, opened, wish, collected, request.run.name, on_graph=knowledge is not None)
     out.tell("results")
-    seconds = collected.seconds
-    per_second = len(seconds) / seconds.sum() if seconds.sum() > 0 else None
-    outcomes = gates.hold(collected.found, seconds, per_second)
-    gates.conclude(session, outcomes, "score", out.path)
+    hold(session, gates, collected.found)
 
 
 def _attempted(
@@ -168,7 +166,7 @@ def _attempted(
     request: Request,
     wish: Wish,
     how: Scoring,
-    gates: Gates,
+    gates: Sequence[Gate],
     knowledge: KnowledgeGraph | None,
 ) -> tuple[Opened, Collected]:
     """Score and write, a second way where the first finds that it doesn't fit these files."""
@@ -182,7 +180,7 @@ def _attempted(
     scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
     run_sum, gold_sum = sha256_meanwhile(request.run), sha256_meanwhile(request.gold)
     for opened in attempts(request, knowledge, wish.match):
-        if how.measures is None and not gates.measures:
+        if how.measures is None and not gates:
             wish = of_what_is_there(wish, opened.run)
         collected = Collected(wish.measures)
         parts = document_parts(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.asking import Linking
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import append_step_summary, end_with
+from tiny_graph_rag.cli.gating import end_with
 from tiny_graph_rag.cli.help import MEASURE, MEASURES, MORE, RETRIEVAL
 from tiny_graph_rag.cli.options import (
     RETRIEVING,
@@ -142,7 +142,6 @@ def sweep_command(
     if table is not None:
         session.outputs.write(table, [sweep_table(document)])
         out.tell("sweep", table=table)
-    append_step_summary(session, out.path)
     end_with(session.failures)
 
 

@@ -23,7 +23,6 @@ from tiny_graph_rag.config.sources import (
     language,
     load_config,
     require_trust,
-    step_summary_file,
     tokenizer_folder,
 )
 
@@ -45,6 +44,5 @@ __all__ = [
     "section_names",
     "settings_of",
     "spelled_setting",
-    "step_summary_file",
     "tokenizer_folder",
 ]

@@ -318,12 +318,6 @@ def is_own_folder(folder: Path) -> bool:
     return True
 
 
-def step_summary_file(environment: Mapping[str, str] | None = None) -> Path | None:
-    """Where a CI system wants a summary of the job in Markdown; None elsewhere. The name is GitHub's."""
-    path = (os.environ if environment is None else environment).get("GITHUB_STEP_SUMMARY", "")
-    return Path(path) if path else None
-
-
 def tokenizer_folder(environment: Mapping[str, str] | None = None) -> str:
     """Where tiktoken keeps its encodings, "" for its own default. The environment's names are tiktoken's."""
     environment = os.environ if environment is None else environment

@@ -305,13 +305,10 @@ def assert_retrieval(
     from tiny_graph_rag.study.gates import check_basis, hold_floors, parse_floors
 
     gates = parse_floors(floors)
-    for gate in gates:
-        if isinstance(gate.measure, str):
-            raise UsageError("{gate}: times differ between machines; use only measures in a test", gate=gate)
-    measures = tuple(dict.fromkeys(gate.measure for gate in gates if isinstance(gate.measure, Measure)))
+    measures = tuple(dict.fromkeys(gate.measure for gate in gates))
     result = evaluate(graph, questions, measures=measures, **options)
     by_tag = {tag: part.measures for tag, part in result.summary.by_tag.items()}
-    outcomes = hold_floors(gates, result.summary.overall.measures, check_basis(basis), by_tag=by_tag)
+    outcomes = hold_floors(gates, result.summary.overall.measures, check_basis(basis), by_tag)
     missed = [(gate, outcome) for gate, outcome in zip(gates, outcomes, strict=True) if not outcome.passed]
     if missed:
         lines = []
@@ -321,10 +318,8 @@ def assert_retrieval(
     return result
 
 
-def _worst(evaluation: Evaluation, measure: Measure | str) -> list[str]:
+def _worst(evaluation: Evaluation, measure: Measure) -> list[str]:
     """The questions that a mean suffers from most, a line each."""
-    if isinstance(measure, str):
-        return []
     sign = -1 if measure.kind.higher_is_better else 1
     rows = zip(evaluation.scores[measure].tolist(), evaluation.examples, strict=True)
     known = sorted((-sign * value, row.id, value, row.query) for value, row in rows if value == value)

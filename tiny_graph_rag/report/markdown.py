@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tiny_graph_rag.report import tables as of
 from tiny_graph_rag.report.document import Document, joint_name
 from tiny_graph_rag.report.plain import markdown_text
 from tiny_graph_rag.report.reports import Files, report
-from tiny_graph_rag.report.views import LONGEST, file_blocks, summary_blocks
-from tiny_graph_rag.study.gates import GateOutcome
+from tiny_graph_rag.report.views import LONGEST, file_blocks
 
 
 @report("md", "one Markdown file; several results one after another")
@@ -19,20 +18,8 @@ def markdown_file(documents: Sequence[Document]) -> Files:
 
 
 def markdown(documents: Sequence[Document]) -> str:
-    return _rendered(file_blocks(documents))
-
-
-def _rendered(parts: Iterable[of.Block]) -> str:
-    return "\n".join(line for block in parts for line in (*_lines(block), "")).rstrip() + "\n"
-
-
-def job_summary(document: Document, outcomes: Sequence[GateOutcome]) -> str:
-    """The summary of a run for the page of a CI job, with what became of the gates."""
-    gates = [("passed" if outcome.passed else "FAILED", str(outcome.message)) for outcome in outcomes]
-    parts = summary_blocks(document)
-    if gates:
-        parts.insert(1, of.View(("outcome", "gate"), tuple(gates), (0, 1)))
-    return _rendered(parts) + "\n"
+    lines = (line for block in file_blocks(documents) for line in (*_lines(block), ""))
+    return "\n".join(lines).rstrip() + "\n"
 
 
 def paper_table(table: of.View) -> str:

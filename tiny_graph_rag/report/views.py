@@ -43,7 +43,6 @@ from tiny_graph_rag.report.tables import (
     worst_questions,
 )
 from tiny_graph_rag.results import Latency
-from tiny_graph_rag.study.gates import SPEEDS
 from tiny_graph_rag.study.results_file import speeds
 
 Json = dict[str, Any]
@@ -152,7 +151,7 @@ def methods(summaries: Mapping[str, Json]) -> View:
         speeds(msgspec.convert(summary.get("latency") or {}, Latency), summary.get("questions_per_second"))
         for summary in summaries.values()
     ]
-    names = [name for name in SPEEDS if any(name in mine for mine in took)]
+    names = list(dict.fromkeys(name for mine in took for name in mine))
     rows: list[tuple[Cell, ...]] = [
         (
             one_line(name),

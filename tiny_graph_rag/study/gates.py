@@ -26,30 +26,16 @@ _SIGNS: dict[str, Callable[[float, float], bool]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Speed:
-    unit: str
-    higher_is_better: bool
-
-
-SPEEDS = {
-    "latency.mean": Speed("seconds per question", False),
-    "latency.p50": Speed("seconds per question", False),
-    "latency.p95": Speed("seconds per question", False),
-    "throughput": Speed("questions per second", True),
-}
-LIKE_SPEED = ("latency.p90", "latency.p99", "questions_per_second")
 _FLOOR = re.compile(r"(?P<measure>[^<>=]+)(?P<sign>>=|<=|>|<)(?P<number>[^<>=]+)")
 _DROP = re.compile(r"(?P<measure>[^<>=]+)=(?P<number>[^<>=]+)")
-_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """`recall@5>=0.65`, `latency.p95<0.5`: the measure or the name of a speed, how its figure must stand to
-    `limit`. tag: of the questions that it looks at (`tag:multi-hop/recall@5>=0.5`), "" for all."""
+    """`recall@5>=0.65`: the measure, and how its mean must stand to `limit`. tag: of the questions that it
+    looks at (`tag:multi-hop/recall@5>=0.5`), "" for all."""
 
-    measure: Measure | str
+    measure: Measure
     sign: str
     limit: float
     tag: str = ""
@@ -65,9 +51,8 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class GateOutcome:
-    """gate: as people wrote it. message: one line that says what came and whether it passed."""
+    """message: one line that says what came and whether it passed."""
 
-    gate: str
     passed: bool
     message: Said
 
@@ -98,27 +83,21 @@ def hold_floors(
     gates: Iterable[Gate],
     means: Mapping[Measure, Mean],
     basis: str,
-    speed: Mapping[str, float] | None = None,
-    by_tag: Mapping[str, Mapping[Measure, Mean]] | None = None,
+    by_tag: Mapping[str, Mapping[Measure, Mean]],
 ) -> list[GateOutcome]:
-    """basis: `mean`, or `interval` for its end on the failing side; a speed has none. by_tag: the means of
-    each tag. An undefined figure fails. Raises UsageError for a gate on a tag that no question has."""
-    gates, by_tag = list(gates), by_tag or {}
+    """basis: `mean`, or `interval` for its end on the failing side. by_tag: the means of each tag. An
+    undefined figure fails. Raises UsageError for a gate on a tag that no question has."""
+    gates = list(gates)
     check_tags(gates, by_tag)
     outcomes = []
     for gate in gates:
-        if isinstance(gate.measure, str):
-            figure = (speed or {}).get(gate.measure, math.nan)
-            what = said(SPEEDS[gate.measure].unit)
-        else:
-            found = (by_tag[gate.tag] if gate.tag else means)[gate.measure]
-            ends = {">": found.low, "<": found.high}
-            figure = found.mean if basis == MEAN else ends[gate.sign[0]]
-            what = said("mean") if basis == MEAN else said("end of the 95 % interval")
+        found = (by_tag[gate.tag] if gate.tag else means)[gate.measure]
+        ends = {">": found.low, "<": found.high}
+        figure = found.mean if basis == MEAN else ends[gate.sign[0]]
+        what = said("mean") if basis == MEAN else said("end of the 95 % interval")
         passed = not math.isnan(figure) and _SIGNS[gate.sign](figure, gate.limit)
         outcomes.append(
             GateOutcome(
-                str(gate),
                 passed,
                 said(
                     "gate {gate}: {what} {figure}, {verdict}",
@@ -137,30 +116,23 @@ def hold_drops(
     system: str,
     differences: Mapping[str, Compared],
     basis: str,
-    faster: Mapping[str, float] | None = None,
-    by_tag: Mapping[str, Mapping[str, Compared]] | None = None,
+    by_tag: Mapping[str, Mapping[str, Compared]],
 ) -> list[GateOutcome]:
-    """differences: measure as spelled → system - baseline; faster: the same of SPEEDS; by_tag: of each tag.
-    A drop is a change for the worse. Raises UsageError for a gate on a tag that no question has."""
-    gates, by_tag = list(gates), by_tag or {}
+    """differences: measure as spelled → system - baseline; by_tag: the same of each tag. A drop is a change
+    for the worse. Raises UsageError for a gate on a tag that no question has."""
+    gates = list(gates)
     check_tags(gates, by_tag)
     outcomes = []
     for gate in gates:
-        if isinstance(gate.measure, str):
-            speed = SPEEDS[gate.measure]
-            change, higher = (faster or {}).get(gate.measure, math.nan), speed.higher_is_better
-            what = said("drop")
-        else:
-            found = (by_tag[gate.tag] if gate.tag else differences)[str(gate.measure)]
-            higher = gate.measure.kind.higher_is_better
-            worst = found.low if higher else found.high
-            change = found.difference if basis == MEAN else worst
-            what = said("mean drop") if basis == MEAN else said("drop at the end of the 95 % interval")
+        found = (by_tag[gate.tag] if gate.tag else differences)[str(gate.measure)]
+        higher = gate.measure.kind.higher_is_better
+        worst = found.low if higher else found.high
+        change = found.difference if basis == MEAN else worst
+        what = said("mean drop") if basis == MEAN else said("drop at the end of the 95 % interval")
         drop = -change if higher else change
         passed = not math.isnan(drop) and drop <= gate.limit
         outcomes.append(
             GateOutcome(
-                f"{system}: {gate.figure}={gate.limit:g}",
                 passed,
                 said(
                     "gate {measure} may drop by {limit}: {system} has a {what} of {drop}, {verdict}",
@@ -186,29 +158,6 @@ def check_tags(gates: Iterable[Gate], tags: Collection[str]) -> None:
                 tag=repr(gate.tag),
                 near=nearest(gate.tag, sorted(tags)),
             )
-
-
-def junit_xml(outcomes: Iterable[GateOutcome], suite: str, error: str = "") -> bytes:
-    """A JUnit report with one test case a gate, as CI systems read it. error: why none could be held."""
-    from xml.etree import ElementTree
-
-    held = list(outcomes)
-    root = ElementTree.Element(
-        "testsuite",
-        name=_xml(suite),
-        tests=str(len(held) + bool(error)),
-        failures=str(sum(not outcome.passed for outcome in held)),
-        errors=str(int(bool(error))),
-        skipped="0",
-    )
-    if error:
-        case = ElementTree.SubElement(root, "testcase", classname=_xml(suite), name=_xml(suite))
-        ElementTree.SubElement(case, "error", message=_xml(error))
-    for outcome in held:
-        case = ElementTree.SubElement(root, "testcase", classname=_xml(suite), name=_xml(outcome.gate))
-        if not outcome.passed:
-            ElementTree.SubElement(case, "failure", message=_xml(outcome.message))
-    return bytes(ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)) + b"\n"
 
 
 def _gates(text: str, form: re.Pattern[str], option: str, example: str) -> tuple[Gate, ...]:
@@ -248,20 +197,7 @@ def _gate(part: str, form: re.Pattern[str], option: str, example: str) -> Gate:
                 option=option,
                 part=repr(part),
             )
-    name = written.strip().lower()
-    if name in LIKE_SPEED:
-        raise UsageError(
-            "{option}: wanted one of {names} after a speed, got {name}",
-            option=option,
-            names=", ".join(SPEEDS),
-            name=repr(name),
-        )
-    if tag and name in SPEEDS:
-        raise UsageError(
-            "{option}: {name} is of all questions together, not of a tag", option=option, name=name
-        )
-    measure = name if name in SPEEDS else Measure.parse(written)
-    return Gate(measure, found.groupdict().get("sign") or "=", limit, tag)
+    return Gate(Measure.parse(written), found.groupdict().get("sign") or "=", limit, tag)
 
 
 def _said(figure: float) -> str:
@@ -270,7 +206,3 @@ def _said(figure: float) -> str:
 
 def _verdict(passed: bool) -> Said:
     return said("passed") if passed else said("FAILED")
-
-
-def _xml(text: str) -> str:
-    return _NOT_XML.sub("\ufffd", text)

@@ -107,7 +107,7 @@ class System:
     """One results file. columns: measure as spelled → float64 (questions,), NaN where undefined.
 
     verdicts: of each question's references, name → verdict; empty where the file holds none. settings: what
-    it was made with, `retrieval.hops` → value. speed: SPEEDS → figure, where the file holds it. groups: of
+    it was made with, `retrieval.hops` → value. speed: as `speeds` has it. groups: of
     each question, None where it stands for itself. failed: questions without an answer, which count as the
     worst there is.
     """
@@ -182,7 +182,7 @@ def _system(found: Any, path: Path) -> System:
 
 
 def speeds(latency: Latency, questions_per_second: float | None) -> dict[str, float]:
-    """The figures of `gates.SPEEDS` that a results file holds."""
+    """Seconds per question and questions per second, those of them that a results file holds."""
     figures = {
         "latency.mean": latency.mean,
         "latency.p50": latency.p50,
