@@ -188,7 +188,7 @@ class Summary(Slice, kw_only=True):
     """oracle_recall: reachable within h hops, the share of references that any ranking within the hops could
     return; null where the hops bound nothing. causes: the verdicts, but references that only texts brought
     near, and that were ranked low, count where the names of the question lose them. waterfall_gold_seeds:
-    from the gold set's own seeds. total_token_usage: of the first files, by kind."""
+    from the gold set's own seeds."""
 
     k: Some
     by_tag: dict[str, Slice]
@@ -196,7 +196,7 @@ class Summary(Slice, kw_only=True):
     mean_recall_at_k: float | None
     mean_mrr: float | None
     mean_ndcg_at_k: float | None
-    total_token_usage: Count | Tokens
+    total_token_usage: Count
     estimated_cost_usd: float | None
     token_usage: Tokens | UnsetType = UNSET
     verdicts: dict[str, Count] | UnsetType = UNSET

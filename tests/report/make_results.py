@@ -57,6 +57,8 @@ def results(questions: int, references: int, *, entities: int = 500, seed: int =
                 {
                     "rule": "largest loss",
                     "text": "The ranking loses most: 25.0 of 100 points of recall lie below rank 5.",
+                    "said": "The ranking loses most: {points} of 100 points of recall lie below rank 5.",
+                    "values": {"points": "25.0"},
                     "evidence": {"step": "recall@k", "loss": 0.25},
                 }
             ],

@@ -64,18 +64,12 @@ def test_each_method_stands_beside_the_seconds_it_took_in_every_report(tmp_path)
 
 def test_signs_that_latex_obeys_are_spelled(tmp_path):
     dataset = {"name": r"\input{/etc/passwd} 50 % & $x_1^2$ [a] ~ #", "sha256": "2" * 64, "selection": None}
-    path, _ = write_reports([made(tmp_path, dataset=dataset)], ["paper"])
+    (path,) = write_reports([made(tmp_path, dataset=dataset)], ["paper"])
     (caption,) = [line for line in path.read_text(encoding="utf-8").splitlines() if "caption" in line]
     assert (
         r"\textbackslash{}input\{/etc/passwd\} 50 \% \& \$x\_1\textasciicircum{}2\$ "
         r"{[}a{]} \textasciitilde{} \#, "
     ) in caption
-
-
-def test_results_of_different_gold_sets_are_columns_of_one_table(tmp_path):
-    dataset = {"name": "another", "sha256": "2" * 64, "selection": None}
-    (path,) = write_reports([made(tmp_path), made(tmp_path, "other", dataset=dataset)], ["md"])
-    assert "| system | made-up-eval ndcg@5 | another ndcg@5 |" in path.read_text(encoding="utf-8")
 
 
 def test_the_csv_of_questions_has_a_row_for_each_and_their_verdicts(tmp_path):

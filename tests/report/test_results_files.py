@@ -19,11 +19,9 @@ from tiny_graph_rag.errors import RunError
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.statistics import Mean
 from tiny_graph_rag.messages import said
-from tiny_graph_rag.report.document import read_document
-from tiny_graph_rag.report.history import read_past
 from tiny_graph_rag.report.json.results import document_parts
 from tiny_graph_rag.results import Results, RunFile, Summary, as_read, encoded, part
-from tiny_graph_rag.study.results_file import MEASURED, read_results, read_system
+from tiny_graph_rag.study.results_file import MEASURED, read_results
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/results"
 
@@ -74,30 +72,6 @@ def test_what_score_writes_does(own_folder: Path, run_cli, on_graph: bool) -> No
     document = json.loads((own_folder / "r.json").read_text(encoding="utf-8"))
     assert list(differences(document, through_the_types(document))) == []
     jsonschema.validate(document, SCHEMA)
-
-
-def older_files(folder: Path) -> dict[str, Path]:
-    """A file of each layout that there was, by name."""
-    found = {path.stem: path for path in sorted(FIXTURES.glob("*.json"))}
-    assert found
-    return found
-
-
-def test_older_files_load_for_every_command(tmp_path: Path, run_cli) -> None:
-    for name, path in older_files(tmp_path).items():
-        copy = tmp_path / f"{name}-results.json"
-        copy.write_bytes(path.read_bytes())
-        assert len(read_document(copy).content["results"]) == 2, name
-        system = read_system(copy)
-        assert system.columns["mrr"].shape == (2,), name
-        for call in (
-            ("compare", copy, copy, "-o", "./c.json"),
-            ("report", copy, "--report", "html,md,csv", "-o", tmp_path / "shown"),
-            ("history", tmp_path),
-        ):
-            done = run_cli(*call)
-            assert done.exit_code == 0, f"{name}: {call[0]}\n{done.output}"
-        assert name in {past.name.removesuffix("-results") for past in read_past(tmp_path)[0]}
 
 
 def test_history_shows_a_scored_run_with_a_large_graph_and_names_what_it_leaves_out(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 
 import jsonschema
@@ -74,13 +72,6 @@ def test_reach_by_hand(run_cli, tmp_path) -> None:
     assert [setting["subgraph"]["mean"] for setting in settings] == [1, 2, 3, 4]
     assert document["recommended"]["overall"]["setting"] is None
     assert "too few" in document["recommended"]["overall"]["reason"]
-    table = list(csv.DictReader(io.StringIO((tmp_path / "s.csv").read_text(encoding="utf-8-sig"))))
-    assert len(table) == 4 * 2 * 4  # hops x slices x measures
-    assert (table[0]["hops"], table[0]["slice"], table[0]["reached_mean"]) == ("0", "all", "1.0")
-    before = (tmp_path / "s.csv").read_bytes()
-    assert run_cli("report", "./s.json", "--report", "csv").exit_code == 0
-    assert (tmp_path / "s.csv").read_bytes() == before  # the report is the same table under the same name
-    assert not (tmp_path / "s-slices.csv").exists()
 
 
 HOPS = [("bfs", float(hops)) for hops in range(4)]
@@ -198,12 +189,3 @@ def test_metaqa_references_lie_within_the_hops_of_their_topics(hops, shares) -> 
     farthest = farthest_hops(judgments, nearest_hops(judgments, away))
     for within, share in zip((1, 2, 3), shares, strict=True):
         assert round(float(((farthest >= 0) & (farthest <= within)).mean()), 4) == share
-
-
-def test_a_tag_in_the_table_is_no_formula(run_cli, tmp_path) -> None:
-    write_kg(tmp_path / "data/kg/tale-KG.json", ["Anna", "Bert"], [("Anna", "KNOWS", "Bert")])
-    question = {"query": "Whom does Anna know?", "reference_entities": ["Bert"], "tags": ["=cmd()"]}
-    write_gold(tmp_path / "data/eval/tale-eval.jsonl", question)
-    swept(run_cli, tmp_path, "--dataset", "tale-eval.jsonl", "-g", "tale-KG.json", "--retriever", "bfs")
-    rows = (tmp_path / "s.csv").read_text("utf-8-sig").splitlines()[1:]
-    assert {row.split(",")[4] for row in rows} == {"all", "'=cmd()"}

@@ -50,7 +50,7 @@ def conclude(
         if outcome.passed:
             session.say(outcome.message)
     failed = [outcome.message for outcome in outcomes if not outcome.passed]
-    end_with([*([FoundProblems(*failed)] if failed else []), *session.failures, *problems])
+    end_with([*([FoundProblems(*failed)] if failed else []), *problems])
 
 
 def end_with(problems: Sequence[TinyGraphRagError]) -> None:

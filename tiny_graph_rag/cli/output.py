@@ -22,7 +22,6 @@ from tiny_graph_rag.outputs import KEPT_IN, output_path
 
 if TYPE_CHECKING:
     from tiny_graph_rag.report.document import Document
-    from tiny_graph_rag.report.reports import ReportError
 
 STDOUT = "-"
 KEPT = 20  # results of each name; a folder that grows without end would surprise people
@@ -104,12 +103,11 @@ class Output:
         self.write([laid_out(head(kind, self.session.made(), **fields)), b"\n"])
         self.tell("json")
 
-    def tell(self, what: str, **more: Path) -> None:
-        """Name the file after what it is, then `more`, and write the reports next to it."""
+    def tell(self, what: str) -> None:
+        """Name the file after what it is, and write the reports next to it."""
         if self.path is None:
             return
-        for name, path in {what: self.path, **more}.items():
-            self.session.say(f"{t(name)}: {path}")
+        self.session.say(f"{t(what)}: {self.path}")
         if self.reports:
             from tiny_graph_rag.report.document import read_document
 
@@ -125,19 +123,15 @@ class Output:
     def _report(self, document: Document) -> None:
         from tiny_graph_rag.report.reports import write_reports
 
-        failed: list[ReportError] = []
-        written = write_reports([document], self.reports, claim=self.session.outputs.claim, failed=failed)
-        say_reports(self.session, self.reports, written, failed)
-        self.session.failures.extend(failed)
+        written = write_reports([document], self.reports, claim=self.session.outputs.claim)
+        say_reports(self.session, self.reports, written)
 
 
-def say_reports(
-    session: Session, names: Sequence[str], written: Sequence[Path], failed: Sequence[ReportError]
-) -> None:
+def say_reports(session: Session, names: Sequence[str], written: Sequence[Path]) -> None:
     """What was written; a kind of file may be one that these reports don't show."""
     for path in written:
         session.say("report: {path}", path=path)
-    if not written and not failed:
+    if not written:
         session.warn("--report {names} shows nothing of this kind of file", names=",".join(names))
 
 

@@ -36,7 +36,7 @@ def report_command(
     from tiny_graph_rag.inputs import find_input
     from tiny_graph_rag.outputs import output_path
     from tiny_graph_rag.report.document import read_document
-    from tiny_graph_rag.report.reports import ReportError, write_reports
+    from tiny_graph_rag.report.reports import write_reports
 
     session = Session.open(common)
     names = reports_of(report) or ("html",)
@@ -46,21 +46,13 @@ def report_command(
         for result in results
     ]
     target = output_path(output, folder) if output is not None else None
-    failed: list[ReportError] = []
-    written = write_reports(documents, names, target, claim=session.outputs.claim, failed=failed)
-    say_reports(session, names, written, failed)
-    if failed:
-        # The program writes no file that it can't show; this one was changed in a way that no check saw.
+    try:
+        written = write_reports(documents, names, target, claim=session.outputs.claim)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:  # no check saw that it was changed
         raise InputError(
-            *(
-                said(
-                    "{path}: the file was changed and can't be shown: {why}",
-                    path=documents[0].path,
-                    why=failure,
-                )
-                for failure in failed
-            )
-        )
+            "{path}: the file was changed and can't be shown: {why}", path=documents[0].path, why=error
+        ) from error
+    say_reports(session, names, written)
 
 
 @command(app, "history", MEASURE)

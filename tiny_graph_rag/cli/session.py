@@ -24,7 +24,7 @@ from tiny_graph_rag.config import (
     load_config,
     settings_of,
 )
-from tiny_graph_rag.errors import TinyGraphRagError, UsageError, at, unknown
+from tiny_graph_rag.errors import UsageError, at, unknown
 from tiny_graph_rag.files import allow_unpacked
 from tiny_graph_rag.inputs import find_input, forget_inputs, note_named
 from tiny_graph_rag.language.folding import nfc
@@ -53,13 +53,12 @@ class Bar(Protocol):
 @dataclass(frozen=True, slots=True)
 class Session:
     """config: settings after file, environment and flags. quiet: say nothing. to_stdout: `-o -` was given,
-    so every message goes to standard error. failures: what went wrong after the work, for its end. outputs:
-    the files that are written, which may be none that is read. patch: what `--patch` applies."""
+    so every message goes to standard error. outputs: the files that are written, which may be none that is
+    read. patch: what `--patch` applies."""
 
     config: Config
     quiet: bool = False
     to_stdout: bool = False
-    failures: list[TinyGraphRagError] = field(default_factory=list)
     outputs: Outputs = field(default_factory=Outputs)
     patch: UsedPatch | None = None
 

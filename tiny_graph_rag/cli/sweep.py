@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.asking import Linking
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import end_with
 from tiny_graph_rag.cli.help import MEASURE, MEASURES, MORE, RETRIEVAL
 from tiny_graph_rag.cli.options import (
     RETRIEVING,
@@ -66,16 +65,13 @@ def sweep_command(
         str | None, option("Measure that decides the recommendation.", MEASURES, default="ndcg at --top-k")
     ] = None,
     tolerance: Annotated[float, option("How far below the best mean still counts as equal.", MORE)] = 0.005,
-    output: Annotated[
-        str | None, to_file("Sweep file (a CSV goes next to it); - for standard output.", "NAME-sweep.json")
-    ] = None,
+    output: Annotated[str | None, to_file("Sweep file; - for standard output.", "NAME-sweep.json")] = None,
     details: Details = False,
 ) -> None:
     """Try hop limits, cutoffs, retrievers or any setting on a gold set and recommend one.
 
     `--set` takes several values to try here, such as retrieval.min_weight=0,0.5."""
     from tiny_graph_rag.measures import parse_measures
-    from tiny_graph_rag.report.csv_files import sweep_table
     from tiny_graph_rag.report.json.studies import sweep_document, sweep_parts
     from tiny_graph_rag.report.terminal.screens import details_lines, sweep_lines
     from tiny_graph_rag.study.sweep import Plan, sweep
@@ -95,8 +91,6 @@ def sweep_command(
     )
     config = session.config
     out = Output.of(session, output, report)
-    # Its table next to the sweep file is what the report would write once more.
-    out = replace(out, reports=tuple(name for name in out.reports if name != "csv"))
     variants = tuple(_variants(config, retriever, linker, varied))
     plan = Plan.of(
         config,
@@ -111,7 +105,6 @@ def sweep_command(
         plan = replace(plan, without_seeds=_without_seeds(config, variants[0]))
     examples = session.eval_set(dataset, chosen)
     out = out.at(f"{examples.file_name}-sweep.json")
-    table = None if out.path is None else session.outputs.claim(out.path.with_suffix(".csv"))
     linking = Linking.of(session)
     path = session.graph_path(graph, examples)
     session.outputs.confirm()
@@ -139,10 +132,7 @@ def sweep_command(
     document = sweep_document(found, session.made(label))
     session.show(details_lines(document) if details else sweep_lines(document))
     out.write(sweep_parts(document))
-    if table is not None:
-        session.outputs.write(table, [sweep_table(document)])
-        out.tell("sweep", table=table)
-    end_with(session.failures)
+    out.tell("sweep")
 
 
 def _without_seeds(config: Config, variant: Variant) -> Variant | None:

@@ -203,8 +203,7 @@ class Result:
 
     def to_latex(self) -> str:
         """The means as a table for a paper (booktabs)."""
-        from tiny_graph_rag.report.paper import latex_table
-        from tiny_graph_rag.report.paper_tables import result_table
+        from tiny_graph_rag.report.paper import latex_table, result_table
 
         return latex_table(result_table(self.document()))
 

@@ -115,7 +115,7 @@ class ResultComparison(_Tabled):
 
     def _paper_table(self) -> View:
         """The best in bold, letters for what is significantly worse."""
-        from tiny_graph_rag.report.paper_tables import systems_table
+        from tiny_graph_rag.report.paper import systems_table
 
         return systems_table(self.systems)
 
@@ -225,7 +225,7 @@ class SweepResult(_Tabled):
 
     def _paper_table(self) -> View:
         """Settings × measures, the best in bold."""
-        from tiny_graph_rag.report.paper_tables import sweep_table
+        from tiny_graph_rag.report.paper import sweep_table
 
         return sweep_table(self._document().content)
 

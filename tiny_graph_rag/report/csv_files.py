@@ -16,8 +16,6 @@ Row = dict[str, Any]
 
 QUESTION = ("id", "query", "tags", "linked", "retrieved", "references")
 SLICE = ("slice", "questions", "measure", "mean", "low", "high", "n", "reliable")
-REACH = ("oracle_recall", "oracle_all", "reached_mean", "reached_p95")
-SETTING = ("system", "retriever", "hops", "top_k", *SLICE, *REACH)
 
 
 @report("csv", "one row per question; one row per slice and measure")
@@ -31,8 +29,6 @@ def csv_files(document: Document) -> Files:
     if document.has_questions:
         yield f"{document.name}-questions.csv", _written(*_questions(content))
         yield f"{document.name}-slices.csv", _written(SLICE, _slices(content["summary"]))
-    elif document.kind == "sweep":
-        yield f"{document.name}.csv", sweep_table(content)
 
 
 def _questions(content: Json) -> tuple[list[str], list[Row]]:
@@ -68,22 +64,6 @@ def _slices(summary: Json) -> Iterator[Row]:
     if summary.get("oracle_recall") is not None:
         reachable = {"mean": summary["oracle_recall"], "n": summary["scored"]}
         yield {"slice": "all", "questions": summary["questions"], "measure": "oracle_recall", **reachable}
-
-
-def sweep_table(content: Json) -> bytes:
-    """One row a setting, slice and measure of a sweep."""
-    return _written(SETTING, _settings(content))
-
-
-def _settings(content: Json) -> Iterator[Row]:
-    for setting in content["settings"]:
-        fixed = {key: setting.get(key) for key in ("system", "retriever", "hops", "top_k")}
-        sizes = {f"reached_{name}": value for name, value in (setting.get("subgraph") or {}).items()}
-        whole = {**setting, **sizes}  # what was reached is of all questions
-        for name, part in (("all", whole), *(setting.get("by_tag") or {}).items()):
-            row = {**fixed, "slice": name, **{key: part.get(key) for key in ("questions", *REACH)}}
-            for measure, mean in part.get("measures", {}).items():
-                yield {**row, "measure": measure, **mean}
 
 
 def _written(columns: Iterable[str], rows: Iterable[Row]) -> bytes:

@@ -56,9 +56,4 @@ def read_document(path: Path) -> Document:
         content = msgspec.json.decode(raw)
     except UNREADABLE as error:  # in a part that no type names
         raise changed_file(path, record.kind, error) from error
-    tokens = content.get("summary", {}).get("total_token_usage")
-    if isinstance(tokens, dict):  # as the first files had it
-        content["summary"] |= {"total_token_usage": tokens["total_tokens"], "token_usage": tokens}
-    for setting in content["settings"] if content["kind"] == "sweep" else ():
-        setting.setdefault("system", setting.get("retriever"))  # as files had it that vary nothing else
     return Document(path, content)

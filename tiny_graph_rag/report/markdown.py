@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from tiny_graph_rag.report import tables as of
 from tiny_graph_rag.report.document import Document, joint_name
-from tiny_graph_rag.report.plain import markdown_text
+from tiny_graph_rag.report.plain import LONGEST, markdown_text
 from tiny_graph_rag.report.reports import Files, report
-from tiny_graph_rag.report.views import LONGEST, file_blocks
+from tiny_graph_rag.report.views import file_blocks
 
 
 @report("md", "one Markdown file; several results one after another")

@@ -1,4 +1,5 @@
-r"""A paper's table in LaTeX, to be taken in with \input, and the same as Markdown.
+r"""A paper's table in LaTeX, to be taken in with \input: systems × measures, the best in bold, letters for
+what is significantly better.
 
 LaTeX wants booktabs; names in Hangul want XeLaTeX or LuaLaTeX with kotex, which the file says.
 """
@@ -6,24 +7,26 @@ LaTeX wants booktabs; names in Hangul want XeLaTeX or LuaLaTeX with kotex, which
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from string import ascii_lowercase
+from typing import Any
 
-from tiny_graph_rag.report import markdown
+from tiny_graph_rag.errors import amount
+from tiny_graph_rag.messages import three
 from tiny_graph_rag.report.document import Document, joint_name
-from tiny_graph_rag.report.paper_tables import (
-    by_gold_set,
-    comparison_table,
-    result_table,
-    sets_table,
-    sweep_table,
-    systems_table,
-)
-from tiny_graph_rag.report.plain import one_line
+from tiny_graph_rag.report.plain import LONGEST, best_of, one_line, swept_measures
 from tiny_graph_rag.report.reports import Files, report
-from tiny_graph_rag.report.systems import Systems
+from tiny_graph_rag.report.systems import Systems, system_names
 from tiny_graph_rag.report.tables import Cell, Figure, View, in_full
-from tiny_graph_rag.report.views import LONGEST
 
+Json = dict[str, Any]
+
+BEST = "The best mean of each measure is bold."
+LETTERS = (
+    "The best mean of each column is bold. A letter marks a system that is significantly worse than the one "
+    "it is shown with: paired randomisation test, two-sided, p < .05 after Holm's correction for the pairs "
+    "of systems, and a 95 % interval of the difference without 0."
+)
 PREAMBLE = r"% In the preamble: \usepackage{booktabs}"
 HANGUL = r"% In the preamble: \usepackage{booktabs,kotex}, for names in Hangul: XeLaTeX or LuaLaTeX"
 WIDE = 7  # columns from which a table is set smaller
@@ -51,30 +54,104 @@ _SPECIAL = str.maketrans(
 )
 
 
-@report("paper", "one table of systems and measures, LaTeX and Markdown")
+@report("paper", "one LaTeX table of systems and measures")
 def paper(documents: Sequence[Document]) -> Files:
-    """One table of all results of one gold set, or of several, every pair tested; their comparison file adds
-    nothing to it.
-
-    Otherwise results, sweeps and comparisons have a table each.
-    """
+    """One table of all results where they are of the same questions, else one of each; one of each sweep."""
     results = [document for document in documents if document.has_questions]
     found = Systems.of(results)
-    is_joint = found is not None or len(by_gold_set(results)) > 1
-    if is_joint:
-        yield from _files(joint_name(results), sets_table(results) if found is None else systems_table(found))
+    if found is not None:
+        yield f"{joint_name(results)}-paper.tex", latex_table(systems_table(found)).encode("utf-8", "replace")
     for document in documents:
         if document.kind == "sweep":
-            yield from _files(document.name, sweep_table(document.content))
-        elif document.kind == "comparison" and not is_joint:
-            yield from _files(document.name, comparison_table(document.content))
-        elif document.has_questions and not is_joint:
-            yield from _files(document.name, result_table(document))
+            table = sweep_table(document.content)
+        elif document.has_questions and found is None:
+            table = result_table(document)
+        else:
+            continue
+        yield f"{document.name}-paper.tex", latex_table(table).encode("utf-8", "replace")
 
 
-def _files(name: str, table: View) -> Files:
-    yield f"{name}-paper.tex", latex_table(table).encode("utf-8", "replace")
-    yield f"{name}-paper.md", markdown.paper_table(table).encode("utf-8", "replace")
+def systems_table(found: Systems) -> View:
+    """A row a system. Letters mark the systems that one is significantly better than."""
+    letters, pairs = letters_of(len(found.names)), found.pairs
+    columns = {measure: [row.mean for row in means] for measure, means in pairs.means.items()}
+    better = {
+        measure: [[letters[other] for other in pairs.better_than(measure, row)] for row in range(len(means))]
+        for measure, means in columns.items()
+    }
+    names = [f"{letter}  {name}" for letter, name in zip(letters, found.names, strict=True)]
+    return _table(found.documents[0].content, "system", names, columns, LETTERS, better)
+
+
+def result_table(document: Document) -> View:
+    """One row: the means of a result."""
+    means = document.content["summary"]["measures"]
+    columns = {measure: [mean["mean"]] for measure, mean in means.items()}
+    return _table(document.content, "system", system_names([document]), columns)
+
+
+def sweep_table(content: Json) -> View:
+    """A row a setting."""
+    settings = content["settings"]
+    names = [
+        setting["system"] + ("" if setting["hops"] is None else f", {amount(setting['hops'], 'hop')}")
+        for setting in settings
+    ]
+    columns = {
+        measure: [setting["measures"].get(measure, {}).get("mean") for setting in settings]
+        for measure in swept_measures(content)
+    }
+    return _table(content, "setting", names, columns, BEST)
+
+
+def letters_of(count: int) -> list[str]:
+    """a, b, … z, aa, ab, …"""
+    singles = list(ascii_lowercase)
+    return [*singles, *(one + other for one in singles for other in singles)][:count]
+
+
+def _table(
+    content: Json,
+    first_head: str,
+    names: Sequence[str],
+    columns: Mapping[str, Sequence[float | None]],
+    legend: str = "",
+    better: Mapping[str, Sequence[Sequence[str]]] | None = None,
+) -> View:
+    """columns: measure → the mean of each row, None where it has none. better: measure → letters of each row.
+
+    The caption names the gold set and the questions behind the means; the label holds ASCII letters, digits
+    and hyphens, any other sign of the gold set's name becomes a hyphen.
+    """
+    summary, dataset = content.get("summary") or content, (content.get("dataset") or {}).get("name") or ""
+    scored = summary.get("scored")
+    questions = summary.get("questions") if scored is None else scored
+    counted = "" if questions is None else amount(questions, "question")
+    counted += "" if scored is None else " with a reference"
+    on = ", ".join(part for part in (one_line(dataset, 60), counted) if part)
+    plain = "".join(sign if sign.isascii() and sign.isalnum() else " " for sign in dataset)
+    cells = [
+        _figures(measure, means, better[measure] if better else [()] * len(means))
+        for measure, means in columns.items()
+    ]
+    rows: list[tuple[Cell, ...]] = [
+        (one_line(name, 64), *figures) for name, *figures in zip(names, *cells, strict=True)
+    ]
+    return View(
+        (first_head, *columns),
+        tuple(rows),
+        caption=f"Results on {on}. {legend}".rstrip(),
+        label="tab:" + ("-".join(plain.split()).lower() or "results"),
+    )
+
+
+def _figures(
+    measure: str, means: Sequence[float | None], letters: Sequence[Sequence[str]]
+) -> Iterator[Figure]:
+    """The cells of a column; the best is bold where there are several."""
+    best, known = three(best_of(measure, means)), sum(mean is not None for mean in means)
+    for mean, marks in zip(means, letters, strict=True):
+        yield Figure(three(mean), known > 1 and "–" != three(mean) == best, tuple(marks))
 
 
 def latex_table(table: View) -> str:
@@ -87,22 +164,17 @@ def latex_table(table: View) -> str:
         f"  \\caption{{{_text(table.caption)}}}",
         f"  \\label{{{table.label}}}",
         r"  \smallskip",  # the standard classes leave no space below a caption
-        *(f"  {line}" for line in _tabular(table)),
+        f"  \\begin{{tabular}}{{{'l' * len(table.head)}}}",
+        r"    \toprule",
+        f"    {' & '.join(map(_text, table.head))} \\\\",
+        r"    \midrule",
+        *(f"    {' & '.join(map(_cell, row))} \\\\" for row in table.rows),
+        r"    \bottomrule",
+        r"  \end{tabular}",
         r"\end{table}",
     ]
     preamble = HANGUL if any(map(_HANGUL.search, lines)) else PREAMBLE
     return "\n".join([preamble, *lines]) + "\n"
-
-
-def _tabular(table: View) -> Iterator[str]:
-    yield f"\\begin{{tabular}}{{{'l' * len(table.head)}}}"
-    yield r"  \toprule"
-    yield f"  {' & '.join(map(_text, table.head))} \\\\"
-    yield r"  \midrule"
-    for row in table.rows:
-        yield f"  {' & '.join(map(_cell, row))} \\\\"
-    yield r"  \bottomrule"
-    yield r"\end{tabular}"
 
 
 def _cell(cell: Cell) -> str:

@@ -17,10 +17,12 @@ if TYPE_CHECKING:
 
 Json = Mapping[str, Any]
 
+LONGEST = 900  # characters of a paragraph or cell
+
 # Joiners hold emoji and some scripts together; every other invisible sign can hide or turn text around.
 _KEPT_INVISIBLE = "\u200c\u200d"
-# Steps that only a retriever which walks has; files of earlier versions have the last.
-OF_HOPS = ("reachable within h hops", "returned", "within hops")
+# Steps that only a retriever which walks has.
+OF_HOPS = ("reachable within h hops", "returned")
 # What became of a reference, as every report says it.
 VERDICT_WORDS = {
     "not_in_graph": "not in the graph",

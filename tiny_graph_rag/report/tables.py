@@ -91,20 +91,11 @@ def mean_of(found: Mapping[str, Any] | None) -> Mean:
     return Mean(mean, low, high, found["n"], reliable=found.get("reliable", True))
 
 
-def spoken_json(found: Mapping[str, Any], otherwise: str) -> str:
+def spoken_json(found: Mapping[str, Any]) -> str:
     """A sentence of a results file in the language spoken. found: with `said`, the sentence with names in
-    braces, and their `values`; files of earlier versions have only the English text, under `otherwise`."""
-    if "said" not in found:
-        return str(found.get(otherwise) or "")
+    braces, and their `values`."""
     values = {name: t(value) if isinstance(value, str) else value for name, value in found["values"].items()}
     return t(found["said"], **values)
-
-
-def ends(mean: Mean) -> str:
-    """`0.680 – 0.810`, and a ? where the interval is unreliable; – where there is none."""
-    if math.isnan(mean.low):
-        return "–"
-    return f"{three(mean.low)} – {three(mean.high)}{unsure(mean)}"
 
 
 def unsure(mean: Mean) -> str:

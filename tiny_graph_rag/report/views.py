@@ -16,12 +16,11 @@ from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.fix_words import KIND_WORDS, blocks_of, summary_line
 from tiny_graph_rag.report.headline import headline, subject
-from tiny_graph_rag.report.paper_tables import by_gold_set, sets_table
 from tiny_graph_rag.report.plain import (
+    LONGEST,
     failed_words,
     one_line,
     swept_measures,
-    tags_of,
     verdict_words,
     walked,
     waterfall_steps,
@@ -35,9 +34,7 @@ from tiny_graph_rag.report.tables import (
     NumberedList,
     Paragraph,
     View,
-    ends,
     mean_cells,
-    mean_of,
     reference_lines,
     spoken_json,
     worst_questions,
@@ -49,7 +46,6 @@ Json = dict[str, Any]
 
 WORST_SHOWN = 10
 MOST_MOVED = 50  # questions before and after, of a kind of fix
-LONGEST = 900  # characters of a paragraph
 
 
 def blocks(documents: Sequence[Document]) -> list[Block]:
@@ -101,9 +97,8 @@ def _first_sentences(document: Document) -> Iterator[Block]:
 
 def _methods(results: Sequence[Document]) -> Iterator[Block]:
     yield Heading(_title(results[0], t("Method by method")), 1)
-    if len(by_gold_set(results)) > 1:  # one table over all gold sets, as a paper has it
-        table = sets_table(results)
-        yield from (table, Paragraph(table.caption))
+    if len({result.content["dataset"]["sha256"] for result in results}) > 1:
+        yield Paragraph(t("These results are of different gold sets; their means can't be compared."))
         return
     yield methods({result.name: result.content["summary"] for result in results})
     found = Systems.of(results)
@@ -168,40 +163,22 @@ def _shared_measures(summaries: Mapping[str, Json]) -> list[str]:
     return [measure for measure in first if all(measure in other for other in others)]
 
 
-def _mean_cells(found: Json) -> tuple[str, str, str]:
-    """Mean, interval and n; a ? where the interval is unreliable."""
-    mean = mean_of(found)
-    return three(mean.mean), ends(mean), f"{mean.n:,}"
-
-
 def _result(document: Document, level: int) -> Iterator[Block]:
     content, summary = document.content, document.content["summary"]
-    measures = list(summary["measures"])
     name = one_line(content["dataset"]["name"] if level == 1 else document.name)
     yield Heading(_title(document, name) if level == 1 else name, level)
     yield from _first_sentences(document)
     yield from _made(content)
-    yield View(
-        (t("measure"), t("mean"), t("95 % interval"), "n"),
-        tuple((measure, *_mean_cells(mean)) for measure, mean in summary["measures"].items()),
-    )
+    yield tables.means(summary)
     yield from _counts(summary)
     if scores := (summary.get("answers") or {}).get("scores"):
         yield Heading(t("Answers"), level + 1)
         yield tables.answer_scores(scores)
-    slices: list[tuple[Cell, ...]] = [
-        (one_line(tag), str(part["questions"]), *mean_cells(part["measures"], measures))
-        for tag, part in tags_of(summary)
-    ]
-    if slices:
-        yield Heading(t("By tag"), level + 1)
-        yield View((t("tag"), t("questions"), *measures), tuple(slices))
     yield from _waterfall(content, level + 1)
-    yield from _verdicts(content, level + 1)
     advice = summary.get("recommendations") or []
     if advice:
         yield Heading(t("Recommendations"), level + 1)
-        yield NumberedList(tuple(one_line(spoken_json(line, "text"), 600) for line in advice))
+        yield NumberedList(tuple(one_line(spoken_json(line), 600) for line in advice))
     yield from _worst(content, level + 1)
 
 
@@ -267,20 +244,6 @@ def _waterfall(content: Json, level: int) -> Iterator[Block]:
         yield tables.waterfall(steps, summary["k"], hops_of(content), tables.other_seeds(summary))
 
 
-def _verdicts(content: Json, level: int) -> Iterator[Block]:
-    summary = content["summary"]
-    found = {key: number for key, number in (summary.get("verdicts") or {}).items() if number}
-    total = sum(found.values())
-    if not total:
-        return
-    rows = [
-        (verdict_words(key, summary["k"], hops_of(content)), f"{number:,}", f"{100 * number / total:.0f} %")
-        for key, number in found.items()
-    ]
-    yield Heading(t("What became of the references"), level)
-    yield View((t("verdict"), t("references"), t("share")), tuple(rows))
-
-
 def _worst(content: Json, level: int) -> Iterator[Block]:
     """One of each kind of loss before a second of any, none at 1; `query --id` shows its ranking."""
     measure, at = worst_questions(content)
@@ -312,7 +275,7 @@ def _sweep(content: Json) -> Iterator[Block]:
             one_line(tag),
             t("none") if part["setting"] is None else setting_flags(content, part["setting"]),
             f"{part['questions']:,}",
-            one_line(spoken_json(part, "reason"), 300),
+            one_line(spoken_json(part), 300),
         )
         for tag, part in by_tag.items()
     ]
@@ -323,7 +286,7 @@ def _sweep(content: Json) -> Iterator[Block]:
 
 def recommended_words(content: Json, part: Json) -> str:
     """`Recommended: --hops 3, …` and why; without a recommendation, why there is none."""
-    reason = one_line(spoken_json(part, "reason"), 600)
+    reason = one_line(spoken_json(part), 600)
     if part["setting"] is None:
         return t("No recommendation: {reason}", reason=reason)
     return t("Recommended: {reason}", reason=reason)
@@ -353,20 +316,6 @@ def _fixes(content: Json) -> Iterator[Block]:
             yield View((t("change"), t("gain"), t("control"), t("evidence")), tuple(cells), (0, 3))
         else:
             yield Paragraph(t("nothing"))
-    tried = [
-        (
-            record["label"],
-            signed(record["change"]),
-            f"{record['better']} / {record['worse']}",
-            p_value(record["p"]),
-        )
-        for record in content["tried"]
-        if record.get("change") is not None
-    ]
-    if tried:
-        yield Heading(t("Settings tried on all questions (in sample)"), 2)
-        head_cells = (t("settings"), t("gain"), t("better / worse"), "p")
-        yield View(head_cells, tuple(tried))
     for kind, changes in content["changes"].items():
         if changes:
             yield Heading(t("Questions before and after: {kind}", kind=t(KIND_WORDS[kind])), 2)
@@ -388,8 +337,8 @@ def _fixes(content: Json) -> Iterator[Block]:
 def _comparison(content: Json) -> Iterator[Block]:
     systems = content["systems"]
     yield Heading(t("Compared"), 2)
-    for sentence in content.get("told") or ({"verdict": text} for text in content.get("verdicts", ())):
-        yield Paragraph(one_line(spoken_json(sentence, "verdict"), 400), strong=True)
+    for sentence in content.get("told", ()):
+        yield Paragraph(one_line(spoken_json(sentence), 400), strong=True)
     differs = [
         (one_line(setting), *(one_line(str(value)) for value in values))
         for setting, values in content.get("differs", {}).items()
