@@ -77,17 +77,6 @@ def _blocks(documents: Sequence[Document]) -> Iterator[Block]:
             yield from _fixes(document.content)
 
 
-def summary_blocks(document: Document) -> list[Block]:
-    """The short form, for the page of a CI job: the first sentences, means, tags, the worst questions."""
-    if not document.has_questions:
-        return file_blocks([document])
-    content = document.content
-    with speaking(ENGLISH):
-        title = _title(document, one_line(content["dataset"]["name"]))
-        means = tables.means(content["summary"])
-        return [Heading(title, 2), *_first_sentences(document), means, *_worst(content, 3)]
-
-
 def _first_sentences(document: Document) -> Iterator[Block]:
     """What a document is about, and what a reader should know first."""
     yield Paragraph(subject(document.content))
