@@ -121,6 +121,11 @@ def keys_seen(server: ChatServer) -> list[str]:
         (f"openai: {{base_url: '{ELSEWHERE}'}}", (*RETRIEVAL, "--linker", "llm"), "isn't trusted"),
         (f"openai: {{base_url: '{ELSEWHERE}'}}", (*RETRIEVAL, "--retriever", "dense"), "isn't trusted"),
         (f"openai: {{base_url: '{ELSEWHERE}'}}", ("query", "Who is Anna?"), "isn't trusted"),
+        (
+            f"openai: {{base_url: '{ELSEWHERE}'}}",
+            ("generate", "--rewrite", "-g", "tale-KG.json"),
+            "isn't trusted",
+        ),
         ("retrieval: {retriever: 'theirs.py:ask'}", RETRIEVAL, "names code (theirs.py:ask)"),
         ("retrieval: {retriever: 'code.theirs:ask'}", RETRIEVAL, "names code"),
         ("retrieval: {retriever: 'theirs.py:ask'}", ("query", "Who is Anna?"), "names code"),

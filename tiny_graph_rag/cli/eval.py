@@ -97,24 +97,29 @@ def evaluate_command(
     path = session.graph_path(graph, examples)
     session.outputs.confirm()
 
-    knowledge = session.graph(path, examples)
-    knowledge, examples = session.patched(knowledge, examples)
-    if generating.dry_run and asks_model(config) and answering is not None:
-        unlinked = config.override(linker="none", latency_sample=0)
-        answering.forecast(evaluate(knowledge, examples, unlinked, computed))
-        return
-    own, n = is_own(config.retrieval.retriever), len(examples)
-    with (
-        nullcontext(make_linker) if answering is None else answering.linker_maker(n) as linker,
-        session.progress("retrieving", n, least=0 if own else PROGRESS_FROM) as progress,
-    ):
-        retriever: RetrieverMaker = make_retriever
-        if own:
-            retriever = asking_own(session, out.path, progress, resume=generating.resume)
-        shown = (lambda done: None) if own else progress
-        evaluation = evaluate(
-            knowledge, examples, config, computed, shown, linker, retriever, every_kind=measures is None
-        )
+    with session.cluster() as cluster:
+        knowledge = session.graph(path, examples)
+        knowledge, examples = session.patched(knowledge, examples)
+        if generating.dry_run and asks_model(config) and answering is not None:
+            unlinked = config.override(linker="none", latency_sample=0)
+            answering.forecast(evaluate(knowledge, examples, unlinked, computed))
+            return
+        own, n = is_own(config.retrieval.retriever), len(examples)
+        with (
+            nullcontext(make_linker) if answering is None else answering.linker_maker(n) as linker,
+            session.progress("retrieving", n, least=0 if own else PROGRESS_FROM) as progress,
+        ):
+            retriever: RetrieverMaker = make_retriever
+            if cluster is not None:
+                from tiny_graph_rag.retrieval.cluster import sharing
+
+                retriever = sharing(cluster, path, progress)
+            if own:
+                retriever = asking_own(session, out.path, progress, resume=generating.resume)
+            shown = (lambda done: None) if own else progress
+            evaluation = evaluate(
+                knowledge, examples, config, computed, shown, linker, retriever, every_kind=measures is None
+            )
     if saved is not None:
         _write_run(session, evaluation, saved, form)
 

@@ -213,6 +213,24 @@ class Session:
         )
 
     @contextmanager
+    def cluster(self) -> Iterator[Any]:
+        """A client of the setting `running.cluster`; without an address nothing of it is loaded. Raises
+        UsageError where a patch is applied too."""
+        address = self.config.running.cluster
+        if not address:
+            yield None
+            return
+        if self.patch is not None:
+            raise UsageError(
+                "--patch doesn't work with running.cluster, because workers read the graph's file; write "
+                "the graph with `convert --patch` first"
+            )
+        from tiny_graph_rag.retrieval.cluster import connected
+
+        with connected(address) as client:
+            yield client
+
+    @contextmanager
     def progress(self, what: str, total: int, *, least: int = PROGRESS_FROM) -> Iterator[Bar]:
         """A bar on standard error where there is much to do, `least` or more; without a terminal a line every
         SECONDS_A_LINE."""

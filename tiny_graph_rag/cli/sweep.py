@@ -34,7 +34,7 @@ from tiny_graph_rag.config import Config, Setting, find_setting, settings_of
 from tiny_graph_rag.config.sections import MOST_HOPS
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.linking import LINKERS
-from tiny_graph_rag.retrieval import check_retrieval
+from tiny_graph_rag.retrieval import check_retrieval, make_retriever
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.sweep import Variant
@@ -108,10 +108,26 @@ def sweep_command(
     linking = Linking.of(session)
     path = session.graph_path(graph, examples)
     session.outputs.confirm()
-    knowledge = session.graph(path, examples)
-    knowledge, examples = session.patched(knowledge, examples)
-    with session.progress("sweeping", len(plan.variants) * len(plan.hops) * len(examples)) as progress:
-        found = sweep(knowledge, examples, config, plan, progress, linking.maker)
+    with session.cluster() as cluster:
+        knowledge = session.graph(path, examples)
+        knowledge, examples = session.patched(knowledge, examples)
+        n, finished = len(examples), 0
+        with session.progress("sweeping", len(plan.variants) * len(plan.hops) * n) as progress:
+
+            def advance(done: int) -> None:
+                nonlocal finished
+                finished = done
+                progress(done)
+
+            def of_shards(done: int) -> None:
+                progress(finished + min(done, n))
+
+            retrievers = make_retriever
+            if cluster is not None:
+                from tiny_graph_rag.retrieval.cluster import sharing
+
+                retrievers = sharing(cluster, path, of_shards)
+            found = sweep(knowledge, examples, config, plan, advance, linking.maker, retrievers)
     linking.conclude()
     document = sweep_document(found, session.made(label))
     session.show(details_lines(document) if details else sweep_lines(document))

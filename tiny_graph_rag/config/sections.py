@@ -246,6 +246,7 @@ class Running:
     compiled: bool = setting(True, "use numba if it is installed and the work is large enough")
     graph_cache: bool = setting(True, "keep loaded graphs in the user's cache folder")
     answer_cache: bool = setting(True, "keep a model's answers in the user's cache folder")
+    cluster: str = setting("", "Dask cluster that shares the work (tcp://HOST:8786); empty: none")
     columns: str = setting(
         "",
         "what the columns of a graph file mean (source=head,target=tail,name=label); empty: "

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -173,6 +173,16 @@ def language_of(graph: KnowledgeGraph) -> str:
     return "ko" if korean * 2 > len(names) else "en"
 
 
+def names_an_answer(graph: KnowledgeGraph, text: str, answers: Iterable[int]) -> bool:
+    """Whether a question says the name or an alias of one of its answers, or holds the name within a word."""
+    folded = fold(text)
+    return any(
+        is_named(text, Reference(str(graph.entities.names[answer]), 1, (answer,), "name", 0), graph)
+        or (len(fold(graph.entities.names[answer])) > 1 and fold(graph.entities.names[answer]) in folded)
+        for answer in answers
+    )
+
+
 @dataclass(eq=False)
 class _Maker:
     """Draws questions and writes them as examples. texts: folded questions so far."""
@@ -241,13 +251,7 @@ class _Maker:
         return True
 
     def _names_an_answer(self, text: str, drawn: DrawnQuestion) -> bool:
-        """Whether a question says the name or an alias of one of its answers, or holds the name in a word."""
-        graph, folded = self.graph, fold(text)
-        return any(
-            is_named(text, Reference(str(graph.entities.names[answer]), 1, (answer,), "name", 0), graph)
-            or (len(fold(graph.entities.names[answer])) > 1 and fold(graph.entities.names[answer]) in folded)
-            for answer in drawn.answers.tolist()
-        )
+        return names_an_answer(self.graph, text, drawn.answers.tolist())
 
     def variants(self, kind: str, quota: int) -> list[Example]:
         """At most `quota` variants of a kind, of the questions in an order of chance, one of each."""

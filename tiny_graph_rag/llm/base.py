@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-Purpose = Literal["linking", "answering", "judging", "retrieving"]
+Purpose = Literal["linking", "answering", "judging", "retrieving", "rewriting"]
 Role = Literal["system", "user"]
 PURPOSES: tuple[Purpose, ...] = ("linking", "answering", "judging")  # that answers are accounted by
 NOT_ASKED = "not asked: the run had stopped"  # the error of a call that was never made

@@ -23,7 +23,7 @@ from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.statistics import Groups
 from tiny_graph_rag.measures.summary import Mean, rows_by_tag, summarise
 from tiny_graph_rag.results import Decision
-from tiny_graph_rag.retrieval import Retriever, make_retriever
+from tiny_graph_rag.retrieval import Retriever, RetrieverMaker, make_retriever
 from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.evaluate import Progress, check_depth, judge_on_graph, on_graph
 from tiny_graph_rag.study.explanation import limits_of
@@ -189,6 +189,7 @@ def sweep(
     plan: Plan,
     progress: Progress = lambda done: None,
     linker_for: LinkerMaker = make_linker,
+    retriever_for: RetrieverMaker = make_retriever,
 ) -> Sweep:
     """Score every retriever at every hop limit and cutoff of the plan.
 
@@ -216,11 +217,11 @@ def sweep(
         linked = links[by]
         if variant is variants[0] and plan.without_seeds and seeds_are_no_answers(linked, judgments):
             variants.append(plan.without_seeds)
-        retriever = make_retriever(graph, deepest, examples, judgments)
+        retriever = retriever_for(graph, deepest, examples, judgments)
         limits = limits_of(graph, retriever, deepest)
 
         def remade(hops: int, config: Config = deepest) -> Retriever:
-            return make_retriever(graph, config.override(hops=hops), examples, judgments)
+            return retriever_for(graph, config.override(hops=hops), examples, judgments)
 
         starting = retriever.starting(linked)
         reach = Reaches.of(graph, judgments, starting, limits, plan.hops)

@@ -1,0 +1,224 @@
+"""Retrieval on a real Dask cluster on loopback: a scheduler and two worker processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import HANGS
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.errors import InputError, ServiceError
+from tiny_graph_rag.formats.gold import read_eval_set
+from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.measures import default_measures
+from tiny_graph_rag.report.json.results import document_parts
+from tiny_graph_rag.retrieval import cluster
+from tiny_graph_rag.retrieval.cluster import can_be_shared, connected, sharing
+from tiny_graph_rag.study.evaluate import evaluate
+
+ROOT = Path(__file__).parents[2]
+GRAPH = ROOT / "data/kg/conan-doyle-speckled-band-KG.json"
+GOLD = ROOT / "data/eval/conan-doyle-speckled-band-eval.jsonl"
+MEMORY = "700MB"  # of each worker
+
+
+@contextmanager
+def two_nodes(folder: Path) -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
+    """A scheduler and two workers, each a process with its own graph cache and memory limit."""
+    quiet = ["--host", "127.0.0.1", "--no-dashboard"]
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(what: str, *flags: str, home: str) -> None:
+        command = [sys.executable, "-m", f"distributed.cli.dask_{what}", *flags, *quiet]
+        environment = {**os.environ, "XDG_CACHE_HOME": str(folder / home)}
+        with (folder / f"{home}.log").open("wb") as log:
+            started.append(subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=folder))
+
+    def logged(home: str, pattern: str) -> re.Match[str]:
+        give_up = time.monotonic() + HANGS
+        while not (match := re.search(pattern, (folder / f"{home}.log").read_text())):
+            assert time.monotonic() < give_up, f"the {home} did not come up"
+            time.sleep(0.1)
+        return match
+
+    try:
+        start("scheduler", "--port", "0", home="scheduler")
+        address = logged("scheduler", r"Scheduler at: +(tcp://\S+)")[1]
+        for text in ("one", "two"):
+            limits = ["--nthreads", "1", "--no-nanny", "--memory-limit", MEMORY]
+            start("worker", address, *limits, home=text)
+        for text in ("one", "two"):
+            logged(text, "Registered to")
+        yield address, started[1:]
+    finally:
+        for process in reversed(started):
+            process.kill()
+            process.wait()
+
+
+def bare(parts: Iterator[bytes]) -> list[str]:
+    """The file's lines without its times; the head is one line."""
+    whole = json.loads(b"".join(parts))
+    for timed in ("latency", "questions_per_second"):
+        whole["summary"].pop(timed)
+    for result in whole["results"]:
+        result.pop("latency_seconds")
+    return [json.dumps(whole.pop("results")), *(f"{key}: {json.dumps(whole[key])}" for key in whole)]
+
+
+def main_job(*command: str, home: Path) -> None:
+    """A command as users run it, in a process of its own."""
+    environment = {**os.environ, "XDG_CACHE_HOME": str(home), "PYTHONHASHSEED": "random"}
+    done = subprocess.run(
+        [sys.executable, "-m", "tiny_graph_rag", *command],
+        env=environment, cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def untimed(path: Path) -> str:
+    """A file's text without what says when it was made, how fast and by which command."""
+    if path.suffix == ".jsonl":
+        return path.read_text()
+    whole = json.loads(path.read_text())
+    whole.pop("made")
+    whole.pop("seconds", None)
+    for timed in ("latency", "questions_per_second"):
+        whole.get("summary", {}).pop(timed, None)
+    for item in (*whole.get("results", ()), *whole.get("settings", ())):
+        item.pop("latency_seconds", None)
+        item.pop("seconds", None)
+    return json.dumps(whole)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")  # Dask's own, of sockets that a killed worker leaves
+def test_a_worker_killed_in_the_middle_costs_its_shard_and_no_byte(tmp_path, monkeypatch):
+    monkeypatch.setattr(cluster, "SHARD", 3)
+    graph, examples = read_graph(GRAPH), read_eval_set(GOLD)
+    measures = default_measures(5)
+    for retriever in ("bfs", "hybrid:bfs+bm25"):
+        config = Config().override(hops=3, latency_sample=0, retriever=retriever)
+        alone = bare(document_parts(evaluate(graph, examples, config, measures)))
+        with two_nodes(tmp_path) as (address, workers), connected(address) as client:
+            killed: list[int] = []
+
+            def kill_one(done: int, workers=workers, killed=killed) -> None:
+                if done >= 6 and not killed:
+                    os.kill(workers[0].pid, signal.SIGKILL)
+                    killed.append(workers[0].wait())
+
+            shared = sharing(client, GRAPH, kill_one)
+            found = evaluate(graph, examples, config, measures, retriever_for=shared)
+        assert killed == [-signal.SIGKILL]
+        assert bare(document_parts(found)) == alone
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_eval_and_sweep_lose_a_worker_and_no_byte(tmp_path):
+    """The commands themselves; the first worker of two is killed as soon as it is up."""
+    jobs = {
+        "eval.json": ("eval", "--dataset", str(GOLD), "-g", str(GRAPH), "--skip-generation"),
+        "sweep.json": ("sweep", "--dataset", str(GOLD), "-g", str(GRAPH), "--hops", "1,2"),
+    }
+    for name, job in jobs.items():
+        main_job(*job, "-o", str(tmp_path / f"one-{name}"), home=tmp_path / "driver")
+    for name, job in jobs.items():
+        with two_nodes(tmp_path) as (address, workers):
+            killer = threading.Timer(1.0, workers[0].kill)
+            killer.start()
+            main_job(
+                *job,
+                "--set",
+                f"running.cluster={address}",
+                "-o",
+                str(tmp_path / f"two-{name}"),
+                home=tmp_path / "driver",
+            )
+            killer.join()
+            workers[0].wait()
+        assert untimed(tmp_path / f"two-{name}") == untimed(tmp_path / f"one-{name}")
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_a_killed_driver_leaves_no_half_file_and_the_cluster_goes_on(tmp_path):
+    target = tmp_path / "results.json"
+    job = [sys.executable, "-m", "tiny_graph_rag", "eval", "--dataset", str(GOLD), "-g", str(GRAPH),
+           "--skip-generation", "-o", str(target)]  # fmt: skip
+    with two_nodes(tmp_path) as (address, _):
+        log = tmp_path / "driver.log"
+        with log.open("wb") as out:
+            driver = subprocess.Popen(
+                [*job, "--set", f"running.cluster={address}"], cwd=ROOT, stdout=out, stderr=out
+            )
+        while driver.poll() is None and b"gold set" not in log.read_bytes():
+            time.sleep(0.01)
+        driver.kill()
+        driver.wait()
+        assert not target.exists() or json.loads(target.read_text())["results"]
+        assert not list(tmp_path.glob("*.tmp"))
+        main_job(*job[3:], "--set", f"running.cluster={address}", home=tmp_path / "driver")
+    assert len(json.loads(target.read_text())["results"]) == len(read_eval_set(GOLD))
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("default")
+def test_what_a_worker_can_not_do_is_said(tmp_path, monkeypatch):
+    graph, examples, config = read_graph(GRAPH), read_eval_set(GOLD), Config().override(latency_sample=0)
+    measures = default_measures(5)
+    with two_nodes(tmp_path) as (address, workers):
+        elsewhere = InputError, "doesn't exist on the worker", Path("/nowhere.json")
+        for error, words, path in (elsewhere, (ServiceError, "the workers are gone", GRAPH)):
+            with pytest.raises(error, match=words), connected(address) as client:
+                evaluate(graph, examples, config, measures, retriever_for=sharing(client, path))
+            for worker in workers:
+                worker.kill()
+                worker.wait()
+            monkeypatch.setattr(cluster, "ALONE_SECONDS", 1)
+
+
+def test_what_asks_a_service_or_needs_the_gold_set_stays_on_one_machine():
+    shared = {"bfs", "bm25", "pagerank", "bfs-plain", "hybrid:bfs+bm25"}
+    alone = {"dense", "oracle", "run:x.trec", "hybrid:bfs+dense", "my_rag.py:retrieve"}
+    for name in shared | alone:
+        assert can_be_shared(Config().override(retriever=name)) == (name in shared)
+
+
+@pytest.mark.slow
+def test_without_an_address_nothing_of_a_cluster_is_loaded(tmp_path):
+    code = (
+        "import sys; from tiny_graph_rag.cli import load, app; load('eval');"
+        f"app(['eval', '--dataset', {str(GOLD)!r}, '--skip-generation', '-o', {str(tmp_path / 'r.json')!r}],"
+        "standalone_mode=False);"
+        "print([each for each in ('dask', 'distributed', 'tiny_graph_rag.retrieval.cluster')"
+        " if each in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.endswith("[]\n")
+
+
+def test_an_address_where_no_scheduler_speaks_is_one_line(monkeypatch):
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 0.2)
+    with socket.socket() as mute, socket.socket() as closed:
+        for item in (mute, closed):
+            item.bind(("127.0.0.1", 0))
+        mute.listen()
+        addresses = [f"127.0.0.1:{item.getsockname()[1]}" for item in (mute, closed)]
+        for address in (*addresses, "nonsense", "http://127.0.0.1:1"):
+            said = "no Dask scheduler answers at this address"
+            with pytest.raises(ServiceError, match=said), connected(address):
+                pass
