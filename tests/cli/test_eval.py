@@ -231,12 +231,16 @@ def test_gates_fail_with_exit_1_and_a_line_each(run_cli, tmp_path) -> None:
     run = ("eval", "--dataset", "tale-eval.jsonl", "--quiet", "--skip-generation")
     # The first question finds Bert, the second nothing: recall .5, which 2 questions leave in doubt.
     assert run_cli(*run, "--fail-under", "recall@5>=0.5").exit_code == 0
-    done = run_cli(*run, "--fail-under", "recall@5>0.5,hit@3>=.9,recall@5<=1")
+    done = run_cli(*run, "--fail-under", "recall@5>0.5,hit@3>=.9,recall@5<=1", "--junit", "gates.xml")
     assert done.exit_code == 1
     assert done.stderr.count("FAILED") == 2
     assert "gate hit@3>=0.9: mean 0.5000, FAILED" in done.stderr  # computed though not asked for
+    assert 'tests="3" failures="2" errors="0"' in (tmp_path / "gates.xml").read_text()
     assert run_cli(*run, "--fail-under", "recall@5>=0.5", "--set", "running.gate_on=interval").exit_code == 1
     assert run_cli(*run, "--fail-under", "recall@5>=0.5", "--set", "running.gate_on=luck").exit_code == 2
+    lost = run_cli(*run, "-g", "gone.json", "--fail-under", "recall@5>=0.5", "--junit", "gates.xml")
+    assert lost.exit_code == 2  # what ended the job is in the file that CI shows, not the last run's figures
+    assert 'tests="1" failures="0" errors="1"' in (tmp_path / "gates.xml").read_text()
 
 
 def test_an_undefined_measure_fails_its_gate(run_cli, tmp_path) -> None:

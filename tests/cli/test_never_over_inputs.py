@@ -28,7 +28,7 @@ RUN = "q1 Q0 Dover 1 1.0 me\nq2 Q0 Ben 1 1.0 me\n"
 RETRIEVER = "def retrieve(question):\n    return ['Dover']\n"
 
 # Options that take the name of a file to write. `--report` of the other commands takes names of reports.
-WRITES = {"--output", "--save-run", "--fix-suggestions"}
+WRITES = {"--output", "--save-run", "--junit", "--fix-suggestions"}
 WRITES_IN = {("history", "--report")}
 # Options that speak of writing and take no name of a file.
 NO_FILE = {"--report", "--format", "--names", "--refresh", "--export"}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import conclude
+from tiny_graph_rag.cli.gating import Junit, conclude
 from tiny_graph_rag.cli.help import GATES, MEASURE, MEASURES
 from tiny_graph_rag.cli.options import Common, Details, Reports, argument, option, to_file
 from tiny_graph_rag.cli.output import STDOUT, Output
@@ -29,6 +29,7 @@ def compare_command(
         str | None,
         option('Exit with code 1 if a system is worse by more than this: "ndcg@5=0.02,mrr=0.05".', GATES),
     ] = None,
+    junit: Junit = None,
     report: Reports = None,
     measures: Annotated[
         str | None, option("Measures to compare.", MEASURES, default="all that the files have in common")
@@ -92,7 +93,7 @@ def compare_command(
             for tag in every
         }
         outcomes += hold_drops(gates, system.name, differences, session.config.running.gate_on, parts)
-    conclude(session, outcomes)
+    conclude(session, outcomes, junit)
 
 
 def _named(systems: Sequence[System]) -> str:

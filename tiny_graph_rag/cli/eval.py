@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import FailUnder, floors, hold
+from tiny_graph_rag.cli.gating import FailUnder, Junit, floors, hold
 from tiny_graph_rag.cli.help import MEASURE, MORE
 from tiny_graph_rag.cli.options import (
     ANSWERING,
@@ -59,6 +59,7 @@ def evaluate_command(
     cutting: Annotated[Given, CUTTING],
     graph: Graph = None,
     fail_under: FailUnder = None,
+    junit: Junit = None,
     report: Reports = None,
     output: Annotated[
         str | None,  # not a Path: that would lose a leading "./"
@@ -144,7 +145,7 @@ def evaluate_command(
         session.show(details_lines(msgspec.json.decode(parts[0])))
     out.write(parts)
     out.tell("results")
-    hold(session, gates, evaluation.summary, problems(answering, evaluation) if answering else ())
+    hold(session, gates, evaluation.summary, junit, problems(answering, evaluation) if answering else ())
 
 
 def _measures(config: Config, measures: str | None, gates: Sequence[Gate]) -> tuple[Measure, ...]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from tiny_graph_rag.cli.help import GATES
 from tiny_graph_rag.cli.options import option
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError
+from tiny_graph_rag.outputs import write_atomically
 
 if TYPE_CHECKING:
     from tiny_graph_rag.cli.session import Session
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 FailUnder = Annotated[
     str | None,
     option('Exit with code 1 unless these gates pass: "recall@5>=0.65,tag:2-hop/mrr>0.5".', GATES),
+]
+
+Junit = Annotated[
+    Path | None, option("Write the gates' outcome, or the error of this command, as JUnit XML.", GATES)
 ]
 
 
@@ -30,7 +36,11 @@ def floors(fail_under: str | None) -> tuple[Gate, ...]:
 
 
 def hold(
-    session: Session, gates: Sequence[Gate], found: Summary, problems: Sequence[TinyGraphRagError] = ()
+    session: Session,
+    gates: Sequence[Gate],
+    found: Summary,
+    junit: Path | None,
+    problems: Sequence[TinyGraphRagError] = (),
 ) -> None:
     """Hold gates against the means of a run, and end with what failed. problems: what went wrong before."""
     outcomes: list[GateOutcome] = []
@@ -39,13 +49,23 @@ def hold(
 
         by_tag = {tag: part.measures for tag, part in found.by_tag.items()}
         outcomes = hold_floors(gates, found.overall.measures, session.config.running.gate_on, by_tag)
-    conclude(session, outcomes, problems)
+    conclude(session, outcomes, junit, problems)
 
 
 def conclude(
-    session: Session, outcomes: Sequence[GateOutcome], problems: Sequence[TinyGraphRagError] = ()
+    session: Session,
+    outcomes: Sequence[GateOutcome],
+    junit: Path | None,
+    problems: Sequence[TinyGraphRagError] = (),
 ) -> None:
-    """Say which gates passed, and end with one line for each that failed, then what else went wrong."""
+    """Say which gates passed, and end with one line for each that failed, then what else went wrong.
+
+    junit: the file for CI that holds the same.
+    """
+    if junit is not None:
+        from tiny_graph_rag.study.gates import junit_xml
+
+        write_atomically(session.outputs.claim(junit), [junit_xml(outcomes)])
     for outcome in outcomes:
         if outcome.passed:
             session.say(outcome.message)

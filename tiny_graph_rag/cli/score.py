@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import FailUnder, floors, hold
+from tiny_graph_rag.cli.gating import FailUnder, Junit, floors, hold
 from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, MORE
 from tiny_graph_rag.cli.options import (
     Chosen,
@@ -110,6 +110,7 @@ def score(
     common: Common,
     run: Annotated[Path, option("Run file: TREC, JSONL, JSON, CSV, TSV or Parquet (docs/runs.md).", INPUT)],
     fail_under: FailUnder = None,
+    junit: Junit = None,
     report: Reports = None,
     output: Annotated[str | None, to_file("Results file; - for standard output.", "RUN-results.json")] = None,
 ) -> None:
@@ -157,7 +158,7 @@ def score(
         session.warn("--match changes nothing here: with -g it is for passages, and none were scored")
     _show(session, opened, wish, collected, request.run.name, on_graph=knowledge is not None)
     out.tell("results")
-    hold(session, gates, collected.found)
+    hold(session, gates, collected.found, junit)
 
 
 def _attempted(

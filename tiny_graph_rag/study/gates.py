@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,8 @@ _SIGNS: dict[str, Callable[[float, float], bool]] = {
 
 
 _FLOOR = re.compile(r"(?P<measure>[^<>=]+)(?P<sign>>=|<=|>|<)(?P<number>[^<>=]+)")
+_NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+SUITE = "tiny-graph-rag"
 _DROP = re.compile(r"(?P<measure>[^<>=]+)=(?P<number>[^<>=]+)")
 
 
@@ -51,8 +53,9 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class GateOutcome:
-    """message: one line that says what came and whether it passed."""
+    """gate: as people wrote it. message: one line that says what came and whether it passed."""
 
+    gate: str
     passed: bool
     message: Said
 
@@ -98,6 +101,7 @@ def hold_floors(
         passed = not math.isnan(figure) and _SIGNS[gate.sign](figure, gate.limit)
         outcomes.append(
             GateOutcome(
+                str(gate),
                 passed,
                 said(
                     "gate {gate}: {what} {figure}, {verdict}",
@@ -133,6 +137,7 @@ def hold_drops(
         passed = not math.isnan(drop) and drop <= gate.limit
         outcomes.append(
             GateOutcome(
+                f"{system}: {gate}",
                 passed,
                 said(
                     "gate {measure} may drop by {limit}: {system} has a {what} of {drop}, {verdict}",
@@ -158,6 +163,21 @@ def check_tags(gates: Iterable[Gate], tags: Collection[str]) -> None:
                 tag=repr(gate.tag),
                 near=nearest(gate.tag, sorted(tags)),
             )
+
+
+def junit_xml(outcomes: Sequence[GateOutcome], error: str = "") -> bytes:
+    """A JUnit report with one test case per gate, as CI systems read it. error: why none could be held."""
+    from xml.etree import ElementTree
+
+    failures = sum(not outcome.passed for outcome in outcomes)
+    counts = {"tests": len(outcomes) + bool(error), "failures": failures, "errors": int(bool(error))}
+    suite = ElementTree.Element("testsuite", {"name": SUITE, **{key: str(n) for key, n in counts.items()}})
+    cases = [(outcome.gate, "" if outcome.passed else "failure", outcome.message) for outcome in outcomes]
+    for name, element, message in [*cases, *([(SUITE, "error", error)] if error else [])]:
+        case = ElementTree.SubElement(suite, "testcase", classname=SUITE, name=_NOT_XML.sub("\ufffd", name))
+        if element:
+            ElementTree.SubElement(case, element, message=_NOT_XML.sub("\ufffd", message))
+    return bytes(ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)) + b"\n"
 
 
 def _gates(text: str, form: re.Pattern[str], option: str, example: str) -> tuple[Gate, ...]:
