@@ -54,7 +54,7 @@ def find_input(name: str | Path, folder: Path, what: str, *, or_folder: bool = F
     or_folder: a folder will do.
 
     An absolute name is taken as it is. Matches whatever Unicode form (NFC, NFD) the disk holds.
-    what: one of ENDINGS, else as the message should call it. Raises InputError with the nearest names.
+    what: as the message should call it. Raises InputError with the nearest names.
     """
     path = Path(name).expanduser()
     places = [path] if path.is_absolute() else [folder / path, path]
@@ -79,21 +79,13 @@ def find_input(name: str | Path, folder: Path, what: str, *, or_folder: bool = F
     )
 
 
-# The suffixes of what may be offered for a name that is not there; of formats, those that they register.
-ENDINGS = {
-    "knowledge graph": (
-        *(".json", ".graphml", ".xml", ".gexf", ".gml", ".net", ".paj", ".html", ".htm", ".xlsx", ".parquet"),
-        *(".tsv", ".csv", ".txt", ".nt", ".ttl", ".turtle", ".nq", ".trig", ".rdf", ".owl", ".jsonld"),
-        *(".sqlite", ".sqlite3", ".db", ".duckdb", ".cypher", ".cql", ".cyp"),
-        *(".pkl", ".pklz", ".pickle", ".gpickle"),
-    ),
-    "gold set": (".jsonl", ".json", ".csv", ".tsv", ".xlsx", ".parquet", ".qrels", ".trec", ".txt"),
-    "run": (".trec", ".run", ".txt", ".csv", ".tsv", ".parquet", ".jsonl", ".json"),
-    "results file": (".json",),
-    "draft": (".jsonl",),
-    "vocabulary": (".yaml", ".yml"),
-}
-ENDINGS["questions"] = ENDINGS["gold set"]
+# The suffixes of what may be a knowledge graph among the files of a folder.
+GRAPH_ENDINGS = (
+    *(".json", ".graphml", ".xml", ".gexf", ".gml", ".net", ".paj", ".html", ".htm", ".xlsx", ".parquet"),
+    *(".tsv", ".csv", ".txt", ".nt", ".ttl", ".turtle", ".nq", ".trig", ".rdf", ".owl", ".jsonld"),
+    *(".sqlite", ".sqlite3", ".db", ".duckdb", ".cypher", ".cql", ".cyp"),
+    *(".pkl", ".pklz", ".pickle", ".gpickle"),
+)
 RESULTS_FIRST = b'"schema_version"'  # the first key of whatever this program writes of results
 MADE_BY = {
     "knowledge graph": "; `init` writes one to begin with",
@@ -104,44 +96,31 @@ MADE_BY = {
 }
 
 
-def files_of_kind(folder: Path, what: str) -> list[str]:
-    """Names of a folder's files of a kind, as `find_input` calls it."""
-    return _of_kind(folder, ENDINGS[what], what)
-
-
 def _instead(path: Path, places: Sequence[Path], what: str, *, or_folder: bool) -> str:
-    """What else it may be: names like it, else files of its kind where it was looked for first, else what
-    makes one."""
-    endings = ENDINGS.get(what, (path.suffix,))
-    is_named = _ending(path) in endings
-    if is_named:
-        endings = (_ending(path),)
-    there = [_of_kind(place.parent, endings, what) for place in places]
+    """What else it may be: names like it, else what lies where it was looked for first, else what makes
+    one."""
+    suffix = Path(path.name.removesuffix(".gz")).suffix
+    there = [_offered(place.parent, suffix, what, or_folder=or_folder) for place in places]
     names = list(dict.fromkeys(name for names_there in there for name in names_there))
-    if or_folder:
-        beside = (path for place in places for path in _files_in(place.parent))
-        names += [composed(path.name) for path in beside if path.is_dir()]
     spelled = {bare_name(Path(name)): name for name in reversed(names)}
-    wanted = composed(path.name)
-    hint = nearest(wanted, names) or nearest(
-        bare_name(path) if is_named else wanted, list(spelled), spelled=spelled
-    )
+    hint = nearest(composed(path.name), names) or nearest(bare_name(path), list(spelled), spelled=spelled)
     if hint:
         return hint
-    first = next((names_there for names_there in there if names_there), None)
+    first = next(filter(None, there), None)
     if first is None:
         return said(MADE_BY[what]) if what in MADE_BY else ""
     return said("; there are: {names}", names=listed(first, 8))
 
 
-def _ending(path: Path) -> str:
-    """The suffix that tells what a file is, below `.gz`."""
-    return Path(path.name.removesuffix(".gz")).suffix.lower()
-
-
-def _of_kind(folder: Path, endings: Sequence[str], what: str) -> list[str]:
-    found = (path for path in _files_in(folder) if path.is_file() and _ending(path) in endings)
-    return [composed(item.name) for item in found if what != "run" or not is_results(item)]
+def _offered(folder: Path, suffix: str, what: str, *, or_folder: bool) -> list[str]:
+    """Names in a folder that may be meant: files of this suffix, of any where it is "", and folders. No
+    results are runs."""
+    names = []
+    for path in _files_in(folder):
+        is_like = suffix in path.suffixes if suffix else bool(path.suffix)
+        if or_folder if path.is_dir() else is_like and not (what == "run" and is_results(path)):
+            names.append(composed(path.name))
+    return names
 
 
 def is_results(path: Path) -> bool:

@@ -1,36 +1,30 @@
-"""Writing files: never over what the command reads, never twice to one file, and whole or not at all.
-
-Every file that a command writes is claimed here, before any work where its name is known by then, and looked
-at once more before the first byte goes out: a reader may have opened further files meanwhile.
-"""
+"""Writing files: never over what a command reads, and whole or not at all."""
 
 from __future__ import annotations
 
 import contextlib
 import glob
 import os
+import shutil
 import time
 from collections.abc import Iterable
 from pathlib import Path
 from threading import get_ident
 
 from tiny_graph_rag.errors import UsageError
-from tiny_graph_rag.inputs import composed, is_results, noted_inputs
+from tiny_graph_rag.inputs import composed, noted_inputs
 from tiny_graph_rag.messages import said
 
-# What no graph, gold set or run consists of: it may be replaced in a folder that is read.
-SHOWN_ONLY = (".html", ".md", ".tex", ".png", ".svg")
 KEPT_IN = "history"  # folder in a folder of results: what `eval` and `score` replaced
 LEFTOVER_SECONDS = 3600  # longer than any write takes
 
 
 class Outputs:
-    """The files that one command writes: none that it reads, none within a folder that it reads, no two to
-    one file."""
+    """The files that one command writes: none that it reads, none in a folder that it reads, no two to one
+    file."""
 
     def __init__(self) -> None:
         self._claimed: dict[Path, bool] = {}
-        self._written: set[Path] = set()
 
     def claim(self, path: Path, *, is_own: bool = False, replaces: bool = True) -> Path:
         """`path`, if this command may write it; anything may go to a device, any number of times.
@@ -41,43 +35,36 @@ class Outputs:
         check_writable(path)
         if is_device(path):
             return path
-        self._check(path, is_own)
         if any(_is_same(path, other) for other in self._claimed):
             raise UsageError("{path}: two outputs would be written to this file; rename one", path=path)
         if not replaces and path.exists():
             raise UsageError("{path} already exists; choose another name with -o", path=path)
         self._claimed[path] = is_own
+        self.confirm()
         return path
 
     def confirm(self) -> None:
-        """Look at every claimed file again. Raises UsageError for one that was opened for reading since."""
+        """Look at every claimed file again. Raises UsageError for one that is, or lies in, what is read."""
         for path, is_own in self._claimed.items():
-            if path not in self._written:  # a report reads what was just written
-                self._check(path, is_own)
+            for other in noted_inputs(named=is_own):
+                if _is_same(path, other):
+                    raise UsageError(
+                        "{path}: this command reads that file and would destroy it; choose another name",
+                        path=path,
+                    )
+                if path.is_file() and other.is_dir() and other.samefile(path.resolve().parent):
+                    raise UsageError(
+                        "{path}: this command reads the folder {folder} and would replace a file in it; "
+                        "choose another name",
+                        path=path,
+                        folder=other,
+                    )
 
     def write(self, path: Path, parts: Iterable[bytes | memoryview]) -> None:
         """Write a claimed file, whole or not at all."""
         self.confirm()
         write_atomically(path, parts)
-        self._written.add(path)
-
-    def _check(self, path: Path, is_own: bool) -> None:
-        named, parents = noted_inputs(named=True), {path.parent, Path(os.path.realpath(path)).parent}
-        is_part = path.is_file() and path.suffix.lower() not in SHOWN_ONLY and not is_results(path)
-        for other in named if is_own else noted_inputs():
-            if _is_same(path, other):
-                raise UsageError(
-                    "{path}: this command reads that file and would destroy it; choose another name",
-                    path=path,
-                )
-        for folder in named if is_part else ():
-            if folder.is_dir() and any(_is_same(parent, folder) for parent in parents):
-                raise UsageError(
-                    "{path}: this command reads the folder {folder} and would replace a file in it; "
-                    "choose another name",
-                    path=path,
-                    folder=folder,
-                )
+        self._claimed.pop(path, None)  # a report reads what was just written
 
 
 def _is_same(one: Path, other: Path) -> bool:
@@ -146,7 +133,7 @@ def write_atomically(path: Path, parts: Iterable[bytes | memoryview]) -> None:
         if isinstance(error, OSError) and error.filename in (None, str(temporary)):
             error.filename = str(path)
         raise
-    _remove_leftovers(path)
+    remove_leftovers(path)
 
 
 def is_device(path: Path) -> bool:
@@ -162,26 +149,10 @@ def _temporary(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}-{get_ident()}.tmp")
 
 
-def is_left_over(path: Path, process: str) -> bool:
-    """Whether the process of this number, which made the file, has ended. Where that can't be asked, whether
-    the file is older than any write takes."""
-    if os.name == "posix" and process.isdecimal():
-        try:
-            os.kill(int(process), 0)
-        except (ProcessLookupError, OverflowError):
-            return True
-        except PermissionError:
-            return False
-        return False
-    with contextlib.suppress(OSError):
-        return time.time() - path.stat().st_mtime > LEFTOVER_SECONDS
-    return False
-
-
-def _remove_leftovers(path: Path) -> None:
-    """What killed processes left half written; a young one may belong to a process that still runs."""
-    now = time.time()
+def remove_leftovers(path: Path) -> None:
+    """What killed processes left half written of a file or folder; a young one may still be written."""
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
         with contextlib.suppress(OSError):
-            if now - leftover.stat().st_mtime > LEFTOVER_SECONDS:
-                leftover.unlink()
+            if time.time() - leftover.stat().st_mtime < LEFTOVER_SECONDS:
+                continue
+            shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()

@@ -84,7 +84,7 @@ BY_NAME = {
     *(compare.ALIKE, compare.ALIKE_BY_FEW, compare.MIXED, compare.BETTER, compare.WORSE),
     *(compare.SURELY_BETTER, compare.SURELY_WORSE),
     *("error", "warning"),
-    *(*inputs.ENDINGS, *inputs.MADE_BY.values()),
+    *(*inputs.MADE_BY, *inputs.MADE_BY.values(), "questions", "vocabulary"),
     *registry_kinds(),
     *(
         "linking",

@@ -66,7 +66,6 @@ def convert(
     if words is not None:
         session.outputs.claim(words)
     knowledge = session.graph(source)
-    session.outputs.confirm()
     knowledge, _ = session.patched(knowledge, EvalSet(()))
     for line in write_graph(knowledge, target, form):
         session.warn(line)

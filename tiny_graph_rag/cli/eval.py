@@ -96,7 +96,6 @@ def evaluate_command(
     asks = asks_model(config) or not generating.skip_generation
     answering = prepare(session, generating, examples, out.path) if asks else None
     path = session.graph_path(graph, examples)
-    session.outputs.confirm()
 
     with session.cluster() as cluster:
         knowledge = session.graph(path, examples)

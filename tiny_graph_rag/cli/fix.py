@@ -96,7 +96,6 @@ def fix_command(
     out = out.at(f"{examples.file_name}-fixes.yaml")
     knowledge = session.graph(graph, examples)
     older = session.graph(was) if was is not None else None
-    session.outputs.confirm()
     with session.progress(t("evaluations"), evaluations, least=0) as bar:
         fixes = find_fixes(
             knowledge,

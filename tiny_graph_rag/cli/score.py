@@ -138,7 +138,6 @@ def score(
     request = how.request(session, run, chosen)
     out = out.at(f"{named_after(chosen, bare_name(request.run))}-results.json")
     graph_path = session.graph_path(how.graph) if how.graph is not None else None
-    session.outputs.confirm()
     knowledge = session.graph(graph_path) if graph_path is not None else None
     wish = Wish(
         wanted,

@@ -107,7 +107,6 @@ def sweep_command(
     out = out.at(f"{examples.file_name}-sweep.json")
     linking = Linking.of(session)
     path = session.graph_path(graph, examples)
-    session.outputs.confirm()
     with session.cluster() as cluster:
         knowledge = session.graph(path, examples)
         knowledge, examples = session.patched(knowledge, examples)

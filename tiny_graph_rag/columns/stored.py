@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.files import sha256_of
-from tiny_graph_rag.outputs import is_left_over, write_atomically
+from tiny_graph_rag.outputs import remove_leftovers, write_atomically
 
 NOTE = "note.json"
 
@@ -69,9 +69,7 @@ class ArraysWriter:
 def writing(folder: Path, note: Mapping[str, Any]) -> Iterator[ArraysWriter]:
     """What writes the folder, whole or not at all. note: JSON, written at the end. Raises OSError."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    for left in folder.parent.glob(f".{folder.name}.*.tmp"):  # by a process that was killed
-        if is_left_over(left, left.name.split(".")[-2].partition("-")[0]):
-            shutil.rmtree(left, ignore_errors=True)
+    remove_leftovers(folder)
     temporary = folder.with_name(f".{folder.name}.{os.getpid()}-{get_ident()}.tmp")
     temporary.mkdir()
     try:

@@ -26,7 +26,7 @@ from tiny_graph_rag.files import combined_sha256, sha256_meanwhile, sha256_of
 from tiny_graph_rag.formats.detection import Head, particular_first
 from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS, GraphFormat
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.inputs import ENDINGS, find_input, note_read
+from tiny_graph_rag.inputs import GRAPH_ENDINGS, find_input, note_read
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.outputs import write_atomically
@@ -335,7 +335,7 @@ def graph_name(path: Path) -> str:
 def graph_files(folder: Path) -> list[Path]:
     """Files of a folder that may be graphs, by their suffixes."""
     paths = sorted(path for path in folder.glob("*") if path.is_file())
-    return [path for path in paths if path.name.removesuffix(".gz").endswith(ENDINGS["knowledge graph"])]
+    return [path for path in paths if path.name.removesuffix(".gz").endswith(GRAPH_ENDINGS)]
 
 
 def _formats() -> Iterator[GraphFormat]:
