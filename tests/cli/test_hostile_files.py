@@ -46,36 +46,6 @@ def test_a_report_spares_the_prompt_that_lies_beside_the_results(own_folder: Pat
     assert (own_folder / "x.md").read_text() == "{context} {question}"
 
 
-def test_a_report_that_fails_withholds_neither_the_others_nor_the_gates(
-    own_folder: Path, run_cli, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from tiny_graph_rag.report import markdown
-
-    (own_folder / "gold.csv").write_text(GOLD_CSV)
-    (own_folder / "run.trec").write_text(RUN)
-
-    def broken(documents):
-        raise ZeroDivisionError("no such glyph")
-
-    monkeypatch.setattr(markdown, "markdown", broken)
-    command = (
-        "score",
-        "--gold",
-        "./gold.csv",
-        "--run",
-        "./run.trec",
-        "-o",
-        "./x.json",
-        "--report",
-        "md,html",
-    )
-    done = run_cli(*command, "--fail-under", "recall@5>=0.9")
-    assert done.exit_code == 70
-    assert "--report md failed: ZeroDivisionError: no such glyph" in done.output
-    assert "recall@5" in done.output
-    assert (own_folder / "x.html").is_file()
-
-
 YAML = {
     "deep": ("[" * 30_000, "nested more than 50 levels deep"),
     "deep mappings": ("{a: " * 30_000, "nested more than 50 levels deep"),

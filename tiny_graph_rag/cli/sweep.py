@@ -110,23 +110,13 @@ def sweep_command(
     with session.cluster() as cluster:
         knowledge = session.graph(path, examples)
         knowledge, examples = session.patched(knowledge, examples)
-        n, finished = len(examples), 0
-        with session.progress("sweeping", len(plan.variants) * len(plan.hops) * n) as progress:
-
-            def advance(done: int) -> None:
-                nonlocal finished
-                finished = done
-                progress(done)
-
-            def of_shards(done: int) -> None:
-                progress(finished + min(done, n))
-
+        with session.progress("sweeping", len(plan.variants) * len(plan.hops) * len(examples)) as progress:
             retrievers = make_retriever
             if cluster is not None:
                 from tiny_graph_rag.retrieval.cluster import sharing
 
-                retrievers = sharing(cluster, path, of_shards)
-            found = sweep(knowledge, examples, config, plan, advance, linking.maker, retrievers)
+                retrievers = sharing(cluster, path)
+            found = sweep(knowledge, examples, config, plan, progress, linking.maker, retrievers)
     linking.conclude()
     document = sweep_document(found, session.made(label))
     session.show(details_lines(document) if details else sweep_lines(document))
