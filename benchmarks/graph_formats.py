@@ -2,8 +2,8 @@
 
     uv run python benchmarks/graph_formats.py [--entities 1000000] [--edges 5] [--folder /tmp/graph-formats]
 
-Writes the graph of benchmarks/generate.py (without its descriptions) as KG JSON, triples, a Parquet pair,
-GraphML and node-link JSON, then loads each in a process of its own, without the graph cache: seconds, of
+Writes the graph of benchmarks/generate.py (without its descriptions) as KG JSON, triples, a Parquet pair
+and GraphML, then loads each in a process of its own, without the graph cache: seconds, of
 processor time too (other work on the machine lengthens only the first), megabytes a second of that, the most
 memory, and how many times slower a byte is read than one of KG JSON.
 """
@@ -28,7 +28,6 @@ TARGETS = {
     "triples": "graph.tsv",
     "Parquet": "pair",
     "GraphML": "graph.graphml",
-    "node-link JSON": "graph-node-link.json",
 }
 
 

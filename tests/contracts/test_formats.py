@@ -100,7 +100,7 @@ def test_a_run_that_is_written_is_read_as_it_was(form: str, tmp_path: Path) -> N
     assert all((np.diff(score) < 0).all() for score in scores)
 
 
-@pytest.mark.parametrize("form", ["kg-json", "graphml", "node-link"])
+@pytest.mark.parametrize("form", ["kg-json", "graphml"])
 @pytest.mark.parametrize("source", SOURCES[-2:], ids=lambda path: path.name)
 def test_a_graph_that_is_written_is_read_as_it_was(form: str, source: Path, tmp_path: Path) -> None:
     graph = read_graph(source)

@@ -73,11 +73,11 @@ def test_a_shape_is_read_as_it_is_meant(own_folder: Path, name: str, content: An
     assert [(source.removesuffix(" Lee"), type, target) for source, type, target in facts] == KNOWS
 
 
-def test_lists_and_objects_with_other_keys_in_one_list(own_folder: Path) -> None:
+def test_lists_and_objects_in_one_list(own_folder: Path) -> None:
     mixed = [
         ["Ann", "knows", "Ben"],
         {"head": "Ben", "relation": "knows", "tail": "Cy"},
-        {"subject": "Cy", "predicate": "keeps", "object": "hen"},
+        ["Cy", "keeps", "hen"],
     ]
     assert told(read(own_folder, "g.json", mixed)) == [
         ("Ann", "knows", "Ben"),
@@ -182,8 +182,7 @@ def test_what_is_dropped_and_what_is_not_clear_is_told(own_folder: Path) -> None
     }
     graph = read(own_folder, "g.json", document)
     assert {drop.what: drop.examples for drop in graph.origin.dropped} == {
-        "hyperedges (they join more than two nodes)": ("h",),
-        "lists that hold neither entities nor relations": ("communities",),
+        "lists that hold neither entities nor relations": ("communities", "hyperedges"),
     }
     assert "relation whose end is a name of several entities" in "".join(graph.notes.lines()).replace(
         "relations", "relation"

@@ -43,7 +43,7 @@ def content(graph: KnowledgeGraph) -> list[Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
-@pytest.mark.parametrize("target", ["x-KG.json", "x-node-link.json", "x.graphml", "folder"])
+@pytest.mark.parametrize("target", ["x-KG.json", "x.graphml", "folder"])
 def test_nothing_is_lost_on_the_way_and_back(
     source: Path, target: str, tmp_path: Path, run_cli: Callable[..., Result]
 ) -> None:
@@ -64,7 +64,7 @@ def test_graph_and_target_go_by_flags_as_well(tmp_path: Path, run_cli: Callable[
     assert "wants a graph and a file to write (GRAPH TARGET, or -g GRAPH -o TARGET), got 1" in told.stderr
 
 
-FORMS = ("x-KG.json", "x-node-link.json", "x.graphml", "folder", "x.tsv", "x.csv")
+FORMS = ("x-KG.json", "x.graphml", "folder", "x.tsv", "x.csv")
 EVERYTHING = {
     "entities": {
         "1": {
@@ -138,13 +138,10 @@ def test_triples_say_what_they_cannot_hold(tmp_path: Path, run_cli: Callable[...
 
 def test_other_libraries_read_what_is_written(tmp_path: Path, run_cli: Callable[..., Result]) -> None:
     graph = read_graph(GRAPHS / "graphify")
-    for target in ("g.graphml", "g-node-link.json", "pair"):
+    for target in ("g.graphml", "pair"):
         assert run_cli("convert", GRAPHS / "graphify", tmp_path / target).exit_code == 0
     own = networkx.read_graphml(tmp_path / "g.graphml")
     assert (len(own), own.size()) == (len(graph), len(graph.relations))
-    document = json.loads((tmp_path / "g-node-link.json").read_text(encoding="utf-8"))
-    linked = networkx.node_link_graph(document, edges="links")
-    assert (len(linked), linked.size()) == (len(graph), len(graph.relations))
     table = pandas.read_parquet(tmp_path / "pair" / "entities.parquet")
     assert list(table["title"]) == list(graph.entities.names)
 

@@ -54,28 +54,6 @@ def test_the_folder_above_is_told_where_its_graphs_lie(own_folder: Path) -> None
     assert refusal(own_folder).endswith(f"no graph in this folder, but in {found}: give that one with -g")
 
 
-@pytest.mark.parametrize(
-    ("name", "writer", "graph"),
-    [
-        ("kv_store_full_entities.json", "LightRAG", "graph_chunk_entity_relation.graphml"),
-        ("vdb_entities.json", "LightRAG", "graph_chunk_entity_relation.graphml"),
-        ("text_units.parquet", "MS GraphRAG", "entities.parquet and relationships.parquet"),
-        ("docstore.json", "LlamaIndex", "property_graph_store.json"),
-    ],
-)
-def test_what_lies_beside_a_graph_is_told_apart_from_it(
-    own_folder: Path, name: str, writer: str, graph: str
-) -> None:
-    if name.endswith(".parquet"):
-        shutil.copy(GRAPHS / "ms-graphrag-3" / name, own_folder / name)
-    else:
-        (own_folder / name).write_text('{"some": {"store": 1}}', encoding="utf-8")
-    for path in (own_folder / name, own_folder):
-        assert f"{name} is a file that {writer} keeps next to its graph. The graph is {graph}" in refusal(
-            path
-        )
-
-
 def test_an_empty_folder_and_one_of_other_things(own_folder: Path) -> None:
     assert "no graph in a supported format in this folder; it contains nothing" in refusal(own_folder)
     (own_folder / "notes.md").write_text("nothing", encoding="utf-8")

@@ -8,7 +8,6 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -65,37 +64,6 @@ def test_lightrag() -> None:
         1,
     )
     assert json.loads(graph.relations.details[0])["keywords"] == "home,inn"
-
-
-def test_lightrags_export_holds_what_its_own_file_holds() -> None:
-    path = GRAPHS / "lightrag-export" / "graph.csv"
-    with path.open(newline="", encoding="utf-8") as stream:
-        lines = [line for line in csv.reader(stream) if line]
-    tables = [place for place, line in enumerate(lines) if line[0].startswith("# ")]
-    entities, relations = (lines[start + 2 : end] for start, end in pairwise(tables[:3]))
-    graph = read_graph(path)
-    assert (graph.origin.writer, len(graph), len(graph.relations)) == (
-        "LightRAG export",
-        len(entities),
-        len({frozenset(line[:2]) for line in relations}),  # each is written from both of its ends
-    )
-    assert [(drop.what, drop.count) for drop in graph.origin.dropped] == [
-        ("relations written from their other end too", len(relations) // 2)
-    ]
-    assert list(graph.entities.names) == [line[0] for line in entities]
-    assert entity(graph, "Abraham Van Helsing") == {
-        "id": "Abraham Van Helsing",
-        "type": "person",
-        "description": "Abraham Van Helsing is a professor from Amsterdam.",
-        "chunks": 2,
-    }
-    assert relation(graph, "Count Dracula", "Lucy Westenra") == (
-        "RELATED_TO",
-        "Count Dracula bites Lucy Westenra.",
-        2.0,
-        2,
-    )
-    assert json.loads(graph.relations.details[0])["keywords"] == "home"
 
 
 def test_nano_graphrag_without_the_models_quotes() -> None:
@@ -212,23 +180,7 @@ def test_cognee_without_its_lexical_layer(file: str) -> None:
     assert entity(graph, "jim hawkins")["chunks"] == 3
 
 
-def test_neo4j_graphrag_and_apoc_drop_documents_and_chunks_and_count_them() -> None:
-    lexical = {"FROM_DOCUMENT", "NEXT_CHUNK", "FROM_CHUNK"}
-    folder = GRAPHS / "neo4j-graphrag"
-    tables = [pyarrow.parquet.read_table(path).to_pylist() for path in sorted(folder.glob("*/*.parquet"))]
-    nodes = [row for table in tables for row in table if "__id__" in row]
-    edges = [row for table in tables for row in table if "from" in row and row["type"] not in lexical]
-    graph = read_graph(folder)
-    marked = [node for node in nodes if "__Entity__" in node["labels"]]
-    assert (graph.origin.writer, len(graph), len(graph.relations)) == (
-        "neo4j-graphrag",
-        len(marked),
-        len(edges),
-    )
-    assert sum(drop.count for drop in graph.origin.dropped if "nodes (" in drop.what) == len(nodes) - len(
-        marked
-    )
-    assert set(graph.entities.types) == {"Person", "Location", "Vessel"}
+def test_apoc_without_documents_and_chunks() -> None:
     lines = (GRAPHS / "apoc" / "all.json").read_text(encoding="utf-8").splitlines()
     exported = [json.loads(line) for line in lines]
     graph = read_graph(GRAPHS / "apoc" / "all.json")

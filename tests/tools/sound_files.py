@@ -426,7 +426,7 @@ def more_targets(run: Runner, files: dict[str, bytes]) -> list[Target]:
 
 
 GRAPHS = ROOT / "tests" / "fixtures" / "graphs"
-WHOLE = ("ms-graphrag-1", "ms-graphrag-2", "ms-graphrag-3", "ms-graphrag-3-csv", "neo4j-graphrag")
+WHOLE = ("ms-graphrag-1", "ms-graphrag-2", "ms-graphrag-3", "ms-graphrag-3-csv")
 WRITTEN = {
     "triples.tsv": "source\trelation\ttarget\tweight\nA\tknows\tB\t1\nB\tlikes\t점순\t2\n",
     "triples.csv": 'Ann,lives in,"Dover, Kent"\nBen,knows,Ann\n',

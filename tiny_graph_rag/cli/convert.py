@@ -32,7 +32,7 @@ def convert(
     to: Annotated[
         str | None,
         option(
-            "Format to write: kg-json, graphml, node-link, triples or parquet.",
+            "Format to write: kg-json, graphml, triples or parquet.",
             OUTPUT,
             flag="--format",
             default="by suffix",
@@ -40,7 +40,7 @@ def convert(
     ] = None,
     patch: PatchFile = None,
 ) -> None:
-    """Write a graph for another program: KG JSON, GraphML, node-link JSON, triples or Parquet."""
+    """Write a graph for another program: KG JSON, GraphML, triples or Parquet."""
     from tiny_graph_rag.files import sha256_of
     from tiny_graph_rag.formats.graphs import DATABASE, ENDING, graph_name, write_vocabulary
     from tiny_graph_rag.formats.graphs.writing import write_graph

@@ -158,6 +158,10 @@ COUNTED_STEMS = (
 LANGUAGES = _keys("en eng english ko kor kr zh zho cn chinese ja jp de fr es pt it nl ru ar hi vi tr pl")
 TIME_PAIRS = (("from", "to"), ("start", "end"))
 DIRECTEDNESS = _set("directed undirected mixed mutual")
+# What follows from the graph, or is for programs.
+UNUSED_KEYS = _set(
+    "vector embeddingvector normlabel humanreadableid combineddegree sourcedegree targetdegree"
+)
 NO_TYPES = _set("node nodes entity vertex edge link relationship relation default custom")
 # What a label says where a graph is too small for counting.
 COMMON_TYPES = _set(

@@ -64,7 +64,6 @@ GRAPH_WRITERS: Registry[Form[GraphWriter]] = Registry(
     "tiny_graph_rag.formats.graphs",
     {
         "kg-json": "writing:kg_json",
-        "node-link": "writing:node_link",
         "graphml": "writing:graphml",
         "triples": "writing:triples",
         "parquet": "writing:parquet",

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +29,7 @@ from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS, GraphFormat
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.inputs import GRAPH_ENDINGS, find_input, note_read
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.messages import Said, said
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.outputs import write_atomically
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ CACHED_FROM_BYTES = 4_000_000  # below this, loading takes less time than lookin
 STREAMED_FROM_BYTES = 10_000_000  # smaller files hold too few triples
 DATABASE = re.compile(r"[a-z][a-z0-9+]+:/", re.I)  # an address, of which a path may have taken a slash
 COLUMNS_ENDING = "-columns.yaml"
-MOST_LOOKED_AT = 50  # folders, for a hint
+MOST_LOOKED_AT = 500  # files and folders, for a hint
 PLAIN_FOLDER_NAMES = ("output", "artifacts", "graphify-out", "rag_storage", "storage", "")
 
 
@@ -106,8 +107,6 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
         return GRAPH_FORMATS["tables"], _parts(path)
     alone = Head.of(path)
     for format in _formats():  # the first alone is loaded where it is its file
-        if format.general and (beside := _lies_beside(path)) is not None:
-            raise GraphError.at(path, beside)
         paths = _beside(format, path)
         if format.recognises(alone if paths == (path,) else Head(paths)):
             missing = [path.name for path in paths if not path.is_file()]
@@ -214,24 +213,15 @@ def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
         )
     if found:
         format, paths = found[0]
-        is_whole = format.together or (len(paths) > 1 and format.recognises(Head(paths)))
+        is_whole = len(paths) > 1 and format.recognises(Head(paths))
         return (format, paths) if is_whole else found_at(paths[0])
-    suffixes = tuple(
-        suffix for format in _formats() for suffix in format.suffixes if suffix not in (".txt", ".xml")
-    )
-    plain = sorted(
-        path
-        for path in folder.iterdir()
-        if path.is_file() and path.name.removesuffix(".gz").endswith(suffixes) and not _lies_beside(path)
-    )
+    plain = [path for path in graph_files(folder) if path.suffix not in (".txt", ".xml")]
     if len(plain) == 1:
         return found_at(plain[0])
-    beside = next((told for path in sorted(folder.iterdir()) if (told := _lies_beside(path))), None)
-    if beside is not None:
-        raise GraphError.at(folder, beside)
-    deeper = [below for below in _folders_below(folder) if _graphs_in(below)]
+    below = [path for pattern in ("*", "*/*") for path in islice(folder.glob(pattern), MOST_LOOKED_AT)]
+    deeper = [path for path in sorted(below) if path.is_dir() and _graphs_in(path)]
     if deeper:
-        listed = ", ".join(str(below) for below in deeper if below.parent not in deeper)
+        listed = ", ".join(str(path) for path in deeper if path.parent not in deeper)
         raise GraphError.at(
             folder, "no graph in this folder, but in {listed}: give that one with -g", listed=listed
         )
@@ -274,8 +264,6 @@ def _matching(format: GraphFormat, folder: Path) -> list[tuple[Path, ...]]:
         if isinstance(pair, tuple) and all((folder / name).is_file() for name in pair):
             return [tuple(folder / name for name in pair)]
     globbed = [sorted(folder.glob(pattern)) for pattern in format.within if isinstance(pattern, str)]
-    if format.together:
-        return [tuple(path for paths in globbed for path in paths)] if all(globbed) and globbed else []
     first = next((paths for paths in globbed if paths), [])
     return [(path,) for path in first if path.is_file()]
 
@@ -288,36 +276,6 @@ def _beside(format: GraphFormat, path: Path) -> tuple[Path, ...]:
         if isinstance(pattern, tuple) and path.name in pattern:
             return tuple(path.with_name(name) for name in pattern)
     return (path,)
-
-
-def _lies_beside(path: Path) -> Said | None:
-    """What to say of a file that a writer leaves next to its graph; None of any other."""
-    for format in _formats():
-        if path.is_file() and any(path.match(pattern) for pattern in format.besides):
-            return said(
-                "{name} is a file that {writer} keeps next to its graph. The graph is {graph}: name it, "
-                "or its folder, "
-                "with -g. If a database holds the graph, export it from there",
-                name=path.name,
-                writer=format.name,
-                graph=format.graph_file,
-            )
-    return None
-
-
-def _folders_below(folder: Path) -> list[Path]:
-    """Two levels of folders, of a folder with many the first ones: where a hint may come from."""
-    found: list[Path] = []
-    level = [folder]
-    for _ in range(2):
-        level = [
-            path
-            for above in level
-            for path in sorted(above.iterdir())[:MOST_LOOKED_AT]
-            if path.is_dir() and not path.is_symlink() and not path.name.startswith(".")
-        ][:MOST_LOOKED_AT]
-        found += level
-    return found
 
 
 def graph_name(path: Path) -> str:

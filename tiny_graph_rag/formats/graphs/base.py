@@ -27,25 +27,15 @@ GraphReader = Callable[..., KnowledgeGraph]  # of the files' paths
 class GraphFormat(Format[GraphReader]):
     """within: glob patterns, of which a folder has one file, or tuples of names that belong together.
 
-    folders: where below the named folder to look. together: all files of all patterns are read as one.
-    suffixes: whose broken files are this format's to complain about. besides: patterns of what its writer
-    leaves next to the graph, which is no graph. takes_columns: whether `read` takes what the user calls
+    folders: where below the named folder to look. takes_columns: whether `read` takes what the user calls
     columns (`--columns`) after the paths. tables: the tables that belong together of a folder, or with a
     file, for those whose names no pattern holds.
     """
 
     within: tuple[str | tuple[str, ...], ...] = ()
     folders: tuple[str, ...] = ("",)
-    together: bool = False
-    besides: tuple[str, ...] = ()
     takes_columns: bool = False
     tables: Callable[[Path], list[tuple[Path, ...]]] | None = None
-
-    @property
-    def graph_file(self) -> str:
-        """What its writer calls the graph, in words."""
-        first = self.within[0]
-        return first if isinstance(first, str) else " and ".join(first)
 
 
 # Of a file that several formats would take, the first of these counts.
@@ -54,19 +44,17 @@ GRAPH_FORMATS: Registry[GraphFormat] = Registry(
     "tiny_graph_rag.formats.graphs",
     {
         "KG JSON": "kg_json:read_kg_json",
-        "MS GraphRAG": "ms_graphrag:read_ms_graphrag",
-        "LightRAG": "lightrag:read_lightrag",
-        "LightRAG export": "lightrag:read_export",
-        "Cognee": "cognee:read_cognee",
+        "MS GraphRAG": "tabular:read_ms_graphrag",
+        "LightRAG": "graphml:read_lightrag",
+        "Cognee": "programs:read_cognee",
         "Cypher": "refused:refuse_cypher",
         "pickle": "refused:refuse_pickle",
         "OWL/XML": "refused:refuse_owl",
         "HTML": "json_lists:read_page",
-        "Graphify": "graphify:read_graphify",
-        "HippoRAG": "hipporag:read_hipporag",
-        "LlamaIndex": "llama_index:read_llama_index",
-        "Neo4j (APOC JSON lines)": "neo4j:read_apoc",
-        "neo4j-graphrag": "neo4j:read_neo4j_graphrag",
+        "Graphify": "programs:read_graphify",
+        "HippoRAG": "programs:read_hipporag",
+        "LlamaIndex": "programs:read_llama_index",
+        "Neo4j (APOC JSON lines)": "programs:read_apoc",
         "GEXF": "networkx_graphs:read_gexf",
         "GML": "networkx_graphs:read_gml",
         "Pajek": "networkx_graphs:read_pajek",

@@ -1,4 +1,8 @@
-"""What the user calls columns: `--columns source=who,target=whom`, or `NAME-columns.yaml` next to a graph."""
+"""What the user calls columns: `--columns source=who,target=whom`, or `NAME-columns.yaml` next to a graph.
+
+A reader of one program's files says the same way what its keys mean that the vocabulary
+(words.py) can't know.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from tiny_graph_rag.errors import GraphError, UsageError, unknown
 from tiny_graph_rag.formats.tables import columns_in
 from tiny_graph_rag.formats.words import Role
 
-# What `--columns ROLE=COLUMN` may name.
+# What `--columns ROLE=COLUMN` may name, of a table of entities and of one of relations.
 NODE_NAMES = {
     "id": Role.ID,
     "name": Role.NAME,
@@ -36,22 +40,21 @@ TABLE_NAMES = ("nodes", "edges")
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What the user calls columns: role → column, and `nodes` and `edges` → a table of several."""
+    """named: role → column, and `nodes` and `edges` → a table of several."""
 
     named: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, text: str) -> Columns:
         """`source=head_entity,name=label`. Raises UsageError."""
-        named: dict[str, str] = {}
-        for part in text.split(","):
-            role, _, column = part.partition("=")
+        parts = [part.partition("=") for part in text.split(",")]
+        for role, _, column in parts:
             if not column.strip():
                 raise UsageError(
                     "--columns: wanted ROLE=COLUMN, such as source=head_entity; got {part}",
-                    part=repr(part.strip()),
+                    part=repr(role.strip()),
                 )
-            named[role.strip().replace("-", "_")] = column.strip()
+        named = {role.strip().replace("-", "_"): column.strip() for role, _, column in parts}
         return cls.checked(named, "--columns")
 
     @classmethod
@@ -72,15 +75,10 @@ class Columns:
         text = "\n".join(f"{role}={column}" for role, column in sorted(self.named.items()))
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def of_nodes(self, columns: Iterable[str]) -> dict[str, str]:
-        """Column → role, of the columns that a table of entities has."""
+    def roles(self, names: Mapping[str, str], columns: Iterable[str]) -> dict[str, str]:
+        """Column → role, of the columns that a table has. names: `NODE_NAMES` or `EDGE_NAMES`."""
         there = set(columns)
-        return {self.named[role]: NODE_NAMES[role] for role in NODE_NAMES if self.named.get(role) in there}
-
-    def of_edges(self, columns: Iterable[str]) -> dict[str, str]:
-        """The same of a table of relations."""
-        there = set(columns)
-        return {self.named[role]: EDGE_NAMES[role] for role in EDGE_NAMES if self.named.get(role) in there}
+        return {self.named[name]: role for name, role in names.items() if self.named.get(name) in there}
 
     def tables(self, role: str) -> list[str]:
         """The tables that the user names: `edges=knows+likes`."""

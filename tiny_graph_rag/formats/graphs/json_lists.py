@@ -9,16 +9,15 @@ is a list whose keys are ids. What keys are called: roles.py.
 from __future__ import annotations
 
 import json
-import mmap
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.documents import decoded_json, json_lines
 from tiny_graph_rag.errors import GraphError, json_kind
-from tiny_graph_rag.files import decode_utf8, mapped, read_bytes
+from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format, json_of
 from tiny_graph_rag.formats.graphs.filling import end_text, fill_entities, fill_relations
@@ -32,8 +31,8 @@ from tiny_graph_rag.formats.graphs.roles import (
     node_roles,
     of_role,
 )
-from tiny_graph_rag.formats.graphs.rows import Roles, Rows
-from tiny_graph_rag.formats.graphs.spelling import key_of
+from tiny_graph_rag.formats.graphs.rows import Rows
+from tiny_graph_rag.formats.graphs.spelling import key_of, looks_like_id
 from tiny_graph_rag.formats.graphs.table import Table, columns_of, flat, text_of
 from tiny_graph_rag.formats.words import ADJACENCIES, ENTITY_LISTS, NODE_KEYS, RELATION_LISTS, Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -49,12 +48,14 @@ WANTED = (
 
 @dataclass(slots=True)
 class Lists:
-    """entities: None where none are listed. is_directed: what the file says of its relations."""
+    """entities: None where none are listed. is_directed: what the file says of its relations. places: what a
+    problem calls an entity and a relation. others: keys of lists of something else."""
 
     entities: list[Any] | None
     relations: list[Any]
     is_directed: bool = True
     places: tuple[str, str] = ("entities[{}]", "relations[{}]")
+    others: list[str] = field(default_factory=list)
 
 
 def _is_lists(head: Head) -> bool:
@@ -95,12 +96,6 @@ def graph_of(rows: Rows, document: Any, given: Columns = NONE) -> KnowledgeGraph
             names=", ".join(names[:8]) or "none",
         )
     fill(rows, lists, given)
-    used = {place.partition("[")[0] for place in lists.places}
-    for key, value in document.items() if isinstance(document, dict) else ():
-        is_list = isinstance(value, list) and value and isinstance(value[0], dict)
-        if is_list and key not in {*used, "hyperedges"}:
-            rows.dropped("lists that hold neither entities nor relations", key)
-    count_hyperedges(rows, document)
     return rows.graph()
 
 
@@ -143,56 +138,22 @@ def read_page(paths: Sequence[Path]) -> KnowledgeGraph:
     return graph_of(Rows(path, "HTML"), document)
 
 
-def count_hyperedges(rows: Rows, document: Any) -> None:
-    parts = [document, document.get("graph")] if isinstance(document, dict) else []
-    found = next(
-        (part["hyperedges"] for part in parts if isinstance(part, dict) and part.get("hyperedges")), None
-    )
-    if isinstance(found, list):
-        first = found[0] if isinstance(found[0], dict) else {"id": found[0]}
-        example = text_of(first.get("label") or first.get("id"))
-        rows.dropped("hyperedges (they join more than two nodes)", example, len(found))
-
-
-# --- files
-
-
 def document_of(path: Path, rows: Rows) -> Any:
     """A JSON document, or the list of those that stand one a line. Raises GraphError."""
-    if not _is_lines(Head.of(path)):
+    head = Head.of(path)
+    _, _, rest = head.text.partition("\n")
+    is_lines = head.line.endswith("}") and rest.lstrip()[:1] == "{"
+    if not is_lines and not path.name.removesuffix(".gz").endswith(LINES):
         return json_of(path)
     text = decode_utf8(read_bytes(path), path)
     return [record.row for record in json_lines(path, text, rows.problems, decoded_json)]
 
 
-def _is_lines(head: Head) -> bool:
-    """Whether there is an object a line."""
-    if head.path.name.removesuffix(".gz").endswith(LINES):
-        return True
-    text = head.text
-    if head.is_cut and "\n" not in text:  # of a long line the end is looked for
-        text = _around_line_end(mapped(head.path)).decode("utf-8", "replace")
-    line, _, rest = text.partition("\n")
-    return line.rstrip().endswith("}") and rest.lstrip()[:1] == "{"
-
-
-def _around_line_end(buffer: bytes | mmap.mmap) -> bytes:
-    end = buffer.find(b"\n")
-    return bytes(buffer[max(0, end - 8) : end + 80]) if end >= 0 else b""
-
-
 # --- lists into rows
 
 
-def fill(
-    rows: Rows,
-    lists: Lists,
-    given: Columns = NONE,
-    *,
-    own_nodes: Roles | None = None,
-    own_edges: Roles | None = None,
-) -> None:
-    """Put entities and relations into `rows`. own_nodes, own_edges: the roles of a writer's own columns.
+def fill(rows: Rows, lists: Lists, given: Columns = NONE) -> None:
+    """Put entities and relations into `rows`.
 
     Raises GraphError where no column names the ends of relations, with the columns that are there.
     """
@@ -203,13 +164,14 @@ def fill(
     relations = flat(_objects(rows, relations, lists.places[1], said("a source and a target")))
     given.check([*columns_of(entities), *columns_of(relations)], rows.path)
     table = Table.of_records(relations)
-    roles = own_edges or edge_roles(table, given)
-    if not entities:
-        entities = _ends_in(relations, of_role(roles, Role.SOURCE, Role.TARGET))
+    roles = edge_roles(table, given)
+    entities = entities or _ends_in(relations, of_role(roles, Role.SOURCE, Role.TARGET))
     if entities:
-        fill_entities(rows, Table.of_records(entities), given, own_nodes, lists.places[0])
+        fill_entities(rows, Table.of_records(entities), given, place=lists.places[0])
     alone, place = not entities, lists.places[1]
     fill_relations(rows, table, given, roles, alone=alone, place=place, is_directed=lists.is_directed)
+    for key in lists.others:
+        rows.dropped("lists that hold neither entities nor relations", key)
 
 
 def _objects(rows: Rows, values: list[Any], place: str, wanted: Said) -> list[dict[str, Any]]:
@@ -234,12 +196,18 @@ def _ends_in(relations: list[dict[str, Any]], ends: list[str]) -> list[dict[str,
 
 
 def _of_lists(relations: list[Any], known: set[str]) -> list[Any]:
-    """Relations that are lists, as objects: [source, relation, target], or as the known entities have it."""
+    """Relations that are lists, as objects: [source, relation, target], or as the known entities have it;
+    under the keys of those that are objects, where some are."""
     several = [value for value in relations if isinstance(value, list)]
+    if not several:
+        return relations
     at = [
         sum(len(value) > place and text_of(value[place]) in known for value in several) for place in range(3)
     ]
-    keys = ("source", "target", "relation") if at[1] > at[2] else TRIPLE
+    roles = edge_roles(Table.of_records(relations))
+    ends = [next(iter(of_role(roles, role)), role) for role in (Role.SOURCE, Role.TARGET)]
+    type = next(iter(of_role(roles, Role.TYPE)), "relation")
+    keys = (*ends, type) if at[1] > at[2] else (ends[0], type, ends[1])
     pairs = all(
         len(value) == 2 and not any(isinstance(end, list | dict) for end in value) for value in several
     )
@@ -248,7 +216,7 @@ def _of_lists(relations: list[Any], known: set[str]) -> list[Any]:
         if not isinstance(value, list) or len(value) != (2 if pairs else 3):
             return value
         if pairs or isinstance(value[2], dict):  # networkx's edge with its data
-            return {**(value[2] if not pairs else {}), "source": value[0], "target": value[1]}
+            return {**(value[2] if not pairs else {}), **dict(zip(ends, value, strict=False))}
         return dict(zip(keys, value, strict=True))
 
     return list(map(named, relations))
@@ -259,15 +227,14 @@ def _of_lists(relations: list[Any], known: set[str]) -> list[Any]:
 
 def lists_of(document: Any, given: Columns = NONE) -> Lists | None:
     """The lists in a JSON document; None where it has none. given: may name those of an object."""
-    document = _unwrapped(document)
     if isinstance(document, list):
         return _of_list(document)
     if not isinstance(document, dict):
         return None
     by_key = {key_of(key): key for key in reversed(document)}
     named = [by_key[key] for key in ENTITY_LISTS if key in by_key]
-    is_held = [key for key in given.tables("nodes") or named if isinstance(document.get(key), list | dict)]
-    entities = _entities(document[is_held[0]]) if is_held else None
+    held = [key for key in given.tables("nodes") or named if isinstance(document.get(key), list | dict)]
+    entities = _entities(document[held[0]]) if held else None
     is_directed = document.get("directed") is not False
     keys = given.tables("edges") or [by_key[key] for key in RELATION_LISTS if key in by_key]
     found = {key: records for key in keys if (records := _relations(document.get(key))) is not None}
@@ -276,9 +243,13 @@ def lists_of(document: Any, given: Columns = NONE) -> Lists | None:
         found = {key: document[key] for key in facts if len(facts) == 1}  # under another name
     if found:  # of several that which holds relations, not their types
         key = max(found, key=lambda key: (_have_ends(found[key]), bool(found[key])))
-        places = f"{is_held[0] if is_held else 'entities'}[{{}}]", f"{key}[{{}}]"
+        places = f"{held[0] if held else 'entities'}[{{}}]", f"{key}[{{}}]"
         lists = _with_names(Lists(entities, found[key], is_directed, places), document)
-        return lists if lists.entities else replace(lists, entities=_at_ends(lists.relations, document))
+        others = {other: values for other, values in document.items() if other not in (key, *held[:1])}
+        if not lists.entities:
+            lists, others = _with_ends(lists, others)
+        lists.others = [other for other, values in others.items() if _are_objects(values)]
+        return lists
     around = next((by_key[key] for key in ADJACENCIES if key in by_key), None)
     relations = _neighbours(document[around], entities) if around is not None else _inner(entities or [])
     if relations:
@@ -291,47 +262,45 @@ def lists_of(document: Any, given: Columns = NONE) -> Lists | None:
     return _of_adjacency(document)
 
 
-def _at_ends(relations: list[Any], document: dict[str, Any]) -> list[Any] | None:
-    """The entities in a document's other lists, of which some stand at the ends of relations; the name of a
-    list is their type, where no key is."""
-    records = Table.of_records(flat(relations))
-    ends = {
-        end_text(cell)
-        for column in of_role(edge_roles(records), Role.SOURCE, Role.TARGET)
-        for cell in records.cells(column)
-    }
+def _are_objects(values: Any) -> bool:
+    return isinstance(values, list) and bool(values) and isinstance(values[0], dict)
+
+
+def _with_ends(lists: Lists, others: dict[str, Any]) -> tuple[Lists, dict[str, Any]]:
+    """With the entities of a document's other lists, of which some stand at the ends of relations; the name
+    of a list is their type, where no key is. Returns what is left of the others as well."""
+    records = Table.of_records(flat(lists.relations))
+    columns = of_role(edge_roles(records), Role.SOURCE, Role.TARGET)
+    ends = {end_text(cell) for column in columns for cell in records.cells(column)}
     found: list[Any] = []
-    for key, values in document.items():
-        table = Table.of_records(values if isinstance(values, list) and values is not relations else [])
-        roles = node_roles(table)
-        names = of_role(roles, Role.ID, Role.NAME)
+    left = {}
+    for key, values in others.items():
+        table = Table.of_records(values if isinstance(values, list) else [])
+        table.roles = node_roles(table)
+        names = [*table.columns(Role.ID), *table.columns(Role.NAME)]
         if any(text in ends for column in names for text in table.texts(column)):
-            found += [
-                {"type": key, **record} if Role.TYPE not in roles.values() else record for record in values
-            ]
-    return found or None
+            type = {} if table.columns(Role.TYPE) else {"type": key}
+            found += [{**type, **record} if isinstance(record, dict) else record for record in values]
+        else:
+            left[key] = values
+    return replace(lists, entities=found or None), left
 
 
 def _inner(entities: list[Any]) -> list[Any]:
     """Relations that entities hold as lists of others: `"related_concepts": ["hen"]`, of that type."""
     table = Table.of_records(flat(entities))
-    roles = node_roles(table)
-    known = {text for column in of_role(roles, Role.ID, Role.NAME) for text in table.texts(column)}
-    own = [next(iter(of_role(roles, role)), "") for role in (Role.ID, Role.NAME)]
+    table.roles = node_roles(table)
+    own = [id or name for id, name in zip(table.of(Role.ID), table.of(Role.NAME), strict=True)]
+    known = {text_of(text) for role in (Role.ID, Role.NAME) for text in table.of(role)}
     found: list[Any] = []
     for column in table.names:
         related = [
-            {
-                "source": record.get(own[0]) or record.get(own[1]),
-                "relation": column,
-                "target": end_text(target),
-            }
-            for record in table.records()
-            for target in (record[column] if isinstance(record[column], list) else ())
+            {"source": source, "relation": column, "target": end_text(target)}
+            for source, cell in zip(own, table.cells(column), strict=True)
+            for target in (cell if isinstance(cell, list) else ())
         ]
-        if column not in roles and 2 * sum(relation["target"] in known for relation in related) > len(
-            related
-        ):
+        known_ends = sum(relation["target"] in known for relation in related)
+        if column not in table.roles and 2 * known_ends > len(related):
             found += related
     return found
 
@@ -407,31 +376,33 @@ def _neighbours(value: Any, nodes: list[Any] | None) -> list[dict[str, Any]]:
 
 
 def _with_names(lists: Lists, document: dict[str, Any]) -> Lists:
-    """Names of ids and of relation types that a dictionary in the document tells: `{"R1": "knows"}`."""
+    """Names of ids and of relation types that a dictionary in the document tells: `{"R1": "knows"}`, or
+    `{"knows": 1}`."""
     triples = [
         record for record in lists.relations if isinstance(record, list) and len(record) == len(TRIPLE)
     ]
     told = [(key_of(key), value) for key, value in document.items() if isinstance(value, dict)]
     told += [(key, {text_of(id): name for name, id in table.items()}) for key, table in told]
-    told = [(key, table) for key, table in told if all(isinstance(name, str) for name in table.values())]
+    named = [(key, table) for key, table in told if _holds_names(table)]
 
-    def naming(ids: set[str], word: str) -> dict[str, str]:
+    def naming(places: Sequence[int], word: str) -> dict[str, str]:
         """The dictionary that has all the ids; of several one whose key has the word."""
-        fits = [(word not in key, place) for place, (key, table) in enumerate(told) if ids <= table.keys()]
-        return told[min(fits)[1]][1] if fits and ids else {}
+        ids = {text_of(record[place]) for record in triples for place in places}
+        fits = [(word not in key, number) for number, (key, table) in enumerate(named) if ids <= table.keys()]
+        return named[min(fits)[1]][1] if fits and ids else {}
 
-    types = naming({text_of(record[1]) for record in triples}, "rel")
+    types, names = naming([1], "rel"), naming([0, 2], "ent")
     if types:
-        lists = replace(lists, relations=[
-            [record[0], types.get(text_of(record[1])), record[2]]
-            if isinstance(record, list) and len(record) == len(TRIPLE)
-            else record
-            for record in lists.relations
-        ])  # fmt: skip
+        for record in triples:
+            record[1] = types[text_of(record[1])]
     if lists.entities is None:
-        names = naming({text_of(record[end]) for record in triples for end in (0, 2)}, "ent")
         lists.entities = [{"id": id, "name": name} for id, name in names.items()] or None
     return lists
+
+
+def _holds_names(table: dict[str, Any]) -> bool:
+    names = list(table.values())
+    return all(isinstance(name, str) for name in names) and not all(map(looks_like_id, names))
 
 
 def _of_list(values: list[Any]) -> Lists:
@@ -445,26 +416,22 @@ def _of_list(values: list[Any]) -> Lists:
         return Lists(values if related else None, related or values)
     sides = [set(of_role(ends, Role.SOURCE)), set(of_role(ends, Role.TARGET))]
     names = {*NODE_KEYS[Role.ID], *NODE_KEYS[Role.NAME]}
-    is_node = [
-        isinstance(record, dict)
-        and not all(side & record.keys() for side in sides)
-        and any(key_of(key) in names for key in record)
-        for record in records
-    ]
-    entities = [record for record, is_entity in zip(records, is_node, strict=True) if is_entity]
-    return Lists(
-        entities or None,
-        [record for record, is_entity in zip(records, is_node, strict=True) if not is_entity],
-    )
+    entities: list[Any] = []
+    relations: list[Any] = []
+    for record in records:
+        is_node = (
+            isinstance(record, dict)
+            and not all(side & record.keys() for side in sides)
+            and any(key_of(key) in names for key in record)
+        )
+        (entities if is_node else relations).append(record)
+    return Lists(entities or None, relations)
 
 
 def _of_documents(parts: list[Lists]) -> Lists:
-    """The lists of several documents as one. Ids such as `e1` that name another entity in each document are
-    left out for the names."""
-    entities = Table.of_records([entity for part in parts for entity in part.entities or ()])
-    roles = node_roles(entities)
-    relations = Table.of_records([relation for part in parts for relation in part.relations])
-    ends = of_role(edge_roles(relations), Role.SOURCE, Role.TARGET)
+    """The lists of several documents as one, what several repeat once. Ids such as `e1` that name another
+    entity in each document are left out for the names."""
+    roles = node_roles(Table.of_records([entity for part in parts for entity in part.entities or ()]))
     id, name = (next(iter(of_role(roles, role)), "") for role in (Role.ID, Role.NAME))
     told = [
         {
@@ -475,41 +442,29 @@ def _of_documents(parts: list[Lists]) -> Lists:
         for part in parts
     ]
     pairs = {pair for names in told for pair in names.items()} if id and name else set()
-    is_local = len({id for id, _ in pairs}) < 2 / 3 * len(pairs)
-    entities_of_all: list[Any] = []
-    relations_of_all: list[Any] = []
-    seen = set()
-    for part, names in zip(parts, told, strict=True):
-        for entity in part.entities or ():
-            if is_local and isinstance(entity, dict):
-                entity = {key: value for key, value in entity.items() if key != id}
-            if repr(entity) not in seen:  # what several documents repeat is no flaw
-                seen.add(repr(entity))
-                entities_of_all.append(entity)
-        for relation in part.relations:
-            if is_local and isinstance(relation, dict):
-                relation = relation | {
-                    end: names.get(text_of(relation.get(end)), relation.get(end)) for end in ends
-                }
-            elif is_local and isinstance(relation, list):
-                relation = [names.get(text_of(value), value) for value in relation]
-            relations_of_all.append(relation)
-    return Lists(entities_of_all or None, relations_of_all)
+    if len({id for id, _ in pairs}) < 2 / 3 * len(pairs):
+        parts = [_with_names_for_ids(part, names, id) for part, names in zip(parts, told, strict=True)]
+    entities = {repr(entity): entity for part in parts for entity in part.entities or ()}
+    return Lists(list(entities.values()) or None, [relation for part in parts for relation in part.relations])
+
+
+def _with_names_for_ids(part: Lists, names: dict[str, str], id: str) -> Lists:
+    ends = of_role(edge_roles(Table.of_records(part.relations)), Role.SOURCE, Role.TARGET)
+    entities = [
+        {key: value for key, value in entity.items() if key != id} if isinstance(entity, dict) else entity
+        for entity in part.entities or ()
+    ]
+    relations = [
+        {**relation, **{end: names.get(text_of(relation.get(end)), relation.get(end)) for end in ends}}
+        if isinstance(relation, dict)
+        else [names.get(text_of(value), value) for value in relation]
+        for relation in part.relations
+    ]
+    return replace(part, entities=entities, relations=relations)
 
 
 def _are_documents(values: Any) -> bool:
-    if not isinstance(values, list) or not values or not isinstance(values[0], dict):
+    if not _are_objects(values):
         return False
     keys = {key_of(key) for key, value in values[0].items() if isinstance(value, list)}
-    return bool(keys & set(RELATION_LISTS)) or _is_wrapped(values[0])
-
-
-def _unwrapped(value: Any) -> Any:
-    """Of objects as LangChain serialises them, their fields."""
-    if isinstance(value, list):
-        return [_unwrapped(inner) for inner in value] if any(map(_is_wrapped, value)) else value
-    return {key: _unwrapped(inner) for key, inner in value["kwargs"].items()} if _is_wrapped(value) else value
-
-
-def _is_wrapped(value: Any) -> bool:
-    return isinstance(value, dict) and "lc" in value and isinstance(value.get("kwargs"), dict)
+    return bool(keys & set(RELATION_LISTS))

@@ -16,7 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from tiny_graph_rag.errors import GraphError, ServiceError, UsageError, optional
 from tiny_graph_rag.formats.graphs.filling import fill_records
-from tiny_graph_rag.formats.graphs.property_graph import EMBEDDINGS, from_property_graph
+from tiny_graph_rag.formats.graphs.programs import EMBEDDINGS, from_property_graph
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.table import text_of
 from tiny_graph_rag.graph.model import KnowledgeGraph

@@ -17,8 +17,8 @@ from tiny_graph_rag.files import mapped
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.filling import fill_records
+from tiny_graph_rag.formats.graphs.graphml import DOCTYPE_REFUSED
 from tiny_graph_rag.formats.graphs.rows import Rows
-from tiny_graph_rag.formats.graphs.xml_graphs import DOCTYPE_REFUSED
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
@@ -147,7 +147,7 @@ def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
         relations.append({**ends, **about.get((source, predicate, target), {})})
     fill_records(rows, entities, relations, edge_roles={"weight": Role.WEIGHT})
     rows.columns.clear()
-    rows.took("file", ROLES)
+    rows.means("file", ROLES)
     return rows.graph()
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from tiny_graph_rag.formats.graphs.given import Columns
+from tiny_graph_rag.formats.graphs.given import EDGE_NAMES, NODE_NAMES, Columns
 from tiny_graph_rag.formats.graphs.spelling import admin_kind, is_number, key_of, looks_like_id, words_of
 from tiny_graph_rag.formats.graphs.table import Table
 from tiny_graph_rag.formats.words import (
@@ -33,6 +33,7 @@ from tiny_graph_rag.formats.words import (
     PAIRS,
     TIME_PAIRS,
     TYPE_WORDS,
+    UNUSED_KEYS,
     Role,
 )
 
@@ -40,6 +41,7 @@ LONGEST_NAME = 120
 MOST_TYPES = 2 / 3  # of the values of a column of types, those that differ
 LABEL = "label"  # a kind of columns at an end: a name or a type
 KINDS = ((Role.ID, ID_WORDS), (Role.TYPE, TYPE_WORDS), (LABEL, LABEL_WORDS))
+ALL_PAIRS = (*PAIRS, *LETTERS, *COUNTED)
 NONE = Columns()
 
 _TIME = re.compile(r"(1[0-9]|20)[0-9]{2}(-[0-9]{1,2}(-[0-9]{1,2}([T ].*)?)?)?")
@@ -51,16 +53,14 @@ def edge_roles(table: Table, given: Columns = NONE, *, strict: bool = False) -> 
     Without `SOURCE` and `TARGET` among them it is no such table. strict: for a line that may be a triple:
     only words that are a header's.
     """
-    roles = given.of_edges(table.names)
+    roles = given.roles(EDGE_NAMES, table.names)
     left = [column for column in table.names if column not in roles]
-    _add_ends(roles, table, [column for column in left if not _is_time(table, column)], strict)
+    if not {Role.SOURCE, Role.TARGET} & set(roles.values()):
+        _add_ends(roles, table, [column for column in left if not _is_time(table, column)], strict)
     for column in left:
-        if column not in roles:
-            if _says_nothing(column) or key_of(column) == "key":
-                roles[column] = Role.UNUSED
-            elif _is_directedness(table, column):
-                roles[column] = Role.DIRECTED
-    _add_keys(roles, table, EDGE_KEYS)
+        if column not in roles and _is_directedness(table, column):
+            roles[column] = Role.DIRECTED
+    _add_keys(roles, table, {**EDGE_KEYS, Role.UNUSED: ("key",)})
     if Role.TYPE not in roles.values():  # `partnership_type`
         kinds = [column for column in left if column not in roles and words_of(column)[-1:] == ("type",)]
         roles.update(dict.fromkeys(kinds[:1], Role.TYPE))
@@ -72,9 +72,8 @@ def node_roles(table: Table, given: Columns = NONE) -> dict[str, str]:
 
     `label` is a name, unless there are few of them: then they are types.
     """
-    roles = given.of_nodes(table.names)
+    roles = given.roles(NODE_NAMES, table.names)
     left = [column for column in table.names if column not in roles]
-    roles |= {column: Role.UNUSED for column in left if _says_nothing(column)}
     _add_keys(roles, table, NODE_KEYS)
     for column in left:
         if admin_kind(column) == "LABEL":
@@ -108,6 +107,9 @@ def of_role(roles: Mapping[str, str], *wanted: str) -> list[str]:
 
 def _add_keys(roles: dict[str, str], table: Table, vocabulary: Mapping[str, tuple[str, ...]]) -> None:
     """Give columns the role under which the vocabulary has their key, in its order."""
+    for column in table.names:
+        if column not in roles and _says_nothing(table, column):
+            roles[column] = Role.UNUSED
     for role, keys in {**vocabulary, Role.CHUNKS: CHUNK_KEYS}.items():
         known = [column for column in table.names if key_of(column) in keys]
         for column in sorted(known, key=lambda name: keys.index(key_of(name))):
@@ -131,12 +133,13 @@ def _deciding(roles: dict[str, str], table: Table, given: Columns) -> dict[str, 
         if column not in given.named.values() and _hold_only(table, column, NO_TYPES):
             roles[column] = roles.pop(column)
     for role in set(roles.values()) - {Role.ALIASES, Role.UNUSED, Role.DETAIL}:
-        columns = of_role(roles, role)
-        is_full = [table.rows > 0 and all(cell not in (None, "") for cell in table.cells(column))
-                   for column in columns[:-1]]  # fmt: skip
-        for place, column in enumerate(columns):
-            if any(is_full[:place]):
+        is_full = False
+        for column in of_role(roles, role):
+            if is_full:
                 roles[column] = Role.DETAIL
+            is_full = is_full or (
+                table.rows > 0 and all(cell not in (None, "") for cell in table.cells(column))
+            )
     return roles
 
 
@@ -174,15 +177,13 @@ def _add_languages(roles: dict[str, str], columns: Sequence[str]) -> None:
 
 
 def _add_name(roles: dict[str, str], table: Table, columns: Sequence[str]) -> None:
-    """A name by its looks: `username`, `entity_text`; where ids say nothing, the first short texts of which
-    few are equal."""
+    """A name by its looks: `username`, `text`; where ids say nothing, the first short texts of which few are
+    equal."""
     left = [column for column in columns if roles.get(column, Role.DETAIL) == Role.DETAIL]
     for column in left:
-        *first, last = words_of(column) or ("",)
-        is_text = last in ("text", "value", "word", "mention") and (
-            first in (["entity"], ["node"]) or (not first and _are_short(table, column))
-        )
-        if first[:1] == ["name"] or last.endswith(("name", "names")) or is_text:
+        last = (words_of(column) or ("",))[-1]
+        is_text = last in ("text", "value", "word", "mention") and _are_short(table, column)
+        if last.endswith(("name", "names")) or is_text:
             roles[column] = Role.NAME
             return
     ids = [text for column in of_role(roles, Role.ID) for text in table.texts(column)]
@@ -190,7 +191,7 @@ def _add_name(roles: dict[str, str], table: Table, columns: Sequence[str]) -> No
         for column in left:
             texts = table.texts(column)
             says = not are_types(texts) and not any(map(looks_like_id, texts))
-            if texts and says and _are_short(table, column) and _are_words(table, column):
+            if says and _are_short(table, column) and _are_words(table, column):
                 roles[column] = Role.NAME
                 return
 
@@ -202,10 +203,8 @@ def are_types(texts: Sequence[str], share: float = MOST_TYPES, count: int = 0) -
     """Whether so few texts differ that they are no names. share: of all, the most that differ. count: of
     all, where some stand there several times for one entity."""
     count, different = count or len(texts), set(texts)
-    if not different:
-        return False
     is_common = all(text.casefold() in COMMON_TYPES for text in different)
-    return is_common or (count > 1 and len(different) <= share * count)
+    return bool(different) and (is_common or (count > 1 and len(different) <= share * count))
 
 
 def _are_words(table: Table, column: str) -> bool:
@@ -225,13 +224,16 @@ def _hold_only(table: Table, column: str, words: frozenset[str]) -> bool:
     return bool(texts) and texts <= words
 
 
-def _says_nothing(column: str) -> bool:
-    """pandas' row numbers, and vectors."""
+def _says_nothing(table: Table, column: str) -> bool:
+    """pandas' row numbers, vectors, and what follows from the graph or places it on paper."""
+    key = key_of(column)
+    is_place = key in ("x", "y") and {"x", "y"} <= set(map(key_of, table.names))
     return (
         not column
         or column.startswith("Unnamed: ")
         or words_of(column)[-1:] in (("embedding",), ("embeddings",))
-        or key_of(column) in ("vector", "embeddingvector")
+        or key in UNUSED_KEYS
+        or ((is_place or key == "degree") and not _are_words(table, column))
     )
 
 
@@ -262,10 +264,19 @@ class End(NamedTuple):
     kind: str
 
 
+class Pair(NamedTuple):
+    """Two columns that tell of both ends in the same words."""
+
+    words: tuple[str, str]
+    kind: str
+    source: str
+    target: str
+
+
 def _ends_of(column: str) -> Iterator[End]:
     """What ends of a relation a column may hold, the likeliest first."""
     words = words_of(column)
-    for pair in (*PAIRS, *LETTERS, *COUNTED):
+    for pair in ALL_PAIRS:
         for is_target, word in enumerate(pair):
             parts = _around(words, word)
             if parts is None:
@@ -308,101 +319,48 @@ def _kind(rest: tuple[str, ...]) -> str | None:
 
 
 def _add_ends(roles: dict[str, str], table: Table, columns: Sequence[str], strict: bool) -> None:
-    """Find the two columns that name the ends, and what else tells of an end."""
+    """Find the two columns that name the ends, by their ids, else by their names, else by labels; what else
+    there is of them tells of them."""
+    kinds = (Role.ID, Role.NAME, LABEL)
+    usable = [pair for pair in _pairs(columns, strict) if pair.kind in kinds]
+    if not usable:
+        plain = [column for column in columns if column and not column.startswith("Unnamed: ")]
+        if plain == ["0", "1", "2"]:  # as pandas numbers them
+            roles.update(zip(plain, (Role.SOURCE, Role.TYPE, Role.TARGET), strict=True))
+        return
+    words = min(usable, key=lambda pair: pair.kind == LABEL).words
+    own = [pair for pair in usable if pair.words == words]
+    ends, *more = sorted(own, key=lambda pair: kinds.index(pair.kind))
+    roles[ends.source], roles[ends.target] = Role.SOURCE, Role.TARGET
+    if ends.kind == Role.NAME and any(" " in text for text in table.texts(ends.source)):
+        more = []  # names, which labels describe
+    for _, kind, source, target in more:
+        if kind == LABEL and are_types(table.texts(source) or ["person"]):
+            roles[source], roles[target] = Role.SOURCE_TYPE, Role.TARGET_TYPE
+        elif (ends.kind == Role.ID or kind == LABEL) and Role.SOURCE_NAME not in roles.values():
+            roles[source], roles[target] = Role.SOURCE_NAME, Role.TARGET_NAME
+    for column in columns:  # one end's type may be there alone
+        for end in _ends_of(column):
+            role = (Role.SOURCE_TYPE, Role.TARGET_TYPE)[end.is_target]
+            is_own = end.pair == words and end.kind == Role.TYPE
+            if is_own and column not in roles and role not in roles.values():
+                roles[column] = role
+
+
+def _pairs(columns: Sequence[str], strict: bool) -> list[Pair]:
+    """Pairs of which both columns are there, the likeliest first."""
     sides: dict[tuple[tuple[str, str], str], tuple[dict[str, str], dict[str, str]]] = {}
     for column in columns:
         for pair, rest, is_target, kind in _ends_of(column):
             sides.setdefault((pair, rest), ({}, {}))[is_target].setdefault(column, kind)
-    if not {Role.SOURCE, Role.TARGET} & set(roles.values()):
-        found = _complete(sides, columns, strict)
-        if found:
-            _add_pairs(roles, table, found)
-        else:
-            _add_mixed(roles, columns)
-    if has_ends(roles):
-        for both in sides.values():  # one end's type may be there alone
-            for role, kinds in zip((Role.SOURCE_TYPE, Role.TARGET_TYPE), both, strict=True):
-                for column, kind in kinds.items():
-                    if kind == Role.TYPE and column not in roles and role not in roles.values():
-                        roles[column] = role
-
-
-Pair = tuple[tuple[str, str], str, str, str]  # the words, the kind, the column of the source, of the target
-
-
-def _complete(
-    sides: Mapping[tuple[tuple[str, str], str], tuple[dict[str, str], dict[str, str]]],
-    columns: Sequence[str],
-    strict: bool,
-) -> list[Pair]:
-    """Pairs of which both columns are there, the likeliest first; of those of the first words at last."""
-    words = [*PAIRS, *LETTERS, *COUNTED]
-    if any({"3", "c"} & set(words_of(column)) for column in columns):  # of many columns that are numbered
-        words = [*PAIRS, *LETTERS]
+    is_series = any({"3", "c"} & set(words_of(column)) for column in columns)  # numbered, more than two
     found = [
-        (rest not in NAME_WORDS | ID_WORDS, words.index(pair), rest, pair, both)
-        for (pair, rest), both in sides.items()
-        if all(both) and pair in words
+        (rest not in NAME_WORDS | ID_WORDS, ALL_PAIRS.index(pair), rest, Pair(pair, kind, source, target))
+        for (pair, rest), (sources, targets) in sides.items()
+        for (source, kind), target in zip([*sources.items()][:1], targets, strict=False)
+        if not (is_series and pair in COUNTED)
     ]
     if strict and not any(key_of(column) in EDGE_KEYS[Role.TYPE] for column in columns):
         known = COUNTED_STEMS | LABEL_WORDS | TYPE_WORDS
-        found = [pair for pair in found if pair[3] in COUNTED or set(pair[2].split()) <= known]
-    return [
-        (pair, kinds[next(iter(kinds))], next(iter(kinds)), next(iter(targets)))
-        for _, _, _, pair, (kinds, targets) in sorted(found, key=lambda pair: pair[:2])
-    ]
-
-
-def _add_pairs(roles: dict[str, str], table: Table, found: Sequence[Pair]) -> None:
-    """Ends by their ids, else by their names, else by labels; what else there is of them tells of them."""
-    order = {Role.ID: 0, Role.NAME: 0, LABEL: 1}
-    usable = [pair for pair in found if pair[1] in order]
-    if not usable:
-        return
-    base = min(usable, key=lambda pair: order[pair[1]])[0]
-    own = sorted(
-        (pair for pair in usable if pair[0] == base),
-        key=lambda pair: (Role.ID, Role.NAME, LABEL).index(pair[1]),
-    )
-    (_, kind, source, target), *more = own
-    roles[source], roles[target] = Role.SOURCE, Role.TARGET
-    if kind == Role.NAME and any(" " in text for text in table.texts(source)):
-        more = []  # names, which labels describe
-    for _, other, first, second in more:
-        if other == LABEL and are_types(table.texts(first) or ["person"]):
-            roles[first], roles[second] = Role.SOURCE_TYPE, Role.TARGET_TYPE
-        elif (kind == Role.ID or other == LABEL) and Role.SOURCE_NAME not in roles.values():
-            roles[first], roles[second] = Role.SOURCE_NAME, Role.TARGET_NAME
-    for words, _, first, second in usable:  # lists of objects with other keys than most have
-        if words != base and not {first, second} & roles.keys() and _take_turns(table, source, first):
-            roles[first], roles[second] = Role.SOURCE, Role.TARGET
-
-
-def _take_turns(table: Table, one: str, other: str) -> bool:
-    """Whether a column says something only where the other one doesn't."""
-    pairs = zip(table.cells(one), table.cells(other), strict=True)
-    return bool(table.texts(other)) and all(
-        first in (None, "") or second in (None, "") for first, second in pairs
-    )
-
-
-def _add_mixed(roles: dict[str, str], columns: Sequence[str]) -> None:
-    """Ends whose words are of two pairs, `source` and `object`, or that say more of one end; or columns that
-    pandas numbered."""
-    plain = [column for column in columns if column and not column.startswith("Unnamed: ")]
-    if plain == ["0", "1", "2"]:
-        roles.update(zip(plain, (Role.SOURCE, Role.TYPE, Role.TARGET), strict=True))
-        return
-    ends: list[str | None] = [None, None]
-    for is_target in (False, True):
-        words = [pair[is_target] for pair in (*PAIRS, *LETTERS[:-1])]
-        known = [column for column in columns if key_of(column) in words]
-        ends[is_target] = min(known, key=lambda column: words.index(key_of(column)), default=None)
-    for is_target in (False, True):
-        if ends[is_target] is None and ends[not is_target] is not None:
-            fits = [column for column in columns for end in _ends_of(column)
-                    if end.is_target == is_target and end.kind in (Role.ID, Role.NAME)]  # fmt: skip
-            ends[is_target] = next(iter(fits), None)
-    source, target = ends
-    if source is not None and target is not None and source != target:
-        roles[source], roles[target] = Role.SOURCE, Role.TARGET
+        found = [told for told in found if told[3].words in COUNTED or set(told[2].split()) <= known]
+    return [pair for *_, pair in sorted(found, key=lambda told: told[:2])]

@@ -8,7 +8,7 @@ why; `stats` shows both. What no role takes is kept as the entity's or the relat
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.errors import GraphError, Problems
-from tiny_graph_rag.formats.graphs.table import detail_text
+from tiny_graph_rag.formats.graphs.table import Table, detail_text
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.building import UNKNOWN_TYPE, GraphColumns
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT, UNDIRECTED, Dropped, Origin
+from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT, Dropped, Origin
 from tiny_graph_rag.messages import said
 
 TWICE = "entities that stand in the file more than once (taken as one)"
@@ -120,25 +120,23 @@ class Rows:
         self.chunks.append(chunks)
         self.details.append(details)
 
-    def ends(self, ids: Sequence[str], names: Sequence[str] = (), types: Sequence[str] = ()) -> None:
-        """Entities that stand at relations' ends, where no table lists entities; each once. names, types:
-        of the same ids, in the same order; empty for none."""
-        for number, id in enumerate(ids):
-            name, type = names[number] if names else "", types[number] if types else ""
-            row = self.known.get(id)
-            if row is None:
-                self.entity(id, name, type)
-            else:
-                self.names[row] = self.names[row] or name
-                self.types[row] = self.types[row] or type
+    def end(self, id: str, name: str = "", type: str = "") -> None:
+        """An entity that stands at a relation's end, where no table lists entities."""
+        row = self.known.get(id)
+        if row is None:
+            self.entity(id, name, type)
+        else:
+            self.names[row] = self.names[row] or name
+            self.types[row] = self.types[row] or type
 
-    def undirected(self, place: str, written: str) -> None:
-        """Note that the file's relations have no direction. place, written: what says so."""
-        self.took(place, {written: UNDIRECTED})
+    def took(self, part: str, table: Table) -> None:
+        """Note what becomes of a table's columns. part: `entities` or `relations`."""
+        seen = {column: table.roles.get(column, Role.DETAIL) for column in table.names if column not in OWN}
+        self.means(part, {**seen, **table.unread})
 
-    def took(self, table: str, roles: Roles) -> None:
-        """Note what became of columns. table: `entities` or `relations`."""
-        self.columns.update({(table, column): role for column, role in roles.items()})
+    def means(self, part: str, roles: Roles) -> None:
+        """Note what something of the file is, for `stats`."""
+        self.columns.update({(part, column): role for column, role in roles.items()})
 
     def dropped(self, what: str, example: str, count: int = 1) -> None:
         """Something that is no entity or relation by intent. what: in the plural."""
@@ -252,8 +250,3 @@ class Rows:
         if any(id.isdecimal() for id in self.known):
             self.flaw(NUMBERED, repr(ends[0]), sum(len(block.ids) for block in self.blocks))
         return {end: number - first for end, number in zip(ends, numbers, strict=True)}
-
-
-def column_roles(seen: Iterable[str], roles: Roles) -> dict[str, str]:
-    """What becomes of each column of the file that was seen."""
-    return {column: roles.get(column, Role.DETAIL) for column in seen if column not in OWN}

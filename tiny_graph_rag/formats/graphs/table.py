@@ -32,9 +32,10 @@ Coded = tuple[NDArray[np.int32], list[str]]  # (rows,) places in a list of texts
 
 
 class Table:
-    """name: what messages call it. names: its columns', each once. is_edges: whether it holds relations; None
-    where only its columns tell. label: what its rows are, where its name says so. row_label, first: what a
-    relation without an id is called, such as `line 2`. unread: columns that stay in the file, and why."""
+    """name: what messages call it. names: its columns', each once. roles: column → `Role`, in the order in
+    which they count. is_edges: whether it holds relations; None where only its columns tell. label: what its
+    rows are, where its name says so. row_label, first: what a relation without an id is called, such as
+    `line 2`. unread: columns that stay in the file, and why."""
 
     def __init__(
         self,
@@ -47,6 +48,7 @@ class Table:
     ) -> None:
         self.names, self._load, self.name = list(names), load, name
         self.row_label, self.first = row_label, first
+        self.roles: Mapping[str, str] = {}
         self.is_edges: bool | None = None
         self.label = ""
         self.unread: dict[str, str] = {}
@@ -102,36 +104,45 @@ class Table:
             cells = [other if cell is None or cell == "" else cell for cell, other in pairs]
         return cells
 
+    def columns(self, role: str) -> list[str]:
+        """The columns of a role that the table has, in the order in which they count."""
+        there = set(self.names)
+        return [column for column, own in self.roles.items() if own == role and column in there]
+
+    def of(self, role: str) -> Cells:
+        """(rows,) values of a role; None each where no column has it."""
+        found = self.first_of(self.columns(role))
+        return [None] * self.rows if found is None else found
+
     def only(self, rows: Sequence[int]) -> Table:
         """The table of some of its rows, without the columns that say nothing there."""
+        if len(rows) == self.rows:
+            return self
         columns = {name: [self.cells(name)[row] for row in rows] for name in self.names}
-        return Table.of_columns(
+        found = Table.of_columns(
             {name: cells for name, cells in columns.items() if not _is_blank(cells)}, self.name
         )
+        found.roles, found.unread = self.roles, self.unread
+        return found
 
-    def records(self) -> list[dict[str, Any]]:
-        columns = [self.cells(name) for name in self.names]
-        return [dict(zip(self.names, row, strict=True)) for row in zip(*columns, strict=True)]
-
-    def details(self, roles: Mapping[str, Sequence[str]]) -> Sequence[str]:
-        """(rows,) JSON of what no role takes: of a role's columns those behind the first that says something.
-
-        roles: role → its columns.
-        """
+    def details(self) -> Sequence[str]:
+        """(rows,) JSON of what no role takes: of a role's columns those behind the first that says
+        something."""
         left: dict[str, Cells] = {name: self.cells(name) for name in self.names}
-        for role, names in roles.items():
-            for place, name in enumerate(names):
-                before = self.first_of(names[:place])
+        for role in dict.fromkeys(self.roles.values()):
+            columns = self.columns(role) if role != Role.DETAIL else []
+            for place, name in enumerate(columns):
+                before = self.first_of(columns[:place])
                 if before is None or role in (Role.UNUSED, Role.ALIASES):
-                    left[name] = ()
+                    del left[name]
                     continue
                 pairs = zip(before, self.cells(name), strict=True)
                 left[name] = [None if first in (None, "") else cell for first, cell in pairs]
-        rest = [name for name, cells in left.items() if len(cells) and not _is_blank(cells)]
+        rest = [name for name, cells in left.items() if not _is_blank(cells)]
         if not rest:
             return Strings.blank(self.rows)
-        columns = zip(*(left[name] for name in rest), strict=True)
-        rows = (zip(rest, row, strict=True) for row in columns)
+        columns_of_rest = zip(*(left[name] for name in rest), strict=True)
+        rows = (zip(rest, row, strict=True) for row in columns_of_rest)
         return [
             detail_text(_unfolded({name: cell for name, cell in row if cell is not None and cell != ""}))
             for row in rows

@@ -78,11 +78,10 @@ def _groups(files: Sequence[Path]) -> list[tuple[Path, ...]]:
         file for file, is_edges, _ in named if is_edges is False and names_entities(_header(file) or ["id"])
     ]
     edges = [file for file, is_edges, _ in named if is_edges]
-    rest = {(file, _ending(file)): words for file, _, words in named}
+    rest = {file: (_ending(file), words) for file, _, words in named}
     pairs: list[tuple[Path, ...]] = [
-        (node, edge) for node in nodes for edge in edges
-        if _ending(node) == _ending(edge) and rest[node, _ending(node)] == rest[edge, _ending(edge)]
-    ]  # fmt: skip
+        (node, edge) for node in nodes for edge in edges if rest[node] == rest[edge]
+    ]
     return pairs or ([(*nodes, *edges)] if nodes and edges else [])
 
 
@@ -130,6 +129,37 @@ def _header(file: Path) -> list[str]:
 
 # --- formats
 
+GRAPHRAG_PAIRS = (
+    ("entities.parquet", "relationships.parquet"),
+    ("create_final_entities.parquet", "create_final_relationships.parquet"),
+    ("entities.csv", "relationships.csv"),
+)
+GRAPHRAG_MARKS = {"human_readable_id", "text_unit_ids"}
+
+
+def _is_graphrag(head: Head) -> bool:
+    """By its names; CSV, which anyone may call so, also by what GraphRAG's entities have."""
+    if not any({path.name for path in head.paths} == set(pair) for pair in GRAPHRAG_PAIRS):
+        return False
+    return head.is_parquet or all(mark in head.line for mark in ("title", "human_readable_id"))
+
+
+@graph_format(
+    "MS GraphRAG",
+    "Microsoft GraphRAG's output: entities and relationships in Parquet",
+    _is_graphrag,
+    within=GRAPHRAG_PAIRS,
+    folders=("", "output", "output/*/artifacts", "output/artifacts", "artifacts"),
+)
+def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
+    """A pair of tables like any other. Ends are titles; in old versions names or ids. Where a title stands in
+    several rows (of different types), its relations go to the first."""
+    rows = Rows(paths[0].parent, "MS GraphRAG")
+    tables = [table_of(path, rows) for path in sorted(paths)]
+    if not GRAPHRAG_MARKS & {*tables[0].names, *tables[0].unread}:
+        rows.writer = "tables"  # such as `convert` wrote
+    return of_tables(rows, tables)
+
 
 @graph_format(
     "tables",
@@ -176,11 +206,10 @@ def _is_triples(head: Head) -> bool:
             return names_ends(parquet_table(head.path).names)
         except MissingExtraError:
             return True  # reading it says what is missing
-    lines = [line for line in head.text.split("\n")[:20] if line.strip()]
-    if not lines or lines[0][:1] in "{[<@" or "\0" in head.text:
+    if head.line[:1] in "{[<@" or "\0" in head.text:  # "" is in any text
         return False
-    delimiter = delimiter_of(lines[0])
-    fields = lines[0].split(delimiter)
+    delimiter = delimiter_of(head.line)
+    fields = head.line.split(delimiter)
     is_long = len(fields) >= len(HEADLESS) and (delimiter == "\t" or head.path.suffix in (".csv", ".tsv"))
     return is_long or _is_header(fields, NONE)
 
@@ -278,9 +307,13 @@ def table_of(path: Path, rows: Rows) -> Table:
         _, table = csv_table(path, rows, padded=True)
         if not table.rows and any(map(admin_column, table.names)):
             raise GraphError.at(path, "the file holds a header alone; put it above the rows, in one file")
-    is_edges, rest = _says(_stem(path))
-    table.is_edges, table.label = is_edges, " ".join(rest)
+    _name_says(table, _stem(path))
     return table
+
+
+def _name_says(table: Table, name: str) -> None:
+    table.is_edges, rest = _says(name)
+    table.label = " ".join(rest)
 
 
 def of_tables(rows: Rows, tables: Sequence[Table], given: Columns = NONE) -> KnowledgeGraph:
@@ -322,10 +355,9 @@ def _sorted(rows: Rows, tables: Sequence[Table], given: Columns) -> tuple[list[T
             listed=listed or "no tables",
         )
     for table in tables:
-        kinds = set(map(admin_kind, table.names))
         if table.is_edges is None:
-            table.is_edges, rest = _says(table.name)
-            table.label = " ".join(rest)
+            _name_says(table, table.name)
+        kinds = set(map(admin_kind, table.names))
         if kinds & {"ID", "START_ID"}:
             table.is_edges = "START_ID" in kinds
     ends = [table for table in tables if names_ends(table.names, given)]
@@ -358,10 +390,9 @@ def _sorted(rows: Rows, tables: Sequence[Table], given: Columns) -> tuple[list[T
         )
     nodes = nodes or others
     for table in tables:
+        table.is_edges = table in edges
         if table not in (*nodes, *edges):
             rows.dropped("tables that hold neither entities nor relations", table.name)
-    for table in tables:
-        table.is_edges = table in edges
     return nodes, edges
 
 

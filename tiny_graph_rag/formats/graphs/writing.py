@@ -1,4 +1,4 @@
-"""Writing a graph for other programs: KG JSON, GraphML, node-link JSON, triples, a pair of Parquet files.
+"""Writing a graph for other programs: KG JSON, GraphML, triples, a pair of Parquet files.
 
 What each of them holds is read back by the readers next to this module: names, types, descriptions, aliases,
 source chunks, weights and details survive in all but triples, which hold names, types, descriptions and
@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
@@ -97,23 +96,6 @@ def kg_json(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
     yield from _joined(f"{_json(id)}: {_json(record)}" for id, record in entities(graph))
     yield '\n}, "relationships": [\n'
     yield from _joined(map(_json, relations(graph)))
-    yield "\n]}\n"
-
-
-@graph_writer("node-link", "node-link JSON, as networkx reads it", suffixes=("node-link.json",))
-def node_link(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
-    yield '{"directed": true, "multigraph": true, "graph": {}, "nodes": [\n'
-    yield from _joined(_json({"id": id, **record}) for id, record in entities(graph))
-    yield '\n], "links": [\n'
-    renamed = {"source_entity_id": "source", "target_entity_id": "target", "relationship_id": "id"}
-    seen: Counter[tuple[str, str]] = Counter()
-    rows = []
-    for record in relations(graph):
-        link = {renamed.get(key, key): value for key, value in record.items()}
-        ends = link["source"], link["target"]
-        rows.append({"key": seen[ends], **link})
-        seen[ends] += 1
-    yield from _joined(map(_json, rows))
     yield "\n]}\n"
 
 
