@@ -85,15 +85,20 @@ class BfsRetriever(Retriever):
         self.filters = Filters.of(graph, self.settings)
         self.costs = Costs.of(graph, self.ranking)
         index = graph.shared(TextIndex, lambda: TextIndex(graph))
-        self.reader = Reader(
-            RelationWords.of(graph, self.ranking),
-            TextWords(graph, index, graph.vocabulary, self.ranking),
-            self.ranking,
-            typed=self.costs.typed,
+        types = RelationWords.of(graph, self.ranking)
+        self.reader = graph.shared(
+            (Reader, types),
+            lambda: Reader(
+                types,
+                TextWords(graph, index, graph.vocabulary, self.ranking),
+                self.ranking,
+                typed=self.costs.typed,
+            ),
         )
         self.texts: TextScores | None = None
         if len(graph) <= SCORED_UP_TO:
-            self.texts = TextScores(index, Candidates(task).adjacency)
+            adjacency = Candidates(task).adjacency
+            self.texts = graph.shared((TextScores, adjacency), lambda: TextScores(index, adjacency))
         wanted = max(CANDIDATES, self.settings.depth) if self.costs.typed else len(graph)
         wanted = min(wanted, len(graph))
         self.most = Most(wanted, min(wanted, self.settings.depth))

@@ -23,8 +23,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -118,6 +118,7 @@ def lacking(bits: Column, of_a_bit: int, weight: int = MILLI) -> Column:
     return cost
 
 
+KNOWN_SCORES = 1 << 20  # scores that are kept: as many questions as these are for
 MOST_SLOTS = 1 << 15  # relations looked at for the best neighbour
 PLAIN = 1000  # weight of a relation that the question doesn't speak of
 GUIDE = 3, 10  # of the bits that speak for a relation, so much is added to its weight, in thousandths
@@ -130,6 +131,7 @@ class TextScores:
         self.index, self.graph, self.adjacency = index, index.graph, adjacency
         self.random_walk = RandomWalk(adjacency, SynonymEdges.of(index.graph))
         self._sums = Sums(len(self.graph.relations))
+        self._columns = lru_cache(max(1, KNOWN_SCORES // max(1, len(self.graph))))(self._columns_of)
 
     def of(
         self,
@@ -145,30 +147,42 @@ class TextScores:
         mentions: seeds where the random walks start. mentioned: thousandths that words inside the question's
         mentions count; every_text: by neighbours' names and relation types too.
         """
+        columns = self._columns(
+            replace(question, id=""), tuple(mentions), mentioned=mentioned, every_text=every_text
+        )
+        own, neighbour, near = (column[entities] for column in columns)
+        return own, neighbour, near
+
+    def _columns_of(
+        self,
+        question: LinkedQuestion,
+        mentions: Sequence[WeighedMention],
+        *,
+        mentioned: int,
+        every_text: bool,
+    ) -> tuple[Column, Column, Column]:
+        """The same of all entities; kept, for other settings ask about the same questions."""
         outside = content_stems_of(tokens(without_seeds(question))[0].values())
         inside = [stem for stem in content_stems_of(tokens(question.text)[0].values()) if stem not in outside]
         scores = [self.index.bits(stem) for stem in outside]
-        own = self._at(entities, scores)
+        own = self._sum_of(scores)
         bits_of = self.index.bits if every_text else self.index.own_bits
-        own += self._at(entities, map(bits_of, inside)) * mentioned // MILLI
+        own += self._sum_of(map(bits_of, inside)) * mentioned // MILLI
         total = self.index.total(scores)
-        return own, self._neighbour(entities, total.rows, total.sums), self._near(entities, mentions, outside)
+        return own, self._neighbour(total.rows, total.sums), self._near(mentions, outside)
 
     def words_in(self, question: LinkedQuestion, entity: int) -> tuple[str, ...]:
         """The question's words outside its mentions that the entity's own texts hold, in order."""
         return words_held(self.index, tokens(without_seeds(question))[0].values(), entity)
 
-    def _at(self, entities: NDArray[np.signedinteger[Any]], scores: Iterable[Bits]) -> Column:
+    def _sum_of(self, scores: Iterable[Bits]) -> Column:
         """The sum of the scores of each entity."""
         column = np.zeros(len(self.graph), dtype=np.int64)
         for score in scores:
             column[score.entities] += score.bits
-        at: Column = column[entities]
-        return at
+        return column
 
-    def _neighbour(
-        self, entities: NDArray[np.signedinteger[Any]], rows: NDArray[np.int64], bits: Column
-    ) -> Column:
+    def _neighbour(self, rows: NDArray[np.int64], bits: Column) -> Column:
         """The most that a neighbour has, of those neighbours with so much that looking at them is cheap."""
         first = self.adjacency.indptr[rows]
         degrees = self.adjacency.indptr[rows + 1] - first
@@ -176,15 +190,9 @@ class TextScores:
         owner, slots = expanded(first[best], degrees[best])
         column = np.zeros(len(self.graph), dtype=np.int64)
         np.maximum.at(column, self.adjacency.neighbours[slots], bits[best][owner])
-        at: Column = column[entities]
-        return at
+        return column
 
-    def _near(
-        self,
-        entities: NDArray[np.signedinteger[Any]],
-        mentions: Sequence[WeighedMention],
-        stems: Sequence[str],
-    ) -> Column:
+    def _near(self, mentions: Sequence[WeighedMention], stems: Sequence[str]) -> Column:
         """The sum over mentions of PageRank from each one's seeds; a name that is repeated counts each
         time."""
         guide = self._guide(stems)
@@ -194,8 +202,7 @@ class TextScores:
         ).items():
             at, bits = self.random_walk.bits(np.array(seeds), np.array(shares), guide)
             column[at] += times * bits
-        at_entities: Column = column[entities]
-        return at_entities
+        return column
 
     def _guide(self, stems: Sequence[str]) -> Guide:
         codes = self.graph.relations.types.codes
