@@ -78,10 +78,10 @@ def measured(data: Path) -> Iterator[tuple[str, list[dict[str, object]], np.ndar
             for values in candidates(Config(), seeds_answer=False)
             if set(values) in wanted and not (len(graph) > LARGE and values.get("retriever") == "pagerank")
         ]
-        tried = [setting for setting in try_settings(asked, listed) if setting.measured is not None]
-        table = np.stack([setting.measured.values for setting in tried if setting.measured is not None])
+        tried = try_settings(asked, listed)
+        table = np.stack([setting.answers.values for setting in tried])
         groups = question_groups(asked.examples.examples, asked.judgments)
-        yield name, [setting.values for setting in tried], table, groups
+        yield name, [setting.settings for setting in tried], table, groups
 
 
 def lost(table: np.ndarray, costs: Sequence[tuple[str, float]], groups: np.ndarray, samples: int) -> float:

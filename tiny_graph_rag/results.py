@@ -386,7 +386,6 @@ class Setting(Struct, kw_only=True):
     by_tag: dict[str, Json] | UnsetType = UNSET
     oracle_recall: Share | UnsetType | None = UNSET
     oracle_all: Share | UnsetType | None = UNSET
-    subgraph: Json | UnsetType | None = UNSET
 
 
 class SweepResults(_Head, kw_only=True):

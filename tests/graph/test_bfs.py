@@ -19,7 +19,6 @@ from tiny_graph_rag.graph.bfs import (
     BreadthFirst,
     hops_between,
     shortest_paths,
-    sizes_within,
 )
 from tiny_graph_rag.graph.tables import Adjacency
 
@@ -120,10 +119,6 @@ def test_distances_are_networkx_shortest_paths_whatever_slots_are_closed(
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(bfs, "LEVELS_AT_ONCE", 2)  # the rest is searched a question at a time
             assert hops_between(adjacency, columns(seeds), wanted, walked).tolist() == expected
-        sizes = sizes_within(adjacency, columns(seeds), len(seeds), 3, walked)
-        apart = np.array(expected).reshape(-1, ENTITIES)
-        for hops in range(4):
-            assert sizes[:, hops].tolist() == ((apart >= 0) & (apart <= hops)).sum(axis=1).tolist()
 
 
 def test_more_questions_than_a_block_holds(way: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,7 +140,7 @@ def find_fixes(
         "ask": lambda: study.ask(older),
     }
     try:
-        found.today = questions.sign * float(questions.today.values.mean())
+        found.today = measure.sign * float(questions.today.values.mean())
         for kind in filter(kinds.__contains__, steps):
             try:
                 steps[kind]()
@@ -272,15 +272,15 @@ class Study:
         listed = list(candidates(questions.config, seeds_answer=seeds_answer))
         tried = try_settings(questions, listed, FOR_BATCHES if wanted else 0)
         groups = question_groups(questions.examples.examples, questions.judgments)
-        self.found.decision = decision = decide(questions, tried, groups)
+        self.found.decision = decision = decide(tried, questions.measure, groups, seed=self.seed)
         n = sum(record.change is not None for record in decision.tried)
         what, why = t("{n} settings", n=n), shown(decision.reason)
         record = None if decision.recommended is None else decision.tried[decision.recommended]
         if record is None or not record.settings:
             self.not_kept("settings", what, why)
             return
-        measured = next(one.measured for one in tried if one.values == record.settings)
-        values, gains = record.settings, measured.values - questions.today.values
+        answers = next(setting.answers for setting in tried if setting.settings == record.settings)
+        values, gains = record.settings, answers.values - questions.today.values
         figures = self.figures_of_others(
             lambda others: others.ask(others.config.replaced(values)).values - others.today.values
         )
@@ -300,7 +300,7 @@ class Study:
             **asdict(figures),
         )
         self.found.patch = self.found.patch.plus([chosen])
-        self.note_changes("settings", gains, measured)
+        self.note_changes("settings", gains, answers)
 
     def learn_words(self) -> None:
         questions, graph = self.questions, self.questions.graph

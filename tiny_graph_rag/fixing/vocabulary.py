@@ -77,7 +77,7 @@ def _evidence(
     graph, example = questions.graph, questions.examples.examples[row]
     types = [codes[one.type] for one in example.reference_relationships if one.type in codes]
     if not types:
-        seeds = sorted(questions.names.meant_by(example.seed_entities or ()))
+        seeds = sorted(questions.trials.names.meant_by(example.seed_entities or ()))
         if example.seed_entities is None:
             seeds = [seed.entity for seed in linked.named]
         references = questions.judgments.references[row]

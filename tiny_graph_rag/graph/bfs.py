@@ -187,7 +187,7 @@ def hops_between(
     seeds, wanted: (question, entity) columns, questions ascending. passable: (slots,), False where a path may
     not leave an entity by that slot. Returns (wanted,), 0 for a seed, NOT_REACHED where no path leads.
     """
-    front = _masked(adjacency, passable)
+    front = BreadthFirst(adjacency if passable is None else adjacency.only(passable))
     into = adjacency if passable is None else front.adjacency.reversed()
     hops = np.full(len(wanted[0]), NOT_REACHED, dtype=np.int32)
 
@@ -244,21 +244,6 @@ def _bits_by_level(into: Adjacency, seeds: Columns, words: int) -> Iterator[NDAr
 
 def _bit(question: NDArray[np.int64]) -> NDArray[np.uint64]:
     return np.uint64(1) << (question % WORD_BITS).astype(np.uint64)
-
-
-def sizes_within(
-    adjacency: Adjacency,
-    seeds: Columns,
-    questions: int,
-    hops: int,
-    passable: NDArray[np.bool_] | None = None,
-) -> NDArray[np.int64]:
-    """(questions, hops + 1): how many entities lie within 0, 1, … hops of the question's seeds."""
-    search = _masked(adjacency, passable, compile=worth_searching(adjacency, questions))
-    sizes = np.zeros((questions, hops + 1), dtype=np.int64)
-    for question in range(questions):
-        sizes[question] = search.reach(seeds[1][_rows(seeds, question)], hops).levels[1:]
-    return sizes
 
 
 def shortest_paths(
@@ -320,10 +305,6 @@ def slots_of(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """(the place in `entities` of each slot's owner, the slots), one entity after the other."""
     return expanded(indptr[entities], indptr[entities + 1] - indptr[entities])
-
-
-def _masked(adjacency: Adjacency, passable: NDArray[np.bool_] | None, compile: bool = False) -> BreadthFirst:
-    return BreadthFirst(adjacency if passable is None else adjacency.only(passable), compile=compile)
 
 
 def _rows(columns: Columns, question: int) -> slice:

@@ -319,9 +319,8 @@ def assert_retrieval(
 
 def _worst(evaluation: Evaluation, measure: Measure) -> list[str]:
     """The questions that a mean suffers from most, a line each."""
-    sign = -1 if measure.kind.higher_is_better else 1
     rows = zip(evaluation.scores[measure].tolist(), evaluation.examples, strict=True)
-    known = sorted((-sign * value, row.id, value, row.query) for value, row in rows if value == value)
+    known = sorted((measure.sign * value, row.id, value, row.query) for value, row in rows if value == value)
     return [f"  {value:.3f}  {id}  {query[:80]}" for _, id, value, query in known[:SHOWN_WORST]]
 
 

@@ -198,7 +198,7 @@ class SweepResult(_Tabled):
         references that any ranking within the hops could return."""
         rows = [
             (
-                *(setting.system, setting.hops, setting.top_k, str(measure)),
+                *(setting.variant.name, setting.hops, setting.top_k, str(measure)),
                 *(mean.mean, mean.low, mean.high, mean.n, setting.overall.oracle_recall),
             )
             for setting in self.sweep.settings

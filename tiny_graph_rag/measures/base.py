@@ -174,6 +174,11 @@ class Measure:
         return KINDS[self.name]
 
     @property
+    def sign(self) -> float:
+        """What makes a value higher where it is better: 1.0, or -1.0."""
+        return 1.0 if self.kind.higher_is_better else -1.0
+
+    @property
     def bounds(self) -> tuple[float, float]:
         """Its range; infinite where it has no end."""
         return self.kind.low, self.kind.high

@@ -113,13 +113,6 @@ def points_lost(loss: float) -> str:
     return f"−{100 * loss:.1f}" if loss > 0 else "0"
 
 
-def size_figure(value: float | None) -> str:
-    """How many entities, on average: one digit below a hundred; – where undefined."""
-    if value is None:
-        return "–"
-    return f"{value:,.1f}" if value < 100 else f"{value:,.0f}"
-
-
 def cost_figure(cost: float) -> str:
     """A cost or a part of one, with all of its digits: so printed parts add up to the printed total."""
     return f"{cost:.6f}".rstrip("0").rstrip(".")

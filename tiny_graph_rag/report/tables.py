@@ -21,7 +21,6 @@ from tiny_graph_rag.report.plain import (
     gold_beside,
     one_line,
     points_lost,
-    size_figure,
     step_words,
     tags_of,
     verdict_words,
@@ -229,22 +228,18 @@ def compared(row: Json) -> tuple[Cell, ...]:
 
 def sweep(settings: Sequence[Json], measures: Sequence[str]) -> View:
     """A row a setting, with what it reaches."""
-    rows: list[tuple[Cell, ...]] = []
-    for setting in settings:
-        reached = setting.get("subgraph") or {}
-        rows.append(
-            (
-                one_line(str(setting["system"])),
-                "–" if setting["hops"] is None else str(setting["hops"]),
-                str(setting["top_k"]),
-                *mean_cells(setting["measures"], measures),
-                three(setting.get("oracle_recall")),
-                three(setting.get("oracle_all")),
-                size_figure(reached.get("mean")),
-                size_figure(reached.get("p95")),
-            )
+    rows: list[tuple[Cell, ...]] = [
+        (
+            one_line(str(setting["system"])),
+            "–" if setting["hops"] is None else str(setting["hops"]),
+            str(setting["top_k"]),
+            *mean_cells(setting["measures"], measures),
+            three(setting.get("oracle_recall")),
+            three(setting.get("oracle_all")),
         )
-    reach = (t("reachable within h hops"), t("all reachable"), t("reached"), "p95")
+        for setting in settings
+    ]
+    reach = (t("reachable within h hops"), t("all reachable"))
     return View((t("system"), t("hops"), "k", *measures, *reach), tuple(rows))
 
 

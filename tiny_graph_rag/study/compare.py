@@ -153,9 +153,9 @@ class Comparison:
         return said(SURELY_BETTER if better else SURELY_WORSE, **told, **of)
 
 
-def sign(measure: str) -> int:
-    """1 where more is better, else -1."""
-    return 1 if Measure.parse(measure).kind.higher_is_better else -1
+def sign(measure: str) -> float:
+    """1.0 where more is better, else -1.0."""
+    return Measure.parse(measure).sign
 
 
 def _figures(measure: str, row: Compared, tests: int) -> str:

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import stretches
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.gold.examples import EvalSet, Example
+from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.resolve import Judgments, resolve
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.linking import LinkedQuestion, LinkerMaker, make_linker
-from tiny_graph_rag.measures import Measure
+from tiny_graph_rag.linking import LinkedQuestion, LinkerMaker, asks_model, make_linker
+from tiny_graph_rag.measures import Judged, Measure
 from tiny_graph_rag.measures.base import Column
-from tiny_graph_rag.retrieval import Retriever, make_retriever
+from tiny_graph_rag.retrieval import Retriever, RetrieverMaker, make_retriever
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.choosing import Rows
@@ -31,18 +31,98 @@ NOBODY = -1
 Progress = Callable[[float, str], None]
 
 
+@dataclass(eq=False)
+class Trials:
+    """A gold set on a graph, asked under any settings: what these share is linked and walked once.
+
+    links: way of linking (`linked_by`) → the questions linked that way, so far.
+    """
+
+    graph: KnowledgeGraph
+    examples: EvalSet
+    linker_for: LinkerMaker = make_linker
+    retriever_for: RetrieverMaker = make_retriever
+    links: dict[tuple[object, ...], tuple[LinkedQuestion, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def names(self) -> NameIndex:
+        return NameIndex.of(self.graph)
+
+    @cached_property
+    def judgments(self) -> Judgments:
+        return resolve(self.examples, self.names, len(self.graph))
+
+    def of(self, rows: Rows) -> Trials:
+        """The same with these questions alone."""
+        if len(rows) == len(self.examples):
+            return self
+        chosen = replace(self.examples, examples=tuple(self.examples.examples[row] for row in rows.tolist()))
+        links = {how: tuple(linked[row] for row in rows.tolist()) for how, linked in self.links.items()}
+        return Trials(self.graph, chosen, self.linker_for, self.retriever_for, links)
+
+    def linked(self, config: Config) -> tuple[LinkedQuestion, ...]:
+        how = linked_by(config)
+        if how not in self.links:
+            linker = self.linker_for(self.graph, self.names, config)
+            linker.check(self.examples.examples)
+            linker.prepare(self.examples.examples)
+            self.links[how] = tuple(linker.link(self.examples.examples))
+        return self.links[how]
+
+    def retriever(self, config: Config) -> Retriever:
+        """Ready to be asked."""
+        made = self.retriever_for(self.graph, config, self.examples, self.judgments)
+        made.prepare(lambda: self.linked(config))
+        return made
+
+    def runs(
+        self, config: Config, retriever: Retriever, hops: Sequence[int]
+    ) -> Iterator[tuple[int | None, Run]]:
+        """Each hop limit with its run, from one pass where the retriever can; (None, its run) alone where it
+        doesn't walk. retriever: of the largest limit. Paths are not kept: nothing here shows them."""
+        linked, limits = self.linked(config), hops if retriever.walks else (None,)
+        made: dict[int | None, Retriever] = {max(hops): retriever, None: retriever}
+        parts: dict[int | None, list[Run]] = {limit: [] for limit in limits}
+        for start in range(0, len(linked), retriever.batch):
+            batch = linked[start : start + retriever.batch]
+            shared = retriever.retrieve_within(batch, hops) if retriever.walks else None
+            for limit in limits:
+                if shared is None and limit not in made:
+                    made[limit] = self.retriever(config.override(hops=limit))
+                run = made[limit].retrieve(batch) if shared is None else next(shared)
+                parts[limit].append(replace(run, walks=None))
+        for limit in limits:
+            yield limit, Run.concatenated(parts.pop(limit))
+
+    def judged(self, config: Config, run: Run, measures: Sequence[Measure]) -> Judged:
+        """A run held against the gold set. config: that it was made with."""
+        linked, examples = self.linked(config), self.examples.examples
+        return judge_on_graph(self.graph, examples, self.names, linked, run, self.judgments, measures, config)
+
+
+def linked_by(config: Config) -> tuple[object, ...]:
+    """What linking depends on."""
+    asked_how = repr(config.openai) if asks_model(config) else ""
+    return (config.retrieval.linker, config.retrieval.fuzzy, config.ranking.text_seeds, asked_how)
+
+
 class BudgetSpent(Exception):  # noqa: N818 - an end, not an error
     """The evaluations that were allowed are used up; what is known so far stands."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Measured:
-    """values: (rows,) the deciding measure, higher better. first: (rows, cutoff) the entities ranked first,
-    NOBODY behind the last."""
+    """values: (rows,) the deciding measure, higher better, NaN where undefined. first: (rows, cutoff) the
+    entities ranked first, NOBODY behind the last; no column where nobody asks for them."""
 
     values: Column
     first: NDArray[np.int32]
     linked: tuple[LinkedQuestion, ...]
+
+    @classmethod
+    def of(cls, values: Column, linked: tuple[LinkedQuestion, ...]) -> Measured:
+        """Of which what is ranked first is not known."""
+        return cls(values, np.full((len(linked), 0), NOBODY, dtype=np.int32), linked)
 
     __repr__ = short_repr
 
@@ -51,19 +131,16 @@ class Measured:
 class GoldQuestions:
     """A gold set on a graph, asked as often as `allowed` evaluations of the whole allow.
 
-    examples: those with a reference; no other question has a value of the measure. measure: what decides.
+    trials: of the questions with a reference; no other has a value of the measure. measure: what decides.
     spent: evaluations so far, a part of the questions counting as its share.
     """
 
-    graph: KnowledgeGraph
-    examples: EvalSet
+    trials: Trials
     config: Config
     measure: Measure
     allowed: float = EVALUATIONS
     progress: Progress = lambda spent, what: None
-    linker_for: LinkerMaker = make_linker
     spent: float = 0.0
-    _linked: dict[tuple[object, ...], tuple[LinkedQuestion, ...]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -79,22 +156,28 @@ class GoldQuestions:
         examples = on_graph(graph, examples)
         scored = tuple(one for one in examples if one.reference_entities or one.highly_relevant_entities)
         config = config.override(compiled=config.running.compiled and len(scored) >= COMPILED_FROM)
-        return cls(graph, replace(examples, examples=scored), config, measure, allowed, progress)
+        return cls(Trials(graph, replace(examples, examples=scored)), config, measure, allowed, progress)
 
     def know(self, values: Column, linked: tuple[LinkedQuestion, ...]) -> None:
         """Take what today's settings gave, as an evaluation has it already: values of the measure, one a
         question. What is ranked first is not known."""
-        self._linked[linked_by(self.config)] = linked
-        first = np.full((len(self), 0), NOBODY, dtype=np.int32)
-        self.today = Measured(self.sign * np.nan_to_num(values), first, linked)
+        self.trials.links[linked_by(self.config)] = linked
+        self.today = Measured.of(self.measure.sign * np.nan_to_num(values), linked)
 
     def __len__(self) -> int:
-        return len(self.examples)
+        return len(self.trials.examples)
 
     @property
-    def sign(self) -> float:
-        """What makes the measure higher where it is better: 1.0, or -1.0."""
-        return 1.0 if self.measure.kind.higher_is_better else -1.0
+    def graph(self) -> KnowledgeGraph:
+        return self.trials.graph
+
+    @property
+    def examples(self) -> EvalSet:
+        return self.trials.examples
+
+    @property
+    def judgments(self) -> Judgments:
+        return self.trials.judgments
 
     @property
     def span(self) -> float:
@@ -103,21 +186,13 @@ class GoldQuestions:
         return high - low
 
     @cached_property
-    def names(self) -> NameIndex:
-        return NameIndex.of(self.graph)
-
-    @cached_property
-    def judgments(self) -> Judgments:
-        return resolve(self.examples, self.names, len(self.graph))
-
-    @cached_property
     def rows(self) -> Rows:
         return np.arange(len(self), dtype=np.int64)
 
     @cached_property
     def today(self) -> Measured:
         """As the settings are, on the graph as it is."""
-        return self.ask(self.config)
+        return self.ask()
 
     def ask(
         self,
@@ -132,108 +207,36 @@ class GoldQuestions:
 
         Raises BudgetSpent where it would be one evaluation too many.
         """
-        config = config or self.config
-        (measured,) = self.ask_within(
-            config, (config.retrieval.hops,), graph=graph, examples=examples, rows=rows, what=what
-        ).values()
-        return measured
+        config, trials = config or self.config, self.trials
+        if graph is not None:
+            links = trials.links if graph.entities is self.graph.entities else {}
+            trials = Trials(graph, examples or self.examples, trials.linker_for, links=links)
+        hops = config.retrieval.hops
+        trials = trials if rows is None else trials.of(rows)
+        return self._measured(trials, config, (hops,), what)[hops]
 
-    def ask_within(
-        self,
-        config: Config,
-        hops: Sequence[int],
-        *,
-        graph: KnowledgeGraph | None = None,
-        examples: EvalSet | None = None,
-        rows: Rows | None = None,
-        what: str = "",
+    def ask_within(self, config: Config, hops: Sequence[int], what: str = "") -> dict[int, Measured]:
+        """All questions at each of these hop limits, which one pass of retrieval gives. A retriever that does
+        not walk gives the same for all. Raises BudgetSpent as `ask`."""
+        return self._measured(self.trials, config, hops, what)
+
+    def _measured(
+        self, trials: Trials, config: Config, hops: Sequence[int], what: str
     ) -> dict[int, Measured]:
-        """The same at each of these hop limits, which one pass of retrieval gives. A retriever that does not
-        walk gives the same for all."""
-        rows = self.rows if rows is None else rows
-        share = len(hops) * len(rows) / max(len(self), 1)
+        share = len(hops) * len(trials.examples) / max(len(self), 1)
         if self.spent + share > self.allowed + 1e-9:
             raise BudgetSpent
-        graph = self.graph if graph is None else graph
-        gold = examples or self.examples
-        chosen = replace(gold, examples=tuple(gold.examples[row] for row in rows.tolist()))
-        same_names = graph.entities is self.graph.entities
-        linked = self._links(config, graph, chosen.examples, rows, keep=same_names)
-        names = NameIndex.of(graph)
-        judgments = resolve(chosen, names, len(graph))
-
-        def retriever_at(limit: int) -> Retriever:
-            return make_retriever(graph, config.override(hops=limit), chosen, judgments)
-
-        deepest = retriever_at(max(hops))
-        deepest.prepare(lambda: linked)
-        cutoff = self.measure.cutoff or config.evaluation.top_k
+        cutoff, linked = self.measure.cutoff or config.evaluation.top_k, trials.linked(config)
+        retriever = trials.retriever(config.override(hops=max(hops)))
         results = {}
-        for limit, run in runs_within(deepest, retriever_at, linked, hops if deepest.walks else (None,)):
-            judged = judge_on_graph(
-                graph, chosen.examples, names, linked, run, judgments, [self.measure], config
+        for limit, run in trials.runs(config, retriever, hops):
+            values = self.measure.compute(trials.judged(config, run, [self.measure]))
+            results[limit] = Measured(
+                self.measure.sign * np.nan_to_num(values), first_of(run, cutoff), linked
             )
-            values = self.sign * np.nan_to_num(self.measure.compute(judged))
-            results[limit] = Measured(values, first_of(run, cutoff), linked)
         self.spent += share
         self.progress(self.spent, what)
-        return {limit: results[limit if deepest.walks else None] for limit in hops}
-
-    def _links(
-        self,
-        config: Config,
-        graph: KnowledgeGraph,
-        examples: Sequence[Example],
-        rows: Rows,
-        *,
-        keep: bool,
-    ) -> tuple[LinkedQuestion, ...]:
-        """The questions linked. keep: the graph has the names it had."""
-        how = linked_by(config)
-        if keep and how in self._linked:
-            return tuple(self._linked[how][row] for row in rows.tolist())
-        linker = self.linker_for(graph, NameIndex.of(graph), config)
-        linker.prepare(examples)
-        linked = tuple(linker.link(examples))
-        if keep and len(rows) == len(self):
-            self._linked[how] = linked
-        return linked
-
-
-def linked_by(config: Config) -> tuple[object, ...]:
-    """What linking depends on, where no model is asked."""
-    return (config.retrieval.linker, config.retrieval.fuzzy, config.ranking.text_seeds)
-
-
-def runs_within(
-    retriever: Retriever,
-    remade: Callable[[int], Retriever],
-    linked: Sequence[LinkedQuestion],
-    hops: Sequence[int | None],
-) -> Iterator[tuple[int | None, Run]]:
-    """Each hop limit with its run.
-
-    retriever: with the largest limit. remade: makes the retriever of another limit, for retrievers that share
-    no work. hops: None for what does not walk. Paths are not kept: nothing here shows them.
-    """
-    limited = [hop for hop in hops if hop is not None]
-    others: dict[int, Retriever] = {}
-    parts: dict[int | None, list[Run]] = {hop: [] for hop in hops}
-    for start in range(0, len(linked), retriever.batch):
-        batch = linked[start : start + retriever.batch]
-        shared = retriever.retrieve_within(batch, limited) if limited else None
-        for hop in hops:
-            if shared is not None:
-                run = next(shared)
-            elif hop is None:
-                run = retriever.retrieve(batch)
-            else:
-                if hop not in others:
-                    others[hop] = remade(hop)
-                run = others[hop].retrieve(batch)
-            parts[hop].append(replace(run, walks=None))
-    for hop in hops:
-        yield hop, Run.concatenated(parts.pop(hop))
+        return {limit: results[limit if retriever.walks else None] for limit in hops}
 
 
 def first_of(run: Run, cutoff: int) -> NDArray[np.int32]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,13 +21,13 @@ from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.linking import LinkedQuestion, asks_model
 from tiny_graph_rag.measures import Measure
-from tiny_graph_rag.measures.base import telling
+from tiny_graph_rag.measures.base import Column, telling
 from tiny_graph_rag.measures.paired import EQUAL
 from tiny_graph_rag.measures.statistics import RELIABLE_FROM, Groups
 from tiny_graph_rag.messages import Said, p_value, said, signed
 from tiny_graph_rag.results import Decision, TriedSetting
 from tiny_graph_rag.retrieval import is_own, walks
-from tiny_graph_rag.study.choosing import ERROR, TOLERANCE, choose
+from tiny_graph_rag.study.choosing import ERROR, TOLERANCE, Rows, choose
 from tiny_graph_rag.study.gold_questions import GoldQuestions, Measured
 from tiny_graph_rag.study.waterfall import Verdict
 
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 HOPS = (1, 2, 3, 4)
 FUZZY = (0.85, 0.9)
 OTHERS = ("bfs", "pagerank", "hybrid:bfs*3+bm25", "bm25")  # retrievers that need no model and no service
-QUICK = ("pagerank",)  # of these, what `eval` tries where references are ranked low
-UNLINKED = ("bm25",)  # and where no entity was recognised
+QUICK = {"retriever": "pagerank"}  # what `eval` tries where references are ranked low
+UNLINKED = {"retriever": "bm25"}, {"fuzzy": FUZZY[0]}  # and where no entity was recognised
 MOST_ENTITIES = 20_000  # of a graph that `eval` tries settings on; larger ones take seconds each
 MOST_QUESTIONS = 1000  # that `eval` asks again; of more, a sample spread evenly
 PAYING = ("dense", "run", "oracle")  # asks a service, or answers from what it is judged by
@@ -107,11 +107,14 @@ def can_be_tried(config: Config) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tried:
-    """values: changed settings by name, {} for today's. against: the loss that it was tried for, "" for
-    none."""
+    """settings: what differs from today's by name, {} for today's. cost: what the setting belongs to, and its
+    cost there: more hops cost more, the rest has no order of cost. against: the loss that it was tried for,
+    "" for none."""
 
-    values: dict[str, Any]
-    measured: Measured
+    settings: dict[str, Any]
+    answers: Measured
+    label: str
+    cost: tuple[str, float]
     against: str = ""
 
 
@@ -123,109 +126,84 @@ def try_settings(
     leave: evaluations that others need; when no more are allowed, what is known stands. Settings that a
     retriever can't use are left out.
     """
-    tried = [Tried({}, questions.today)]
     walk = questions.config.retrieval.hops
 
     def family(values: Mapping[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in values.items() if name != "hops"}
 
+    def tried_as(values: dict[str, Any], answers: Measured) -> Tried:
+        cost = label_of(family(values)), float(values.get("hops", walk))
+        return Tried(values, answers, label_of(values), cost)
+
+    tried = [tried_as({}, questions.today)]
     for others, members in groupby(listed, family):
-        variants = list(members)
-        hops = [values.get("hops", walk) for values in variants]
-        room = min(questions.allowed - leave - questions.spent + 1e-9, len(hops))
+        room = min(questions.allowed - leave - questions.spent + 1e-9, len(listed))
         if room < 1:
             break
-        variants, hops = variants[: int(room)], hops[: int(room)]
+        variants = list(islice(members, int(room)))
+        hops = [values.get("hops", walk) for values in variants]
         try:
             config = questions.config.replaced(others)
-            measured = questions.ask_within(config, hops, what=label_of(variants[-1]))
+            answers = questions.ask_within(config, hops, what=label_of(variants[-1]))
         except UsageError:
             continue
-        tried += [Tried(values, measured[hop]) for values, hop in zip(variants, hops, strict=True)]
+        tried += [tried_as(values, answers[hop]) for values, hop in zip(variants, hops, strict=True)]
     return tried
 
 
 def decide(
-    questions: GoldQuestions, tried: Sequence[Tried], groups: Groups | None, tolerance: float = TOLERANCE
-) -> Decision:
-    """Which of the settings tried to take, and how certain it is to beat today's, which are the first."""
-    table = np.stack([setting.measured.values for setting in tried])
-    hops = questions.config.retrieval.hops
-    costs = [_cost(setting.values, hops) for setting in tried]
-    return decision(
-        table,
-        [setting.values for setting in tried],
-        costs,
-        str(questions.measure),
-        groups=groups,
-        tolerance=tolerance,
-        sign=questions.sign,
-        span=questions.span,
-        seed=questions.config.evaluation.seed,
-        against=[setting.against for setting in tried],
-    )
-
-
-def _cost(values: Mapping[str, Any], today: int) -> tuple[str, float]:
-    """(what a setting belongs to, its cost there): more hops cost more, the rest has no order of cost."""
-    others = {name: value for name, value in values.items() if name != "hops"}
-    return label_of(others), float(values.get("hops", today))
-
-
-def decision(
-    gains: NDArray[np.float64],
-    settings: Sequence[Mapping[str, Any]],
-    costs: Sequence[tuple[str, float]],
-    measure: str,
+    tried: Sequence[Tried],
+    measure: Measure,
+    groups: Groups,
     *,
-    today: int | None = 0,
-    groups: Groups | None = None,
+    seed: int,
+    rows: Rows | None = None,
     tolerance: float = TOLERANCE,
-    sign: float = 1.0,
-    span: float = 1.0,
-    seed: int = 0,
-    labels: Sequence[str] | None = None,
-    against: Sequence[str] | None = None,
+    today: int | None = 0,
 ) -> Decision:
-    """The record of one choice. gains: (settings, questions), higher better; the others as `choose` has them.
-    labels: how the settings are called, else as options."""
-    chosen = choose(gains, costs, today, groups, tolerance=tolerance, seed=seed, span=span)
-    defined = ~np.isnan(gains).any(axis=0)
-    rows = gains[:, defined]
-    against = against or [""] * len(settings)
-    records = []
-    for row, values in enumerate(settings):
-        label = labels[row] if labels is not None else label_of(values)
-        record = TriedSetting(settings=dict(values), label=label, against=against[row])
-        if rows.shape[1]:
-            record.mean = sign * float(rows[row].mean())
-        if today is not None and row != today and rows.shape[1]:
-            change = rows[row] - rows[today]
-            record.change = sign * float(change.mean())
-            record.better, record.worse = int((change > EQUAL).sum()), int((change < -EQUAL).sum())
-            record.same = rows.shape[1] - record.better - record.worse
-            record.p = float(chosen.p[row])
-            record.certain = chosen.groups >= RELIABLE_FROM and record.p < ERROR
-        records.append(record)
+    """Which of the settings tried to take, and how certain it is to beat today's. groups: of each question;
+    rows: the questions that decide, None for all; tolerance: as `choose` has it; today: the place of today's
+    setting, None where it was not tried."""
+    table = np.stack([setting.answers.values for setting in tried])
+    if rows is not None:
+        table, groups = table[:, rows], groups[rows]
+    costs, (low, high) = [setting.cost for setting in tried], measure.bounds
+    chosen = choose(table, costs, today, groups, tolerance=tolerance, seed=seed, span=high - low)
+    gains = table[:, ~np.isnan(table).any(axis=0)]
+    records = [
+        TriedSetting(settings=setting.settings, label=setting.label, against=setting.against)
+        for setting in tried
+    ]
     recommended = chosen.setting if chosen.groups >= RELIABLE_FROM else None
-    text = _sentence(records, recommended, chosen.groups, chosen.questions, measure, tolerance)
+    best = None
+    if gains.shape[1]:
+        means = gains.mean(axis=1)
+        best = int(means.argmax())
+        for place, record in enumerate(records):
+            record.mean = measure.sign * float(means[place])
+            if today is not None and place != today:
+                _compare(record, gains[place] - gains[today], measure.sign)
+                record.p = float(chosen.p[place])
+                record.certain = chosen.groups >= RELIABLE_FROM and record.p < ERROR
     is_new = recommended is not None and records[recommended].change is not None
     return Decision(
-        measure=measure,
+        measure=str(measure),
         questions=chosen.questions,
         groups=chosen.groups,
         tried=records,
         recommended=recommended,
-        best=None
-        if not rows.shape[1]
-        else max(
-            (place for place, record in enumerate(records) if record.mean is not None),
-            key=lambda place: (sign * (records[place].mean or 0.0), -place),
-        ),
-        expected=None if today is None or recommended is None else sign * chosen.expected,
+        best=best,
+        expected=None if today is None or recommended is None else measure.sign * chosen.expected,
         certain=bool(is_new and chosen.certain),
-        reason=text,
+        reason=_sentence(records, recommended, chosen.groups, chosen.questions, str(measure), tolerance),
     )
+
+
+def _compare(record: TriedSetting, change: Column, sign: float) -> None:
+    """Note what changes against today's. change: of each question, higher better."""
+    record.change = sign * float(change.mean())
+    record.better, record.worse = int((change > EQUAL).sum()), int((change < -EQUAL).sum())
+    record.same = len(change) - record.better - record.worse
 
 
 def _sentence(
@@ -297,48 +275,40 @@ def tried_by_eval(evaluation: Evaluation) -> Decision | None:
     """The quick settings on an evaluation's questions; None where asking again costs, or takes long."""
     if not can_be_tried(evaluation.config) or len(evaluation.graph) > MOST_ENTITIES:
         return None
-    scored = np.flatnonzero(evaluation.judgments.relevant > 0)
-    rows = scored
-    if len(scored) > MOST_QUESTIONS:
-        rows = scored[np.arange(MOST_QUESTIONS) * len(scored) // MOST_QUESTIONS]
-    listed, against = [], {}
-    for values, loss in _quick(evaluation):
-        listed.append(values)
-        against[label_of(values)] = loss
-    if not len(rows) or not listed:
+    rows = np.flatnonzero(evaluation.judgments.relevant > 0)
+    if len(rows) > MOST_QUESTIONS:
+        rows = rows[np.arange(MOST_QUESTIONS) * len(rows) // MOST_QUESTIONS]
+    quick = list(_quick(evaluation))
+    if not len(rows) or not quick:
         return None
     questions = _questions(evaluation, rows)
+    against = {label_of(values): loss for values, loss in quick}
     tried = [
-        replace(setting, against=against.get(label_of(setting.values), ""))
-        for setting in try_settings(questions, listed)
+        replace(setting, against=against.get(setting.label, ""))
+        for setting in try_settings(questions, [values for values, _ in quick])
     ]
     groups = question_groups(questions.examples.examples, questions.judgments)
-    return decide(questions, tried, groups)
+    return decide(tried, questions.measure, groups, seed=evaluation.config.evaluation.seed)
 
 
 def _quick(evaluation: Evaluation) -> Iterator[tuple[dict[str, Any], str]]:
     """(changed settings, the loss that they are tried for), of those that could help against one that
     occurs; hop limits always."""
-    settings, occur = evaluation.config.retrieval, evaluation.explanation.causes
-    seedless = [item for item in (Verdict.NO_SEED, Verdict.UNREACHABLE) if occur.get(str(item))]
-    late = [item for item in (Verdict.RANKED_BELOW_K, Verdict.BELOW_DEPTH) if occur.get(str(item))]
-    low = str(late[0]) if late else ""
-    wanted: dict[tuple[str, ...], str] = {}
-    if late:
-        wanted |= {(name,): low for name in QUICK}
-    if seedless:
-        wanted |= {(name,): str(seedless[0]) for name in UNLINKED}
+    occur = evaluation.explanation.causes
+
+    def first_of(*verdicts: Verdict) -> str:
+        return next((str(verdict) for verdict in verdicts if occur.get(str(verdict))), "")
+
+    seedless = first_of(Verdict.NO_SEED, Verdict.UNREACHABLE)
+    late = first_of(Verdict.RANKED_BELOW_K, Verdict.BELOW_DEPTH)
     seeds_answer = not seeds_are_no_answers(evaluation.linked, evaluation.judgments)
     for values in candidates(evaluation.config, seeds_answer=seeds_answer):
-        names = set(values)
-        if names == {"hops"}:
-            yield values, str(Verdict.BEYOND_HOPS) if occur.get(str(Verdict.BEYOND_HOPS)) else ""
-        elif names == {"retriever"} and (values["retriever"],) in wanted:
-            yield values, wanted[values["retriever"],]
-        elif "exclude_seeds" in names:
-            yield values, low
-        elif values == {"fuzzy": FUZZY[0]} and seedless and settings.linker in ("names", "names+text"):
-            yield values, str(seedless[0])
+        if set(values) == {"hops"}:
+            yield values, first_of(Verdict.BEYOND_HOPS)
+        elif "exclude_seeds" in values or (values == QUICK and late):
+            yield values, late
+        elif values in UNLINKED and seedless:
+            yield values, seedless
 
 
 def seeds_are_no_answers(linked: Sequence[LinkedQuestion], judgments: Judgments) -> bool:
@@ -356,14 +326,14 @@ def seeds_are_no_answers(linked: Sequence[LinkedQuestion], judgments: Judgments)
 def _questions(evaluation: Evaluation, rows: NDArray[np.int64]) -> GoldQuestions:
     """These questions of an evaluation, linked as it linked them."""
     chosen = tuple(evaluation.examples.examples[row] for row in rows.tolist())
+    measure = deciding(evaluation)
     questions = GoldQuestions.of(
         evaluation.graph,
         replace(evaluation.examples, examples=chosen),
         evaluation.config,
-        deciding(evaluation),
+        measure,
         allowed=float("inf"),
     )
-    measure = questions.measure
     column = evaluation.scores.get(measure, measure.compute(evaluation.judged))[rows]
     questions.know(column, tuple(evaluation.linked[row] for row in rows.tolist()))
     return questions

@@ -13,23 +13,20 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import ServiceError, UsageError
 from tiny_graph_rag.gold.examples import EvalSet
-from tiny_graph_rag.gold.resolve import Judgments, resolve
-from tiny_graph_rag.graph.bfs import NOT_REACHED, sizes_within
+from tiny_graph_rag.gold.resolve import Judgments
+from tiny_graph_rag.graph.bfs import NOT_REACHED
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.linking import LinkedQuestion, LinkerMaker, asks_model, make_linker
+from tiny_graph_rag.linking import LinkedQuestion, LinkerMaker, make_linker
 from tiny_graph_rag.measures import Measure, default_measures, measures_of, score
-from tiny_graph_rag.measures.base import Column
-from tiny_graph_rag.measures.statistics import Groups
 from tiny_graph_rag.measures.summary import Mean, rows_by_tag, summarise
 from tiny_graph_rag.results import Decision
-from tiny_graph_rag.retrieval import Retriever, RetrieverMaker, make_retriever
+from tiny_graph_rag.retrieval import RetrieverMaker, make_retriever
 from tiny_graph_rag.shown import short_repr
-from tiny_graph_rag.study.evaluate import Progress, check_depth, judge_on_graph, on_graph
+from tiny_graph_rag.study.evaluate import Progress, check_depth, on_graph
 from tiny_graph_rag.study.explanation import limits_of
-from tiny_graph_rag.study.gold_questions import runs_within
-from tiny_graph_rag.study.settings import decision, question_groups, seeds_are_no_answers
-from tiny_graph_rag.study.verdicts import reachable_hops, seed_columns
+from tiny_graph_rag.study.gold_questions import Measured, Trials
+from tiny_graph_rag.study.settings import Tried, decide, question_groups, seeds_are_no_answers
+from tiny_graph_rag.study.verdicts import reachable_hops
 from tiny_graph_rag.study.waterfall import Limits
 
 
@@ -126,33 +123,19 @@ class SettingSlice:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SweptSetting:
-    """hops: None for a retriever that does not walk; then there is no reach and no subgraph either.
-
-    reached_mean, reached_p95: entities within the hops a question, before depth cuts.
-    """
+    """hops: None for a retriever that does not walk; then there is no reach either."""
 
     variant: Variant
     hops: int | None
     top_k: int
     overall: SettingSlice
     by_tag: dict[str, SettingSlice]
-    reached_mean: float
-    reached_p95: float
-
-    @property
-    def retriever(self) -> str:
-        return self.variant.retriever
-
-    @property
-    def system(self) -> str:
-        """The variant's name."""
-        return self.variant.name
 
     def label(self, *, several: bool) -> str:
         """`--hops 3`; where a sweep has several systems, the system before it."""
         hops = "" if self.hops is None else f"--hops {self.hops}"
         shown = several or len(self.variant.varied) > 1
-        return f"{self.system} {hops}".strip() if shown else hops or self.system
+        return f"{self.variant.name} {hops}".strip() if shown else hops or self.variant.name
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,105 +180,68 @@ def sweep(
     not be linked: what is recommended on the rest would be worth little.
     """
     started = time.perf_counter()
-    examples, names = on_graph(graph, examples), NameIndex.of(graph)
-    judgments = resolve(examples, names, len(graph))
-    links: dict[tuple[object, ...], list[LinkedQuestion]] = {}
+    trials = Trials(graph, on_graph(graph, examples), linker_for, retriever_for)
+    examples, judgments = trials.examples, trials.judgments
     tags = [example.tags for example in examples]
     groups = [example.group for example in examples]
-    group_of = question_groups(examples.examples, judgments)
-    by_tag = rows_by_tag(tags)
+    rows_of = {"": np.arange(len(judgments)), **rows_by_tag(tags)}
     settings: list[SweptSetting] = []
-    deciding: list[Column] = []
+    tried: list[Tried] = []
     first_of: list[int] = []
+    today: int | None = None
     variants = list(plan.variants)
     for variant in variants:
-        deepest = config.replaced({**variant.settings, "hops": max(plan.hops)})
-        asked_how = repr(deepest.openai) if asks_model(deepest) else ""
-        by = (deepest.retrieval.linker, deepest.retrieval.fuzzy, asked_how)
-        if by not in links:
-            links[by] = _linked(graph, names, deepest, examples, linker_for)
-        linked = links[by]
+        varied = config.replaced({**variant.settings, "hops": max(plan.hops)})
+        linked = _without_failures(trials.linked(varied))
         if variant is variants[0] and plan.without_seeds and seeds_are_no_answers(linked, judgments):
             variants.append(plan.without_seeds)
-        retriever = retriever_for(graph, deepest, examples, judgments)
-        limits = limits_of(graph, retriever, deepest)
-
-        def remade(hops: int, config: Config = deepest) -> Retriever:
-            return retriever_for(graph, config.override(hops=hops), examples, judgments)
-
-        starting = retriever.starting(linked)
-        reach = Reaches.of(graph, judgments, starting, limits, plan.hops)
-        each_hops = plan.hops if limits.walks else (None,)
+        retriever = trials.retriever(varied)
+        reach = Reaches.of(graph, judgments, retriever.starting(linked), limits_of(graph, retriever, varied))
         asked = [measure for cutoff in plan.cutoffs for measure in plan.measures(cutoff)]
-        for hops, run in runs_within(retriever, remade, linked, each_hops):
+        for hops, run in trials.runs(varied, retriever, plan.hops):
+            judged = trials.judged(varied, run, [plan.decide_by, *asked])
+            if today is None and _is_today(variant, hops, config):
+                today = len(tried)
             first_of.append(len(settings))
-            judged = judge_on_graph(
-                graph, examples.examples, names, linked, run, judgments, [plan.decide_by, *asked], config
-            )
-            deciding.append(plan.decide_by.compute(judged))
             for cutoff in plan.cutoffs:
-                scores = score(judged, plan.measures(cutoff))
-                summary = summarise(scores, judged, tags, groups)
+                summary = summarise(score(judged, plan.measures(cutoff)), judged, tags, groups)
                 slices = {"": summary.overall, **summary.by_tag}
-                rows = {"": np.arange(len(judgments)), **by_tag}
                 parts = {
-                    tag: SettingSlice(slice_.questions, slice_.measures, *reach.of_slice(hops, rows[tag]))
+                    tag: SettingSlice(slice_.questions, slice_.measures, *reach.of_slice(hops, rows_of[tag]))
                     for tag, slice_ in slices.items()
                 }
-                mean, p95 = reach.reached(hops)
-                overall = parts.pop("")
-                settings.append(SweptSetting(variant, hops, cutoff, overall, parts, mean, p95))
-            progress(len(first_of) * len(linked))
-    today = [_is_today(settings[row], config) for row in first_of]
+                settings.append(SweptSetting(variant, hops, cutoff, parts.pop(""), parts))
+            values = plan.decide_by.sign * plan.decide_by.compute(judged)
+            named = settings[-1].label(several=len(plan.variants) > 1)
+            answers = Measured.of(values, linked)
+            cost = variant.name, float(hops or 0)
+            tried.append(Tried({**variant.settings, "hops": hops}, answers, named, cost))
+            progress(len(tried) * len(linked))
+    group_of = question_groups(examples.examples, judgments)
     recommended = {
-        tag: _decision(plan, [settings[row] for row in first_of], deciding, today, rows, group_of, config)
-        for tag, rows in {"": np.arange(len(judgments)), **by_tag}.items()
+        tag: decide(
+            tried,
+            plan.decide_by,
+            group_of,
+            rows=rows,
+            seed=config.evaluation.seed,
+            tolerance=plan.tolerance,
+            today=today,
+        )
+        for tag, rows in rows_of.items()
     }
     elapsed = time.perf_counter() - started
     return Sweep(graph, examples, config, plan, tuple(settings), recommended, tuple(first_of), elapsed)
 
 
-def _is_today(setting: SweptSetting, config: Config) -> bool:
+def _is_today(variant: Variant, hops: int | None, config: Config) -> bool:
     """Whether a setting of the sweep is what the configuration has without it."""
-    if setting.hops not in (None, config.retrieval.hops):
-        return False
-    return config.replaced(setting.variant.settings) == config
+    return hops in (None, config.retrieval.hops) and config.replaced(variant.settings) == config
 
 
-def _decision(
-    plan: Plan,
-    settings: Sequence[SweptSetting],
-    deciding: Sequence[Column],
-    today: Sequence[bool],
-    rows: NDArray[np.int64],
-    groups: Groups,
-    config: Config,
-) -> Decision:
-    """What to take by these questions. deciding: the measure of each setting, one value a question."""
-    higher = plan.decide_by.kind.higher_is_better
-    low, high = plan.decide_by.bounds
-    return decision(
-        np.stack([column[rows] for column in deciding]) * (1 if higher else -1),
-        [{**setting.variant.settings, "hops": setting.hops} for setting in settings],
-        [(setting.system, float(setting.hops or 0)) for setting in settings],
-        str(plan.decide_by),
-        today=today.index(True) if True in today else None,
-        groups=groups[rows],
-        tolerance=plan.tolerance,
-        sign=1.0 if higher else -1.0,
-        span=high - low,
-        seed=config.evaluation.seed,
-        labels=[setting.label(several=len(plan.variants) > 1) for setting in settings],
-    )
-
-
-def _linked(
-    graph: KnowledgeGraph, names: NameIndex, config: Config, examples: EvalSet, linker_for: LinkerMaker
-) -> list[LinkedQuestion]:
-    linker = linker_for(graph, names, config)
-    linker.check(examples.examples)
-    linked = list(linker.link(examples.examples))
-    failed = [f"{seed.id}: {seed.error}" for seed in linked if seed.error is not None]
+def _without_failures(linked: tuple[LinkedQuestion, ...]) -> tuple[LinkedQuestion, ...]:
+    """The questions. Raises ServiceError where one could not be linked."""
+    failed = [f"{question.id}: {question.error}" for question in linked if question.error is not None]
     if failed:
         raise ServiceError(
             "{n} of {all} questions could not be linked, first {failed}. Run it again: what was "
@@ -312,12 +258,11 @@ class Reaches:
     """What one retriever's hops allow, question by question.
 
     items: int32, hops to each relevant item, None where the retriever does not walk, or returns what lies
-    beyond its hops too; sizes: (questions, hops + 1) entities reached, None where it does not walk.
+    beyond its hops too.
     """
 
     judgments: Judgments
     items: NDArray[np.int32] | None
-    sizes: NDArray[np.int64] | None
 
     @classmethod
     def of(
@@ -326,16 +271,10 @@ class Reaches:
         judgments: Judgments,
         linked: Sequence[LinkedQuestion],
         limits: Limits,
-        hops: Sequence[int],
     ) -> Reaches:
-        if not limits.walks:
-            return cls(judgments, None, None)
-        seeds = seed_columns(linked)
-        return cls(
-            judgments,
-            reachable_hops(graph, linked, judgments, limits) if limits.strict else None,
-            sizes_within(graph.adjacency, seeds, len(judgments), max(hops), limits.passable),
-        )
+        if not (limits.walks and limits.strict):
+            return cls(judgments, None)
+        return cls(judgments, reachable_hops(graph, linked, judgments, limits))
 
     def of_slice(self, hops: int | None, rows: NDArray[np.int64]) -> tuple[float, float]:
         """`oracle_recall` and `oracle_all` of a slice.
@@ -351,10 +290,3 @@ class Reaches:
         offsets = self.judgments.item_offsets
         found = (before[offsets[1:]] - before[offsets[:-1]])[rows]
         return float((found / relevant[rows]).mean()), float((found == relevant[rows]).mean())
-
-    def reached(self, hops: int | None) -> tuple[float, float]:
-        """Entities within the hops a question: mean and 95th percentile."""
-        if hops is None or self.sizes is None or not len(self.sizes):
-            return float("nan"), float("nan")
-        column = self.sizes[:, hops]
-        return float(column.mean()), float(np.quantile(column, 0.95))

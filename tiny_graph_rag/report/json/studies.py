@@ -128,14 +128,13 @@ def sweep_parts(document: dict[str, Any]) -> Iterator[bytes]:
 
 def setting_json(setting: SweptSetting) -> dict[str, Any]:
     return {
-        "system": setting.system,
-        "retriever": setting.retriever,
+        "system": setting.variant.name,
+        "retriever": setting.variant.retriever,
         "settings": {name: setting.variant.settings[name] for name in setting.variant.varied},
         "hops": setting.hops,
         "top_k": setting.top_k,
         **as_read(setting.overall),
         "by_tag": setting.by_tag,
-        "subgraph": {"mean": setting.reached_mean, "p95": setting.reached_p95},
     }
 
 
@@ -144,8 +143,8 @@ def _recommended(found: Sweep, tag: str) -> dict[str, Any]:
     record = None if decided.recommended is None else decided.tried[decided.recommended]
     return {
         "setting": None if decided.recommended is None else found.first_of[decided.recommended],
-        "system": setting.system if setting else None,
-        "retriever": setting.retriever if setting else None,
+        "system": setting.variant.name if setting else None,
+        "retriever": setting.variant.retriever if setting else None,
         "hops": setting.hops if setting else None,
         "best": None if decided.best is None else found.first_of[decided.best],
         "best_hops": best.hops if best else None,

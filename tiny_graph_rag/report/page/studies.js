@@ -43,13 +43,12 @@ function sweepSection(sweep) {
 
 function settingTable(rows, measure, best) {
   const share = (value) => el("td", { class: "number" }, figure(value));
-  const size = (value) => el("td", { class: "number" }, value === null || value === undefined ? "–" : count(Math.round(value)));
   return el("table", { class: "by-tag" },
-    el("thead", {}, el("tr", {}, ["system", "hops", measure, "oracle recall", "all reachable", "reached, mean", "reached, p95"].map((head, at) => el("th", { scope: "col", class: at ? "number" : "" }, t(head))))),
+    el("thead", {}, el("tr", {}, ["system", "hops", measure, "oracle recall", "all reachable"].map((head, at) => el("th", { scope: "col", class: at ? "number" : "" }, t(head))))),
     el("tbody", {}, rows.map(({ setting, part }) => el("tr", { class: best && Number.isInteger(best.hops) && best.hops === setting.hops && (best.system ?? setting.system) === setting.system ? "best" : "" },
       el("th", { scope: "row" }, name(setting.system, 40)), el("td", { class: "number" }, setting.hops === null ? "–" : String(setting.hops)),
       el("td", { class: "number" }, figure(part.measures[measure].mean), el("span", { class: "small" }, intervalWords(part.measures[measure]))),
-      share(part.oracle_recall), share(part.oracle_all), size(setting.subgraph?.mean), size(setting.subgraph?.p95)))));
+      share(part.oracle_recall), share(part.oracle_all))));
 }
 
 function comparisonSection(comparison) {
