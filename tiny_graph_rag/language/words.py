@@ -43,7 +43,8 @@ from tiny_graph_rag.language.segments import word_spans, words_in
 
 CAMEL_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 HANGUL = re.compile("[가-힣]")
-POSSESSIVE = re.compile(r"['’]s$")
+# English X's, and the article or preposition before a French or Italian word: l'auteur, dell'autore.
+POSSESSIVE = re.compile(r"['’]s$|^(?:[cdjlmnst]|qu|dell|nell|all|sull)['’](?=\w{3})")
 CACHED_WORDS = 1 << 16
 SHORTEST_STEM = 3  # letters that a light stem keeps
 SHARED_PREFIX = 4  # letters that two English words share at least to count as related
@@ -130,14 +131,20 @@ def _lemmas() -> Lemmas:
     return Lemmas.open()
 
 
+SHORT = 3  # letters of articles and prepositions, at most
 LISTED = 2 / 3  # of a text's words: German and Dutch share fewer with English, questions in English have more
 
 
 def is_in_listed_language(text: str) -> bool:
     """Whether we know the function words of a text's language: whether most of its words are Korean, or
-    English by the dictionary. Words with a capital inside the text are names and tell nothing."""
+    English by the dictionary. Words with a capital inside the text are names and tell nothing. Short
+    words stand in many languages' dictionaries: of several, half are our function words."""
     words = words_of(text)
     telling = [word.text for place, word in enumerate(words) if not place or not text[word.start].isupper()]
+    short = [word for word in telling if len(word) <= SHORT and word.isascii() and word.isalpha()]
+    if len(short) > 1 and 2 * sum(word in NAMELESS for word in short) < len(short):
+        return False
+    telling = [word for word in telling if word not in short or word in NAMELESS]
     return sum(map(_is_listed, telling)) >= LISTED * len(telling)
 
 

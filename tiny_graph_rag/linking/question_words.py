@@ -6,6 +6,7 @@ A relation type is spoken for by its name, by the vocabulary of the graph's owne
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 
@@ -25,6 +26,7 @@ from tiny_graph_rag.language.words import (
     SAME,
     SAME_STEM,
     SHARED_PREFIX,
+    SHORT,
     asks_about_the_named,
     ends_of,
     folded_word,
@@ -129,7 +131,7 @@ OF_TYPES = 3  # that share a word of their names, at most, for it to have synony
 UNTYPED = 0.9  # of the relations have one type: types say nothing
 FEW_RELATIONS = 20  # fewer may well be of one type that questions speak of
 ROWS_AT_ONCE = 1 << 22
-SHORT = 3  # letters of articles and prepositions, at most
+MOST_OF_A_VOCABULARY = 1000  # relation types; more of them are free text
 _IN_SIGNS = re.compile(f"[가-힣{UNSPACED}]")  # a short word of syllables or ideographs is a whole word
 NO_WORD = -1  # of a word that stands for a type by vocabulary or kind, not for a word of its name
 
@@ -218,6 +220,47 @@ class RelationWords:
             stems.setdefault(stem(other), set()).update(types)
         return stems
 
+    @property
+    def is_vocabulary(self) -> bool:
+        """Whether the types are few enough for each to be more than one extractor's phrase."""
+        return len(self.names) <= MOST_OF_A_VOCABULARY
+
+    @cached_property
+    def _languages(self) -> list[tuple[frozenset[str], bool]]:
+        """Of each type's name its scripts, and whether its language's function words are listed."""
+        spelled = (" ".join(words_of_name(name)) for name in self.names)
+        return [(scripts_of(name), is_listed_name(name)) for name in spelled]
+
+    def foreign_to(self, question: str, *, listed: bool) -> list[int]:
+        """The types in another language than the question, whose words can't be compared with theirs; none
+        where types are free text."""
+        scripts = scripts_of(question)
+        return [
+            type_
+            for type_, (its, is_listed) in enumerate(self._languages if self.is_vocabulary else ())
+            if is_listed != listed or (not listed and scripts.isdisjoint(its))
+        ]
+
+    @cached_property
+    def translations(self) -> list[list[int]]:
+        """Of each type those in another language whose head is a common word for the same relation."""
+        if len({*self._languages}) < 2:
+            return [[] for _ in self.names]
+        heads = [set[str]() for _ in self.names]
+        for code, mine in enumerate(heads):
+            for head in set(self._heads(code)) - KINDS_ASKED:
+                mine |= {head, *synonyms(head)}
+
+        def are_apart(one: int, other: int) -> bool:
+            (scripts, listed), (others, other_listed) = self._languages[one], self._languages[other]
+            return listed != other_listed or scripts.isdisjoint(others)
+
+        codes = range(len(heads))
+        return [
+            [other for other in codes if are_apart(one, other) and not heads[one].isdisjoint(heads[other])]
+            for one in codes
+        ]
+
     def has_synonym(self, word: str) -> bool:
         return word in self._synonyms or stem(word) in self._synonyms
 
@@ -256,12 +299,36 @@ class RelationWords:
         return [*content[-1:], *telling[-1:]]
 
 
+def scripts_of(text: str) -> frozenset[str]:
+    """The scripts of a text's letters, by the first word of their Unicode names."""
+    return frozenset(unicodedata.name(letter, "?").partition(" ")[0] for letter in text if letter.isalpha())
+
+
+def extent(text: str) -> int:
+    """How long a text is, in letters of an alphabet: a syllable of Hangul is two, an ideograph three."""
+    return sum(
+        3 if "\u3040" <= sign <= "\u9fff" else 2 if is_korean(sign) else 1
+        for sign in text
+        if unicodedata.category(sign)[0] in "LMN"
+    )
+
+
+def is_listed_name(name: str) -> bool:
+    """Whether a type's name is Korean or English: no English one has accents."""
+    return is_in_listed_language(name) and (name.isascii() or is_korean(name))
+
+
+def is_long(word: str) -> bool:
+    """Whether a word is longer than articles and prepositions are in languages without a list."""
+    return len(word) > SHORT or _IN_SIGNS.search(word) is not None
+
+
 def _content_of_name(name: str) -> list[str]:
     """The words of content of a type's name. In a language without a list, words of at most SHORT letters are
     none where others are longer: frontalier *de*, nằm *ở*, написан *на*."""
     words = [word for word in words_of_name(name) if not is_function_word(word)]
-    longer = [word for word in words if len(word) > SHORT or _IN_SIGNS.search(word)]
-    if len(words) > len(longer) > 0 and not is_in_listed_language(" ".join(words)):
+    longer = list(filter(is_long, words))
+    if len(words) > len(longer) > 0 and not is_listed_name(" ".join(words)):
         return longer
     return words
 

@@ -37,7 +37,13 @@ from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.graph.text_index import MILLI, Bits, TextIndex
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.linking.names import words_held
-from tiny_graph_rag.linking.question_words import content_stems_of, tokens, types_say_something, without_seeds
+from tiny_graph_rag.linking.question_words import (
+    MOST_OF_A_VOCABULARY,
+    content_stems_of,
+    tokens,
+    types_say_something,
+    without_seeds,
+)
 from tiny_graph_rag.retrieval.pagerank import Guide, RandomWalk, SynonymEdges
 from tiny_graph_rag.retrieval.paths import WeighedMention
 
@@ -61,7 +67,6 @@ class Weights:
 VOCABULARY = Weights(mentioned=250, neighbour=1000, pagerank=1000)
 FREE_TEXT = Weights(mentioned=0, neighbour=1000, pagerank=2000)
 UNTYPED = Weights(mentioned=500, neighbour=300, pagerank=1000)
-MOST_OF_A_VOCABULARY = 1000  # relation types; more of them are free text
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from tiny_graph_rag.language.function_words import (
     DETERMINERS,
     ENGLISH_ADVERBS,
     KOREAN_ADVERBS,
+    final_consonant,
     table,
 )
 from tiny_graph_rag.language.kinds import KINDS_ASKED, Kind, asked_kind, kind_of_type
@@ -48,7 +49,9 @@ from tiny_graph_rag.linking.question_words import (
     NO_WORD,
     Claims,
     RelationWords,
+    extent,
     is_evidence,
+    is_long,
     milli,
     noun_asked_for,
     question_word,
@@ -58,6 +61,10 @@ from tiny_graph_rag.linking.question_words import (
 
 ADJACENT = 1
 SHARED_ONCE = table("border borders boundary frontier")  # who shares it is one step away, and not two
+LETTERS_OF_A_STEP = 18  # that a question has for each step it asks for, in every script we know of
+RELATIVES = table("where that which who whose whom")
+PREPOSITIONS = table("in at of on from to for by with")
+NIEUN = 4  # the final consonant of Korean verbs before what they tell of: 태어난 도시
 OF_ENGLISH, OF_KOREAN = "of", "의"
 ANYTHING, OTHERS, ONE_OF_SEEDS = range(3)  # what a question asks for
 READ_QUESTIONS = 1 << 14  # readings kept: questions that differ by their seeds alone are read once
@@ -107,6 +114,10 @@ class TextWords:
         """Whether nothing in the graph is described."""
         entities, relations = self.graph.entities.descriptions, self.graph.relations.descriptions
         return not int(entities.offsets[-1]) and not int(relations.offsets[-1])
+
+    def of_types(self, types: Sequence[int]) -> Texts:
+        """The relations of these types."""
+        return Texts(0, np.flatnonzero(np.isin(self.graph.relations.types.codes, types)))
 
     def asked_for(self, word: str) -> Texts:
         """The entities of the kind that a question word asks for, by their types: who → PERSON."""
@@ -199,6 +210,7 @@ class _Mention:
     repeated: bool
     to_seed: int = 0
     once: bool = False  # whatever is repeated: it fills one slot
+    others: Sequence[int] = ()  # types that may mean the same in another language, for less
 
 
 class Reader:
@@ -228,24 +240,35 @@ class Reader:
     def _reading_of(self, masked: str) -> Reading:
         words, seeds = tokens(masked)
         asking = question_word(words, seeds)
-        mentions = self._mentions(words)
         listed = is_in_listed_language(masked)
+        mentions = self._mentions(words, listed=listed)
         if not listed:
             mentions = [mention for mention in mentions if self._tells_types_apart(mention, words)]
             for mention in mentions:
                 mention.weight = self._by_coverage(mention, words)
-        predicate = _predicate(mentions, words, asking, seeds)
+        clause = None
+        if self.types.is_vocabulary:
+            mentions, clause = _without_kinds(self._translated(mentions, words), words, seeds)
+        predicate = clause or _predicate(mentions, words, asking, seeds)
         if predicate is not None:  # where it *works* asks for no place besides
             mentions = [mention for mention in mentions if mention.places != [asking]]
-        if listed and seeds and self.texts.is_bare:
-            mentions += self._unknown(words, seeds, mentions)
+        foreign: list[int] = []
+        if seeds and self.texts.is_bare:
+            known = {type_ for mention in mentions for type_ in mention.types}
+            foreign = [type_ for type_ in self.types.foreign_to(masked, listed=listed) if type_ not in known]
+            if listed:
+                mentions += self._unknown(words, seeds, mentions)
+            elif foreign:
+                mentions += self._unread(masked, words, mentions, foreign)
+            for mention in mentions:
+                mention.others = [type_ for type_ in foreign if type_ not in mention.types]
         for mention in mentions:
             if _says_its_kind_again(mention, words, seeds, asking, listed=listed):
                 mention.once = True
             mention.to_seed = min((abs(a - b) for a in mention.places for b in seeds), default=len(masked))
         most = 0 if listed else max((mention.weight for mention in mentions), default=0)
         told = [mention for mention in mentions if mention.weight >= most]
-        focus = predicate or _focus(told, asking, seeds)
+        focus = predicate or (None if foreign and not listed else _focus(told, asking, seeds))
         mentions.sort(key=lambda _mention: (_mention is focus, _mention.to_seed))
         slots, bits = self._slots(mentions, words, focus)
         claimed = {place for mention in mentions for place in mention.places}
@@ -255,6 +278,19 @@ class Reader:
         if EITHER.search(masked):
             asks = ONE_OF_SEEDS
         return Reading(tuple(slots), bits, head, unexplained, asks)
+
+    def _translated(self, mentions: list[_Mention], words: Mapping[int, str]) -> list[_Mention]:
+        """The mentions with the same relations in other languages; without a question word that then adds
+        none: *where* she was *born*, in a graph of birthPlace and lieuDeNaissance."""
+        for mention in mentions:
+            more = [other for type_ in mention.types for other in self.types.translations[type_]]
+            mention.types = list(dict.fromkeys((*mention.types, *more)))
+        return [
+            mention
+            for mention in mentions
+            if not all(is_question_word(words[place]) for place in mention.places)
+            or not any(other is not mention and set(mention.types) <= set(other.types) for other in mentions)
+        ]
 
     def _unexplained(self, words: dict[int, str]) -> int:
         """The price of a step that no word speaks for: less in a question of many words of content."""
@@ -277,6 +313,17 @@ class Reader:
         if not mentions and not nouns:
             nouns = unknown[:1]  # who employs her?
         return [_Mention(types, [place], milli(self.ranking.unknown_word), False) for place in nouns if types]
+
+    def _unread(
+        self, masked: str, words: Mapping[int, str], mentions: Sequence[_Mention], foreign: list[int]
+    ) -> list[_Mention]:
+        """In a language without a list, as many more mentions as the question is long for. Its longest words
+        that no type is like stand for them."""
+        claimed = {place for mention in mentions for place in mention.places}
+        free = sorted(set(words) - claimed, key=lambda place: (-len(words[place]), place))
+        missing = max(1, extent(masked) // LETTERS_OF_A_STEP) - len(mentions)
+        weight = milli(self.ranking.unknown_word)
+        return [_Mention(list(foreign), [place], weight, False) for place in free[: max(0, missing)]]
 
     def _is_unknown(self, word: str) -> bool:
         """Whether a word of content may be a relation's, and nothing in the graph is like it."""
@@ -303,14 +350,14 @@ class Reader:
     def _by_coverage(self, mention: _Mention, words: dict[int, str]) -> int:
         """The weight of a mention by how much of a type's name its words cover. In a language without a list
         any of its words may be a function word; those of which a name is made cover more of it."""
-        claims = _by_type({place: self.types.claims(words[place]) for place in mention.places})
+        claims = _by_type({place: self._claims(words[place], listed=False) for place in mention.places})
         return max(
             (self._coverage(code, claims[code]) for code in mention.types if code in claims), default=0
         )
 
-    def _mentions(self, words: dict[int, str]) -> list[_Mention]:
+    def _mentions(self, words: dict[int, str], *, listed: bool) -> list[_Mention]:
         """Types claim words in the order of how much of their name is covered, then of compactness."""
-        claims = _by_type({place: self._claims(word) for place, word in words.items()})
+        claims = _by_type({place: self._claims(word, listed=listed) for place, word in words.items()})
         coverage = {code: self._coverage(code, its) for code, its in claims.items()}
         places = {code: {claim.place for claim in its} for code, its in claims.items()}
 
@@ -335,13 +382,13 @@ class Reader:
             mentions.append(_Mention(same, [claim.place for claim in own], weight, _stand_apart(named)))
         return mentions
 
-    def _claims(self, word: str) -> Claims:
+    def _claims(self, word: str, *, listed: bool) -> Claims:
         """By name and vocabulary, else by synonyms; but a word like `place`, which may also say what kind of
         thing is asked for, only where no text knows it."""
         claims = self.types.claims(word)
         if claims or not self.types.has_synonym(word) or (word in KINDS_ASKED and not self._is_unlike(word)):
             return claims
-        return self.types.by_synonym(word)
+        return self.types.by_synonym(word) if listed or is_long(word) or not word.isascii() else claims
 
     def _coverage(self, code: int, claims: Sequence[_Claim]) -> int:
         """How much of the type's name is covered, in thousandths; what its owner says covers all of it."""
@@ -378,10 +425,14 @@ class Reader:
                 second = 0
             if mention is there_and_back:
                 second = max(second, milli(self.ranking.there_and_back))
-            for weight, way_back in ((mention.weight, False), (second, not twice)):
-                if weight and len(slots) < self.ranking.slots - 1:
+            types = (*mention.types, *mention.others)
+            surer = milli(self.ranking.unknown_word) // 2 if mention.others else 0
+            for weight, way_back in ((mention.weight - surer, False), (second, not twice)):
+                if weight > 0 and len(slots) < self.ranking.slots - 1:
                     bits |= (mention is focus) << len(slots)
-                    slots.append(Slot(own, weight, tuple(mention.types), way_back=way_back))
+                    slots.append(Slot(own, weight, types, way_back=way_back))
+            if surer and len(slots) < self.ranking.slots - 1:  # filled along with the other
+                slots.append(Slot(own, surer, found=self.texts.of_types(mention.types)))
         return slots, bits
 
     def _word_slots(
@@ -434,6 +485,32 @@ def _says_its_kind_again(
     return noun_asked_for(words, asking) >= set(kind) and all(
         is_function_word(word) or is_question_word(word) for word in between
     )
+
+
+def _without_kinds(
+    mentions: list[_Mention], words: Mapping[int, str], seeds: Sequence[int]
+) -> tuple[list[_Mention], _Mention | None]:
+    """The mentions but for those that only say of what kind something is: the *city* where she was born.
+    Where the question asks for such a thing, also the one that ends the clause, for that is asked: *born*."""
+    told = [mention for mention in mentions if not _is_told_by_a_clause(mention, words)]
+    if not told or len(told) == len(mentions):
+        return mentions, None
+    first = min(mentions, key=lambda mention: min(mention.places))
+    behind = [mention for mention in told if seeds and max(mention.places) > max(seeds)]
+    if first in told or not behind:
+        return told, None
+    return told, max(behind, key=lambda mention: max(mention.places))
+
+
+def _is_told_by_a_clause(mention: _Mention, words: Mapping[int, str]) -> bool:
+    """Whether its only word is a kind of place, work or group, and a relative clause says which."""
+    place, *others = mention.places
+    if others or kind_of_type(words[place]) not in (Kind.PLACE, Kind.WORK, Kind.GROUP):
+        return False
+    before, behind, next_ = (words.get(place + step, "") for step in (-1, 1, 2))
+    if is_korean(words[place]):
+        return is_korean(before) and final_consonant(before[-1]) == NIEUN
+    return behind in RELATIVES or (behind in PREPOSITIONS and next_ in RELATIVES)
 
 
 def _is_related_noun(words: Mapping[int, str], seeds: Sequence[int], place: int) -> bool:
