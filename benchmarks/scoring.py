@@ -1,6 +1,6 @@
 """`score` against a script over pytrec_eval: whole processes, the same files, eight measures.
 
-    uv run python benchmarks/scoring.py [--questions 20000] [--depth 100] [--shuffled] [--repeat 5]
+    uv run python benchmarks/scoring.py [--questions 20000] [--depth 100] [--repeat 5]
     uv run --with ranx python benchmarks/scoring.py    # ranx beside them
 
 Prints the median seconds and processor seconds and the peak memory of each, ours beside the rival's; then, up
@@ -32,7 +32,7 @@ DICTS_UP_TO = 4_000_000  # lines
 MEASURES = "precision@5,recall@{5,10},mrr,map,ndcg@{5,10},hit@5"
 
 
-def write_files(folder: Path, questions: int, depth: int, shuffled: bool) -> tuple[Path, Path]:
+def write_files(folder: Path, questions: int, depth: int) -> tuple[Path, Path]:
     """A run with six decimals, best first, and qrels of some seven documents a question."""
     rng = np.random.default_rng(0)
     run, qrels = folder / "run.trec", folder / "qrels.txt"
@@ -48,11 +48,9 @@ def write_files(folder: Path, questions: int, depth: int, shuffled: bool) -> tup
                 f"q{question} 0 doc{d} {rng.integers(0, 3) if n else 1}\n"
                 for n, d in enumerate(judged.tolist())
             )
-            if not shuffled and len(lines) > 100_000:
+            if len(lines) > 100_000:
                 stream.writelines(lines)
                 lines.clear()
-        if shuffled:
-            rng.shuffle(lines)
         stream.writelines(lines)
     return run, qrels
 
@@ -135,7 +133,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--questions", type=int, default=20_000)
     parser.add_argument("--depth", type=int, default=100)
-    parser.add_argument("--shuffled", action="store_true")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--no-bytecode", action="store_true")
     parser.add_argument("--ours-only", action="store_true", help="for sizes that the rival can't hold")
@@ -149,14 +146,14 @@ def main() -> None:
         folder = Path(name)
         if not given.no_bytecode:
             environment |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
-            few = write_files(folder, 2_000, 100, shuffled=False)
+            few = write_files(folder, 2_000, 100)
             for key, command in commands(*few, folder, ours_only=given.ours_only).items():
                 first[key] = measured(command, environment)[0]
         kept = given.folder or folder
         run, qrels = kept / "run.trec", kept / "qrels.txt"
         if given.folder is None or not run.exists():
             kept.mkdir(parents=True, exist_ok=True)
-            write_files(kept, given.questions, given.depth, given.shuffled)
+            write_files(kept, given.questions, given.depth)
         with run.open("rb") as stream:
             lines = sum(block.count(b"\n") for block in iter(lambda: stream.read(1 << 20), b""))
         for _ in range(given.repeat):
@@ -166,7 +163,7 @@ def main() -> None:
                 if key == "ranx":
                     ranx_again.append(float(printed.split()[-1]))
         found = {key: middle(some) for key, some in costs.items()}
-        print(f"{lines:,} lines{', shuffled' if given.shuffled else ''}; medians of {given.repeat}")
+        print(f"{lines:,} lines; medians of {given.repeat}")
         for key, cost in found.items():
             print(f"{key:12} {cost.seconds:7.2f} s {cost.processor:7.2f} s CPU {cost.memory:7.0f} MB")
         if "ranx" in found:

@@ -42,8 +42,6 @@ def write_files(folder: Path, chance: random.Random) -> None:
         values = [key for some in chance.sample(ALIKE, chance.choice((1, 2, 6))) for key in some]
         ranking = chance.sample(IDS, chance.choice((1, 5, len(IDS))))
         run += [f"q{number} Q0 {key} 1 {chance.choice(values)} tag" for key in ranking]
-    if chance.random() < 0.3:
-        chance.shuffle(run)
     (folder / "run").write_text("".join(f"{question}\n" for question in run), encoding="utf-8")
     (folder / "qrels").write_text("".join(f"{line}\n" for line in qrels), encoding="utf-8")
 
@@ -54,7 +52,7 @@ def carefully(folder: Path) -> Iterator[Stretch]:
 
 def quickly(folder: Path) -> Iterator[Stretch]:
     gold = GoldTable.of((folder / "qrels").read_bytes())
-    return TrecRun(folder / "run", gold, "trec").stretches(scattered=True)
+    return TrecRun(folder / "run", gold, "trec").stretches()
 
 
 @pytest.mark.slow

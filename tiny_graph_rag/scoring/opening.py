@@ -91,10 +91,8 @@ def attempts(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
     if graph is None and match is None and _is_large_trec(request):
         with suppress(AnotherWay):
             gold = GoldTable.of(read_bytes(request.gold))
-            for scattered in (False, True):
-                run = TrecRun(request.run, gold, request.ties)
-                lines = run.stretches(scattered=scattered)
-                yield Opened(lines, bare_name(request.gold), "trec", notes=partial(_notes, run))
+            run = TrecRun(request.run, gold, request.ties)
+            yield Opened(run.stretches(), bare_name(request.gold), "trec", notes=partial(_notes, run))
     yield open_run(request, graph, match)
 
 
@@ -119,7 +117,7 @@ def _is_large_trec(request: Request) -> bool:
 def _notes(run: TrecRun) -> list[str]:
     missing = np.flatnonzero(~run.answered)
     few = [run.gold.ids[row] for row in missing[:3].tolist()]
-    return counted(list(run.unknown), len(missing), few, run.duplicates)
+    return counted(run.unknown, len(missing), few, 0)
 
 
 def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | None) -> Opened:

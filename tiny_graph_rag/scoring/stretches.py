@@ -35,9 +35,9 @@ class Stretch:
     """Some questions, judged. labels: rows of the run's table → (id, name, score) of each.
 
     order: the place of each question in the gold set, where stretches come in another order.
-    duplicates: lines of the run that were dropped. references: of each question, (name, grade, ids of the
-    entities that fill it, level, item) a reference. names: in place of labels and references. has_name:
-    (items,) whether an entity of the graph has the reference, None without a graph.
+    references: of each question, (name, grade, ids of the entities that fill it, level, item) a reference.
+    names: in place of labels and references. has_name: (items,) whether an entity of the graph has the
+    reference, None without a graph.
     """
 
     ids: Sequence[str]
@@ -48,7 +48,6 @@ class Stretch:
     tags: Sequence[Sequence[str]] = ()
     groups: Sequence[str | None] = ()
     order: NDArray[np.int64] | None = None
-    duplicates: int = 0
     names: Names | None = None
     has_name: NDArray[np.bool_] | None = None
 

@@ -1,10 +1,9 @@
 """A TREC run against TREC qrels: the quick way for large files.
 
 The run passes by in blocks of lines. Of a line only its score and a hash of its document are looked at; names
-are compared where the hash is one of a judged document. Where the lines of a question stand together, a
-question is scored as soon as it is complete, and forgotten; otherwise the file is one block. Whatever is not
-regular (other separators, duplicate judgments, bad scores, gzip) is left to the careful readers, which give
-the same numbers and say what is wrong.
+are compared where the hash is one of a judged document. A question is scored as soon as it is complete, and
+forgotten. Whatever is not regular (other separators, duplicates, scattered lines, bad scores, gzip) is left
+to the careful readers, which give the same numbers and say what is wrong.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import begins, distinct, stretches
+from tiny_graph_rag.columns.arrays import begins, stretches
 from tiny_graph_rag.formats.tables import all_decoded
 from tiny_graph_rag.measures.judged import NO_ITEM, Hits, tabled
 from tiny_graph_rag.scoring.stretches import Names, Stretch
@@ -39,7 +38,7 @@ Hashes = NDArray[np.uint64]
 
 
 class AnotherWay(Exception):  # noqa: N818 - not an error: the next way of reading takes over
-    """This way of reading can't do it: lines that are not regular, or questions whose lines are scattered."""
+    """The quick way can't read these files."""
 
 
 class Fields(NamedTuple):
@@ -158,35 +157,26 @@ class Lines(NamedTuple):
 
 class TrecRun:
     """A run file against a gold table. After the stretches were taken: answered, bool (questions,), which
-    questions the run has; unknown, those that the gold set lacks; duplicates, lines dropped."""
+    questions the run has; unknown, those that the gold set lacks."""
 
     def __init__(self, path: Path, gold: GoldTable, ties: str = "list") -> None:
         self.path, self.gold, self.ties = path, gold, ties
-        self.unknown: dict[str, None] = {}
+        self.unknown: list[str] = []
         self.answered = np.zeros(len(gold), dtype=bool)
-        self.duplicates = 0
         self._seen: set[bytes] = set()
 
-    def stretches(self, *, scattered: bool) -> Iterator[Stretch]:
-        """Raises AnotherWay, perhaps only in the middle of the file.
-
-        scattered: the lines of a question may stand anywhere; all are held at once.
-        """
-        parts = self._parts(scattered=scattered)
-        if scattered:
-            parts = iter([_joined(self.path, list(parts))])
-        for lines in parts:
-            for stretch in _judged(self.gold, self._in_order(lines, is_grouped=not scattered)):
-                self.duplicates += stretch.duplicates
-                yield stretch
+    def stretches(self) -> Iterator[Stretch]:
+        """Raises AnotherWay, perhaps only in the middle of the file."""
+        for lines in self._parts():
+            yield from _judged(self.gold, self._in_order(lines))
         missing = np.flatnonzero(~self.answered)
         for first in range(0, len(missing), MISSING_AT_ONCE):
             asked = missing[first : first + MISSING_AT_ONCE]
-            yield _stretch(self.gold, asked, np.zeros(len(asked) + 1, dtype=np.int64), NO_LINES)
+            yield _stretch(self.gold, asked, np.zeros(len(asked) + 1, dtype=np.int64), None)
 
-    def _parts(self, *, scattered: bool) -> Iterator[Lines]:
-        """The lines of known questions, a block at a time; unless scattered, all lines of some questions."""
-        block, base = b"", 0
+    def _parts(self) -> Iterator[Lines]:
+        """The lines of known questions, a block at a time: all lines of some questions."""
+        block = b""
         with self.path.open("rb") as stream:
             while True:
                 read = stream.read(BLOCK_BYTES)
@@ -196,50 +186,45 @@ class TrecRun:
                     fields = split(block[:end], 6)
                     starts, hashes = fields[0].starts, fields[0].hashes()
                     # The last question may go on in the next block.
-                    count = len(starts) if scattered or not read else int(np.flatnonzero(begins(hashes))[-1])
+                    count = int(np.flatnonzero(begins(hashes))[-1]) if read else len(starts)
                     if count:
-                        lines = self._looked_up(fields, hashes[:count], scattered=scattered)
-                        if scattered:  # places in the file instead of a block that is held
-                            _, places, lengths = lines.documents
-                            lines = lines._replace(documents=Fields(NO_DATA, places + base, lengths))
-                        yield lines
-                    used = int(starts[count]) if count < len(starts) else end
-                    block, base = block[used:], base + used
+                        yield self._looked_up(fields, hashes[:count])
+                    block = block[int(starts[count]) if count < len(starts) else end :]
                 if not read:
                     return
 
-    def _looked_up(self, fields: list[Fields], hashes: Hashes, *, scattered: bool) -> Lines:
+    def _looked_up(self, fields: list[Fields], hashes: Hashes) -> Lines:
         """The first lines of known questions. hashes: of their questions. Raises AnotherWay for a question
         that comes back, and for scores that are no numbers."""
         count, heads = len(hashes), np.flatnonzero(begins(hashes))
-        different, first = distinct(hashes[heads])
-        names = fields[0].at(heads[first]).texts()
-        if not scattered and (len(different) < len(heads) or not self._seen.isdisjoint(names)):
+        names = fields[0].at(heads).texts()
+        if len({*names}) < len(names) or not self._seen.isdisjoint(names):
             raise AnotherWay
         self._seen.update(names)
         rows = np.array([self.gold.question_rows.get(name, UNKNOWN) for name in names], dtype=np.int64)
         self.answered[rows[rows != UNKNOWN]] = True
-        by_line = np.argsort(first)
-        unknown = [names[row].decode() for row in by_line[rows[by_line] == UNKNOWN].tolist()]
-        self.unknown.update(dict.fromkeys(unknown))
+        self.unknown += [name.decode() for name, row in zip(names, rows, strict=True) if row == UNKNOWN]
         try:
             scores = np.fromiter(map(float, fields[4].at(slice(count)).texts()), np.float64, count)
         except ValueError:
             raise AnotherWay from None
         if np.isnan(scores).any():
             raise AnotherWay
-        of_heads = rows[np.searchsorted(different, hashes[heads])]
-        questions, documents = np.repeat(of_heads, np.diff(heads, append=count)), fields[2].at(slice(count))
+        questions = np.repeat(rows, np.diff(heads, append=count))
+        documents = fields[2].at(slice(count))
         lines = Lines(questions, documents, scores, documents.hashes(questions))
-        return lines.at(np.flatnonzero(questions != UNKNOWN)) if unknown else lines
+        return lines.at(np.flatnonzero(questions != UNKNOWN))
 
-    def _in_order(self, lines: Lines, *, is_grouped: bool) -> Lines:
-        """is_grouped: whether the lines of each question stand together."""
+    def _in_order(self, lines: Lines) -> Lines:
+        """Each question's lines, best first. Raises AnotherWay where a document stands in a ranking twice."""
+        ascending = np.sort(lines.hashes)
+        if np.any(ascending[1:] == ascending[:-1]):
+            raise AnotherWay
         with np.errstate(over="ignore"):
             scores = lines.scores.astype(np.float32) if self.ties == "trec" else lines.scores
         same = lines.questions[1:] == lines.questions[:-1]
         falls = scores[1:] < scores[:-1] if self.ties == "trec" else scores[1:] <= scores[:-1]
-        if is_grouped and (falls | ~same).all():
+        if (falls | ~same).all():
             return lines
         order = np.lexsort((-scores, lines.questions))
         if self.ties == "trec":  # equal scores: by document, the last one first
@@ -253,31 +238,10 @@ class TrecRun:
         return lines.at(order)
 
 
-NO_DATA = np.zeros(WORD, dtype=np.uint8)
-NO_LINES = Lines(
-    np.zeros(0, dtype=np.int64),
-    Fields(NO_DATA, np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)),
-    np.zeros(0),
-    np.zeros(0, dtype=np.uint64),
-)
-
-
-def _joined(path: Path, parts: list[Lines]) -> Lines:
-    """The lines of all blocks of a file; names are read from the file as a whole."""
-    if not parts:
-        return NO_LINES
-    data = np.append(np.fromfile(path, dtype=np.uint8), np.zeros(WORD, dtype=np.uint8))
-    starts = np.concatenate([part.documents.starts for part in parts])
-    documents = Fields(data, starts, np.concatenate([part.documents.lengths for part in parts]))
-    questions = np.concatenate([part.questions for part in parts])
-    scores = np.concatenate([part.scores for part in parts])
-    return Lines(questions, documents, scores, np.concatenate([part.hashes for part in parts]))
-
-
 def _judged(gold: GoldTable, lines: Lines) -> Iterator[Stretch]:
     """The questions of the lines, some at a time, for judging takes a table of questions times the longest
     ranking."""
-    heads = np.flatnonzero(np.diff(lines.questions, prepend=UNKNOWN - 1))
+    heads = np.flatnonzero(begins(lines.questions))
     bounds, start = np.append(heads, len(lines.questions)), 0
     lengths = np.diff(bounds)
     while start < len(heads):
@@ -290,70 +254,44 @@ def _judged(gold: GoldTable, lines: Lines) -> Iterator[Stretch]:
         start = stop
 
 
-def _stretch(gold: GoldTable, asked: Ints, bounds: Ints, lines: Lines) -> Stretch:
-    """bounds: (asked + 1,), the lines at which each ranking begins, and the last one ends."""
-    count, rows, documents = len(asked), _judgments(gold, lines), lines.documents
-    question, rank = _places(np.flatnonzero(rows != UNJUDGED), bounds)
-    submitted = np.zeros((count, int(np.diff(bounds).max(initial=0))), dtype=bool)
-    submitted[question, rank] = gold.grades[rows[rows != UNJUDGED]] > 0
-
-    first = _first_lines(lines)
-    if first is not None:
-        bounds, rows, documents = np.searchsorted(first, bounds), rows[first], documents.at(first)
-    hits = np.flatnonzero(rows != UNJUDGED)
-    question, rank = _places(hits, bounds)
+def _stretch(gold: GoldTable, asked: Ints, bounds: Ints, lines: Lines | None) -> Stretch:
+    """bounds: (asked + 1,), the lines at which each ranking begins, and the last one ends. lines: None where
+    the run lacks the questions."""
+    count = len(asked)
+    hits, rows = np.zeros((2, 0), dtype=np.int64) if lines is None else _judgments(gold, lines)
+    question = np.searchsorted(bounds[1:], hits, side="right")
     first_row = gold.offsets[asked]
     sizes = gold.offsets[asked + 1] - first_row
     mine = stretches(first_row, sizes)  # the judgments of the asked questions
     owner, grades = np.repeat(np.arange(count), sizes), gold.grades[mine]
     wanted = mine[grades > 0]
     relevant = np.bincount(owner[grades > 0], minlength=count)
-    items = gold.items[rows[hits]]
+    items = gold.items[rows]
     items = np.where(items == NO_ITEM, NO_ITEM, items + (np.cumsum(relevant) - relevant)[question])
     return Stretch(
         ids=[gold.ids[row] for row in asked.tolist()],
         judged=tabled(
-            Hits(question, rank, gold.grades[rows[hits]], items),
+            Hits(question, hits - bounds[question], gold.grades[rows], items),
             np.diff(bounds),
             owner,
             grades,
-            np.full(count, len(lines.questions) > 0),
-            rows=np.arange(len(rows)),
-            submitted=submitted,
+            np.full(count, lines is not None),
+            rows=np.arange(bounds[-1]),
         ),
         names=Names(
-            lambda numbers: _decoded(documents.at(numbers).texts()),
+            lambda numbers: [] if lines is None else _decoded(lines.documents.at(numbers).texts()),
             lambda numbers: _decoded([gold.documents[row] for row in wanted[numbers].tolist()]),
         ),
         order=asked,
-        duplicates=len(lines.questions) - len(rows),
     )
 
 
-def _judgments(gold: GoldTable, lines: Lines) -> Ints:
-    """(lines,): the row of the gold table, UNJUDGED where there is none."""
-    rows = np.full(len(lines.questions), UNJUDGED, dtype=np.int64)
+def _judgments(gold: GoldTable, lines: Lines) -> tuple[Ints, Ints]:
+    """Which lines hold a judged document, and its row of the gold table."""
     marked = np.flatnonzero(gold.marks[lines.hashes >> np.uint64(64 - MARK_BITS)])
     pairs = zip(lines.questions[marked].tolist(), lines.documents.at(marked).texts(), strict=True)
-    rows[marked] = [gold.rows.get(pair, UNJUDGED) for pair in pairs]
-    return rows
-
-
-def _places(lines: Ints, bounds: Ints) -> tuple[Ints, Ints]:
-    """The question (row of `bounds`) and the rank (from 0) of each line."""
-    question = np.searchsorted(bounds[1:], lines, side="right")
-    return question, lines - bounds[question]
-
-
-def _first_lines(lines: Lines) -> Ints | None:
-    """The lines where a document stands for the first time in its ranking; None where each stands once."""
-    ascending = np.sort(lines.hashes)
-    if not np.any(ascending[1:] == ascending[:-1]):
-        return None
-    first: dict[tuple[int, bytes], int] = {}
-    for line, pair in enumerate(zip(lines.questions.tolist(), lines.documents.texts(), strict=True)):
-        first.setdefault(pair, line)
-    return np.fromiter(first.values(), dtype=np.int64)
+    rows = np.array([gold.rows.get(pair, UNJUDGED) for pair in pairs], dtype=np.int64)
+    return marked[rows != UNJUDGED], rows[rows != UNJUDGED]
 
 
 def _decoded(names: list[bytes]) -> list[str]:
