@@ -72,7 +72,7 @@ def main() -> None:
                 flush=True,
             )
         if given.repeat:
-            files = write_files(folder, 20_000, 100, shuffled=False)
+            files = write_files(folder, 20_000, 100)
             script = Path(__file__).with_name("score_with_pytrec_eval.py")
             sides: dict[str, Callable[[], Cost]] = {
                 "pytrec_eval": lambda: cost(script, *files, folder / "peer.json", environment=home),

@@ -133,11 +133,12 @@ def test_suggested_fixes_rename_what_is_missing_and_nothing_else(validated, tmp_
     assert done.exit_code == 1
     first, second = (tmp_path / "fixed.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(first) == {
+        "id": "line-1",
         **rows[0],
         "reference_entities": ["Bert", "Rex"],
         "suggested_renames": {"Berts": {"to": "Bert", "likeness": 0.889}},
     }
-    assert second == json.dumps(rows[1])
+    assert json.loads(second) == {"id": "line-2", **rows[1]}
 
 
 @pytest.mark.realdata

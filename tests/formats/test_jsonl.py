@@ -37,8 +37,7 @@ def test_empty_lines_and_line_ends_of_windows_are_no_questions(tmp_path: Path) -
         ('{"query": "Who?"}', "1 question without 'reference_entities'"),
         (
             '{"query": "Who?", "reference_entities": "점순"}',
-            "'reference_entities' must be a list of strings, got the string '점순'. "
-            'Write ["점순"] instead of "점순"',
+            "'reference_entities' must be a list of strings, got the string '점순'. Write [\"점순\"]",
         ),
         ('{"query": 5, "reference_entities": []}', "'query' must be a question in words, got the number 5"),
         ('{"query": " ", "reference_entities": []}', "'query' must be a question in words"),
@@ -55,7 +54,7 @@ def test_empty_lines_and_line_ends_of_windows_are_no_questions(tmp_path: Path) -
         ),
         (
             '{"query": "Who?", "reference_entities": [], "id": 1.5}',
-            "'id' must be a string, got the number 1.5",
+            "'id' must be a string that is not empty, got the number 1.5",
         ),
         (
             '{"query": "Who?", "reference_entities": [], "reference_relationships": [{}]}',

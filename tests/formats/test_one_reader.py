@@ -10,7 +10,6 @@ import pytest
 from tiny_graph_rag.errors import DatasetError, GraphError, InputError, RunError, UsageError
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.gold import read_gold
-from tiny_graph_rag.formats.gold.exchange import lost
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS
 from tiny_graph_rag.formats.runs import read_run
@@ -86,10 +85,3 @@ def test_the_end_of_a_name_chooses_the_form(registry, name: str, form: str) -> N
         form_of(registry, Path("x.doc"), None, "--format")
     with pytest.raises(UsageError, match="unknown form of --format 'docx'"):
         form_of(registry, Path(name), "docx", "--format")
-
-
-def test_nobody_is_warned_of_grades_that_are_kept(tmp_path: Path) -> None:
-    path = tmp_path / "set.qrels"
-    path.write_text("q 0 a 3\nq 0 b 1\n")
-    told = {form: "grades above 2" in lost(list(read_gold(path)), path, form) for form in GOLD_WRITERS}
-    assert [form for form, lacks in told.items() if lacks] == ["contest"]

@@ -33,9 +33,7 @@ app.add_typer(sets, rich_help_panel=GOLD)
 
 Sets = Annotated[list[Path], argument("Gold sets in any supported format.")]
 One = Annotated[Path, argument("Gold set in any supported format.")]
-Format = Annotated[
-    str | None, option("jsonl, json, sheet, rag, trec, table, contest.", default="by the file's suffix")
-]
+Format = Annotated[str | None, option("jsonl, json, sheet, trec or table.", default="by the file's suffix")]
 
 
 @command(sets, "merge")
@@ -69,7 +67,7 @@ def merge_command(
         format = format or format_of(read[0].path)
     out = gold_output(session, output, format, f"{read[0].name}-merged.jsonl")
     found = merge(read, prefer)  # type: ignore[arg-type]
-    write_gold(out, found.examples, format, read[0])
+    write_gold(out, found.examples, format)
     session.say(
         "Merged {all} questions into {n}: {agreed} duplicate ids, {settled} conflicts settled",
         all=f"{sum(map(len, read)):,}",
@@ -127,7 +125,7 @@ def split_command(
     names_of_parts = [f"{stem[0]}-{part}{stem[1]}" for part in called]
     outs = [gold_output(session, None if output is None else name, format, name) for name in names_of_parts]
     for out, part in zip(outs, parts, strict=True):
-        write_gold(out, part, format, examples)
+        write_gold(out, part, format)
         tags = ", ".join(f"{tag} {sum(tag in item.tags for item in part):,}" for tag in examples.tags[:8])
         session.say(f"{out.path}: {amount(len(part), 'question')}" + (f" ({tags})" if tags else ""))
 
@@ -163,7 +161,7 @@ def convert_command(
     session = Session.open(common, to_stdout=output == STDOUT)
     examples = read_any(session, dataset)
     out = gold_output(session, output, format, output)
-    write_gold(out, examples.examples, format, examples)
+    write_gold(out, examples.examples, format)
     _tell(out, examples.examples, format)
 
 

@@ -29,14 +29,12 @@ def gold_output(session: Session, given: str | None, format: str | None, derived
     return out
 
 
-def write_gold(
-    out: Output, examples: Sequence[Example], format: str | None, like: EvalSet | None = None
-) -> None:
-    """like: the set that the questions come from; JSON keeps what it says of all questions."""
+def write_gold(out: Output, examples: Sequence[Example], format: str | None) -> None:
+    """format: of --format, None for what the file's suffix says."""
     from tiny_graph_rag.formats.gold.exchange import format_for, written
 
     path = out.path or Path("set.jsonl")
-    out.write(written(examples, path, format_for(path, format), like))
+    out.write(written(examples, path, format_for(path, format)))
 
 
 def pin(out: Output, format: str | None, graph: KnowledgeGraph, names: NameIndex) -> None:

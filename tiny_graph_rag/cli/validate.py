@@ -46,7 +46,7 @@ def validate_command(
     """Check a gold set against its graph: missing or ambiguous names, duplicates, the recall ceiling."""
     from tiny_graph_rag.fixing.renames import proposed_lines, strict_renames
     from tiny_graph_rag.formats.gold import read_sound
-    from tiny_graph_rag.formats.gold.exchange import as_lines
+    from tiny_graph_rag.formats.gold.exchange import row_of
     from tiny_graph_rag.gold.patterns import with_patterns
     from tiny_graph_rag.gold.pin import read_drift
     from tiny_graph_rag.gold.validate import validate
@@ -62,7 +62,7 @@ def validate_command(
         session.outputs.claim(fix_suggestions)
     path = find_input(dataset, Path(session.config.storage.dataset_dir), "gold set")
     examples, broken = read_sound(path)
-    if not len(examples):
+    if not len(examples) or (broken and fix_suggestions is not None):
         raise DatasetError(*broken)
     for note in examples.notes:
         session.note(at(examples.name, note))
@@ -89,7 +89,7 @@ def validate_command(
     if fix_suggestions is not None:
         older = session.graph(was) if was is not None else None
         proposals = strict_renames(knowledge, found.missing_names, older)
-        session.outputs.write(fix_suggestions, proposed_lines(as_lines(whole), proposals))
+        session.outputs.write(fix_suggestions, proposed_lines(map(row_of, whole), proposals))
         session.say(
             "{path}: {n} of {all} missing names replaced; check `suggested_renames` in its lines "
             "before you use it",
@@ -182,7 +182,7 @@ def _refresh(
         form = "sheet"
     else:
         form = "json" if path.name.removesuffix(".gz").endswith(".json") else "jsonl"
-    write_atomically(path, written(found.examples, path, form, examples))
+    write_atomically(path, written(found.examples, path, form))
     return read_gold(path)
 
 

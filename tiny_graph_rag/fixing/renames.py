@@ -126,34 +126,15 @@ def _is_same(one: str, other: str) -> bool:
     return changes is not None and not changes & LOOSE
 
 
-def proposed_lines(lines: Iterable[str], proposals: dict[str, Near]) -> Iterator[bytes]:
-    """The gold set line by line, with the proposals in place and noted under `suggested_renames`.
-
-    A line without proposals, or one that is not sound, stays as it is.
-    """
-    for line in lines:
-        if line.strip():
-            yield (_proposed(line, proposals) + "\n").encode()
-
-
-def _proposed(line: str, proposals: dict[str, Near]) -> str:
-    try:
-        row: Any = json.loads(line)
-    except ValueError:
-        return line
-    if not isinstance(row, dict):
-        return line
-    made: dict[str, dict[str, object]] = {}
-    for field in FIELDS:
-        listed = row.get(field)
-        if not isinstance(listed, list):
-            continue
-        for place, name in enumerate(listed):
-            if isinstance(name, str) and name in proposals:
-                near = proposals[name]
-                listed[place] = near.name
-                made[name] = {"to": near.name, "likeness": round(near.likeness, 3)}
-    if not made:
-        return line
-    row[NOTE] = made
-    return json.dumps(row, ensure_ascii=False)
+def proposed_lines(rows: Iterable[dict[str, Any]], proposals: dict[str, Near]) -> Iterator[bytes]:
+    """The gold set's questions as lines, with the proposals in place and noted under `suggested_renames`."""
+    for row in rows:
+        made: dict[str, dict[str, object]] = {}
+        for field in FIELDS:
+            listed = row.get(field, ())
+            for place, name in enumerate(listed):
+                if name in proposals:
+                    near = proposals[name]
+                    listed[place] = near.name
+                    made[name] = {"to": near.name, "likeness": round(near.likeness, 3)}
+        yield (json.dumps(row | ({NOTE: made} if made else {}), ensure_ascii=False) + "\n").encode()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from tiny_graph_rag.errors import UsageError, optional, unknown
-from tiny_graph_rag.gold.examples import EvalSet, Example
+from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Registry
@@ -36,8 +36,8 @@ class Ranked(NamedTuple):
 GraphWriter = Callable[
     [KnowledgeGraph, Path], Iterable[str | bytes]
 ]  # (graph, one of the files) → its content
-# (questions, the file, for its suffix alone; the set that they come from) → the file's content
-GoldWriter = Callable[[Sequence[Example], Path, EvalSet | None], Iterable[bytes]]
+# (questions, the file, for its suffix alone) → the file's content
+GoldWriter = Callable[[Sequence[Example], Path], Iterable[bytes]]
 RunWriter = Callable[[Iterable[Ranked]], Iterator[bytes]]
 W = TypeVar("W")
 
@@ -78,7 +78,6 @@ GOLD_WRITERS: Registry[Form[GoldWriter]] = Registry(
         "sheet": "exchange:sheet",
         "trec": "exchange:trec",
         "table": "exchange:table",
-        "contest": "exchange:contest",
     },
 )
 RUN_WRITERS: Registry[Form[RunWriter]] = Registry(

@@ -149,10 +149,9 @@ class Selection:
 @dataclass(frozen=True, slots=True)
 class EvalSet(Sequence[Example]):
     """All questions, in file order. sha256: of the file's bytes. selection: what narrowed it, if anything.
-    format: of the file. head: what the file says of all of them; list_key: under which key of it they stand,
-    "" where they stand alone. notes: what a reader of the file should
-    know, a line each. meanings: names whose meaning on the graph is fixed beforehand, as `NameIndex.resolve`
-    gives it: rows of the graph that the set is asked of."""
+    format: of the file. notes: what a reader of the file should know, a line each. meanings: names whose
+    meaning on the graph is fixed beforehand, as `NameIndex.resolve` gives it: rows of the graph that the set
+    is asked of."""
 
     examples: tuple[Example, ...]
     name: str = ""
@@ -160,8 +159,6 @@ class EvalSet(Sequence[Example]):
     sha256: str = ""
     selection: Selection = field(default_factory=Selection)
     format: str = ""
-    head: Mapping[str, Any] = field(default_factory=dict)
-    list_key: str = ""
     notes: tuple[str, ...] = ()
     meanings: Mapping[str, tuple[tuple[int, ...], str | None]] = field(default_factory=dict)
 

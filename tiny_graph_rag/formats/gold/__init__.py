@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from tiny_graph_rag.errors import DatasetError
+from tiny_graph_rag.errors import DatasetError, at
 from tiny_graph_rag.files import encoding_of, read_bytes, sha256_of, text_in
 from tiny_graph_rag.formats.detection import Head, looks_like_a_run
 from tiny_graph_rag.formats.detection import detected as recognised
@@ -21,7 +21,7 @@ from tiny_graph_rag.formats.gold.questions import EMPTY, with_own_ids
 from tiny_graph_rag.formats.records import is_yaml
 from tiny_graph_rag.formats.tables import fields_beside
 from tiny_graph_rag.formats.words import FIELDS
-from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import Said, counted, said
 
@@ -41,24 +41,32 @@ def read_gold(path: Path, format: str | None = None) -> EvalSet:
 def read_sound(path: Path, format: str | None = None, *, drafts: bool = False) -> tuple[EvalSet, list[Said]]:
     """The questions that can be used, and what is wrong with the others (file, line, field, what came).
 
-    drafts: questions that are marked as a draft pass, with what they hold.
+    drafts: questions that are marked as a draft, and not judged yet, pass.
     """
     format = format or detected(path)
-    reader = GOLD_FORMATS[format]
-    read = reader.read(path, drafts=drafts) if reader.has_drafts else reader.read(path)
+    read = GOLD_FORMATS[format].read(path)
     found = read if isinstance(read, Sound) else Sound(tuple(read))
+    problems = list(found.problems)
     examples, again = with_own_ids(found.examples)
+    if not drafts and any(map(_is_draft, examples)):
+        problems.append(at(path.name, DRAFT))
+        examples = tuple(example for example in examples if not _is_draft(example))
     gold = EvalSet(
         examples,
         name=bare_name(path),
         path=path,
         sha256=sha256_of(path),
         format=format,
-        head=found.head,
-        list_key=found.list_key,
         notes=(*_said_encoding(path), *found.notes, *again),
     )
-    return gold, list(found.problems)
+    return gold, problems
+
+
+DRAFT = "this is a draft that needs review; `curate` turns it into a gold set"
+
+
+def _is_draft(example: Example) -> bool:
+    return example.unknown.get("draft") is True and not example.judged
 
 
 def _said_encoding(path: Path) -> list[str]:

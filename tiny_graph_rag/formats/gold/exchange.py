@@ -1,8 +1,7 @@
 """Gold sets of any format as questions of ours, and back into any: by name, else by the file's suffix.
 
-`jsonl` and `json` hold everything, `sheet` all but relationships and one's own fields; `trec`, `table` and
-`contest` hold judgments alone. What a format can't hold is given by `lost`, so that nobody loses a tag
-unheard.
+`jsonl`, `json` and `sheet` hold everything, `trec` and `table` judgments alone. What a format can't hold is
+given by `lost`, so that nobody loses a tag unheard.
 """
 
 from __future__ import annotations
@@ -15,12 +14,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.files import BYTE_ORDER_MARK, lines_of, text_in
+from tiny_graph_rag.files import BYTE_ORDER_MARK
 from tiny_graph_rag.formats.gold import detected
 from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded
 from tiny_graph_rag.formats.words import FIELDS
 from tiny_graph_rag.formats.writing import GOLD_WRITERS, form_of, gold_writer, parquet_of
-from tiny_graph_rag.gold.examples import HIGHEST, EvalSet, Example
+from tiny_graph_rag.gold.examples import Example
 
 # --- of a sheet: one value a cell, columns that are always there, and what stands between several values
 _PLAIN = ("id", "query", "group")
@@ -50,15 +49,6 @@ def row_of(example: Example) -> dict[str, Any]:
     return full | {name: value for name, value in example.unknown.items() if value is not None}
 
 
-def as_lines(gold: EvalSet) -> Iterator[str]:
-    """The set as JSON, an object a line: as it stands where its file has lines, sound or not."""
-    text = None if gold.path is None or gold.format != "jsonl" else text_in(gold.path, others=True)
-    if text is not None and text.lstrip("\ufeff \t\r\n")[:1] == "{" and not gold.list_key:
-        yield from lines_of(text)
-        return
-    yield from (json.dumps(row_of(example), ensure_ascii=False) for example in gold)
-
-
 def line_of(example: Example) -> bytes:
     return (json.dumps(row_of(example), ensure_ascii=False) + "\n").encode("utf-8", "replace")
 
@@ -82,12 +72,9 @@ def ending_for(format: str, like: Path | None) -> str:
     return suffix if is_like and format in ("sheet", "table") else own.ending or own.suffixes[0]
 
 
-def written(
-    examples: Sequence[Example], path: Path, format: str | None = None, like: EvalSet | None = None
-) -> Iterable[bytes]:
-    """The file's content, in one normal form. path: for its suffix alone (csv, tsv, parquet). like: the set
-    that they come from; JSON keeps what it says of all questions around their list."""
-    return GOLD_WRITERS[format_for(path, format)].write(examples, path, like)
+def written(examples: Sequence[Example], path: Path, format: str | None = None) -> Iterable[bytes]:
+    """The file's content, in one normal form. path: for its suffix alone (csv, tsv, parquet)."""
+    return GOLD_WRITERS[format_for(path, format)].write(examples, path)
 
 
 def lost(examples: Sequence[Example], path: Path, format: str | None = None) -> dict[str, int]:
@@ -101,30 +88,29 @@ def lost(examples: Sequence[Example], path: Path, format: str | None = None) -> 
         found.update(field for field in row_of(example) if field not in holds)
         if not example.grades and name == "trec":
             found["questions without gold"] += 1
-        if "grades" not in holds and max(example.grades.values(), default=0) > HIGHEST:
-            found[f"grades above {HIGHEST}"] += 1
     return dict(found)
 
 
 @gold_writer("jsonl", "an object a line, with everything", suffixes=(".jsonl",))
-def jsonl(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Iterable[bytes]:
+def jsonl(examples: Sequence[Example], path: Path) -> Iterable[bytes]:
     return map(line_of, examples)
 
 
 @gold_writer("json", "the same in one list", suffixes=(".json",))
-def json_list(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Iterable[bytes]:
-    return _listed(list(map(row_of, examples)), like)
+def json_list(examples: Sequence[Example], path: Path) -> Iterable[bytes]:
+    lines = [json.dumps(row_of(example), ensure_ascii=False) for example in examples]
+    return [b"[\n", ",\n".join(lines).encode("utf-8", "replace"), b"\n]\n"]
 
 
 @gold_writer("sheet", "a table with one question per row; references split by ;", ending=".csv")
-def sheet(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Iterable[bytes]:
+def sheet(examples: Sequence[Example], path: Path) -> Iterable[bytes]:
     return sheet_parts(list(map(row_of, examples)), "\t" if path.suffix.lower() == ".tsv" else ",")
 
 
 @gold_writer(
     "trec", "TREC qrels: question, 0, document, grade", suffixes=(".qrels", ".trec", ".txt"), holds=_JUDGED
 )
-def trec(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Iterable[bytes]:
+def trec(examples: Sequence[Example], path: Path) -> Iterable[bytes]:
     return (
         f"{encoded(example.id)} 0 {encoded(name)} {grade}\n".encode("utf-8", "replace")
         for example in examples
@@ -138,7 +124,7 @@ def trec(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Itera
     suffixes=(".csv", ".tsv", ".parquet"),
     holds=_JUDGED,
 )
-def table(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Iterable[bytes]:
+def table(examples: Sequence[Example], path: Path) -> Iterable[bytes]:
     rows = [
         (example.id, name, grade)
         for example in examples
@@ -152,32 +138,6 @@ def table(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Iter
     writer.writerow(_COLUMNS)
     writer.writerows((guarded(id), guarded(name), grade) for id, name, grade in rows)
     return [text.getvalue().encode("utf-8", "replace")]
-
-
-@gold_writer(
-    "contest",
-    "one JSON object: question id to document ids",
-    ending=".json",
-    holds={"id", "reference_entities"},
-)
-def contest(examples: Sequence[Example], path: Path, like: EvalSet | None) -> Iterable[bytes]:
-    ids = {example.id: [name for name, grade in example.grades.items() if grade > 0] for example in examples}
-    return [json.dumps(ids, ensure_ascii=False, indent=1).encode("utf-8", "replace") + b"\n"]
-
-
-def _listed(rows: Sequence[dict[str, Any]], like: EvalSet | None) -> Iterator[bytes]:
-    """One list with a row a line, inside the object that held it where there was one."""
-    held = {} if like is None else dict(like.head)
-    key = like.list_key if like is not None and like.list_key else "questions"
-    if held:
-        head = {name: value for name, value in held.items() if name != key}
-        opened = json.dumps(head, ensure_ascii=False)[:-1] + (", " if head else "")
-        yield f"{opened}{json.dumps(key, ensure_ascii=False)}: ".encode("utf-8", "replace")
-    yield b"[\n"
-    for number, row in enumerate(rows, start=1):
-        line = json.dumps(row, ensure_ascii=False) + (",\n" if number < len(rows) else "\n")
-        yield line.encode("utf-8", "replace")
-    yield b"]}\n" if held else b"]\n"
 
 
 def sheet_parts(rows: Sequence[dict[str, Any]], delimiter: str) -> Iterator[bytes]:

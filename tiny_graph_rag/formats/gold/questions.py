@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from tiny_graph_rag.documents import Record
-from tiny_graph_rag.errors import DatasetError, Problems, at, json_kind, nearest
+from tiny_graph_rag.errors import DatasetError, Problems, json_kind, nearest
 from tiny_graph_rag.formats.gold.base import Sound
 from tiny_graph_rag.formats.gold.records import (
     CHUNK_FIELDS,
-    guessed_in,
     holds_names,
     is_ours,
     is_question,
     ours,
-    placed_in,
 )
 from tiny_graph_rag.formats.records import Kind, folded, records
 from tiny_graph_rag.formats.tables import literal
 from tiny_graph_rag.formats.words import FIELDS, NAMES_OR_ANSWER, QUERY_KEYS
-from tiny_graph_rag.gold.examples import EvalSet, Example, ReferenceRelationship, Source
+from tiny_graph_rag.gold.examples import PATTERN, EvalSet, Example, ReferenceRelationship, Source
 from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import Said, said
 
@@ -38,9 +36,9 @@ STRING_LISTS = (
     "context",
 )
 NOT_STRINGS = "{field} must be a list of strings, got {got}{example}"
+AS_LIST = ". Write {value}"
 MISSING = "{field} is missing"
 EMPTY = "the gold set is empty; wanted at least one question"
-DRAFT = "this is a draft that needs review; `curate` turns it into a gold set"
 _KNOWN = {
     "id",
     "query",
@@ -54,8 +52,8 @@ _KNOWN = {
 NAMED_COLUMNS = 12  # columns without a meaning that a note names
 
 
-def sound_questions(path: Path, format: str, *, drafts: bool = False) -> Sound:
-    """The questions of JSON or of a sheet, under whatever names. drafts: those marked so are questions too.
+def sound_questions(path: Path, format: str) -> Sound:
+    """The questions of JSON or of a sheet, under whatever names, drafts among them.
 
     Raises DatasetError, InputError.
     """
@@ -70,73 +68,64 @@ def sound_questions(path: Path, format: str, *, drafts: bool = False) -> Sound:
         for row in rows:  # a list that is empty everywhere is still to be filled
             row.pop("relevant_chunk_ids", None)
     names = _names_in(rows)
-    _check_asked(rows, names, path, table=table)
-    read = _examples(every, names, problems, Layout(format, table, drafts))
-    if problems and not read and all(problem.endswith(DRAFT) for problem in problems):
-        problems[:] = [at(path.name, DRAFT)]
+    read, guessed = _examples(every, names, problems, format, table=table)
+    if not read and rows and all("query" not in ours(row, names, table=table).row for row in rows):
+        raise _no_query(rows, path)
     is_judged = any(example.judged for example in read.values())
-    in_chunks = any(example.judges_chunks for example in read.values())
-    expected = "relevant_chunk_ids" if in_chunks else "reference_entities"
-    if is_judged and not (drafts and any(row.get("draft") is True for row in rows)):
+    if is_judged and not any(row.get("draft") is True for row in rows):
+        in_chunks = any(example.judges_chunks for example in read.values())
+        expected = "relevant_chunk_ids" if in_chunks else "reference_entities"
         for place, example in read.items():
             if not example.judged:  # a question that lacks what the others have was forgotten
                 problems.add(place, MISSING, field=repr(expected))
         read = {place: example for place, example in read.items() if example.judged}
     if not read and not problems:
         problems.add(path.name, EMPTY)
+    notes: list[str] = []
+    if guessed:
+        listed = ", ".join(f"{key} → {field}" for key, field in guessed.items())
+        notes.append(said("read by what they are called: {fields}", fields=listed))
     examples = tuple(read.values())
-    kept = _columns_kept(examples) if table or not is_judged else []
-    notes = (*_said_guesses(rows, names, table), *kept, *_said_names(rows, names, table))
-    return Sound(examples, tuple(problems), found.head, found.list_key, notes)
-
-
-class Layout(NamedTuple):
-    """format: of the file. table: whether its records are rows of cells. drafts: whether records that are
-    marked as drafts are questions."""
-
-    format: str = ""
-    table: bool = False
-    drafts: bool = False
+    if table or not is_judged:
+        notes += _columns_kept(examples)
+    if names and not any(map(is_ours, rows)):
+        fields = ", ".join(map(repr, sorted(names)))
+        notes.append(
+            said(
+                "{field} is read as names of entities; call it 'ground_truth' if it holds answers in words",
+                field=fields,
+            )
+        )
+    return Sound(examples, tuple(problems), tuple(notes))
 
 
 def _examples(
-    every: Iterable[Record], names: frozenset[str], problems: Problems, layout: Layout
-) -> dict[str, Example]:
-    """Place → question of each sound record; what is wrong with the others goes to `problems`."""
-    found = {}
+    every: Iterable[Record], names: frozenset[str], problems: Problems, format: str, *, table: bool = False
+) -> tuple[dict[str, Example], dict[str, str]]:
+    """Place → question of each sound record, and key → field of those that were guessed; what is wrong with
+    the others goes to `problems`. format: of the file, "" for none. table: its records are rows of cells."""
+    found: dict[str, Example] = {}
+    guessed: dict[str, str] = {}
     for record in every:
         row = record.row
         if isinstance(row, str) and row.strip():
             row = {"query": row}
         if isinstance(row, Mapping):
-            row = ours(_filled(row) if layout.table else dict(row), names, table=layout.table)
-            if layout.table:
+            reading = ours(_filled(row) if table else dict(row), names, table=table)
+            row = reading.row
+            guessed |= reading.guessed
+            if table:
                 row |= {name: value for name in row if (value := _object(row[name])) is not None}
-        if _is_sound(row, record.place, problems, drafts=layout.drafts):
-            source = Source(layout.format, record.row) if layout.format else None
+        if _is_sound(row, record.place, problems):
+            source = Source(format, record.row) if format else None
             found[record.place] = example_of(row, record.number, source)
-    return found
+    return found, guessed
 
 
-def _said_guesses(rows: Sequence[Mapping[str, Any]], names: frozenset[str], table: bool) -> list[str]:
-    """Which keys were understood by what they speak of."""
-    guessed: dict[str, str] = {}
-    for row in rows:
-        own = _filled(row) if table else dict(row)
-        found = guessed_in(own, placed_in(own, names, table=table))
-        guessed |= {key: field for field, (key, _) in found.items()}
-    listed = ", ".join(f"{key} → {field}" for key, field in guessed.items())
-    return [said("read by what they are called: {fields}", fields=listed)] if guessed else []
-
-
-def _check_asked(
-    rows: Sequence[Mapping[str, Any]], names: frozenset[str], path: Path, *, table: bool
-) -> None:
-    """Raises DatasetError, once for all, where no record has a field with its question."""
-    if not rows or any("query" in ours(dict(row), names, table=table) for row in rows):
-        return
+def _no_query(rows: Sequence[Mapping[str, Any]], path: Path) -> DatasetError:
+    """That no record has a field with its question: said once for all."""
     keys = list(dict.fromkeys(str(key) for row in rows for key in row))
-    raise DatasetError.at(
+    return DatasetError.at(
         path.name,
         "'query' is missing in all {n} records; they have: {names}{near}. Name the columns in "
         "{file}: query: COLUMN",
@@ -170,17 +159,6 @@ def _names_in(rows: Sequence[Mapping[str, Any]]) -> frozenset[str]:
     if folds & {"user_input", "reference_contexts", "retrieved_contexts", "response"}:
         return frozenset()  # ragas calls its answer `reference`
     return frozenset(key for key in keys if holds_names(row.get(key) for row in rows))
-
-
-def _said_names(rows: Sequence[Mapping[str, Any]], names: frozenset[str], table: bool) -> list[str]:
-    if not names or any(is_ours(row) for row in rows):
-        return []
-    return [
-        said(
-            "{field} is read as names of entities; call it 'ground_truth' if it holds answers in words",
-            field=", ".join(map(repr, sorted(names))),
-        )
-    ]
 
 
 def _columns_kept(examples: Sequence[Example]) -> list[str]:
@@ -226,7 +204,7 @@ def eval_set_of(given: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet:
     """A gold set of records with the fields of a line. Raises DatasetError with every broken one."""
     problems = Problems(DatasetError)
     every = (Record(number, f"question {number}", row) for number, row in enumerate(given, start=1))
-    read = _examples(every, frozenset(), problems, Layout())
+    read, _ = _examples(every, frozenset(), problems, "")
     for place, example in read.items():
         if not example.judged:
             problems.add(place, MISSING, field="'reference_entities'")
@@ -255,18 +233,13 @@ def example_of(row: Mapping[str, Any], number: int, source: Source | None = None
         group=str(row["group"]) if row.get("group") is not None else None,
         unknown={key: value for key, value in row.items() if key not in _KNOWN},
         line=number,
-        judged=says_relevant(row),
+        judged="reference_entities" in row or PATTERN in row,
         source=source,
         **lists,
     )
 
 
-def says_relevant(row: Mapping[str, Any]) -> bool:
-    """Whether a record says what is relevant, by names or by a pattern on the graph."""
-    return "reference_entities" in row or "asks" in row
-
-
-def _is_sound(row: object, place: str, problems: Problems, *, drafts: bool = False) -> bool:
+def _is_sound(row: object, place: str, problems: Problems) -> bool:
     """Whether a record holds what a question must; what is wrong goes to `problems`."""
     before = len(problems)
     if not isinstance(row, dict):
@@ -274,63 +247,32 @@ def _is_sound(row: object, place: str, problems: Problems, *, drafts: bool = Fal
             place, "wanted an object with 'query' and 'reference_entities', got {got}", got=json_kind(row)
         )
         return False
-    if row.get("draft") is True and "reference_entities" not in row and not drafts:
-        problems.add(place, DRAFT)
-        return False
     query = row.get("query")
     if "query" not in row:
         problems.add(place, "'query' is missing; it has: {names}", names=", ".join(map(str, row)) or "–")
     elif not isinstance(query, str) or not query.strip():
         problems.add(place, "'query' must be a question in words, got {got}", got=json_kind(query))
-    for name in ("id", "group"):
-        value = row.get(name)
-        if not isinstance(value, str | int | None) or isinstance(value, bool):
-            problems.add(place, "{field} must be a string, got {got}", field=repr(name), got=json_kind(value))
-        if value == "":
-            problems.add(place, "{field} must not be empty; leave it out", field=repr(name))
     for name in ("reference_entities", *STRING_LISTS):
         value = row.get(name)
         if name in row and not is_string_list(value) and not (value is None and name != "reference_entities"):
-            example = (
-                said('. Write ["{value}"] instead of "{value}"', value=value)
-                if isinstance(value, str)
-                else ""
-            )
-            if isinstance(value, str) and "," in value and name != "reference_texts":
-                example = said("; write several names as a list: {value}", value=_as_list(value))
-            problems.add(
-                place,
-                NOT_STRINGS,
-                field=repr(name),
-                got=json_kind(value),
-                example=example,
-            )
+            example = said(AS_LIST, value=_as_list(value)) if isinstance(value, str) else ""
+            problems.add(place, NOT_STRINGS, field=repr(name), got=json_kind(value), example=example)
         elif name != "context" and isinstance(value, list) and any(not item.strip() for item in value):
             problems.add(place, "{field} holds an empty string", field=repr(name))
-    truth = row.get("ground_truth")
-    if truth is not None and not isinstance(truth, str) and not is_string_list(truth):
-        problems.add(
-            place, "'ground_truth' must be a string or a list of strings, got {got}", got=json_kind(truth)
-        )
-    relations = row.get("reference_relations")
-    if relations is not None and not isinstance(relations, list):
-        problems.add(
-            place, "'reference_relations' must be a list of relations, got {got}", got=json_kind(relations)
-        )
-    related = row.get("reference_relationships")
-    if related is not None and not (isinstance(related, list) and all(map(_is_relationship, related))):
-        problems.add(
-            place,
-            '\'reference_relationships\' must be a list of {{"source", "target", "type"}} with strings, '
-            "got {got}",
-            got=json_kind(related),
-        )
+    for name, is_right in IS_RIGHT.items():
+        value = row.get(name)
+        if value is not None and not is_right(value):
+            problems.add(place, WANTED[name], field=repr(name), got=json_kind(value))
     return len(problems) == before
 
 
 def _as_list(value: str) -> str:
     parts = [part.strip() for part in value.split(",")]
     return "[" + ", ".join(f'"{part}"' for part in parts[:4]) + (", …]" if len(parts) > 4 else "]")
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool) and value != ""
 
 
 def _is_relationship(value: object) -> bool:
@@ -343,3 +285,18 @@ def _is_relationship(value: object) -> bool:
 
 def is_string_list(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+IS_RIGHT: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("id", "group"), _is_name),
+    "ground_truth": lambda value: isinstance(value, str) or is_string_list(value),
+    "reference_relations": lambda value: isinstance(value, list),
+    "reference_relationships": lambda value: isinstance(value, list) and all(map(_is_relationship, value)),
+}
+WANTED = {  # the message about a field whose value is not right
+    **dict.fromkeys(("id", "group"), "{field} must be a string that is not empty, got {got}"),
+    "ground_truth": "{field} must be a string or a list of strings, got {got}",
+    "reference_relations": "{field} must be a list of relations, got {got}",
+    "reference_relationships": '{field} must be a list of {{"source", "target", "type"}} with strings, '
+    "got {got}",
+}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.documents import json_file
 from tiny_graph_rag.errors import DatasetError, Problems, json_kind
-from tiny_graph_rag.files import lines_of, text_in
 from tiny_graph_rag.formats.detection import Head, looks_like_a_run
 from tiny_graph_rag.formats.gold.base import Sound, gold_format, graded
 from tiny_graph_rag.formats.gold.questions import sound_questions
@@ -26,7 +24,6 @@ from tiny_graph_rag.formats.words import (
 )
 from tiny_graph_rag.gold.examples import Example
 
-_TOPIC = re.compile(r"[^\t]*\[([^\]\t]+)\][^\t]*\t[^\t]+")
 _NO_QUESTION = ("text", "input", "messages")  # a column of a run too, where ids of documents are next to it
 _ANSWERED = {
     key for field in ("reference_entities", "ground_truth", "reference_texts") for key in FIELDS[field]
@@ -63,12 +60,11 @@ def is_records(head: Head) -> bool:
     "questions in JSON: one per line, a list, or columns",
     is_records,
     suffixes=(".jsonl", ".json"),
-    has_drafts=True,
     example='{"id": "Q1", "query": "Whom does Ann know?", "reference_entities": ["Bob"]}\n',
 )
-def read_jsonl(path: Path, *, drafts: bool = False) -> Sound:
+def read_jsonl(path: Path) -> Sound:
     """Questions as JSON, with what is relevant or with answers and evidence, under whatever names."""
-    return sound_questions(path, "jsonl", drafts=drafts)
+    return sound_questions(path, "jsonl")
 
 
 def is_sheet(head: Head) -> bool:
@@ -86,12 +82,11 @@ def is_sheet(head: Head) -> bool:
     "a table with one question per row; references split by ;",
     is_sheet,
     suffixes=(".csv", ".tsv", ".xlsx", ".parquet"),
-    has_drafts=True,
     example="id,query,references\nQ1,Whom does Ann know?,Bob; Cid\n",
 )
-def read_sheet(path: Path, *, drafts: bool = False) -> Sound:
+def read_sheet(path: Path) -> Sound:
     """The same in a spreadsheet."""
-    return sound_questions(path, "sheet", drafts=drafts)
+    return sound_questions(path, "sheet")
 
 
 class Judgments:
@@ -148,36 +143,6 @@ def read_contest(path: Path) -> list[Example]:
             continue
         found.grades[key] = dict.fromkeys(map(str, ids), 1)
     return found.examples()
-
-
-@gold_format(
-    "metaqa",
-    "MetaQA's text: question with [topic], tab, answer|answer",
-    lambda head: not head.is_json and _TOPIC.fullmatch(head.line) is not None,
-    example="whom does [Ann] know\tBob|Cid\nwho knows [Bob]\tAnn\n",
-)
-def read_metaqa(path: Path) -> list[Example]:
-    """MetaQA's `qa_dev.txt`: the topic in brackets is the seed, the answers are names of entities."""
-    problems = Problems(DatasetError)
-    questions = []
-    for number, line in enumerate(lines_of(text_in(path, others=True) or ""), start=1):
-        text, _, answers = line.strip("\ufeff\r").partition("\t")
-        topic = re.search(r"\[([^\]]+)\]", text)
-        names = [name for part in answers.split("|") if (name := part.strip())]
-        if topic and names:
-            seeds, query = (topic[1],), text.replace("[", "").replace("]", "").strip()
-            given = graded(
-                f"line-{number}", dict.fromkeys(names, 1), query=query, seed_entities=seeds, line=number
-            )
-            questions.append(given)
-        elif line.strip():
-            problems.add(
-                f"{path.name}:{number}",
-                "wanted a question with its [topic], a tab and answers between |, got {line}",
-                line=repr(line.strip()[:60]),
-            )
-    problems.check()
-    return questions
 
 
 @gold_format(

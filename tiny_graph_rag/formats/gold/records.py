@@ -7,13 +7,12 @@ no field of ours keeps its key. How records lie in a file: formats/records.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from tiny_graph_rag.formats.records import folded, list_in, parts_of_cell, thing_meant
 from tiny_graph_rag.formats.words import (
     FIELDS,
-    LANGUAGES,
     NAMES_OR_ANSWER,
     ORIGIN_KEYS,
     QUALIFIERS,
@@ -23,6 +22,8 @@ from tiny_graph_rag.formats.words import (
     TYPE_KEYS,
 )
 
+LISTED = {*NAMES_OR_ANSWER}.union(*FIELDS.values())
+TEXTS_JUDGED = ("reference_entities", "reference_texts")
 CHUNK_FIELDS = {  # of the RAG gold JSON → ours
     "relevant_chunk_ids": "reference_entities",
     "highly_relevant_chunk_ids": "highly_relevant_entities",
@@ -75,22 +76,46 @@ def is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
-def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: bool = False) -> dict[str, Any]:
+class Reading(NamedTuple):
+    """A record under our own names. guessed: keys that no list has → the field that they were taken for."""
+
+    row: dict[str, Any]
+    guessed: dict[str, str]
+
+
+def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: bool = False) -> Reading:
     """The record under our own names. names: keys of NAMES_OR_ANSWER that hold names of entities.
 
     A field that stands under our own name in a record of ours is left as it is, right or wrong: what is wrong
     with it is reported later. table: cells are text, with several values between `;`, `|` or line breaks.
     """
-    judged, judging = ({}, ()) if table else _judged_passages(row)
-    row = {name: value for name, value in row.items() if name not in judging}
-    placed = placed_in(row, names, table=table)
-    placed |= guessed_in(row, placed)
+    texts = row.get("ground_truth")
+    if not table and "evidence" in row and isinstance(texts, list) and isinstance(row.get("question"), str):
+        # fast-graphrag's benchmark, whose `evidence` is what was retrieved
+        row = {"id": row["question"], "question": row["question"]} | dict.fromkeys(TEXTS_JUDGED, texts)
+    own = is_ours(row) and not table
+    keys = {folded(name): name for name in reversed(row)}
+    meant = {} if is_ours(row) else _meant(row, keys)
+    placed: dict[str, tuple[str, Any]] = {}
+    taken: set[str] = set()
+    for field, wanted in _spellings(keys, meant, names, own=own).items():
+        for key in wanted:
+            if key not in keys or keys[key] in taken:
+                continue
+            value = row[keys[key]]
+            if not (own and key == field):
+                value = _CONVERTED[field](value, row)
+                if value is None:
+                    continue
+            placed[field] = keys[key], value
+            taken.add(keys[key])
+            break
     found = {field: value for field, (_, value) in placed.items()}
-    taken = {key for key, _ in placed.values()}
     turns = found.get("query")
     if isinstance(turns, list) and turns:
         found |= {"query": turns[-1], "context": turns[:-1]}
     if table or not is_ours(row):
+        found |= _in_chunks(row, found)
         metadata = row.get("metadata")
         typed = {**row, **(metadata if isinstance(metadata, dict) else {}), **row}
         types = _types(typed, taken)
@@ -98,90 +123,40 @@ def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: boo
         taken |= {name for name in row if f"{folded(name)}:{row[name]}" in types}
         found |= {"tags": tags} if tags else {}
     rest = {name: value for name, value in row.items() if name not in taken and name not in found}
-    if judged and "query" not in found:
-        found["query"] = str(found.get("id", ""))
-    return {**found, **judged, **rest}
+    guessed = {key: field for field, (key, _) in placed.items() if folded(key) in meant}
+    return Reading({**found, **rest}, guessed)
 
 
-def _judged_passages(row: dict[str, Any]) -> tuple[dict[str, Any], Collection[str]]:
-    """What a record judges that names passages where ours name entities, and the keys that say it.
-
-    Such are ids of chunks (the RAG gold JSON), or texts (fast-graphrag's benchmark, whose `evidence` is what
-    was retrieved).
-    """
-    if any(folded(name) in FIELDS["reference_entities"] for name in row):
-        return {}, ()
-    texts = row.get("ground_truth")
-    if "evidence" in row and isinstance(texts, list) and isinstance(row.get("question"), str):
-        judged = {"id": row["question"], "reference_entities": texts, "reference_texts": texts}
-        return judged, ("evidence", "ground_truth", "answer")
-    if not {"relevant_chunk_ids", "highly_relevant_chunk_ids"} & row.keys():
-        return {}, ()
-    found = {field: _ids(row[name]) for name, field in CHUNK_FIELDS.items() if row.get(name)}
-    relevant, highly = (found.get(field, []) for field in ("reference_entities", "highly_relevant_entities"))
-    if isinstance(relevant, list) and isinstance(highly, list):
-        relevant = [id for id in relevant if id not in highly]
-    return {**found, "reference_entities": relevant}, CHUNK_FIELDS
-
-
-def _ids(value: Any) -> Any:
-    """A list of texts and numbers as texts; anything else as it is, for the check of its field to say."""
-    is_list = isinstance(value, list) and all(isinstance(id, str | int) for id in value)
-    return list(map(str, value)) if is_list else value
-
-
-def placed_in(
-    row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: bool = False
-) -> dict[str, tuple[str, Any]]:
-    """Field of ours → the key under which the record has it, and its value as ours."""
-    own = is_ours(row) and not table
-    keys: dict[str, str] = {}
-    for name in row:
-        keys.setdefault(folded(name), name)
-    found: dict[str, tuple[str, Any]] = {}
-    taken: set[str] = set()
-    for field, wanted in _spellings(keys, names, own=own).items():
-        for key in wanted:
-            if key not in keys or keys[key] in taken:
-                continue
-            value = row[keys[key]]
-            if not (own and key == field):
-                value = _CONVERTED[field](value, row)
-            if value is None and not (own and key == field):
-                continue
-            found[field] = keys[key], value
-            taken.add(keys[key])
-            break
-    return found
-
-
-def guessed_in(row: Mapping[str, Any], placed: Mapping[str, tuple[str, Any]]) -> dict[str, tuple[str, Any]]:
-    """The same of fields that are not placed: from keys that speak of them (`expected_source_file`), else the
-    document that a question comes from. Passages are texts where they read so, else ids. A record of ours has
-    none."""
-    if is_ours(row):
+def _in_chunks(row: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """What else a record says that judges ids of chunks as relevant: none of them twice, and that they are
+    all; its id stands for its words."""
+    if not CHUNK_FIELDS.keys() & row.keys():
         return {}
-    taken = {key for key, _ in placed.values()}
-    found: dict[str, tuple[str, Any]] = {}
-    for key, value in row.items():
-        field = MEANT.get(thing_meant(folded(key), QUALIFIERS) or "")
-        if field is None or key in taken or isinstance(value, float | bool):
+    highly = found.get("highly_relevant_entities", ())
+    relevant = [id for id in found.get("reference_entities", ()) if id not in highly]
+    return {"reference_entities": relevant, "query": found.get("query", str(found.get("id", "")))}
+
+
+def _meant(row: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, str]:
+    """Folded key → field, of the keys that no list has: those that speak of a field
+    (`expected_source_file`), and the document that a question comes from. Passages are texts where they read
+    so, else ids."""
+    found: dict[str, str] = {}
+    for folded_key, key in keys.items():
+        value, thing = row[key], thing_meant(folded_key, QUALIFIERS)
+        if thing is None or folded_key in LISTED or isinstance(value, float | bool) or not value:
             continue
-        if field == "reference_chunks":
-            field = PASSAGE_FIELDS[_is_prose(value)]
-        converted = _CONVERTED[field](value, row)
-        if converted and field not in placed:
-            found.setdefault(field, (key, converted))
-    answers = {*RESPONSE_KEYS} | {"contexts", "sources"}  # of a run: its documents were retrieved
-    if "reference_chunks" in {*placed, *found} or answers & {folded(key) for key in row}:
-        return found
-    origins = {folded(key): key for key in row if key not in taken}
-    for folded_key in ORIGIN_KEYS:
-        key = origins.get(folded_key, "")
-        ids = _names(row.get(key), row)
-        if ids and (folded_key.endswith(("id", "ids")) or all(map(_DOCUMENT.search, ids))):
-            return {**found, "reference_chunks": (key, ids)}
+        field = MEANT[thing]
+        found[folded_key] = PASSAGE_FIELDS[_is_prose(value)] if field == "reference_chunks" else field
+    if not {*RESPONSE_KEYS, "contexts", "sources"} & keys.keys():  # of a run: its documents were retrieved
+        origins = (key for key in ORIGIN_KEYS if key in keys and _is_origin(key, row[keys[key]], row))
+        found |= dict.fromkeys(origins, "reference_chunks")
     return found
+
+
+def _is_origin(key: str, value: Any, row: Mapping[str, Any]) -> bool:
+    ids = _names(value, row)
+    return bool(ids) and (key.endswith(("id", "ids")) or all(map(_DOCUMENT.search, ids or ())))
 
 
 def _is_prose(value: Any) -> bool:
@@ -192,10 +167,17 @@ def _is_prose(value: Any) -> bool:
     )
 
 
-def _spellings(keys: Mapping[str, str], names: frozenset[str], *, own: bool) -> dict[str, tuple[str, ...]]:
+def _spellings(
+    keys: Mapping[str, str], meant: Mapping[str, str], names: frozenset[str], *, own: bool
+) -> dict[str, tuple[str, ...]]:
     """Field → the keys under which it may stand in this record, by what else the record holds."""
     spelled = dict(FIELDS)
+    for key, field in meant.items():
+        spelled[field] += (key,)
     is_named = any(key in keys for key in spelled["reference_entities"])
+    if not is_named:
+        for key, field in CHUNK_FIELDS.items():
+            spelled[field] += (key,)
     as_names = () if is_named else tuple(key for key in NAMES_OR_ANSWER if keys.get(key) in names)
     spelled["reference_entities"] += as_names
     spelled["ground_truth"] += tuple(key for key in NAMES_OR_ANSWER if key not in as_names)
@@ -230,20 +212,11 @@ def _id(value: Any, row: Mapping[str, Any]) -> Any:
 
 
 def _query(value: Any, row: Mapping[str, Any]) -> Any:
-    """A question, one in several languages (QALD), or the turns of a conversation, of which the last asks."""
+    """A question, or the turns of a conversation, of which the last asks."""
     if isinstance(value, list) and value:
-        spoken = {one["language"]: one["string"] for one in value if _is_spoken(one)}
-        if len(spoken) == len(value):
-            return next(
-                (spoken[language] for language in LANGUAGES if language in spoken), value[0]["string"]
-            )
         turns = [turn.get("content") if isinstance(turn, dict) else turn for turn in value]
         return turns if all(isinstance(turn, str) for turn in turns) else None
     return value if isinstance(value, str) else None
-
-
-def _is_spoken(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(value.get(key), str) for key in ("language", "string"))
 
 
 def _several(value: Any, row: Mapping[str, Any]) -> list[str] | None:
