@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tiny_graph_rag.gold.english import Clause, English, read_clause
-from tiny_graph_rag.gold.formulas import StepIndex
+from tiny_graph_rag.gold.formulas import Formula, Path, RelationStep, StepIndex
 from tiny_graph_rag.gold.korean import Korean, phrases_of, with_particle
 from tiny_graph_rag.gold.patterns import formula_of
 from tiny_graph_rag.gold.wording import is_date
@@ -289,3 +289,26 @@ def test_korean_puts_nothing_but_a_name_before_a_noun_of_relation() -> None:
     formulas = [formula_of(asks, index, NameIndex.of(graph)) for asks in asked]
     questions = [Korean(index, {}).question(formula, index.find(formula)[0], {}) for formula in formulas]
     assert questions == [None, None]
+
+
+def test_a_chain_needs_a_middle_of_a_known_kind() -> None:
+    """A genre may have the name of a film that has a director; a name may end in a question mark."""
+    graph = KnowledgeGraph.from_triples(
+        [
+            ("Love, Honor?", "has_genre", "War"),
+            ("War", "directed_by", "Ann Lee"),
+            ("Rome", "directed_by", "Bo Kay"),
+            ("Bo Kay", "wrote", "Tide"),
+        ]
+    )
+    wording = English(StepIndex.of(graph), {})
+    row = graph.row_of_id
+
+    def asked(seed: str, *types: str) -> str | None:
+        steps = tuple(RelationStep(graph.relations.types.names.index(type)) for type in types)
+        formula = Formula((Path(row[seed], steps),))
+        return wording.question(formula, wording.index.find(formula)[0], {})
+
+    assert asked("Love, Honor?", "has_genre", "directed_by") is None
+    assert asked("Love, Honor?", "has_genre") == "What is the genre of Love, Honor?"
+    assert asked("Rome", "directed_by", "wrote") == "Which work did the person who directed Rome write?"

@@ -136,8 +136,12 @@ class Wording(ABC):
             ends = self._ends(step, image, kind)
             of = None if of is None or ends is None or ends.is_date else self.lead(step, of, ends)
             kind = Kind.UNKNOWN if ends is None else ends.kind
+        if len(steps) > 1 and kind == Kind.UNKNOWN and not self.is_typed:
+            wanted = kind_of_type(self.nouns(steps[-1])[0])
+            of = of if wanted == kind else None  # a genre may have the name of a film that has a director
         ends = self._ends(steps[-1], answers, kind)
-        return None if of is None or ends is None else self.ask(steps[-1], of, ends)
+        asked = None if of is None or ends is None else self.ask(steps[-1], of, ends)
+        return None if asked is None else asked.replace("??", "?")  # a name may end in one
 
     def is_name(self, entity: int) -> bool:
         """Whether it can be asked about, or for, by its name."""
