@@ -1,6 +1,6 @@
 """Answers by a model: whether, at what cost, with which progress.
 
-Nothing of the API's libraries is imported unless answers are asked for.
+Imported only where answers or links are asked for.
 """
 
 from __future__ import annotations
@@ -10,26 +10,32 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from tiny_graph_rag.answers.accuracy import Comparing, compare_all
+from tiny_graph_rag.answers.answering import AnsweringTask, answer_all
+from tiny_graph_rag.answers.context import ContextMaker
+from tiny_graph_rag.answers.forecast import Forecast, forecast
+from tiny_graph_rag.answers.judge import Judging, judge_all
+from tiny_graph_rag.answers.prompt import answer_template
+from tiny_graph_rag.answers.records import Answer
+from tiny_graph_rag.answers.rubrics import Rubric, parse_judges
 from tiny_graph_rag.cli.asking import Model, require_api
 from tiny_graph_rag.cli.options import Generating
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import FoundProblems, ServiceError, TinyGraphRagError
 from tiny_graph_rag.gold.examples import EvalSet, Example
+from tiny_graph_rag.gold.resolve import Reference
+from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking import LINKERS, LinkedQuestion, LinkerMaker, asks_model, make_linker
+from tiny_graph_rag.llm.base import NOT_ASKED, Call, Template
+from tiny_graph_rag.llm.kept import journal_path
+from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON, models
 from tiny_graph_rag.messages import said, t
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.answers.answering import AnsweringTask
-    from tiny_graph_rag.answers.forecast import Forecast
-    from tiny_graph_rag.answers.records import Answer
-    from tiny_graph_rag.answers.rubrics import Rubric
-    from tiny_graph_rag.gold.resolve import Reference
-    from tiny_graph_rag.graph.model import KnowledgeGraph
-    from tiny_graph_rag.llm.base import Call, Template
-    from tiny_graph_rag.run import Run
-    from tiny_graph_rag.study.evaluate import Evaluation
+from tiny_graph_rag.report.terminal.answers import answers_lines, forecast_lines
+from tiny_graph_rag.retrieval.candidates import Filters
+from tiny_graph_rag.run import Run
+from tiny_graph_rag.study.answer_scores import summarise_answers
+from tiny_graph_rag.study.evaluate import Evaluation
 
 SHOWN_FAILURES = 5
 
@@ -45,17 +51,10 @@ def prepare(
     if asks_model(config) and not options.dry_run:
         require_api(session, f"--linker {config.retrieval.linker}")
     if not (config.api_key or config.openai.base_url or options.dry_run):
-        from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
-
         if options.generate:
             require_api(session, "--generate")
         session.say("answers are not generated: no API is set; {how}", how=t(HOW_TO_TURN_ON))
         return None
-    from tiny_graph_rag.answers.prompt import answer_template
-    from tiny_graph_rag.answers.rubrics import parse_judges
-    from tiny_graph_rag.llm.kept import journal_path
-    from tiny_graph_rag.llm.setup import models
-
     template = answer_template(config.generation.prompt)
     generates = not options.skip_generation
     judges = parse_judges(config.generation.judge) if generates else ()
@@ -85,10 +84,6 @@ def answering_task(
     references: Sequence[tuple[Reference, ...]],
 ) -> AnsweringTask:
     """What is sent for each question: its text, and the facts around what was retrieved."""
-    from tiny_graph_rag.answers.answering import AnsweringTask
-    from tiny_graph_rag.answers.context import ContextMaker
-    from tiny_graph_rag.retrieval.candidates import Filters
-
     config = model.session.config
     contexts = ContextMaker(
         graph,
@@ -131,12 +126,6 @@ class Answering:
         With --linker llm nothing is linked, so nothing retrieved: prompts count from no facts at all to
         generation.context_tokens of them.
         """
-        from tiny_graph_rag.answers.accuracy import Comparing
-        from tiny_graph_rag.answers.forecast import forecast
-        from tiny_graph_rag.answers.judge import Judging
-        from tiny_graph_rag.answers.records import Answer
-        from tiny_graph_rag.report.terminal.answers import forecast_lines
-
         config, chat, tariff = self.session.config, self.model.chat, self.model.tariff
 
         def row(
@@ -172,12 +161,6 @@ class Answering:
             self.model.close()
             self.model.say_paid()
             return evaluation
-        from tiny_graph_rag.answers.accuracy import Comparing, compare_all
-        from tiny_graph_rag.answers.answering import answer_all
-        from tiny_graph_rag.answers.judge import Judging, judge_all
-        from tiny_graph_rag.report.terminal.answers import answers_lines
-        from tiny_graph_rag.study.answer_scores import summarise_answers
-
         task, chat, config = self._task(evaluation), self.model.chat, self.session.config
         try:
             linked = sum(question.error is None for question in evaluation.linked)
@@ -227,8 +210,6 @@ def problems(answering: Answering, evaluation: Evaluation) -> list[TinyGraphRagE
     refused every call, or too much failed. Listed before anything ends, so that a gate that fails as well
     hides none of them.
     """
-    from tiny_graph_rag.llm.base import NOT_ASKED  # a run without a model loads none of it
-
     session, chat = answering.session, answering.model.chat
     answered = evaluation.answered
     rows: Sequence[LinkedQuestion | Answer] = evaluation.linked if answered is None else answered.answers.rows

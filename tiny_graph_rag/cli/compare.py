@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
@@ -14,9 +14,13 @@ from tiny_graph_rag.cli.options import Common, Details, Reports, argument, optio
 from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.study.results_file import System
+from tiny_graph_rag.inputs import find_input
+from tiny_graph_rag.measures import parse_measures
+from tiny_graph_rag.report.json.studies import comparison_document, comparison_parts
+from tiny_graph_rag.report.terminal.screens import comparison_lines, details_lines
+from tiny_graph_rag.study.compare import compare
+from tiny_graph_rag.study.gates import hold_drops, parse_drops
+from tiny_graph_rag.study.results_file import System, read_system
 
 LONGEST_NAME = 70  # characters of a derived file name: file systems take 255 bytes, a Hangul sign takes three
 
@@ -46,14 +50,6 @@ def compare_command(
     details: Details = False,
 ) -> None:
     """Compare results: which is better, by how much, how certain that is, and which questions changed."""
-    from tiny_graph_rag.inputs import find_input
-    from tiny_graph_rag.measures import parse_measures
-    from tiny_graph_rag.report.json.studies import comparison_document, comparison_parts
-    from tiny_graph_rag.report.terminal.screens import comparison_lines, details_lines
-    from tiny_graph_rag.study.compare import compare
-    from tiny_graph_rag.study.gates import hold_drops, parse_drops
-    from tiny_graph_rag.study.results_file import read_system
-
     session = Session.open(common, to_stdout=output == STDOUT)
     out = Output.of(session, output, report)
     gates = parse_drops(max_drop) if max_drop is not None else ()

@@ -11,6 +11,11 @@ from tiny_graph_rag.cli.help import LOOK, MORE, OUTPUT
 from tiny_graph_rag.cli.options import Common, Graph, PatchFile, argument, from_config, option, to_file
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, amount
+from tiny_graph_rag.files import sha256_of
+from tiny_graph_rag.formats.graphs import DATABASE, ENDING, graph_name, write_vocabulary
+from tiny_graph_rag.formats.graphs.writing import write_graph
+from tiny_graph_rag.formats.writing import GRAPH_WRITERS, form_of
+from tiny_graph_rag.gold.examples import EvalSet
 
 
 @command(app, "convert", LOOK)
@@ -41,12 +46,6 @@ def convert(
     patch: PatchFile = None,
 ) -> None:
     """Write a graph for another program: KG JSON, GraphML, triples or Parquet."""
-    from tiny_graph_rag.files import sha256_of
-    from tiny_graph_rag.formats.graphs import DATABASE, ENDING, graph_name, write_vocabulary
-    from tiny_graph_rag.formats.graphs.writing import write_graph
-    from tiny_graph_rag.formats.writing import GRAPH_WRITERS, form_of
-    from tiny_graph_rag.gold.examples import EvalSet
-
     session = Session.open(common, patch=patch, query=query)
     given = [path for path in (source, target) if path is not None]
     if graph is not None:

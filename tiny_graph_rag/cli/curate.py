@@ -11,12 +11,16 @@ from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.options import Common, Graph, option, to_file
+from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, UsageError, amount
+from tiny_graph_rag.formats.gold.drafts import read_drafts
+from tiny_graph_rag.gold.curation import Curation, DraftJournal, journal_path
+from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.inputs import bare_name, find_input
 from tiny_graph_rag.messages import counted, listed, said, t
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.gold.curation import Curation
     from tiny_graph_rag.report.curation import CurationServer
 
 FEW_IDS = 10
@@ -47,12 +51,6 @@ def curate_command(
     ] = None,
 ) -> None:
     """Review a draft in the browser. Each decision is saved immediately."""
-    from tiny_graph_rag.cli.output import Output
-    from tiny_graph_rag.formats.gold.drafts import read_drafts
-    from tiny_graph_rag.gold.curation import Curation, DraftJournal, journal_path
-    from tiny_graph_rag.gold.examples import EvalSet
-    from tiny_graph_rag.inputs import bare_name, find_input
-
     for package in ("starlette", "uvicorn"):
         if find_spec(package) is None:
             raise MissingExtraError(said("curate"), package, "curate")

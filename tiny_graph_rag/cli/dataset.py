@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,14 +12,29 @@ from tiny_graph_rag.cli.asking import Linking
 from tiny_graph_rag.cli.command import Commands, command
 from tiny_graph_rag.cli.gold_files import gold_output, read_any, write_gold
 from tiny_graph_rag.cli.help import GOLD, OPTIONS
-from tiny_graph_rag.cli.options import Chosen, Common, Graph, argument, from_config, option, to_file
+from tiny_graph_rag.cli.options import (
+    Chosen,
+    Common,
+    Graph,
+    argument,
+    comma_list,
+    from_config,
+    option,
+    to_file,
+)
 from tiny_graph_rag.cli.output import STDOUT, Output
+from tiny_graph_rag.cli.recommend import draft_output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount
+from tiny_graph_rag.formats.gold.drafts import draft_lines
+from tiny_graph_rag.formats.gold.exchange import ending_for, format_of, lost
+from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.gold.keep import merge, parse_shares, split
+from tiny_graph_rag.gold.versions import history_of, is_current, record, say_entry, versions_path
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.inputs import find_input
 from tiny_graph_rag.messages import counted, listed, said, t
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.study.bridge import ACCEPTED, bridged, check_accept
 
 sets = typer.Typer(
     name="dataset",
@@ -54,9 +69,6 @@ def merge_command(
     ] = None,
 ) -> None:
     """Merge gold sets. An id with different contents is an error until --prefer decides."""
-    from tiny_graph_rag.formats.gold.exchange import format_of
-    from tiny_graph_rag.gold.keep import merge
-
     if prefer not in ("", "first", "last"):
         raise UsageError("--prefer: wanted first or last, got {prefer}", prefer=repr(prefer))
     if len(several) < 2:
@@ -101,9 +113,6 @@ def split_command(
     ] = None,
 ) -> None:
     """Split a gold set into parts: tags are balanced, and the questions of a group stay together."""
-    from tiny_graph_rag.cli.options import comma_list
-    from tiny_graph_rag.gold.keep import parse_shares, split
-
     if by not in ("group", "id"):
         raise UsageError("--by: wanted group or id, got {by}", by=repr(by))
     if output == "-":
@@ -133,8 +142,6 @@ def split_command(
 def _stem(output: str | None, examples: EvalSet, format: str | None) -> tuple[tuple[str, str], str | None]:
     """What stands before and behind the names of the parts, and their format: by `-o` and --format, else that
     of the set itself. A folder takes files of the set's name."""
-    from tiny_graph_rag.formats.gold.exchange import ending_for, format_of
-
     if output is None:
         return (examples.name, ".jsonl"), format
     suffix = Path(output).suffix
@@ -188,12 +195,6 @@ def from_command(
     ] = None,
 ) -> None:
     """Find references in answers and evidence, and write a draft that needs review."""
-    from tiny_graph_rag.cli.recommend import draft_output
-    from tiny_graph_rag.formats.gold.drafts import draft_lines
-    from tiny_graph_rag.graph.names import NameIndex
-    from tiny_graph_rag.inputs import find_input
-    from tiny_graph_rag.study.bridge import ACCEPTED, bridged, check_accept
-
     accepted = check_accept(accept)
     session = Session.open(common, to_stdout=output == STDOUT, linker=linker)
     source = find_input(dataset, Path(session.config.storage.dataset_dir), "questions")
@@ -241,8 +242,6 @@ def version_command(
     note: Annotated[str | None, option("Note on what changed. Records a new version.", short="-m")] = None,
 ) -> None:
     """Record a version of a gold set next to it (version, SHA-256, changelog), or show those there are."""
-    from tiny_graph_rag.gold.versions import history_of, is_current, record, say_entry, versions_path
-
     session = Session.open(common)
     examples = read_any(session, dataset)
     if note is None:
@@ -265,8 +264,6 @@ def version_command(
 
 
 def _tell(out: Output, examples: object, format: str | None) -> None:
-    from tiny_graph_rag.formats.gold.exchange import lost
-
     session, path = out.session, out.path or Path("set.jsonl")
     gone = lost(examples, path, format)  # type: ignore[arg-type]
     if gone:

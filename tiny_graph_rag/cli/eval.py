@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
@@ -37,15 +37,17 @@ from tiny_graph_rag.cli.session import (
     PROGRESS_FROM,
     Session,
 )
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.formats.runs.writing import run_parts
+from tiny_graph_rag.formats.writing import RUN_WRITERS, form_of
 from tiny_graph_rag.linking import asks_model, make_linker
-from tiny_graph_rag.retrieval import check_retrieval, is_own, make_retriever
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.config import Config
-    from tiny_graph_rag.measures import Measure
-    from tiny_graph_rag.retrieval import RetrieverMaker
-    from tiny_graph_rag.study.evaluate import Evaluation
-    from tiny_graph_rag.study.gates import Gate
+from tiny_graph_rag.measures import Measure, default_measures, parse_measures
+from tiny_graph_rag.report.json.results import content_head, document_parts, summary
+from tiny_graph_rag.report.terminal.screens import answered_counts, details_lines, evaluation_lines, worst_of
+from tiny_graph_rag.retrieval import RetrieverMaker, check_retrieval, is_own, make_retriever
+from tiny_graph_rag.study.evaluate import Evaluation, check_depth, evaluate
+from tiny_graph_rag.study.gates import Gate, check_tags
+from tiny_graph_rag.study.settings import tried_by_eval
 
 
 @command(app, "eval", MEASURE)
@@ -75,10 +77,6 @@ def evaluate_command(
 ) -> None:
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
     from tiny_graph_rag.cli.answering import prepare, problems
-    from tiny_graph_rag.report.json.results import document_parts, summary
-    from tiny_graph_rag.study.evaluate import evaluate
-    from tiny_graph_rag.study.gates import check_tags
-    from tiny_graph_rag.study.settings import tried_by_eval
 
     session = Session.open(
         common, to_stdout=output == STDOUT, patch=patch, **retrieving, **cutting, **answers
@@ -138,8 +136,6 @@ def evaluate_command(
     if details:
         import msgspec
 
-        from tiny_graph_rag.report.terminal.screens import details_lines
-
         parts = [b"".join(parts)]
         session.show(details_lines(msgspec.json.decode(parts[0])))
     out.write(parts)
@@ -150,9 +146,6 @@ def evaluate_command(
 def _measures(config: Config, measures: str | None, gates: Sequence[Gate]) -> tuple[Measure, ...]:
     """What is computed: the measures asked for, then those of gates. Raises UsageError for an unknown one
     or cuts deeper than retrieval goes."""
-    from tiny_graph_rag.measures import default_measures, parse_measures
-    from tiny_graph_rag.study.evaluate import check_depth
-
     cutoff = config.evaluation.top_k
     chosen = parse_measures(measures) if measures is not None else default_measures(cutoff)
     computed = tuple(dict.fromkeys([*chosen, *(gate.measure for gate in gates)]))
@@ -164,16 +157,12 @@ def _run_file(session: Session, given: str | None) -> tuple[Path | None, str]:
     """Where `--save-run` goes, claimed, and in which form. Raises UsageError for an unknown form."""
     if given is None:
         return None, ""
-    from tiny_graph_rag.formats.writing import RUN_WRITERS, form_of
-
     path = Output.of(session, given, ending="").at().path or Path(given)
     return path, form_of(RUN_WRITERS, path, None, "--save-run")
 
 
 def _write_run(session: Session, evaluation: Evaluation, path: Path, form: str) -> None:
     import numpy as np
-
-    from tiny_graph_rag.formats.runs.writing import run_parts
 
     known = evaluation.graph.entities  # with what only the retriever knows
     run, questions = evaluation.run, [example.written_id for example in evaluation.examples]
@@ -189,10 +178,6 @@ def _show(
 ) -> None:
     """One screen. found: the results file's `summary`. command_line: of a command with the same files and
     settings."""
-    from tiny_graph_rag.measures import Measure
-    from tiny_graph_rag.report.json.results import content_head
-    from tiny_graph_rag.report.terminal.screens import answered_counts, evaluation_lines, worst_of
-
     worst = worst_of(evaluation)
     commands = {} if worst is None else {"query": command_line("query", id=worst[0])}
     if not is_own(evaluation.config.retrieval.retriever) and session.patch is None:

@@ -28,8 +28,15 @@ from tiny_graph_rag.cli.session import (
     Session,
 )
 from tiny_graph_rag.errors import UsageError, unknown
+from tiny_graph_rag.fixing.fixes import KINDS, LEARNED_FROM, find_fixes
+from tiny_graph_rag.fixing.patch import CONFIRMED, DRAFT, patch_text
 from tiny_graph_rag.messages import said, t
+from tiny_graph_rag.report.json.studies import fixes_json
+from tiny_graph_rag.report.terminal import CopiedLine
+from tiny_graph_rag.report.terminal.screens import details_lines, fix_lines
 from tiny_graph_rag.retrieval import check_retrieval
+from tiny_graph_rag.study.evaluate import check_depth
+from tiny_graph_rag.study.sweep import deciding_measure
 
 
 @command(app, "fix", MEASURE)
@@ -71,14 +78,6 @@ def fix_command(
     details: Details = False,
 ) -> None:
     """Propose changes to settings, vocabulary and graph, and show which gains hold on other questions."""
-    from tiny_graph_rag.fixing.fixes import KINDS, LEARNED_FROM, find_fixes
-    from tiny_graph_rag.fixing.patch import CONFIRMED, DRAFT, patch_text
-    from tiny_graph_rag.report.json.studies import fixes_json
-    from tiny_graph_rag.report.terminal import CopiedLine
-    from tiny_graph_rag.report.terminal.screens import details_lines, fix_lines
-    from tiny_graph_rag.study.evaluate import check_depth
-    from tiny_graph_rag.study.sweep import deciding_measure
-
     session = Session.open(common, to_stdout=output == STDOUT, **retrieving, top_k=top_k, latency_sample=0)
     out = Output.of(session, output, report, ending=".yaml")
     config = session.config

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from tiny_graph_rag.cli.help import GATES
 from tiny_graph_rag.cli.options import option
+from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError
+from tiny_graph_rag.measures.summary import Summary
 from tiny_graph_rag.outputs import write_atomically
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.cli.session import Session
-    from tiny_graph_rag.measures.summary import Summary
-    from tiny_graph_rag.study.gates import Gate, GateOutcome
+from tiny_graph_rag.study.gates import Gate, GateOutcome, hold_floors, junit_xml, parse_floors
 
 FailUnder = Annotated[
     str | None,
@@ -30,8 +28,6 @@ def floors(fail_under: str | None) -> tuple[Gate, ...]:
     """The gates of `--fail-under`. Raises UsageError for what is no gate."""
     if fail_under is None:
         return ()
-    from tiny_graph_rag.study.gates import parse_floors
-
     return parse_floors(fail_under)
 
 
@@ -45,8 +41,6 @@ def hold(
     """Hold gates against the means of a run, and end with what failed. problems: what went wrong before."""
     outcomes: list[GateOutcome] = []
     if gates:
-        from tiny_graph_rag.study.gates import hold_floors
-
         by_tag = {tag: part.measures for tag, part in found.by_tag.items()}
         outcomes = hold_floors(gates, found.overall.measures, session.config.running.gate_on, by_tag)
     conclude(session, outcomes, junit, problems)
@@ -63,8 +57,6 @@ def conclude(
     junit: the file for CI that holds the same.
     """
     if junit is not None:
-        from tiny_graph_rag.study.gates import junit_xml
-
         write_atomically(session.outputs.claim(junit), [junit_xml(outcomes)])
     for outcome in outcomes:
         if outcome.passed:

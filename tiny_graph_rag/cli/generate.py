@@ -16,10 +16,14 @@ from tiny_graph_rag.cli.options import Common, Graph, from_config, option, to_fi
 from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import FoundProblems, amount
+from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.gold.generate import SHARES, Wanted, generate, names_an_answer, parse_hops, parse_shapes
+from tiny_graph_rag.gold.rewrite import rewrite_call, rewritten
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.report.terminal.checks import generated_lines
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.gold.examples import Example
-    from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.llm.base import Call
 
 
@@ -46,10 +50,6 @@ def generate_command(
     """Generate a gold set from a graph: questions whose answers are computed on the graph.
 
     They are in the language of `--lang`, else in the graph's."""
-    from tiny_graph_rag.gold.generate import SHARES, Wanted, generate, parse_hops, parse_shapes
-    from tiny_graph_rag.graph.names import NameIndex
-    from tiny_graph_rag.report.terminal.checks import generated_lines
-
     format = None if output is None or Path(output).suffix else "jsonl"
     session = Session.open(common, to_stdout=output == STDOUT, model=model)
     if rewrite and not dry_run:
@@ -100,10 +100,6 @@ def _journal(out: Output) -> Path:
 
 def _calls(session: Session, graph: KnowledgeGraph, questions: Sequence[Example]) -> list[Call]:
     """What a model is asked for each question; a reply that names an answer is no question."""
-    from tiny_graph_rag.gold.generate import names_an_answer
-    from tiny_graph_rag.gold.rewrite import rewrite_call
-    from tiny_graph_rag.graph.names import NameIndex
-
     names, settings = NameIndex.of(graph), session.config.openai
     rows = {
         question.id: [names.resolve(name)[0][0] for name in question.reference_entities]
@@ -126,8 +122,6 @@ def _forecast(model: Model, calls: Sequence[Call]) -> None:
 
 def _rewritten(model: Model, questions: Sequence[Example], calls: Sequence[Call]) -> tuple[Example, ...]:
     """The questions in the model's words. Raises ServiceError where the API can't be used at all."""
-    from tiny_graph_rag.gold.rewrite import rewritten
-
     try:
         with model.progress("rewriting", len(calls)) as done:
             outcomes = model.chat.ask(calls, done)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from tiny_graph_rag.config import Config
 from tiny_graph_rag.files import sha256_of
 from tiny_graph_rag.fixing.applying import patched, with_patch
 from tiny_graph_rag.fixing.fixes import by_kind
 from tiny_graph_rag.fixing.patch import CONFIRMED, DRAFT, Patch, read_patch
+from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import shown, t
 from tiny_graph_rag.study.settings import label_of
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.config import Config
-    from tiny_graph_rag.gold.examples import EvalSet
-    from tiny_graph_rag.graph.model import KnowledgeGraph
 
 
 @dataclass(frozen=True, slots=True)

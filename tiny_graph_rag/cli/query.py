@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.asking import Linking, Model
@@ -23,13 +23,17 @@ from tiny_graph_rag.cli.options import (
 from tiny_graph_rag.cli.output import STDOUT, Output, Written
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, ServiceError, TinyGraphRagError, UsageError
+from tiny_graph_rag.gold.examples import EvalSet, Example, Selection
+from tiny_graph_rag.linking import LinkedQuestion
+from tiny_graph_rag.measures import default_measures
+from tiny_graph_rag.report.json.questions import question
+from tiny_graph_rag.report.json.spelled import Spelled, linked_seeds, ranking
+from tiny_graph_rag.report.tables import walk_in_words
+from tiny_graph_rag.report.terminal.question import costs_lines, question_lines
+from tiny_graph_rag.results import as_read
 from tiny_graph_rag.retrieval import check_retrieval
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.gold.examples import Example
-    from tiny_graph_rag.linking import LinkedQuestion
-    from tiny_graph_rag.report.json.spelled import Spelled
-    from tiny_graph_rag.run import Run
+from tiny_graph_rag.run import Run
+from tiny_graph_rag.study.ask import ask
 
 
 @command(app, "query", LOOK)
@@ -48,9 +52,6 @@ def query(
     output: Written = None,
 ) -> None:
     """Show one question in detail: its seeds, what is retrieved, the paths, and a model's answer."""
-    from tiny_graph_rag.report.tables import walk_in_words
-    from tiny_graph_rag.report.terminal.question import costs_lines, question_lines
-
     session = Session.open(
         common,
         to_stdout=output == STDOUT,
@@ -106,7 +107,6 @@ def _answered(
     from tiny_graph_rag.answers.prompt import answer_template
     from tiny_graph_rag.cli.answering import answering_task
     from tiny_graph_rag.report.json.answers import answer as answer_json
-    from tiny_graph_rag.results import as_read
 
     try:
         model = Model.of(session, "answers")
@@ -134,11 +134,6 @@ def _asked(
     session: Session, graph: Path | None, question: str, reasons: int
 ) -> tuple[dict[str, Any], Spelled, Retrieved]:
     """What is shown of a question that comes alone. reasons: ranks that give theirs."""
-    from tiny_graph_rag.gold.examples import EvalSet
-    from tiny_graph_rag.report.json.spelled import Spelled, linked_seeds, ranking
-    from tiny_graph_rag.results import as_read
-    from tiny_graph_rag.study.ask import ask
-
     linking = Linking.of(session)
     knowledge, _ = session.patched(session.graph(graph), EvalSet(()))
     asked = ask(knowledge, question, session.config, reasons=reasons, linker_for=linking.maker)
@@ -158,11 +153,6 @@ def _asked_again(
     session: Session, graph: Path | None, dataset: Path, id: str
 ) -> tuple[dict[str, Any], Spelled, Retrieved]:
     """A question of a gold set, next to its references."""
-    from tiny_graph_rag.gold.examples import Selection
-    from tiny_graph_rag.measures import default_measures
-    from tiny_graph_rag.report.json.questions import question
-    from tiny_graph_rag.report.json.spelled import Spelled, ranking
-    from tiny_graph_rag.results import as_read
     from tiny_graph_rag.study.evaluate import evaluate
 
     examples = session.eval_set(dataset).select(Selection(ids=(id,)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.asking import Linking
@@ -23,13 +23,13 @@ from tiny_graph_rag.cli.options import (
 from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, amount
-from tiny_graph_rag.inputs import bare_name
+from tiny_graph_rag.formats.gold.drafts import Draft, draft_lines, is_draft, judged_in
+from tiny_graph_rag.gold.curation import journal_path, judged_otherwise
+from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.inputs import bare_name, find_input
 from tiny_graph_rag.messages import counted, listed, t
 from tiny_graph_rag.retrieval import check_retrieval
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.formats.gold.drafts import Draft
-    from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.study.recommend import recommend
 
 DEFAULT = ("bfs", "pagerank", "bm25")
 SHOWN, LISTED = 30, 5  # ids of questions a line, and in an error
@@ -72,10 +72,6 @@ def recommend_command(
     ] = None,
 ) -> None:
     """Propose references for questions without gold, and write a draft that needs review."""
-    from tiny_graph_rag.formats.gold.drafts import draft_lines
-    from tiny_graph_rag.inputs import find_input
-    from tiny_graph_rag.study.recommend import recommend
-
     session = Session.open(common, to_stdout=output == STDOUT, **retrieving, depth=max(pool, 10))
     chosen = comma_list(retrievers) or DEFAULT
     for item in chosen:
@@ -117,8 +113,6 @@ def recommend_command(
 
 def draft_output(session: Session, source: Path, given: str | None) -> Output:
     """Where a draft goes. A file of the derived name is replaced where it is a draft too."""
-    from tiny_graph_rag.formats.gold.drafts import is_draft
-
     out = Output.of(session, given, ending="", folder="dataset_dir")
     return out.at(f"{bare_name(source)}-draft.jsonl", is_draft)
 
@@ -126,9 +120,6 @@ def draft_output(session: Session, source: Path, given: str | None) -> Output:
 def _check_judgments(path: Path, examples: EvalSet) -> None:
     """Before any work. Raises UsageError where a draft of this name was judged, by hand or in `curate`, and
     the judgments would be lost or count for other questions."""
-    from tiny_graph_rag.formats.gold.drafts import judged_in
-    from tiny_graph_rag.gold.curation import journal_path, judged_otherwise
-
     now = {example.id: example for example in examples}
     before = judged_in(path)
     by_hand = [

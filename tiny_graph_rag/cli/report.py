@@ -13,7 +13,12 @@ from tiny_graph_rag.cli.options import Common, Reports, argument, comma_list, op
 from tiny_graph_rag.cli.output import STDOUT, Output, Written, say_reports
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import InputError, UsageError, unknown
+from tiny_graph_rag.inputs import find_input, note_named
 from tiny_graph_rag.messages import said
+from tiny_graph_rag.outputs import output_path
+from tiny_graph_rag.report.document import read_document
+from tiny_graph_rag.report.history import groups, history_document, history_lines, read_past
+from tiny_graph_rag.report.reports import write_reports
 
 
 @command(app, "report", LOOK)
@@ -33,11 +38,6 @@ def report_command(
     title: Annotated[str | None, option("Title of the reports.", default="the gold set's name")] = None,
 ) -> None:
     """Show results files as a page, as Markdown, as tables or as pictures. Nothing is computed again."""
-    from tiny_graph_rag.inputs import find_input
-    from tiny_graph_rag.outputs import output_path
-    from tiny_graph_rag.report.document import read_document
-    from tiny_graph_rag.report.reports import write_reports
-
     session = Session.open(common)
     names = reports_of(report) or ("html",)
     folder = Path(session.config.storage.results_dir)
@@ -68,9 +68,6 @@ def history_command(
     output: Written = None,
 ) -> None:
     """Show results over time: a table and a line for each measure and tag, oldest first."""
-    from tiny_graph_rag.inputs import note_named
-    from tiny_graph_rag.report.history import groups, history_document, history_lines, read_past
-
     session = Session.open(common, to_stdout=output == STDOUT)
     results = Path(session.config.storage.results_dir)
     place = folder or results

@@ -23,8 +23,12 @@ from tiny_graph_rag.cli.options import (
 from tiny_graph_rag.cli.output import STDOUT, Output, warn_unlisted
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import amount
+from tiny_graph_rag.formats.runs.writing import run_parts
+from tiny_graph_rag.formats.writing import RUN_WRITERS, form_of
+from tiny_graph_rag.inputs import bare_name, find_input
 from tiny_graph_rag.messages import counted, listed
 from tiny_graph_rag.retrieval import check_retrieval
+from tiny_graph_rag.study.evaluate import evaluate
 
 
 @command(app, "retrieve", MEASURE)
@@ -52,11 +56,6 @@ def retrieve_command(
     names: Annotated[bool, option("Write names of entities in place of ids.", OUTPUT)] = False,
 ) -> None:
     """Retrieve entities for questions without references and write a run, for a contest or a later review."""
-    from tiny_graph_rag.formats.runs.writing import run_parts
-    from tiny_graph_rag.formats.writing import RUN_WRITERS, form_of
-    from tiny_graph_rag.inputs import bare_name, find_input
-    from tiny_graph_rag.study.evaluate import evaluate
-
     session = Session.open(common, to_stdout=output == STDOUT, **retrieving, latency_sample=0)
     config = session.config
     check_retrieval(config)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
@@ -25,16 +25,22 @@ from tiny_graph_rag.cli.options import (
 from tiny_graph_rag.cli.output import STDOUT, Output, keep_earlier
 from tiny_graph_rag.cli.session import Session, named_after, selected
 from tiny_graph_rag.errors import UsageError, at
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.formats.runs import WrittenRun
-    from tiny_graph_rag.graph.model import KnowledgeGraph
-    from tiny_graph_rag.measures import Measure
-    from tiny_graph_rag.measures.textual import TextMatch
-    from tiny_graph_rag.report.json.score import Wish
-    from tiny_graph_rag.scoring.opening import Opened, Request
-    from tiny_graph_rag.scoring.stretches import Collected
-    from tiny_graph_rag.study.gates import Gate
+from tiny_graph_rag.files import sha256_meanwhile
+from tiny_graph_rag.formats.runs import WrittenRun
+from tiny_graph_rag.gold.examples import GRADED
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.inputs import bare_name, find_input
+from tiny_graph_rag.measures import Measure, default_measures, parse_measures
+from tiny_graph_rag.measures.judged import PASSAGES
+from tiny_graph_rag.measures.textual import TextMatch
+from tiny_graph_rag.report.json.score import Wish, document_parts, summary
+from tiny_graph_rag.report.json.spelled import head
+from tiny_graph_rag.report.terminal.screens import answered_counts, evaluation_lines
+from tiny_graph_rag.scoring.matching import Matching
+from tiny_graph_rag.scoring.opening import Opened, Request, attempts, check_needs
+from tiny_graph_rag.scoring.stretches import Collected
+from tiny_graph_rag.scoring.trec import AnotherWay
+from tiny_graph_rag.study.gates import Gate
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +73,10 @@ class Scoring:
             raise UsageError("--match name: with -g names become entities; leave one out")
         if self.match is None or self.graph is not None:
             return None
-        from tiny_graph_rag.measures.textual import TextMatch
-
         return TextMatch(self.match, threshold)
 
     def request(self, session: Session, run: Path, chosen: Chosen) -> Request:
         """The two files, and how they are read. Raises InputError where one is not there."""
-        from tiny_graph_rag.inputs import find_input
-        from tiny_graph_rag.scoring.matching import Matching
-        from tiny_graph_rag.scoring.opening import Request
-
         storage, settings = session.config.storage, session.config.evaluation
         match = settings.match if self.match in (None, "name") else self.match
         matching = Matching.of(settings.relation_match, match, settings.rouge_threshold)
@@ -94,9 +94,6 @@ class Scoring:
     def computed(self, gates: Sequence[Gate], cutoff: int) -> tuple[Measure, ...]:
         """The measures asked for, then those of gates. Raises UsageError for one that looks at a graph where
         none is given."""
-        from tiny_graph_rag.measures import default_measures, parse_measures
-        from tiny_graph_rag.scoring.opening import check_needs
-
         named = parse_measures(self.measures) if self.measures is not None else default_measures(cutoff)
         wanted = tuple(dict.fromkeys([*named, *(gate.measure for gate in gates)]))
         check_needs(wanted, has_graph=self.graph is not None)
@@ -115,11 +112,6 @@ def score(
     output: Annotated[str | None, to_file("Results file; - for standard output.", "RUN-results.json")] = None,
 ) -> None:
     """Score a run of any program against a gold set, in any common format."""
-    from tiny_graph_rag.inputs import bare_name
-    from tiny_graph_rag.measures import default_measures
-    from tiny_graph_rag.measures.judged import PASSAGES
-    from tiny_graph_rag.report.json.score import Wish
-
     of_passages = how.match if how.graph is not None else None  # as `eval` has it: names are entities there
     session = Session.open(
         common,
@@ -170,13 +162,6 @@ def _attempted(
     knowledge: KnowledgeGraph | None,
 ) -> tuple[Opened, Collected]:
     """Score and write, a second way where the first finds that it doesn't fit these files."""
-    from tiny_graph_rag.files import sha256_meanwhile
-    from tiny_graph_rag.report.json.score import document_parts
-    from tiny_graph_rag.report.json.spelled import head
-    from tiny_graph_rag.scoring.opening import attempts
-    from tiny_graph_rag.scoring.stretches import Collected
-    from tiny_graph_rag.scoring.trec import AnotherWay
-
     scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
     run_sum, gold_sum = sha256_meanwhile(request.run), sha256_meanwhile(request.gold)
     for opened in attempts(request, knowledge, wish.match):
@@ -203,9 +188,6 @@ def _attempted(
 
 def of_what_is_there(wish: Wish, run: WrittenRun | None) -> Wish:
     """The same measures of passages, where these are all that a run has."""
-    from tiny_graph_rag.measures import Measure
-    from tiny_graph_rag.measures.judged import PASSAGES
-
     if run is None or run.lists_entities or run.passages is None:
         return wish
     of_passages = {measure: Measure.parse(f"{PASSAGES}:{measure}") for measure in wish.also}
@@ -222,11 +204,6 @@ def _show(
     on_graph: bool,
 ) -> None:
     """One screen: the means, and where recall is lost as far as a run tells."""
-    from tiny_graph_rag.gold.examples import GRADED
-    from tiny_graph_rag.measures import Measure
-    from tiny_graph_rag.report.json.score import summary
-    from tiny_graph_rag.report.terminal.screens import answered_counts, evaluation_lines
-
     found = summary(collected, wish.cutoff, opened.usage)
     content = {
         "kind": "score",

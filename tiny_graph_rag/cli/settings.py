@@ -12,7 +12,9 @@ from tiny_graph_rag.cli.options import Common, argument
 from tiny_graph_rag.cli.output import STDOUT, Output, Written
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.config import all_settings, find_setting, section_comment, section_names
+from tiny_graph_rag.measures.reference import listed
 from tiny_graph_rag.messages import ENGLISH, speaking, t
+from tiny_graph_rag.report.tables import View
 from tiny_graph_rag.secret import safe_url
 
 
@@ -53,8 +55,6 @@ def spelled(value: object) -> str:
 @command(app, "measures", LOOK)
 def measures(common: Common, output: Written = None) -> None:
     """List every measure with its spelling, range, definition and source."""
-    from tiny_graph_rag.measures.reference import listed
-
     session = Session.open(common, to_stdout=output == STDOUT)
     rows = listed()
     fields = ("name", "range", "definition", "source")
@@ -68,7 +68,5 @@ def measures(common: Common, output: Written = None) -> None:
         for name, its_span, definition, source in rows:
             session.say(f"{name:{widths[0]}}  {its_span:{widths[1]}}  {definition} [{source}]")
         return
-    from tiny_graph_rag.report.tables import View
-
     heads = (t("measure"), t("range"), t("definition"), t("cited from"))
     session.show([View(heads, tuple(rows), (0, 1, 2, 3))])

@@ -11,15 +11,16 @@ from tiny_graph_rag.cli.help import LOOK
 from tiny_graph_rag.cli.options import Common, Details, Graph, option, to_file
 from tiny_graph_rag.cli.output import STDOUT, Output, Written
 from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.formats.graphs import graph_name
+from tiny_graph_rag.graph.statistics import statistics
 from tiny_graph_rag.messages import counted
+from tiny_graph_rag.report.graph_page import core_of, graph_page
+from tiny_graph_rag.report.terminal.checks import statistics_lines
 
 
 @command(app, "stats", LOOK)
 def stats(common: Common, graph: Graph = None, output: Written = None, details: Details = False) -> None:
     """Show the entities, relations, types, degrees, components, aliases and problems of a graph."""
-    from tiny_graph_rag.graph.statistics import statistics
-    from tiny_graph_rag.report.terminal.checks import statistics_lines
-
     session = Session.open(common, to_stdout=output == STDOUT)
     out = Output.of(session, output).at()
     knowledge = session.graph(graph)
@@ -43,9 +44,6 @@ def visualize_command(
     output: Annotated[str | None, to_file("Page to write.", "NAME-graph.html")] = None,
 ) -> None:
     """Draw a graph as one HTML page that opens offline, and list what was left out."""
-    from tiny_graph_rag.formats.graphs import graph_name
-    from tiny_graph_rag.report.graph_page import core_of, graph_page
-
     session = Session.open(common, to_stdout=output == STDOUT)
     path = session.graph_path(graph)
     out = Output.of(session, output, ending="").at(f"{graph_name(path)}-graph.html")

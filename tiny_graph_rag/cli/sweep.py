@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.asking import Linking
@@ -34,11 +34,11 @@ from tiny_graph_rag.config import Config, Setting, find_setting, settings_of
 from tiny_graph_rag.config.sections import MOST_HOPS
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.linking import LINKERS
+from tiny_graph_rag.measures import parse_measures
+from tiny_graph_rag.report.json.studies import sweep_document, sweep_parts
+from tiny_graph_rag.report.terminal.screens import details_lines, sweep_lines
 from tiny_graph_rag.retrieval import check_retrieval, make_retriever
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.study.sweep import Variant
-
+from tiny_graph_rag.study.sweep import Plan, Variant, sweep
 
 OWN_OPTIONS = ("retrieval.hops", "evaluation.top_k", "retrieval.retriever", "retrieval.linker")
 RETRIEVES = ("retrieval", "ranking", "embeddings", "openai")  # sections that say what is retrieved
@@ -71,11 +71,6 @@ def sweep_command(
     """Try hop limits, cutoffs, retrievers or any setting on a gold set and recommend one.
 
     `--set` takes several values to try here, such as retrieval.min_weight=0,0.5."""
-    from tiny_graph_rag.measures import parse_measures
-    from tiny_graph_rag.report.json.studies import sweep_document, sweep_parts
-    from tiny_graph_rag.report.terminal.screens import details_lines, sweep_lines
-    from tiny_graph_rag.study.sweep import Plan, sweep
-
     asking = (name for name in comma_list(linker) if LINKERS[name].asks_model)
     limits = parse_numbers(hops, "--hops", low=0, high=MOST_HOPS)
     fixed, varied = _split(common.set_)
@@ -126,8 +121,6 @@ def sweep_command(
 
 def _without_seeds(config: Config, variant: Variant) -> Variant | None:
     """The same without seeds in the ranking, which `eval` and `fix` try too."""
-    from tiny_graph_rag.study.sweep import Variant
-
     if config.retrieval.exclude_seeds:
         return None
     return Variant({**variant.settings, "exclude_seeds": True}, (*variant.varied, "exclude_seeds"))
@@ -166,8 +159,6 @@ def _variants(
     varied: Mapping[Setting, Sequence[str]],
 ) -> Iterator[Variant]:
     """Every combination of the values to try. Raises UsageError for a setting or value that can't be."""
-    from tiny_graph_rag.study.sweep import Variant
-
     values: dict[str, Sequence[Any]] = {
         "retriever": comma_list(retriever) or (config.retrieval.retriever,),
     }

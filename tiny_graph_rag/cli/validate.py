@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
@@ -12,14 +12,24 @@ from tiny_graph_rag.cli.options import Chosen, Common, Dataset, Details, Graph, 
 from tiny_graph_rag.cli.output import STDOUT, Output, Written
 from tiny_graph_rag.cli.session import Session, selection
 from tiny_graph_rag.errors import DatasetError, FoundProblems, UsageError, amount, at
+from tiny_graph_rag.fixing.renames import proposed_lines, strict_renames
+from tiny_graph_rag.formats.gold import read_gold, read_sound
+from tiny_graph_rag.formats.gold.exchange import row_of, written
+from tiny_graph_rag.gold.examples import PATTERN, EvalSet
+from tiny_graph_rag.gold.patterns import GRAMMAR, refreshed, with_patterns
+from tiny_graph_rag.gold.pin import pin_path, read_drift, write_pin
+from tiny_graph_rag.gold.validate import Validation, validate, validate_alone
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.inputs import find_input
+from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.messages import Said, counted
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.gold.examples import EvalSet
-    from tiny_graph_rag.gold.validate import Validation
-    from tiny_graph_rag.graph.model import KnowledgeGraph
-    from tiny_graph_rag.graph.names import NameIndex
-    from tiny_graph_rag.study.verdicts import HopTag
+from tiny_graph_rag.outputs import write_atomically
+from tiny_graph_rag.report.json.spelled import dataset_json
+from tiny_graph_rag.report.json.studies import validation_json
+from tiny_graph_rag.report.terminal.checks import findings_lines, validation_lines
+from tiny_graph_rag.study.gold_seeds import gold_links
+from tiny_graph_rag.study.verdicts import HopTag, hop_tags
 
 
 @command(app, "validate", GOLD)
@@ -44,18 +54,6 @@ def validate_command(
     details: Details = False,
 ) -> None:
     """Check a gold set against its graph: missing or ambiguous names, duplicates, the recall ceiling."""
-    from tiny_graph_rag.fixing.renames import proposed_lines, strict_renames
-    from tiny_graph_rag.formats.gold import read_sound
-    from tiny_graph_rag.formats.gold.exchange import row_of
-    from tiny_graph_rag.gold.patterns import with_patterns
-    from tiny_graph_rag.gold.pin import read_drift
-    from tiny_graph_rag.gold.validate import validate
-    from tiny_graph_rag.graph.names import NameIndex
-    from tiny_graph_rag.inputs import find_input
-    from tiny_graph_rag.report.json.spelled import dataset_json
-    from tiny_graph_rag.report.json.studies import validation_json
-    from tiny_graph_rag.report.terminal.checks import validation_lines
-
     session = Session.open(common, to_stdout=output == STDOUT)
     out = Output.of(session, output).at()
     if fix_suggestions is not None:
@@ -115,8 +113,6 @@ def _conclude(session: Session, errors: int, warnings: int, *, lost: int = 0) ->
 
 def _pin(session: Session, graph: KnowledgeGraph, examples: EvalSet, found: Validation, errors: int) -> None:
     """Record which graph the gold set fits. Raises FoundProblems where it has errors."""
-    from tiny_graph_rag.gold.pin import pin_path, write_pin
-
     if errors:
         raise FoundProblems(
             "not pinned: {errors}; fix them before you pin the gold set to the graph",
@@ -148,12 +144,6 @@ def _refresh(
 
     Raises DatasetError for a set without patterns, a broken one, or a pattern that can't be computed.
     """
-    from tiny_graph_rag.formats.gold import read_gold
-    from tiny_graph_rag.formats.gold.exchange import written
-    from tiny_graph_rag.gold.examples import PATTERN
-    from tiny_graph_rag.gold.patterns import GRAMMAR, refreshed
-    from tiny_graph_rag.outputs import write_atomically
-
     if broken:
         raise DatasetError(*broken)
     if not any(PATTERN in example.unknown for example in examples):
@@ -190,10 +180,6 @@ def _without_graph(
     session: Session, examples: EvalSet, broken: list[Said], out: Output, *, details: bool
 ) -> None:
     """Schema, fields, duplicates and tags: what needs no graph. Raises FoundProblems for errors."""
-    from tiny_graph_rag.gold.validate import validate_alone
-    from tiny_graph_rag.report.json.spelled import dataset_json
-    from tiny_graph_rag.report.terminal.checks import findings_lines
-
     findings = validate_alone(examples)
     session.show(findings_lines(findings, broken, details=details))
     judged = sum(example.judged for example in examples)
@@ -221,10 +207,6 @@ def _hop_tags(
     graph: KnowledgeGraph, examples: EvalSet, names: NameIndex, found: Validation
 ) -> dict[str, HopTag]:
     """Hop tags against the graph, from seed_entities where given, else from the names in the question."""
-    from tiny_graph_rag.linking.names import NameLinker
-    from tiny_graph_rag.study.gold_seeds import gold_links
-    from tiny_graph_rag.study.verdicts import hop_tags
-
     seeds = NameLinker(graph, names).link(examples.examples)
     for row, linked_question in enumerate(gold_links(graph, names, examples.examples, [*seeds])):
         if examples[row].seed_entities is not None:
