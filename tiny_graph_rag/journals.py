@@ -79,7 +79,12 @@ class JournalFile:
         os.fsync(self._stream.fileno())
 
     def close(self) -> None:
-        self._stream.close()
+        """With everything on disk: it outlives the machine too. Raises OSError."""
+        if not self._stream.closed:
+            try:
+                self.sync()
+            finally:
+                self._stream.close()
 
 
 def lock_file(descriptor: int, *, wait: bool = False) -> bool:

@@ -10,7 +10,8 @@ import pytest
 
 from tests.conftest import write_gold, write_kg
 from tests.tools.chat_server import Action, ChatServer, Request, answer, error
-from tiny_graph_rag.answers.accuracy import accuracy
+from tiny_graph_rag.answers.records import Answer
+from tiny_graph_rag.answers.rubrics import accuracy
 
 VECTORS = {"Anna": [2.0, 0.0], "Anna B.": [3.0, 4.0], "Benjamin": [0.0, 1.0], "Ben": [-1.0, 0.0]}
 USAGE = {"prompt_tokens": 8, "total_tokens": 8}
@@ -68,9 +69,9 @@ def ask(own_folder: Path, run_cli, monkeypatch):
 
 
 def test_accuracy_is_three_quarters_facts_and_one_quarter_meaning() -> None:
-    assert accuracy(1.0, 1.0) == 1.0
-    assert accuracy(0.5, -1.0) == pytest.approx(0.125)
-    assert math.isnan(accuracy(math.nan, 1.0))
+    for factuality, similarity, expected in ((1.0, 1.0, 1.0), (0.5, -1.0, 0.125), (math.nan, 1.0, math.nan)):
+        answer = Answer("Anna", None, scores={"factuality": factuality, "accuracy": similarity})
+        assert accuracy(answer).scores["accuracy"] == pytest.approx(expected, nan_ok=True)
 
 
 @pytest.mark.slow

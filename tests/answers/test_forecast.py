@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from tiny_graph_rag.answers.forecast import forecast
 from tiny_graph_rag.answers.records import Answer, Answers, JudgeAgreement
 from tiny_graph_rag.llm.base import Call, Message
@@ -13,24 +15,17 @@ def call(**options) -> Call:
     return Call("judging", "q", "a-model", (Message("user", "Is it so?"),), max_tokens=100, **options)
 
 
-def test_a_reply_that_can_be_unreadable_counts_twice() -> None:
-    """A call with a check is asked for once more where its reply fails it: both are paid."""
-    counter = TokenCounter(None, "estimate")
-    plain, checked = forecast([call()], counter), forecast([call(check=int)], counter)
-    assert (plain.calls, plain.most_calls) == (1, 1)
-    assert (checked.calls, checked.most_calls) == (1, 2)
-    assert checked.most_completion_tokens == 2 * plain.most_completion_tokens == 200
-    assert checked.most_prompt_tokens == 2 * plain.most_prompt_tokens
-    assert checked.least_prompt_tokens == plain.least_prompt_tokens
-    price = Price(1.0, 1.0, 1.0, "as set")
-    assert checked.cost_usd(price)[1] == 2 * plain.cost_usd(price)[1]
-
-
-def test_a_schema_is_part_of_the_prompt_at_most() -> None:
+def test_a_forecast_counts_the_calls_that_are_not_known_and_at_most_their_schema() -> None:
+    """ "Is it so?": 3 words, 9 bytes, so 3 tokens likely; 4 for the message and 3 for the reply's start; at
+    most the bytes, 64 that the provider may add, and the schema."""
     counter = TokenCounter(None, "estimate")
     schema = {"type": "object", "properties": {"grade": {"type": "integer"}}}
-    with_schema = forecast([call(schema=schema)], counter)
-    assert with_schema.most_prompt_tokens > forecast([call()], counter).most_prompt_tokens + 64
+    found = forecast([call(), call(schema=schema), call()], counter, lambda one: one == call())
+    assert (found.calls, found.known, found.most_answer_tokens) == (1, 2, 100)
+    assert found.prompt_tokens == (10, 10, 7 + 9 + 64 + len(json.dumps(schema)))
+    least, most = found.cost_usd(Price(1.0, 2.0, 1.0, "as set"))
+    assert (least, most) == (10 / 1e6, (found.prompt_tokens[2] + 2 * 100) / 1e6)
+    assert found.cost_usd(None) is None
 
 
 def test_a_judge_that_hardly_agrees_with_the_gold_set_has_its_means_marked() -> None:

@@ -171,19 +171,11 @@ def test_judges_add_scores_reasons_agreement_and_a_cost_of_their_own(
     )
 
 
-@pytest.mark.parametrize(
-    ("places", "said"),
-    [
-        ([1, 2], "no grade for 3"),
-        ([1, 2, 3, 4], "a grade for 4"),
-        ([1, 2, 3, 3], "two for one"),
-        ([1, 2, 2], "no grade for 3"),
-    ],
-)
-def test_a_grade_for_each_entity_that_was_sent_and_for_no_other(places, said) -> None:
-    text = json.dumps({"grades": [{"entity": place, "grade": 1, "reason": ""} for place in places]})
-    with pytest.raises(ValueError, match=said):
-        JUDGES["retrieval"].read(text, entities=3)
+def test_a_grade_for_each_entity_that_was_sent_and_for_no_other() -> None:
+    for places in ([1, 2], [1, 2, 3, 4], [1, 2, 3, 3], [1, 2, 2]):
+        text = json.dumps({"grades": [{"entity": place, "grade": 1, "reason": ""} for place in places]})
+        with pytest.raises(ValueError, match=f"each of 3 entities, got grades for .{places[0]}, "):
+            JUDGES["retrieval"].read(text, entities=3)
 
 
 @pytest.mark.slow

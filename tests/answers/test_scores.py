@@ -140,33 +140,22 @@ def test_citations_are_held_against_the_references() -> None:
 def test_a_question_without_an_answer_is_scored_by_abstention_alone() -> None:
     example = Example("q", "Who?", (), ground_truth=("Nobody knows.",))
     assert abstention_score(True, example) == {"abstention": 1.0}
-    assert all(math.isnan(value) for value in agreement_scores("Nobody", example, bleu=True).values())
+    assert all(math.isnan(value) for value in agreement_scores("Nobody", example).values())
     answerable = Example("q", "Who?", ("Anna",), ground_truth=("Anna",))
     assert math.isnan(abstention_score(True, answerable)["abstention"])
 
 
 def test_without_ground_truth_agreement_is_undefined_and_failure_is_zero_where_it_is_defined() -> None:
     example = Example("q", "Who?", ("Anna",))
-    assert all(math.isnan(value) for value in agreement_scores("Anna", example, bleu=False).values())
+    assert all(math.isnan(value) for value in agreement_scores("Anna", example).values())
     assert failed_scores({"f1": 1.0, "abstention": math.nan})["f1"] == 0.0
     assert math.isnan(failed_scores({"abstention": math.nan})["abstention"])
-
-
-def test_bleu_is_sacrebleus() -> None:
-    from sacrebleu import sentence_bleu
-
-    example = Example("q", "Who?", ("x",), ground_truth=("the cat sat on the mat", "a cat on a mat"))
-    found = agreement_scores("the cat on the mat", example, bleu=True)["bleu"]
-    theirs = sentence_bleu("the cat on the mat", list(example.ground_truth)).score / 100
-    assert found == pytest.approx(theirs)
-    korean = Example("q", "누구?", ("x",), ground_truth=("점순이의 수탉",))
-    assert agreement_scores("점순이의 수탉", korean, bleu=True)["bleu"] == pytest.approx(1.0)
 
 
 def test_letters_composed_otherwise_are_the_same_answer_in_every_score() -> None:
     for truth in ("Café Noël", "점순이네 수탉"):
         example = Example("q", "?", ("x",), ground_truth=(truth,))
         apart = unicodedata.normalize("NFD", truth)
-        assert agreement_scores(apart, example, bleu=True) == agreement_scores(truth, example, bleu=True)
+        assert agreement_scores(apart, example) == agreement_scores(truth, example)
         assert exact_match(apart, [truth]) == token_f1(truth, [apart]) == 1.0
     assert abstains(unicodedata.normalize("NFD", "글에서는 알 수 없습니다."))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -38,8 +39,12 @@ def test_the_library_knows_openai_with_a_date_and_no_model_of_ones_own() -> None
     assert 0 < found.usd_per_million_cached < found.usd_per_million_input < found.usd_per_million_output
     assert found.source.startswith("genai-prices ")
     assert "checked 20" in found.source
-    assert find_price("gpt-4.1-mini", "http://localhost:8000/v1", {}) is None
-    assert find_price("unheard-of", "", {}) is None
+    behind = find_price("gpt-4.1-mini", "http://localhost:8000/v1", {})
+    assert behind is not None
+    assert behind.source.startswith("of OpenAI, this address may take another price; genai-prices ")
+    assert replace(behind, source="") == replace(found, source="")
+    for address in ("", "http://localhost:8000/v1"):
+        assert find_price("unheard-of", address, {}) is None
 
 
 @pytest.mark.parametrize(
@@ -73,22 +78,24 @@ def facts(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", ["김유정-동백꽃-KG.json", "conan-doyle-speckled-band-KG.json"])
-def test_the_estimate_is_near_the_tokenizer_and_never_called_exact(
+def test_the_estimate_is_within_a_fifth_of_the_tokenizer_and_never_called_exact(
     name: str, encodings: str, tmp_path: Path
 ) -> None:
     exact = TokenCounter.for_model("gpt-4.1-mini", encodings)
     estimate = TokenCounter.for_model("gpt-4.1-mini", str(tmp_path / "empty"))
     assert (exact.exact, estimate.exact) == (True, False)
     assert (exact.name, estimate.name.partition(" (")[0]) == ("tiktoken o200k_base", "estimate")
-    assert estimate.count(facts(name)) == pytest.approx(exact.count(facts(name)), rel=0.07)
+    assert estimate.count(facts(name)) == pytest.approx(exact.count(facts(name)), rel=0.2)
 
 
-def test_a_bound_for_the_cap_is_never_below_the_count(encodings: str) -> None:
+def test_the_count_lies_between_the_bounds_of_the_estimate(encodings: str) -> None:
     exact = TokenCounter.for_model("gpt-4.1-mini", encodings)
     estimate = TokenCounter.for_model("llama3.1")
     for text in ("", "a", "점순이 😀 ﷽ zażółć", "x" * 999, facts("김유정-동백꽃-KG.json")):
         call = Call("answering", "q", "m", (Message("user", text),), 50)
-        assert estimate.at_most(call) >= exact.prompt(call.messages)
+        (least, likely, most), (counted, same, _) = estimate.prompt(call), exact.prompt(call)
+        assert least <= counted == same <= most
+        assert least <= likely <= most
 
 
 def test_a_secret_shows_nothing_and_is_taken_out_of_text() -> None:

@@ -92,7 +92,7 @@ def answer_all(
             outcome, context = next(outcomes), asked.sent[row]
             found = _answer(outcome, context, {**spent, "answering": Spent.on(outcome, price)})
         rows.append(replace(found, scores=_scores(found, asked, row, context)))
-    return Answers(tuple(rows), complete=all(row_cells.error != NOT_ASKED for row_cells in rows))
+    return Answers(tuple(rows), complete=all(row.error != NOT_ASKED for row in rows))
 
 
 def _answer(outcome: Outcome, context: Context, spent: dict[Purpose, Spent]) -> Answer:
@@ -115,7 +115,7 @@ def _answer(outcome: Outcome, context: Context, spent: dict[Purpose, Spent]) -> 
 def _scores(answer: Answer, asked: AnsweringTask, row: int, context: Context) -> dict[str, float]:
     example = asked.examples[row]
     scores = (
-        agreement_scores(without_citations(answer.text), example, bleu=asked.config.generation.bleu)
+        agreement_scores(without_citations(answer.text), example)
         | citation_scores([context.entities(number) for number in answer.cited], asked.references[row])
         | abstention_score(answer.abstained, example)
     )

@@ -15,7 +15,6 @@ from tiny_graph_rag.llm.cost import TokenCounter
 
 NO_FACTS = "(no facts were found)"
 CACHED = 1 << 15  # facts kept as text: some 10 MB
-HUB = 256  # relations of an entity from which numpy is quicker than a loop
 # A description that holds the fence's own words would end it; broken ones end nothing.
 _FENCE = re.compile(r"<(?=\s*+(?:/\s*+)?graph\b)", re.IGNORECASE)
 
@@ -106,12 +105,8 @@ class ContextMaker:
         """Rows of the relations between an entity and those before it, loops included, in file order."""
         adjacency = self.graph.adjacency
         slots = adjacency.slots(entity)
-        neighbours, relations = adjacency.neighbours[slots], adjacency.relations[slots]
-        if len(neighbours) > HUB:
-            met = np.isin(neighbours, list(before))
-            neighbours, relations = neighbours[met], relations[met]
-        pairs = zip(neighbours.tolist(), relations.tolist(), strict=True)
-        found = {relation for neighbour, relation in pairs if neighbour in before}
+        met = np.isin(adjacency.neighbours[slots], list(before))
+        found = set(adjacency.relations[slots][met].tolist())
         rows = sorted(found.union(self._loops.get(entity, ())))
         return rows if self.allowed is None else [row for row in rows if self.allowed[row]]
 

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from tiny_graph_rag.answers.answering import AnsweringTask, without_citations
 from tiny_graph_rag.answers.prompt import question_text
 from tiny_graph_rag.answers.records import Answer, Answers, Flips, JudgeAgreement
-from tiny_graph_rag.answers.rubrics import Rubric, entity_grades
+from tiny_graph_rag.answers.rubrics import NEARNESS, Rubric, accuracy, entity_grades
 from tiny_graph_rag.answers.scores import has_truth
 from tiny_graph_rag.gold.agreement import agreement
-from tiny_graph_rag.llm.base import NOT_ASKED, Call, Json, Outcome
+from tiny_graph_rag.llm.base import NOT_ASKED, Call, Json, Message, Outcome
 from tiny_graph_rag.llm.chat import Chat
 from tiny_graph_rag.llm.cost import Spent
-from tiny_graph_rag.run import Run
 
 MOST_TOKENS = 2048  # of a verdict: the longest is statement by statement, with a reason each
 
@@ -50,19 +49,26 @@ class Judging:
         return rubric.needs_answer and (not rubric.needs_truth or has_truth(self.asked.examples[row]))
 
     def calls(self) -> Iterator[Call]:
-        settings = self.asked.config.openai
+        config = self.asked.config
         for row, rubric, is_turned in self.asked_of():
+            example, model = self.asked.examples[row], rubric.model(config)
+            about = f"{example.id} {rubric.name}"
+            if rubric is NEARNESS:
+                texts = (without_citations(self.answers[row].text) or "-", *example.ground_truth)
+                messages = tuple(Message("user", text) for text in texts)
+                yield Call("judging", about, model, messages, max_tokens=0, embeds=True)
+                continue
             values = self._values(row, rubric)
             if is_turned:
                 values |= {"truth": values["answer"], "answer": values["truth"]}
             yield Call(
                 "judging",
-                f"{self.asked.examples[row].id} {rubric.name}",
-                settings.judge_model or settings.model,
+                about,
+                model,
                 rubric.messages(values),
                 MOST_TOKENS,
-                settings.temperature,
-                settings.seed,
+                config.openai.temperature,
+                config.openai.seed,
                 rubric.name,
                 rubric.schema,
                 self.reader(row, rubric),
@@ -74,29 +80,24 @@ class Judging:
 
     def _values(self, row: int, rubric: Rubric) -> dict[str, str]:
         example = self.asked.examples[row]
+        entities = (self.asked.contexts.entity(entity) for entity in self._first(row))
         return {
             "question": question_text(example),
             "truth": " / ".join(example.ground_truth),
             "answer": without_citations(self.answers[row].text),
             "graph": self.asked.context(row).text if rubric.has_place("graph") else "",
-            "entities": self._entities(row) if rubric.has_place("entities") else "",
+            "entities": "\n".join(f"{place}. {text}" for place, text in enumerate(entities, 1)),
         }
 
     def _first(self, row: int) -> list[int]:
-        run: Run = self.asked.run
+        run = self.asked.run
         return [int(entity) for entity in run.entities[run.rows(row)][: self.cutoff]]
-
-    def _entities(self, row: int) -> str:
-        texts = (self.asked.contexts.entity(entity) for entity in self._first(row))
-        return "\n".join(f"{place}. {text}" for place, text in enumerate(texts, 1))
 
     def graded(self, row: int, reply: Json) -> list[tuple[bool, bool]]:
         """For each graded entity: whether the judge and whether the gold set holds it relevant."""
         gold = {entity for reference in self.asked.references[row] for entity in reference.entities}
-        first = self._first(row)
-        return [
-            (grade > 0, first[place - 1] in gold) for place, grade in sorted(entity_grades(reply).items())
-        ]
+        first, grades = self._first(row), sorted(entity_grades(reply).items())
+        return [(grade > 0, first[place - 1] in gold) for place, grade in grades]
 
 
 def judge_all(
@@ -108,13 +109,8 @@ def judge_all(
     the worst there is and counts as failed, so that no failure can raise a mean.
     """
     outcomes = chat.ask(judging.calls(), done)
-    settings = judging.asked.config.openai
-    price = chat.price(settings.judge_model or settings.model)
     names = [name for rubric in judging.rubrics for name in rubric.scores]
-    rows = [
-        replace(row_cells, scores=row_cells.scores | dict.fromkeys(names, math.nan))
-        for row_cells in answers.rows
-    ]
+    rows = [replace(answer, scores=answer.scores | dict.fromkeys(names, math.nan)) for answer in answers.rows]
     pairs: list[tuple[bool, bool]] = []
     flips: list[bool] = []
     for (row, rubric, is_turned), outcome in zip(judging.asked_of(), outcomes, strict=True):
@@ -122,29 +118,38 @@ def judge_all(
         if rubric.name == "retrieval" and verdict is not None:
             pairs += judging.graded(row, verdict)
         scores = dict.fromkeys(rubric.scores, rubric.worst) if verdict is None else rubric.value(verdict)
-        failed = rubric.scores if verdict is None else ()
-        said = {"error": error} if verdict is None else verdict
+        told = {"error": error} if verdict is None else verdict
+        answer = rows[row]
         if is_turned:
-            first = {name: rows[row].scores[name] for name in scores}
+            first = {name: answer.scores[name] for name in scores}
             if verdict is not None:
                 scores = {name: 1 - value for name, value in scores.items()}
-                flips += [scores != first] if not rows[row].unjudged & scores.keys() else []
+                flips += [scores != first] if not answer.unjudged & scores.keys() else []
             scores = {name: (value + first[name]) / 2 for name, value in scores.items()}
-            said = rows[row].verdicts[rubric.name] | {"turned": said}
-        rows[row] = with_verdict(rows[row], scores, {rubric.name: said}, failed, Spent.on(outcome, price))
+            told = answer.verdicts[rubric.name] | {"turned": told}
+        price = chat.price(rubric.model(judging.asked.config))
+        spent = answer.spent.get("judging", Spent()) + Spent.on(outcome, price)
+        rows[row] = replace(
+            answer,
+            scores=answer.scores | scores,
+            verdicts=answer.verdicts | {rubric.name: told},
+            unjudged=answer.unjudged | set(rubric.scores if verdict is None else ()),
+            spent=answer.spent | {"judging": spent},
+        )
     for row, answer in enumerate(rows):
         if answer.error is not None:
             of_answers = (rubric for rubric in judging.rubrics if judging.has_scores(row, rubric))
             zeros = {name: 0.0 for rubric in of_answers for name in rubric.scores}
             rows[row] = replace(answer, scores=answer.scores | zeros)
+        elif NEARNESS in judging.rubrics:
+            rows[row] = accuracy(answer)
+    both_orders = any(rubric.both_orders for rubric in judging.rubrics)
     return replace(
         answers,
         rows=tuple(rows),
         complete=answers.complete and all(outcome.error != NOT_ASKED for outcome in outcomes),
         agreement=_agreement(pairs) if "judged_precision" in names else None,
-        flips=Flips(sum(flips), len(flips))
-        if any(rubric.both_orders for rubric in judging.rubrics)
-        else None,
+        flips=Flips(sum(flips), len(flips)) if both_orders else None,
     )
 
 
@@ -156,20 +161,6 @@ def _read(outcome: Outcome, read: Callable[[str], Json]) -> tuple[Json | None, s
         return read(outcome.reply.text), None
     except ValueError as error:
         return None, str(error)
-
-
-def with_verdict(
-    answer: Answer, scores: Json, verdict: Json, failed: Collection[str], spent: Spent
-) -> Answer:
-    """The answer with what one judge brings. verdict: by the judge's name; failed: scores that could not be
-    had."""
-    return replace(
-        answer,
-        scores=answer.scores | scores,
-        verdicts=answer.verdicts | verdict,
-        unjudged=answer.unjudged | set(failed),
-        spent=answer.spent | {"judging": answer.spent.get("judging", Spent()) + spent},
-    )
 
 
 def _agreement(pairs: Sequence[tuple[bool, bool]]) -> JudgeAgreement:

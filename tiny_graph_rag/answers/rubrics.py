@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import resources
 from typing import Any
 
+from tiny_graph_rag.answers.records import Answer
+from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import json_kind, wrong_value
 from tiny_graph_rag.llm.base import Json, Message, Template, read_object, strict_object
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Registry
 
 QUALITIES = ("coherence", "relevance", "fluency", "consistency", "readability")
@@ -58,6 +59,11 @@ class Rubric:
 
     def has_place(self, name: str) -> bool:
         return f"{{{name}}}" in self.text
+
+    def model(self, config: Config) -> str:
+        """The name of the one that is asked."""
+        service = config.openai
+        return config.generation.accuracy_model if self is NEARNESS else service.judge_model or service.model
 
     def messages(self, values: Mapping[str, str]) -> tuple[Message, ...]:
         return Template.of(self.text).fill(values)
@@ -192,20 +198,12 @@ def entity_grades(reply: Json) -> dict[int, int]:
 def _check_places(reply: Json, entities: int) -> None:
     """Every entity that was sent has one grade, and nothing else has. Raises ValueError."""
     places = sorted(int(grade["entity"]) for grade in reply["grades"])
-    wanted = list(range(1, entities + 1))
-    if places == wanted:
-        return
-    missing = sorted(set(wanted) - set(places))
-    invented = sorted(set(places) - set(wanted))
-    if missing:
-        got = said("no grade for {entity}", entity=missing[0])
-    elif invented:
-        got = said("a grade for {entity}", entity=invented[0])
-    else:
-        got = said("two for one")
-    raise wrong_value(
-        "wanted one grade for each of {entities} entities, got {got}", entities=entities, got=got
-    )
+    if places != list(range(1, entities + 1)):
+        raise wrong_value(
+            "wanted one grade for each of {entities} entities, got grades for {places}",
+            entities=entities,
+            places=places,
+        )
 
 
 @judge(
@@ -231,7 +229,33 @@ def _factuality(reply: Json) -> dict[str, float]:
     return {"factuality": f1, "coverage": sum(present) / len(present) if present else math.nan}
 
 
-def parse_judges(text: str) -> tuple[Rubric, ...]:
-    """`correctness,quality` → rubrics in that order, each once. Raises UsageError for an unknown name."""
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    return tuple(JUDGES[name] for name in dict.fromkeys(names))
+# Not asked but embedded, by `generation.accuracy_model`: how near an answer comes to the truth, -1 to 1.
+NEARNESS = Rubric(
+    "accuracy",
+    "",
+    ("accuracy",),
+    strict_object(similarity={"type": "number"}),
+    lambda reply: {"accuracy": float(reply["similarity"])},
+    needs_truth=True,
+    worst=-1.0,
+)
+
+
+def accuracy(answer: Answer) -> Answer:
+    """ACC: .75 × factuality + .25 × cosine similarity of answer and truth, from -.25 to 1.
+
+    answer: with its `factuality`, and the similarity as `accuracy`. Source: GraphRAG-Bench, arXiv 2506.05690.
+    """
+    value = 0.75 * answer.scores["factuality"] + 0.25 * answer.scores["accuracy"]
+    failed = {"accuracy"} if "factuality" in answer.unjudged else set()
+    return replace(answer, scores=answer.scores | {"accuracy": value}, unjudged=answer.unjudged | failed)
+
+
+def parse_judges(text: str, accuracy_model: str = "") -> tuple[Rubric, ...]:
+    """`correctness,quality` → rubrics in that order, each once. Raises UsageError for an unknown name.
+
+    accuracy_model: of embeddings, "" for none; with it what `factuality` found is made ACC.
+    """
+    names = dict.fromkeys(name.strip() for name in text.split(",") if name.strip())
+    judges = tuple(JUDGES[name] for name in names)
+    return (*judges, NEARNESS) if accuracy_model and "factuality" in names else judges

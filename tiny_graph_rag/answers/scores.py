@@ -6,31 +6,28 @@ import math
 import re
 import string
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from tiny_graph_rag.errors import optional
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.measures.textual import f1, rouge_l, tokens
 
 
-def agreement_scores(said: str, example: Example, *, bleu: bool) -> dict[str, float]:
+def agreement_scores(said: str, example: Example) -> dict[str, float]:
     """Against the ground truth. said: the answer without its citations.
 
     A question without references has no answer: its ground truth says so in words that no answer need match.
     """
     truths = tuple(map(nfc, example.ground_truth)) if has_truth(example) else ()
     said = nfc(said)  # the same letters, whichever way a keyboard or a Mac composed them
-    names = ("exact_match", "f1", "rouge_l", *(("bleu",) if bleu else ()))
     if not truths:
-        return dict.fromkeys(names, math.nan)
-    found = {
+        return dict.fromkeys(("exact_match", "f1", "rouge_l"), math.nan)
+    return {
         "exact_match": exact_match(said, truths),
         "f1": token_f1(said, truths),
         "rouge_l": max(rouge_l(tokens(said), tokens(truth)) for truth in truths),
     }
-    return found | ({"bleu": _bleu(said, truths)} if bleu else {})
 
 
 def citation_scores(cited: Sequence[Sequence[int]], references: Sequence[Reference]) -> dict[str, float]:
@@ -73,14 +70,6 @@ def failed_scores(scores: dict[str, float]) -> dict[str, float]:
     return {name: math.nan if math.isnan(value) else 0.0 for name, value in scores.items()}
 
 
-def _bleu(said: str, truths: Sequence[str]) -> float:
-    # Hangul is split into syllables, which sacrebleu calls characters; everything else as the library does.
-    korean = any("가" <= letter <= "힣" for text in (said, *truths) for letter in text)
-    bleu = optional("sacrebleu.metrics.bleu", "generation.bleu", "bleu")
-    metric = bleu.BLEU(effective_order=True, tokenize="char" if korean else "13a")
-    return float(metric.sentence_score(said, list(truths)).score) / 100
-
-
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = frozenset(string.punctuation)
 _HANGUL = re.compile(r"[가-힣]")
@@ -106,34 +95,24 @@ def exact_match(prediction: str, truths: Iterable[str]) -> float:
     """1.0 where the answer is one of the true ones, else 0.0: KorQuAD's rule where Hangul is in either text,
     else SQuAD's.
     """
-    return max((float(_same(prediction, truth)) for truth in truths), default=0.0)
+    return max((float(one == other) for one, other, _ in _forms(prediction, truths)), default=0.0)
 
 
 def token_f1(prediction: str, truths: Iterable[str]) -> float:
     """The best F1 against one of the true answers, in [0, 1]: of signs by KorQuAD's rule where Hangul is in
-    either text, else of words by SQuAD's.
+    either text, else of words by SQuAD's. Where one is empty, whether both are (SQuAD 2.0).
     """
-    return max((_f1_of(prediction, truth) for truth in truths), default=0.0)
+    best = 0.0
+    for form, true_form, is_korean in _forms(prediction, truths):
+        one, other = ("".join(text.split()) if is_korean else text.split() for text in (form, true_form))
+        shared = sum((Counter(one) & Counter(other)).values())
+        best = max(best, f1(shared, one, other) if one and other else float(one == other))
+    return best
 
 
-def _same(prediction: str, truth: str) -> bool:
-    form = korquad_form if _korean(prediction, truth) else squad_form
-    return form(prediction) == form(truth)
-
-
-def _f1_of(prediction: str, truth: str) -> float:
-    if _korean(prediction, truth):
-        said, meant = ("".join(korquad_form(text).split()) for text in (prediction, truth))
-        return _f1(list(said), list(meant))
-    return _f1(squad_form(prediction).split(), squad_form(truth).split())
-
-
-def _f1(prediction: Sequence[str], truth: Sequence[str]) -> float:
-    """Of two bags of tokens; where one is empty, whether both are (SQuAD 2.0)."""
-    if not prediction or not truth:
-        return float(prediction == truth)
-    return f1(sum((Counter(prediction) & Counter(truth)).values()), prediction, truth)
-
-
-def _korean(*texts: str) -> bool:
-    return any(_HANGUL.search(nfc(text)) for text in texts)
+def _forms(prediction: str, truths: Iterable[str]) -> Iterator[tuple[str, str, bool]]:
+    """The answer and each true one in normal form, and whether that is KorQuAD's."""
+    for truth in truths:
+        is_korean = any(_HANGUL.search(nfc(text)) for text in (prediction, truth))
+        form = korquad_form if is_korean else squad_form
+        yield form(prediction), form(truth), is_korean

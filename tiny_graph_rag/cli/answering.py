@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from tiny_graph_rag.answers.accuracy import Comparing, compare_all
 from tiny_graph_rag.answers.answering import AnsweringTask, answer_all
 from tiny_graph_rag.answers.context import ContextMaker
 from tiny_graph_rag.answers.forecast import Forecast, forecast
@@ -29,7 +28,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking import LINKERS, LinkedQuestion, LinkerMaker, asks_model, make_linker
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Template
 from tiny_graph_rag.llm.kept import journal_path
-from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON, models
+from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
 from tiny_graph_rag.messages import said, t
 from tiny_graph_rag.report.terminal.answers import answers_lines, forecast_lines
 from tiny_graph_rag.retrieval.candidates import Filters
@@ -57,10 +56,9 @@ def prepare(
         return None
     template = answer_template(config.generation.prompt)
     generates = not options.skip_generation
-    judges = parse_judges(config.generation.judge) if generates else ()
-    # ACC is made of the judge's factuality and of embeddings.
-    embeds = bool(config.generation.accuracy_model) and any(judge.name == "factuality" for judge in judges)
-    used = models(config, judging=bool(judges), comparing=embeds)
+    generation = config.generation
+    judges = parse_judges(generation.judge, generation.accuracy_model) if generates else ()
+    used = tuple(dict.fromkeys((config.openai.model, *(judge.model(config) for judge in judges))))
     if results is None:
         results = Path(config.storage.results_dir) / f"{examples.file_name}-results.json"
     model = Model.of(
@@ -71,7 +69,7 @@ def prepare(
         journal=None if options.dry_run else journal_path(results),
         resume=options.resume,
     )
-    return Answering(session, template, judges, model, used, generates, embeds)
+    return Answering(session, template, judges, model, used, generates)
 
 
 def answering_task(
@@ -97,7 +95,7 @@ def answering_task(
 @dataclass(frozen=True, slots=True)
 class Answering:
     """What stands ready when retrieval begins. used: names of models. generates: whether answers are wanted,
-    or only links. embeds: whether answers are compared with the truth by embeddings."""
+    or only links."""
 
     session: Session
     template: Template
@@ -105,7 +103,6 @@ class Answering:
     model: Model
     used: tuple[str, ...]
     generates: bool
-    embeds: bool
 
     @contextmanager
     def linker_maker(self, questions: int) -> Iterator[LinkerMaker]:
@@ -129,30 +126,27 @@ class Answering:
         config, chat, tariff = self.session.config, self.model.chat, self.model.tariff
 
         def row(
-            what: str, calls: Iterable[Call], model: str, more: int = 0, known: Iterable[bool] | None = None
+            what: str, calls: Iterable[Call], model: str, more: int = 0
         ) -> tuple[str, Forecast, tuple[float, float] | None]:
-            found = forecast(calls, tariff.counter(model), known, more_prompt=more)
+            found = forecast(calls, tariff.counter(model), chat.is_known, more_prompt=more)
             return what, found, found.cost_usd(tariff.price(model))
 
         task, settings = self._task(evaluation), config.openai
         rows, facts = [], 0
         if asks_model(config):
             calls = LINKERS[config.retrieval.linker].calls(evaluation.examples.examples, config)
-            rows.append(row("linking", calls, settings.model, known=map(chat.is_known, calls)))
+            rows.append(row("linking", calls, settings.model))
             facts = config.generation.context_tokens
-        known = map(chat.is_known, task.calls())
-        rows.append(row("answering", task.calls(), settings.model, facts, known))
+        rows.append(row("answering", task.calls(), settings.model, facts))
         # What will be judged is not known yet: answers of no length, then of the greatest.
         more = settings.max_tokens + facts
         unwritten, cutoff = [Answer("", None)] * len(evaluation.examples), config.evaluation.top_k
         judging = Judging(task, unwritten, self.judges, cutoff)
-        if self.judges:
-            rows.append(row("judging", judging.calls(), settings.judge_model or settings.model, more))
-        if self.embeds:
-            model = config.generation.accuracy_model
-            written = replace(judging, answers=[Answer("…", None)] * len(evaluation.examples))
-            embedded = Comparing(written, model).calls()
-            rows.append(row("judging by embeddings", embedded, model, settings.max_tokens))
+        by_model: dict[str, list[Call]] = {}
+        for call in judging.calls():
+            by_model.setdefault(call.model, []).append(call)
+        for model, calls in by_model.items():
+            rows.append(row("judging by embeddings" if calls[0].embeds else "judging", calls, model, more))
         self.session.show(forecast_lines(rows))
 
     def answered(self, evaluation: Evaluation) -> Evaluation:
@@ -170,11 +164,6 @@ class Answering:
                 judging = Judging(task, answers.rows, self.judges, config.evaluation.top_k)
                 with self.model.progress("judging", sum(1 for _ in judging.asked_of())) as done:
                     answers = judge_all(judging, chat, answers, done)
-            if self.embeds:
-                judging = Judging(task, answers.rows, self.judges, config.evaluation.top_k)
-                comparing = Comparing(judging, config.generation.accuracy_model)
-                with self.model.progress("comparing", sum(1 for _ in comparing.rows())) as done:
-                    answers = compare_all(comparing, chat, answers, done)
         finally:
             self.model.close()
         notes = tuple(
@@ -213,7 +202,7 @@ def problems(answering: Answering, evaluation: Evaluation) -> list[TinyGraphRagE
     session, chat = answering.session, answering.model.chat
     answered = evaluation.answered
     rows: Sequence[LinkedQuestion | Answer] = evaluation.linked if answered is None else answered.answers.rows
-    was_stopped = chat.ledger.stopped is not None if answered is None else not answered.answers.complete
+    was_stopped = chat.ledger.stopped if answered is None else not answered.answers.complete
     pairs = zip(evaluation.examples, rows, strict=True)
     failed = [(question.id, row.error) for question, row in pairs if row.error is not None]
     reasons = [f"{id}: {error}" for id, error in failed if error != NOT_ASKED]

@@ -90,7 +90,7 @@ class Model:
         ledger, budget = self.chat.ledger, self.chat.budget
         parts = [
             counted(
-                ledger.asked + ledger.again,
+                ledger.asked,
                 "this run: {n} request sent, {known} replies known from journal or cache",
                 "this run: {n} requests sent, {known} replies known from journal or cache",
                 known=f"{ledger.known:,}",

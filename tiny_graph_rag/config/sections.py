@@ -299,7 +299,6 @@ class OpenAI:
     timeout: float = setting(
         60.0, "seconds to wait for a call (of the API or of your own retriever)", low=0.001
     )
-    largest_reply: int = setting(32, "most MiB in one reply of the API", low=1, high=2047)
     concurrency: int = setting(8, "most calls at the same time", low=1, high=1024)
     seed: int | None = setting(
         0,
@@ -317,7 +316,6 @@ class Generation:
 
     context_tokens: int = setting(2000, "most tokens of graph facts in a prompt", low=1)
     prompt: str = setting("", "file with a prompt of your own; empty: the built-in one")
-    bleu: bool = setting(False, "also compute sentence BLEU of answers (package sacrebleu)")
     judge: str = setting(
         "",
         "what a model judges (a,b): correctness, preference, faithfulness, quality, retrieval, "

@@ -1,8 +1,7 @@
 """`generate --rewrite`: a model says the template's question as a person would; the question stays the same.
 
 What the program needs must survive: every name by which the question calls its seeds (a noisy one too). A
-rewriting that loses one, names an answer or grows long is asked for once more, then the template stays. It is
-kept under `template`.
+rewriting that loses one, names an answer or grows long is not used. The template is kept under `template`.
 """
 
 from __future__ import annotations

@@ -7,19 +7,17 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
 
 from tiny_graph_rag.errors import json_kind, wrong_value
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 Purpose = Literal["linking", "answering", "judging", "retrieving", "rewriting"]
 Role = Literal["system", "user"]
 PURPOSES: tuple[Purpose, ...] = ("linking", "answering", "judging")  # that answers are accounted by
 NOT_ASKED = "not asked: the run had stopped"  # the error of a call that was never made
-MOST_TOKENS = 10_000_000  # of one side of a call: no model reads or writes more; a larger count is a mistake
 DIVIDER = "---"  # of a prompt: a line of its own between the system's part and the user's
 KEY_VERSION = 1  # goes into every key: raise it when a request of the same content would mean something else
 
@@ -94,24 +92,8 @@ class Tokens:
             "reasoning_tokens": self.reasoning,
         }
 
-    @classmethod
-    def from_dict(cls, found: dict[str, Any]) -> Tokens:
-        """As a file holds them, a part held to its whole. Raises KeyError, TypeError or ValueError."""
-        prompt, completion, cached, reasoning = (
-            _count(found[name])
-            for name in ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
-        )
-        return cls(prompt, completion, min(cached, prompt), min(reasoning, completion))
-
 
 NO_TOKENS = Tokens()
-
-
-def _count(value: object) -> int:
-    """A count from a file, held between 0 and the most that two replies of one call can have."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{value!r} is no count")
-    return min(max(value, 0), 2 * MOST_TOKENS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +101,7 @@ class Call:
     """One question to a model.
 
     question: the id of the gold set's question that it is asked for. schema: a JSON schema that the answer
-    must follow, by name. check: raises ValueError for a text that can't be used; it is asked for once more.
+    must follow, by name. check: raises ValueError for a text that can't be used.
     embeds: the messages' texts go to /embeddings, and the reply holds their vectors.
     """
 
@@ -153,20 +135,18 @@ class Call:
         return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True, omit_defaults=True):
     """What a model said and what it took. estimated: the tokens are our count, the API gave none that can
-    be. vectors: (texts, dimension) of a call that embeds, each of length 1; they are in no file."""
+    be. vectors: float32 (texts, dimension) of a call that embeds, each of length 1; they are in no file."""
 
     text: str
     tokens: Tokens
     estimated: bool = False
     finish_reason: str = ""
-    vectors: NDArray[np.float32] | None = None
+    vectors: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True, omit_defaults=True):
     """How a call ended: with a reply, with an error in words, or (paid for, but of no use) with both.
 
     perhaps: the most that attempts took which broke off and may have been charged all the same.
@@ -175,38 +155,6 @@ class Outcome:
     reply: Reply | None = None
     error: str | None = None
     perhaps: Tokens = NO_TOKENS
-
-    def as_dict(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        if self.reply is not None:
-            found["reply"] = {
-                "text": self.reply.text,
-                "tokens": self.reply.tokens.as_dict(),
-                "estimated": self.reply.estimated,
-                "finish_reason": self.reply.finish_reason,
-            }
-        if self.error is not None:
-            found["error"] = self.error
-        if self.perhaps != NO_TOKENS:
-            found["perhaps"] = self.perhaps.as_dict()
-        return found
-
-    @classmethod
-    def from_dict(cls, found: dict[str, Any]) -> Outcome:
-        """Raises KeyError, TypeError or ValueError for what `as_dict` did not write."""
-        perhaps = Tokens.from_dict(found["perhaps"]) if "perhaps" in found else NO_TOKENS
-        error = found.get("error")
-        if not isinstance(error, str | None):
-            raise TypeError("an error is text")
-        reply = found.get("reply")
-        if reply is None:
-            found["error"].encode()
-            return cls(error=found["error"], perhaps=perhaps)
-        text, estimated, reason = reply["text"], reply["estimated"], reply["finish_reason"]
-        if not (isinstance(text, str) and isinstance(estimated, bool) and isinstance(reason, str)):
-            raise TypeError("not a reply as it was kept")
-        f"{text}{error}{reason}".encode()  # half a character is no text
-        return cls(Reply(text, Tokens.from_dict(reply["tokens"]), estimated, reason), error, perhaps)
 
 
 # Structured output: the JSON schema that a reply must follow, and reading the reply.
@@ -227,19 +175,8 @@ def strict_object(**properties: Json) -> Json:
 
 def read_object(text: str) -> Json:
     """A reply as an object, out of its code fence if it has one. Raises ValueError in words."""
-    bare = text.strip()
-    if len(bare) >= 2 * len(FENCE) and bare.startswith(FENCE) and bare.endswith(FENCE):
-        text = bare[len(FENCE) : -len(FENCE)].removeprefix("json")
+    bare = text.strip().removeprefix(FENCE).removeprefix("json").removesuffix(FENCE)
     try:
-        reply = json.loads(text, parse_constant=_no_number)
-    except RecursionError:
-        raise wrong_value("wanted JSON, got JSON that is nested too deeply") from None
-    except ValueError:
-        raise wrong_value("wanted JSON, got {text}", text=repr(text[:60])) from None
-    if not isinstance(reply, dict):
-        raise wrong_value("wanted a JSON object, got {got}", got=json_kind(reply))
-    return reply
-
-
-def _no_number(name: str) -> float:
-    raise wrong_value("{name} is not JSON", name=name)
+        return msgspec.json.decode(bare, type=Json)
+    except (msgspec.MsgspecError, RecursionError):
+        raise wrong_value("wanted a JSON object, got {got}", got=json_kind(text)) from None

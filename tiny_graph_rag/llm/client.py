@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -127,7 +127,6 @@ class Client:
             if self.ended is not None:
                 self.stop.because(self.ended)
             self._pace = Pace(self.concurrency, self.stop.sleep)
-            self.budget.begin()
             async with self.endpoint.connect() as self._connection:
                 return await work()
 
@@ -138,16 +137,16 @@ class Client:
         with ThreadPoolExecutor(1) as thread:
             return thread.submit(asyncio.run, connected()).result()
 
-    async def repeat(self, step: Callable[[], Awaitable[bool]]) -> None:
-        """`step` again and again, as many at once as allowed, until it returns False or the run stops.
+    async def each(self, items: Iterator[T], ask: Callable[[T], Awaitable[None]]) -> None:
+        """`ask` of one item after the other, as many at once as allowed, until the run stops.
 
-        Raises why the run stopped, once all steps under way have ended; nothing where that is the cap.
+        Raises why the run stopped, once those under way have ended; nothing where that is the cap.
         """
 
         async def work() -> None:
             try:
-                while self.stop.reason is None and await step():
-                    pass
+                while self.stop.reason is None and (item := next(items, None)) is not None:
+                    await ask(item)
             except Stopped:
                 return
             except BaseException as error:  # the others finish what they are at, then it is raised
@@ -209,7 +208,7 @@ class Client:
 
     async def _attempt(self, call: Call, extra: dict[str, object], attempts: Attempts) -> Reply:
         counter, price = self.counter(call.model), self.price(call.model)
-        most = Tokens(counter.at_most(call), call.max_tokens)
+        most = Tokens(counter.prompt(call)[2], call.max_tokens)
         worst_usd = 0.0 if price is None or self.cap_usd is None else price.cost(most)
         await self.budget.reserve(worst_usd)
         paid_usd, doubtful, succeeded = 0.0, False, False
@@ -228,80 +227,59 @@ class Client:
                 doubtful = failure.charged
                 raise
             finally:
-                await self._pace.leave(succeeded=succeeded)
+                self._pace.leave(succeeded=succeeded)
         finally:
             if doubtful:
                 attempts.perhaps += most
-            await self.budget.settle(worst_usd, paid_usd, doubtful=doubtful)
+            self.budget.settle(worst_usd, paid_usd, doubtful=doubtful)
 
 
-# Ways to say one thing, tried from the left; None leaves it out.
-WAYS: dict[str, tuple[str | None, ...]] = {
-    "max_tokens": ("max_tokens", "max_completion_tokens"),
-    "temperature": ("temperature", None),
-    "seed": ("seed", None),
-    "response_format": ("json_schema", "json_object", None),
+# What to send instead of a parameter that an API refuses; None leaves it out.
+INSTEAD: dict[str, str | None] = {
+    "max_tokens": "max_completion_tokens",
+    "temperature": None,
+    "seed": None,
+    "response_format": None,
 }
-SPELLED = {"max_completion_tokens": "max_tokens"}
 
 
 class Parameters:
-    """Which way each parameter is sent. Shared by all calls of a run to one model."""
+    """How each parameter is sent. Shared by all calls of a run to one model."""
 
     def __init__(self) -> None:
-        self._way = dict.fromkeys(WAYS, 0)
+        self._refused: set[str] = set()
 
     def of(self, call: Call) -> dict[str, Any]:
         """The optional part of a request."""
-        found: dict[str, Any] = {str(self._current("max_tokens")): call.max_tokens}
-        if call.temperature is not None and self._current("temperature"):
-            found["temperature"] = call.temperature
-        if call.seed is not None and self._current("seed"):
-            found["seed"] = call.seed
-        if call.schema is not None:
-            way = self._current("response_format")
-            if way == "json_schema":
-                schema = {"name": call.schema_name, "strict": True, "schema": call.schema}
-                found["response_format"] = {"type": way, "json_schema": schema}
-            elif way == "json_object":
-                found["response_format"] = {"type": way}
-        return found
+        wanted: dict[str, Any] = {
+            "max_tokens": call.max_tokens,
+            "temperature": call.temperature,
+            "seed": call.seed,
+            "response_format": None if call.schema is None else _strict(call.schema_name, call.schema),
+        }
+        sent = {INSTEAD[name] if name in self._refused else name: value for name, value in wanted.items()}
+        return {name: value for name, value in sent.items() if name is not None and value is not None}
 
-    def _current(self, name: str) -> str | None:
-        return WAYS[name][self._way[name]]
-
-    def refused(self, sent: Mapping[str, Any], body: object) -> str | None:
-        """Learn from an API's refusal of `sent`; the parameter to say otherwise, None where it is no such.
-
-        A parameter that another call's refusal has changed meanwhile counts as settled: just ask again.
-        """
+    def refused(self, sent: Mapping[str, Any], body: object) -> bool:
+        """Learn from an API's refusal of what was sent; whether to ask again."""
         named = _named(body, sent)
-        if named is None:
-            return None
-        name = SPELLED.get(named, named)
-        if self._is_sent(name, sent):
-            if self._way[name] + 1 >= len(WAYS[name]):
-                return None
-            self._way[name] += 1
-        return name
-
-    def _is_sent(self, name: str, sent: Mapping[str, Any]) -> bool:
-        """Whether the refused request said it in the way that is still the current one."""
-        way = self._current(name)
-        if name == "response_format":
-            return isinstance(sent.get(name), Mapping) and sent[name].get("type") == way
-        return way in sent
+        if named in INSTEAD:
+            self._refused.add(named)
+        return named in INSTEAD
 
 
-def _named(body: object, sent: Mapping[str, Any]) -> str | None:
-    """Which of the sent parameters an error is about: by its `param`, else by the name in its text."""
+def _strict(name: str, schema: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
+
+
+def _named(body: object, sent: Mapping[str, Any]) -> str:
+    """Which of the sent parameters an error is about: by its `param`, else by a name in its text, else ""."""
     inner = body.get("error", body) if isinstance(body, Mapping) else body
     if isinstance(inner, Mapping):
         parameter = str(inner.get("param") or "").split(".")[0]
         if parameter in sent:
             return parameter
         inner = inner.get("message") or inner.get("detail") or ""
-    text = str(inner)
     # The refused name stands before the advice: "'max_tokens' is not supported, use 'max_completion_tokens'".
-    found = [(text.find(name), name) for name in sent if name in text]
-    return min(found)[1] if found else None
+    text = str(inner)
+    return min((name for name in sent if name in text), key=text.find, default="")

@@ -1,25 +1,28 @@
 """What calls take and cost: tokens, prices, and what a run spent.
 
 Tokens are counted before a call, and after it where the API does not say. tiktoken counts where its encoding
-lies on this machine; it is never downloaded from here. Elsewhere an estimate by character class stands in,
-and everything made from it is marked as estimated. Prices come from config.yaml, else from the price
-library's offline data, else they are unknown, never 0.
+lies on this machine; it is never downloaded from here. Elsewhere 3.8 bytes count as a token, and everything
+made from that is marked as estimated. Prices come from config.yaml, else from the price library's data, else
+they are unknown, never 0.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 import tempfile
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from tiny_graph_rag.errors import ConfigError, json_kind
-from tiny_graph_rag.llm.base import NO_TOKENS, NOT_ASKED, Call, Message, Outcome, Tokens
+import msgspec
+from msgspec import Meta, Struct
+
+from tiny_graph_rag.errors import ConfigError
+from tiny_graph_rag.llm.base import NO_TOKENS, NOT_ASKED, Call, Outcome, Tokens
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.secret import safe_url
 
@@ -30,32 +33,12 @@ if TYPE_CHECKING:
 TOKENS_PER_MESSAGE = 4
 TOKENS_PER_REPLY = 3
 MOST_ADDED = 64  # that a provider's own template adds to a prompt
-# Tokens of a piece of text: at least, likely and at most. The likely ones are fitted to o200k_base on the
-# sample graphs' entities and the README (within 7 %); the others hold for o200k_base and cl100k_base on those
-# and on names, prose in eight scripts, source code and identifiers.
-TOKENS_PER_PIECE = {
-    "word": (0.9, 1.0, 1.0),
-    "tail": (0.0, 0.17, 0.34),  # each letter of a word beyond its fourth
-    "syllable": (0.6, 0.93, 1.7),
-    "number": (0.9, 1.15, 2.0),  # up to three digits
-    "gap": (0.0, 0.6, 1.2),
-    "sign": (0.2, 0.6, 1.05),
-    "ideograph": (0.4, 0.8, 1.7),
-    "letter": (0.15, 0.35, 1.0),  # of Greek, Cyrillic, Arabic and accented Latin
-    "other": (0.8, 2.4, 4.0),
-}
-WORD_LETTERS = 4
+BYTES_PER_TOKEN = 3.8  # within a fifth of o200k_base on the sample graphs, English and Korean
+FIRST_IDEOGRAPH = "\u2e80"  # from here on scripts have no spaces, and a token is four characters at most
 ENCODING_URL = "https://openaipublic.blob.core.windows.net/encodings/{name}.tiktoken"  # tiktoken's cache keys
-
-_PIECES = re.compile(
-    r"(?P<word>[A-Za-z]+)|(?P<syllable>[가-힣])|(?P<number>\d{1,3})|(?P<gap>\s*\n\s*|\s{2,})"
-    r"|(?P<sign>[!-/:-@\[-`{-~])|(?P<ideograph>[\u3040-\u30ff\u3400-\u9fff])"
-    r"|(?P<letter>[\u00a1-\u058f\u0600-\u06ff])|(?P<other>\S)"
-)
 
 OPENAI_URL = "https://api.openai.com/v1"
 MILLION = 1_000_000
-PRICE_KEYS = ("input", "output", "cached_input")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,50 +74,25 @@ class TokenCounter:
         return self.range(text)[1]
 
     def range(self, text: str) -> tuple[int, int, int]:
-        """Tokens at least, likely and at most: three times the same where a tokenizer counts."""
-        if self.encoding is None:
-            return _estimated(text)
-        return (len(self.encoding.encode_ordinary(text)),) * 3
+        """Tokens at least, likely and at most: three times the same where a tokenizer counts.
 
-    def prompt(self, messages: Iterable[Message]) -> int:
-        """Tokens of a whole prompt, the chat format's own included."""
-        return self.prompt_range(messages)[1]
-
-    def prompt_range(self, messages: Iterable[Message]) -> tuple[int, int, int]:
-        """The same at least, likely and at most."""
-        ranges = [self.range(message.content) for message in messages]
-        own = len(ranges) * TOKENS_PER_MESSAGE + TOKENS_PER_REPLY
-        least, likely, most = (
-            (own + sum(column) for column in zip(*ranges, strict=True)) if ranges else (own,) * 3
-        )
-        return least, likely, most
-
-    def at_most(self, call: Call) -> int:
-        """No provider counts more for the prompt: byte-pair tokenizers never make more tokens than bytes.
-
-        A schema goes along in words of the provider's own choice, some add a line of their own.
+        No tokenizer makes a token of two words, or of fewer bytes than one.
         """
-        schema = json.dumps(call.schema) if call.schema is not None else ""
-        added = self.count(schema) + MOST_ADDED if self.exact else len(schema) + MOST_ADDED
-        if self.exact:
-            return self.prompt(call.messages) + added
-        return (
-            sum(len(message.content.encode()) + 2 * TOKENS_PER_MESSAGE for message in call.messages) + added
-        )
+        if self.encoding is not None:
+            return (len(self.encoding.encode_ordinary(text)),) * 3
+        size = len(text.encode("utf-8", "replace"))
+        ideographs = sum(letter >= FIRST_IDEOGRAPH for letter in text)
+        least = max(len(text.split()), ideographs // 4)
+        return least, max(least, round(size / BYTES_PER_TOKEN)), size
 
-
-def _estimated(text: str) -> tuple[int, int, int]:
-    found = dict.fromkeys(TOKENS_PER_PIECE, 0)
-    for piece in _PIECES.finditer(text):
-        kind = piece.lastgroup or "other"
-        found[kind] += 1
-        if kind == "word":
-            found["tail"] += max(0, piece.end() - piece.start() - WORD_LETTERS)
-    least, likely, most = (
-        sum(count * TOKENS_PER_PIECE[kind][place] for kind, count in found.items()) for place in range(3)
-    )
-    size = len(text.encode("utf-8", "replace"))  # no byte-pair tokenizer makes more tokens than bytes
-    return math.floor(least), min(math.ceil(likely), size), min(math.ceil(most), size)
+    def prompt(self, call: Call) -> tuple[int, int, int]:
+        """The same of a whole prompt, the chat format's own included. At most: with its schema, which goes
+        along in words of the provider's, and a line of its own."""
+        ranges = [self.range(message.content) for message in call.messages]
+        own = len(ranges) * TOKENS_PER_MESSAGE + TOKENS_PER_REPLY
+        least, likely, most = (own + sum(column) for column in zip(*ranges, strict=True))
+        schema = "" if call.schema is None else json.dumps(call.schema)
+        return least, likely, most + self.range(schema)[2] + MOST_ADDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,57 +126,58 @@ def how_to_price(model: str) -> str:
     return said("set it in config.yaml, in USD per million tokens: {example}", example=example)
 
 
+Usd = Annotated[float, Meta(ge=0, le=MILLION)]
+
+
+class GivenPrice(Struct, forbid_unknown_fields=True):
+    """One model's in `openai.prices`. cached_input: as input where it is left out."""
+
+    input: Usd
+    output: Usd
+    cached_input: Usd | None = None
+
+
 def find_price(model: str, base_url: str, configured: Mapping[str, Any]) -> Price | None:
     """The price of a model at an address; None where it is unknown, never 0 for that.
 
     Raises ConfigError for configured prices that aren't numbers from 0 up.
     """
-    if model in configured:
-        return _configured(model, configured[model])
-    return _from_library(model, base_url)
-
-
-def _configured(model: str, given: object) -> Price:
-    place = f"config.yaml: openai.prices.{model}"
-    if not isinstance(given, Mapping) or not {"input", "output"} <= set(given) <= set(PRICE_KEYS):
+    if model not in configured:
+        return _from_library(model, base_url)
+    try:
+        given = msgspec.convert(configured[model], GivenPrice)
+    except msgspec.ValidationError as error:
         raise ConfigError(
-            "{place} must be {{input: …, output: …}} in USD a million tokens, cached_input is "
-            "optional; got {got}",
-            place=place,
-            got=json_kind(given),
-        )
-    for name, value in given.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
-            raise ConfigError(
-                "{place}.{name} must be a number of at least 0, got {got}",
-                place=place,
-                name=name,
-                got=json_kind(value),
-            )
-    cached = float(given.get("cached_input", given["input"]))
-    return Price(float(given["input"]), float(given["output"]), cached, "as set")
+            "config.yaml: openai.prices.{model} must be {{input: …, output: …}} in USD a million tokens, "
+            "cached_input is optional: {error}",
+            model=model,
+            error=error,
+        ) from None
+    cached = given.input if given.cached_input is None else given.cached_input
+    return Price(given.input, given.output, cached, "as set")
 
 
 def _from_library(model: str, base_url: str) -> Price | None:
+    """At this address; where the library doesn't know it, at the model's own provider, as the source says."""
     from importlib.metadata import version
 
     from genai_prices import Usage, calc_price
 
-    address = safe_url(base_url) or OPENAI_URL
-
-    def priced(**usage: int) -> Any:
-        return calc_price(Usage(**usage), model, provider_api_url=address)
-
     # A thousand tokens at a time: some models cost more in prompts of a length that no question here has.
-    try:
-        fresh, output = priced(input_tokens=1000), priced(output_tokens=1000)
-        cached = priced(input_tokens=1000, cache_read_tokens=1000)
-    except LookupError:
-        return None
-    dates = sorted(re.findall(r"\b20\d\d-\d\d-\d\d\b", fresh.model.price_comments or ""))
-    checked = f", checked {dates[-1]}" if dates else ", no date given"
-    usd = [float(price.total_price) * 1000 for price in (fresh, output, cached)]
-    return Price(usd[0], usd[1], usd[2], f"genai-prices {version('genai-prices')}{checked}")
+    used = Usage(input_tokens=1000), Usage(output_tokens=1000)
+    cached = Usage(input_tokens=1000, cache_read_tokens=1000)
+    places: tuple[Any, ...] = ({"provider_api_url": safe_url(base_url) or OPENAI_URL}, {})
+    for place in places:
+        with suppress(LookupError):
+            fresh, *others = (calc_price(usage, model, **place) for usage in (*used, cached))
+            dates = sorted(re.findall(r"\b20\d\d-\d\d-\d\d\b", fresh.model.price_comments or ""))
+            checked = f"checked {dates[-1]}" if dates else "no date given"
+            source = f"genai-prices {version('genai-prices')}, {checked}"
+            if not place:
+                source = f"of {fresh.provider.name}, this address may take another price; {source}"
+            usd = [float(price.total_price) * 1000 for price in (fresh, *others)]
+            return Price(usd[0], usd[1], usd[2], source)
+    return None
 
 
 @dataclass(frozen=True, slots=True)

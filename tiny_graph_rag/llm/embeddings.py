@@ -5,68 +5,47 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
 from tiny_graph_rag.config import Config, cache_folder
 from tiny_graph_rag.errors import ServiceError, UsageError, amount
-from tiny_graph_rag.llm.base import Call, Message, Reply
+from tiny_graph_rag.llm.base import Call, Message
 from tiny_graph_rag.llm.client import Attempts, Client
-from tiny_graph_rag.llm.cost import TokenCounter
 from tiny_graph_rag.llm.endpoint import CallFailed, Endpoint, Vectors
 from tiny_graph_rag.llm.kept import ReplyCache
+from tiny_graph_rag.llm.setup import Tariff
 from tiny_graph_rag.messages import said
 
 OPENAI = "https://api.openai.com/v1"
 
 
 @dataclass(slots=True)
-class Embedded:
-    """What was asked and paid for. tokens: None once the service left its count out."""
-
-    calls: int = 0
-    texts: int = 0
-    tokens: int | None = 0
-
-    def add(self, texts: int, reply: Reply) -> None:
-        self.calls += 1
-        self.texts += texts
-        counted = self.tokens is not None and not reply.estimated
-        self.tokens = (self.tokens or 0) + reply.tokens.prompt if counted else None
-
-    def cost_usd(self, usd_per_million: float | None) -> float | None:
-        if self.calls == 0:
-            return 0.0
-        if usd_per_million is None or self.tokens is None:
-            return None
-        return self.tokens / 1_000_000 * usd_per_million
-
-    def note(self, usd_per_million: float | None) -> str:
-        """What a user should hear of it."""
-        cost = self.cost_usd(usd_per_million)
-        unknown = said("cost unknown: set embeddings.usd_per_million_embedded")
-        reported = said("tokens not reported") if self.tokens is None else amount(self.tokens, "token")
-        return said(
-            "embeddings: {calls} for {texts}, {tokens}, {cost}",
-            calls=amount(self.calls, "call"),
-            texts=amount(self.texts, "text"),
-            tokens=reported,
-            cost=unknown if cost is None else f"{cost:.4f} USD",
-        )
-
-
-@dataclass(slots=True)
 class Embedder:
     """One model of the service that `client` speaks to. url: the service's base, which its vectors are kept
-    under. batch: texts a call."""
+    under. batch: texts a call. calls, texts, tokens: what was asked for so far."""
 
     client: Client
     url: str
     model: str
     cache: ReplyCache
     batch: int = 128
-    spent: Embedded = field(default_factory=Embedded)
+    calls: int = 0
+    texts: int = 0
+    tokens: int = 0
+
+    def note(self) -> str:
+        """What was asked and paid, for people."""
+        budget = self.client.budget
+        unknown = said("cost unknown: set embeddings.usd_per_million_embedded")
+        return said(
+            "embeddings: {calls} for {texts}, {tokens}, {cost}",
+            calls=amount(self.calls, "call"),
+            texts=amount(self.texts, "text"),
+            tokens=amount(self.tokens, "token"),
+            cost=unknown if budget.unpriced else f"{budget.spent_usd:.4f} USD",
+        )
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
         """(texts, dimension), each of length 1. Raises ServiceError where the service fails for good."""
@@ -97,21 +76,18 @@ class Embedder:
     async def _ask_all(self, parts: Iterator[list[tuple[str, str]]], known: dict[str, Vectors]) -> None:
         """Adds to `known`. What was paid for before a failure is kept."""
 
-        async def step() -> bool:
-            part = next(parts, None)
-            if part is None:
-                return False
+        async def ask(part: list[tuple[str, str]]) -> None:
             messages = tuple(Message("user", text) for _, text in part)
             call = Call("retrieving", "", self.model, messages, max_tokens=0, embeds=True)
             reply = await self.client.reply(call, Attempts())
             assert reply.vectors is not None
-            self.spent.add(len(part), reply)
+            self.calls, self.texts = self.calls + 1, self.texts + len(part)
+            self.tokens += reply.tokens.total
             vectors = {key: vector for (key, _), vector in zip(part, reply.vectors, strict=True)}
             known.update(vectors)
             self.cache.put({key: vector.tobytes() for key, vector in vectors.items()})
-            return True
 
-        await self.client.repeat(step)
+        await self.client.each(parts, ask)
 
     def _key(self, text: str) -> str:
         content = f"{self.url}\0{self.model}\0{text}".encode("utf-8", "replace")
@@ -135,10 +111,9 @@ def make_embedder(config: Config, option: str) -> Embedder:
             "another (http://localhost:11434/v1 for Ollama)",
             option=option,
         )
-    endpoint = Endpoint.of(config)
-    counter = TokenCounter(None, "estimate")
+    tariff = Tariff(config)
     return Embedder(
-        Client(endpoint, lambda model: counter, lambda model: None, service.concurrency),
+        Client(Endpoint.of(config), tariff.counter, tariff.price, service.concurrency),
         service.base_url or OPENAI,
         settings.dense_model,
         ReplyCache(cache_folder()),

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 
 BACK_OFF = 0.5  # what a rate limit leaves of the concurrency
 RECOVER = 0.1  # what a success adds to it: ten good calls win back one place
+LOOK_AGAIN = 0.01  # seconds until a call that waits for others looks whether it may go
 
 
 class CapReached(Exception):  # noqa: N818 - an end in order, not an error
@@ -30,36 +31,28 @@ class Budget:
         self.doubtful_usd = 0.0
         self._reserved_usd = 0.0
         self._open = 0
-        self._changed = asyncio.Condition()
-
-    def begin(self) -> None:
-        """Before each event loop: what waits belongs to one loop alone."""
-        self._changed = asyncio.Condition()
 
     async def reserve(self, worst_usd: float) -> None:
         """Wait until `worst_usd` more is sure to fit. Raises CapReached where it never will."""
-        async with self._changed:
-            while self.cap_usd is not None and not self._fits(worst_usd, self.cap_usd):
-                if not self._open:
-                    raise CapReached
-                await self._changed.wait()
-            self._open += 1
-            self._reserved_usd += worst_usd
+        while self.cap_usd is not None and self._committed_usd + worst_usd > self.cap_usd:
+            if not self._open:
+                raise CapReached
+            await asyncio.sleep(LOOK_AGAIN)
+        self._open += 1
+        self._reserved_usd += worst_usd
 
-    def _fits(self, worst_usd: float, cap_usd: float) -> bool:
-        committed = self.already_spent_usd + self.spent_usd + self.doubtful_usd + self._reserved_usd
-        return committed + worst_usd <= cap_usd
+    @property
+    def _committed_usd(self) -> float:
+        return self.already_spent_usd + self.spent_usd + self.doubtful_usd + self._reserved_usd
 
-    async def settle(self, worst_usd: float, paid_usd: float, *, doubtful: bool = False) -> None:
+    def settle(self, worst_usd: float, paid_usd: float, *, doubtful: bool = False) -> None:
         """Give a reservation back and note what the call really cost, or that nobody knows."""
-        async with self._changed:
-            self._open -= 1
-            self._reserved_usd -= worst_usd
-            self.spent_usd += paid_usd
-            if doubtful:
-                self.doubtful += 1
-                self.doubtful_usd += worst_usd
-            self._changed.notify_all()
+        self._open -= 1
+        self._reserved_usd -= worst_usd
+        self.spent_usd += paid_usd
+        if doubtful:
+            self.doubtful += 1
+            self.doubtful_usd += worst_usd
 
 
 class Pace:
@@ -68,41 +61,26 @@ class Pace:
     sleep: waits so many seconds, or raises where the run stops meanwhile.
     """
 
-    def __init__(self, most: int, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+    def __init__(self, most: int, sleep: Callable[[float], Awaitable[None]]) -> None:
         self.most = most
         self.allowed = float(most)
         self.under_way = 0
         self._sleep = sleep
-        self._resume_at = 0.0
-        self._refused_at = -1.0
-        self._refusals = 0  # in a row
+        self._resume_at = self._refused_at = 0.0
+        self._refusals = 0
         self._is_new = False
-        self._room = asyncio.Condition()
 
     async def enter(self) -> None:
-        """Wait until there is room and no rate limit asks to wait."""
-        async with self._room:
-            while True:
-                wait = self._resume_at - time.monotonic()
-                if wait <= 0 and self.under_way < int(self.allowed):
-                    self.under_way += 1
-                    return
-                if wait > 0:
-                    self._room.release()
-                    try:
-                        await self._sleep(wait)
-                    finally:
-                        await self._room.acquire()
-                else:
-                    await self._room.wait()
+        """Wait for a place, and for the moment from which the API wants to hear from us again."""
+        while (wait := self._resume_at - time.monotonic()) > 0 or self.under_way >= int(self.allowed):
+            await self._sleep(max(wait, LOOK_AGAIN))
+        self.under_way += 1
 
-    async def leave(self, *, succeeded: bool) -> None:
-        async with self._room:
-            self.under_way -= 1
-            if succeeded:
-                self._refusals = 0
-                self.allowed = min(self.most, self.allowed + RECOVER)
-            self._room.notify(2 if succeeded else 1)
+    def leave(self, *, succeeded: bool) -> None:
+        self.under_way -= 1
+        if succeeded:
+            self._refusals = 0
+            self.allowed = min(self.most, self.allowed + RECOVER)
 
     def refused(self, sent_at: float) -> int:
         """How many refusals in a row that makes, with no answer to any call between them.

@@ -24,13 +24,6 @@ def can_ask(config: Config) -> bool:
     return bool(config.api_key) or bool(config.openai.base_url)
 
 
-def models(config: Config, *, judging: bool, comparing: bool = False) -> tuple[str, ...]:
-    """The models that a run calls. comparing: answers are held against the truth by embeddings."""
-    judge = (config.openai.judge_model or config.openai.model,) if judging else ()
-    embeds = (config.generation.accuracy_model,) if comparing else ()
-    return tuple(dict.fromkeys((config.openai.model, *judge, *embeds)))
-
-
 class Tariff:
     """Prices and token counters of the models of one run, each looked up once."""
 
@@ -41,8 +34,8 @@ class Tariff:
         embedded = config.embeddings.usd_per_million_embedded
 
         def price(model: str) -> Price | None:
-            embeds = model == config.generation.accuracy_model and model not in settings.prices
-            if embeds and embedded is not None:
+            embeds = model in (config.generation.accuracy_model, config.embeddings.dense_model)
+            if embeds and embedded is not None and model not in settings.prices:
                 return Price(embedded, 0.0, embedded, "config.yaml")
             return find_price(model, settings.base_url, settings.prices)
 

@@ -57,7 +57,7 @@ class Nearness:
     """The entities of a graph by the embeddings of their texts, next to those of questions."""
 
     def __init__(self, task: Task, embedder: Embedder) -> None:
-        self._embedder, self._price = embedder, task.config.embeddings.usd_per_million_embedded
+        self._embedder = embedder
         self._entities = embedder.vectors([_text(task.graph, number) for number in range(len(task.graph))])
         self._questions: dict[str, NDArray[np.float32]] = {}
 
@@ -80,7 +80,7 @@ class Nearness:
         return rounded
 
     def note(self) -> str:
-        return self._embedder.spent.note(self._price)
+        return self._embedder.note()
 
 
 def _text(graph: KnowledgeGraph, entity: int) -> str:

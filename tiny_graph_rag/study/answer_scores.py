@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tiny_graph_rag.answers.accuracy import ACCURACY
 from tiny_graph_rag.answers.records import Answers
 from tiny_graph_rag.answers.rubrics import JUDGES, QUALITIES
 from tiny_graph_rag.answers.scores import agreement_scores, failed_scores
@@ -17,7 +16,7 @@ from tiny_graph_rag.measures import Mean, means
 from tiny_graph_rag.measures.statistics import SHARE, Groups
 from tiny_graph_rag.measures.summary import numbered, rows_by_tag
 
-BOUNDS = {**dict.fromkeys(QUALITIES, (0.0, 5.0)), ACCURACY: (-0.25, 1.0)}  # of scores that leave [0, 1]
+BOUNDS = {**dict.fromkeys(QUALITIES, (0.0, 5.0)), "accuracy": (-0.25, 1.0)}  # of scores that leave [0, 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ def scores_of_own(
         return [{} for _ in answers]
     rows = []
     for answer, error, example in zip(answers, errors, examples, strict=True):
-        scores = agreement_scores(answer or "", example, bleu=False)
+        scores = agreement_scores(answer or "", example)
         rows.append(scores if answer is not None and error is None else failed_scores(scores))
     return rows
 

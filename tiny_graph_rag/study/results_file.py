@@ -21,7 +21,7 @@ from tiny_graph_rag.version import SCHEMA_VERSION
 INDIFFERENT = (
     *("storage.kg_dir", "storage.dataset_dir", "storage.results_dir"),
     *("evaluation.save_reasons", "evaluation.latency_sample", "evaluation.seed"),
-    *("openai.concurrency", "openai.timeout", "openai.largest_reply", "embeddings.embeddings_batch"),
+    *("openai.concurrency", "openai.timeout", "embeddings.embeddings_batch"),
 )
 ENDINGS = (".gz", ".json", "-results")
 WRITTEN_BY = {"eval": "eval", "score": "score", "sweep": "sweep", "comparison": "compare"}  # kind → command

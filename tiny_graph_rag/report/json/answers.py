@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from tiny_graph_rag.answers.accuracy import ACCURACY
 from tiny_graph_rag.answers.records import Answers
 from tiny_graph_rag.answers.rubrics import JUDGES
 from tiny_graph_rag.gold.examples import Example
@@ -96,7 +95,7 @@ def _with_usage(
 def answer_slice(answers: Answers, part: AnswerSlice) -> dict[str, Any]:
     """`summary.answers` and `summary.by_tag[tag].answers`. Next to each score of a judge stands how many
     verdicts failed."""
-    judged = {ACCURACY, *(name for judge in JUDGES for name in JUDGES[judge].scores)}
+    judged = {"accuracy", *(name for judge in JUDGES for name in JUDGES[judge].scores)}
     scores = as_read(part.scores)
     return {
         "answered": part.answered,

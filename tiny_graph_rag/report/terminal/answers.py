@@ -77,15 +77,10 @@ def forecast_lines(rows: Sequence[tuple[str, Forecast, tuple[float, float] | Non
         calls = t(
             "{n} calls ({known} more are answered already)", n=f"{found.calls:,}", known=f"{found.known:,}"
         )
-        if found.most_calls > found.calls:
-            calls += t(
-                ", at most {n} where replies can't be read and are asked for again", n=f"{found.most_calls:,}"
-            )
         yield f"{t(what)}: {calls}"
-        least, most = found.least_prompt_tokens, found.most_prompt_tokens
-        between = f" ({least:,}–{most:,})" if most > least else ""
-        yield f"  {t('prompt tokens')}: {sign}{found.prompt_tokens:,}{between}"
-        yield f"  {t('answer tokens')}: {t('at most {n}', n=f'{found.most_completion_tokens:,}')}"
+        least, likely, most = found.prompt_tokens
+        yield f"  {t('prompt tokens')}: {sign}{likely:,} ({least:,}–{most:,})"
+        yield f"  {t('answer tokens')}: {t('at most {n}', n=f'{found.most_answer_tokens:,}')}"
         shown = t("unknown") if cost is None else f"{sign}${cost[0]:.4f} – {sign}${cost[1]:.4f}"
         yield f"  {t('cost')}: {shown}"
     yield t("nothing was called and nothing written")
