@@ -14,7 +14,7 @@ from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.bfs import BfsRetriever, mentions_of, prices
 from tiny_graph_rag.retrieval.candidates import walked_columns
 from tiny_graph_rag.retrieval.explain import Explanation
-from tiny_graph_rag.retrieval.paths import TIE_BITS, CheapestPaths, Most, RankedPaths
+from tiny_graph_rag.retrieval.paths import TIE_BITS, CheapestPaths, Most, RankedPaths, ToRank
 from tiny_graph_rag.retrieval.walk import Layers
 
 MOST = Most(100, 100)
@@ -32,12 +32,13 @@ def paths_of(made: BfsRetriever, *, fast: bool = False) -> CheapestPaths:
     if fast:
         from tiny_graph_rag.retrieval.compiled import CompiledLayers
 
-        paths._layers = CompiledLayers(paths.graph)
+        paths._layers = CompiledLayers(paths.graph, paths.prices)
     return paths
 
 
 def rank(paths: CheapestPaths, asked: tuple[Any, ...], hops: int, *, times: int) -> list[RankedPaths]:
-    return [paths.rank(*asked, [hops], more=more)[0] for more in range(times - 1, -1, -1)]
+    given = [ToRank(*asked)]
+    return [paths.rank(given, [hops], more=more)[0] for more in range(times - 1, -1, -1)]
 
 
 def made_from(case: Any) -> tuple[KnowledgeGraph, BfsRetriever, LinkedQuestion]:
@@ -73,9 +74,9 @@ def test_one_walk_gives_the_ranking_of_every_hop_limit(case: Any) -> None:
     _, made, question = made_from(case)
     asked = mentions_of(question.seeds), made.reader.read(question), MOST
     every = range(made.settings.hops + 1)
-    together = paths_of(made).rank(*asked, every)
+    together = paths_of(made).rank([ToRank(*asked)], every)
     for hops, ranked in zip(every, together, strict=True):
-        (alone,) = paths_of(made).rank(*asked, [hops])
+        (alone,) = paths_of(made).rank([ToRank(*asked)], [hops])
         assert columns(ranked) == columns(alone)
 
 
@@ -86,7 +87,8 @@ def test_the_best_of_many_are_the_best_of_all(case: Any, depth: int) -> None:
     graph, made, question = made_from(case)
     asked = mentions_of(question.seeds), made.reader.read(question)
     (best,), (every,) = (
-        paths_of(made).rank(*asked, Most(most, most), [made.settings.hops]) for most in (depth, len(graph))
+        paths_of(made).rank([ToRank(*asked, Most(most, most))], [made.settings.hops])
+        for most in (depth, len(graph))
     )
     for column in ("entities", "keys", "hops", "paths"):
         assert getattr(best, column).tolist() == getattr(every, column)[:depth].tolist()
@@ -99,7 +101,7 @@ def test_the_parts_of_an_explanation_add_up_to_the_cost(case: Any) -> None:
     """Of each ranked entity, over all mentions; the path shown is the first, from a seed to the entity."""
     graph, made, question = made_from(case)
     paths, asked = paths_of(made), (mentions_of(question.seeds), made.reader.read(question), MOST)
-    (ranked,) = paths.rank(*asked, [made.settings.hops])
+    (ranked,) = paths.rank([ToRank(*asked)], [made.settings.hops])
     explanation = Explanation(graph, paths, ranked)
     for row, entity in enumerate(ranked.entities.tolist()):
         parts = explanation.reasons(entity)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -31,7 +30,9 @@ from tiny_graph_rag.retrieval.paths import (
     CheapestPaths,
     Mentions,
     Most,
+    ToRank,
     WeighedMention,
+    rank_of,
 )
 from tiny_graph_rag.retrieval.query import Reader, Reading, TextWords
 from tiny_graph_rag.retrieval.walk import Prices
@@ -42,16 +43,20 @@ SCORED_UP_TO = 1_000_000  # entities; of more, paths alone rank: a question woul
 CANDIDATES = 500  # of each seed list that texts re-rank, at most; the cheapest. All where types say nothing
 KNOWN_PATHS = 1 << 9  # rankings from text seeds that are kept
 
+FromText = tuple[WeighedMention, Reading, int]  # text seeds, the question and what a link from them costs
+Limits = tuple[int, ...]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reached:
-    """What one question's paths reach within a hop limit.
+    """What the paths of some questions reach within a hop limit, in the order of questions.
 
-    parts: (entities, 5), the costs in millionths; ties: the part
-    of the score below them; hops: of the path shown, 0 of a seed; paths: (entities, hops) relations from the
-    seed, filled up with NO_STEP.
+    question: number of each row's; parts: (rows, 5), the costs in millionths; ties: the part of the score
+    below them; hops: of the path shown, 0 of a seed; paths: (rows, hops) relations from the seed, filled up
+    with NO_STEP.
     """
 
+    question: NDArray[np.int64]
     entities: NDArray[np.int32]
     parts: Column
     ties: Column
@@ -60,16 +65,24 @@ class Reached:
 
     @property
     def columns(self) -> tuple[NDArray[Any], ...]:
-        return self.entities, self.parts, self.ties, self.hops, self.paths
+        return self.question, self.entities, self.parts, self.ties, self.hops, self.paths
 
     @property
     def cost(self) -> Column:
-        cost: Column = self.parts.sum(axis=1)
+        cost: Column = self.parts @ np.ones(5, np.int64)  # quicker than a sum over short rows
         return cost
 
     def of(self, rows: NDArray[Any] | slice) -> Reached:
         """rows: places, or a mask."""
         return Reached(*(column[rows] for column in self.columns))
+
+    def of_question(self, number: int) -> slice:
+        """Its rows."""
+        return slice(*np.searchsorted(self.question, [number, number + 1]).tolist())
+
+    @classmethod
+    def together(cls, several: Sequence[Reached]) -> Reached:
+        return cls(*map(np.concatenate, zip(*(one.columns for one in several), strict=True)))
 
 
 @retriever("bfs", "paths from the seeds, ranked by their lowest cost")
@@ -110,7 +123,7 @@ class BfsRetriever(Retriever):
             exclude_seeds=self.settings.exclude_seeds,
             may_compile=config.running.compiled,
         )
-        self._from_text = lru_cache(KNOWN_PATHS)(self._from_text_of)
+        self._kept_from_text: dict[tuple[FromText, Limits], list[Reached]] = {}
         self._explained: tuple[LinkedQuestion, dict[bool, Explanation]] | None = None
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
@@ -120,136 +133,164 @@ class BfsRetriever(Retriever):
         """One walk serves all limits: paths of one hop more go on from those of one less."""
         limits = tuple(sorted(set(hops)))
         asked = [replace(question, id="") for question in questions]
-        ranked: dict[LinkedQuestion, list[Reached]] = {}  # a question that is given twice is ranked once
-        for row, question in enumerate(asked, start=1):
-            if question not in ranked:
-                ranked[question] = self._ranked(question, limits, more=len(asked) - row)
+        different = list(dict.fromkeys(asked))  # a question that is given twice is ranked once
+        place, runs, done = {question: row for row, question in enumerate(different)}, [], 0
+        while done < len(different):
+            part = different[done : done + self.paths.at_once]
+            done += len(part)
+            ranked = self._ranked(part, limits, more=len(different) - done)
+            runs.append([self._run(within, len(part)) for within in ranked])
+        chosen = np.array([place[question] for question in asked], np.int64)
         for limit in hops:
-            yield self._run([ranked[question][limits.index(limit)] for question in asked])
+            run = Run.concatenated([of_part[limits.index(limit)] for of_part in runs])
+            yield run if len(different) == len(asked) else run.of(chosen)
 
-    def _ranked(self, question: LinkedQuestion, limits: tuple[int, ...], more: int) -> list[Reached]:
-        """One question's ranking within each limit. more: questions that follow."""
-        reading, named = self.reader.read(question), mentions_of(question.named)
-        most, referred = self.most, _referred(question)
-        if referred:  # what they cost more is added later
-            most = Most(most.wanted, most.wanted)
-        reached = self._by_path(named, reading, most, limits, more)
+    def _ranked(self, questions: Sequence[LinkedQuestion], limits: Limits, more: int) -> list[Reached]:
+        """The questions' rankings within each limit. more: questions that follow."""
+        readings = [self.reader.read(question) for question in questions]
+        named = [mentions_of(question.named) for question in questions]
+        text = [mentions_of(question.by_text) for question in questions]
+        referred = {row: meant for row, question in enumerate(questions) if (meant := _referred(question))}
+        given = [
+            # What pronouns stand for costs more, which is added later.
+            ToRank(*pair, self.most._replace(enough=self.most.wanted) if row in referred else self.most)
+            for row, pair in enumerate(zip(named, readings, strict=True))
+        ]
+        reached = self._by_path(given, limits, more)
         if referred:  # a question asks for another than those that pronouns stand for
             reached = [self._referred_to(referred, within) for within in reached]
-        text, link = mentions_of(question.by_text), self.costs.link(len(named))
-        if text and not all(self._suffices(within, link) for within in reached):
-            by_text = self._from_text(text[0], reading, link, limits)
-            reached = [
-                within if self._suffices(within, link) else _cheaper(within, other)
-                for within, other in zip(reached, by_text, strict=True)
-            ]
-        return self._by_cost(question, named, text, reached)
+        links = np.array([self.costs.link(len(mentions)) for mentions in named])
+        of_a_bit = [self._of_a_bit(within, len(questions)) for within in reached]
+        lacks = [self._lacks(within, bit, links) for within, bit in zip(reached, of_a_bit, strict=True)]
+        rows = [row for row in np.flatnonzero(np.logical_or.reduce(lacks)).tolist() if text[row]]
+        if rows:
+            wanted = [(text[row][0], readings[row], int(links[row])) for row in rows]
+            by_text = self._from_text(wanted, limits)
+            for limit, within in enumerate(reached):
+                more_reached: list[tuple[int, Reached]] = []
+                for row, its in zip(rows, by_text, strict=True):
+                    # Where texts count nothing, only the cheapest can be among the best.
+                    deep = self.settings.depth + len(questions[row].named)
+                    cheapest = slice(None if of_a_bit[limit][row] else deep)
+                    if lacks[limit][row]:
+                        more_reached.append((row, its[limit].of(cheapest)))
+                reached[limit] = _cheaper(within, more_reached)
+        return self._by_cost(
+            questions, [one or other for one, other in zip(named, text, strict=True)], reached
+        )
 
     # ---- 2. Walk
 
-    def _from_text_of(
-        self, mention: WeighedMention, reading: Reading, link: int, limits: tuple[int, ...]
-    ) -> list[Reached]:
-        """What lies within the hops of the text seeds; kept, for questions that differ by the names in them
-        have the same ones."""
-        return self._by_path((mention,), reading, Most(self.most.wanted, self.most.wanted), limits, 0, link)
-
     def _by_path(
-        self,
-        mentions: Mentions,
-        reading: Reading,
-        most: Most,
-        limits: Sequence[int],
-        more: int,
-        link: int = 0,
+        self, given: Sequence[ToRank], limits: Limits, more: int = 0, links: Sequence[int] = ()
     ) -> list[Reached]:
-        """What lies within each limit of the mentions' seeds, by the cost of the link and of the path."""
+        """What lies within each limit of the mentions' seeds, by the cost of the link and of the path.
+
+        links: cost of each question's, 0 where none are given."""
         reached = []
-        for ranked in self.paths.rank(mentions, reading, most, limits, more=more):
+        for ranked in self.paths.rank(given, limits, more=more):
             parts = np.zeros((len(ranked.entities), 5), dtype=np.int64)
-            parts[:, 0] = link
+            if links:
+                parts[:, 0] = np.array(links)[ranked.question]
             parts[:, 1] = self.costs.path(ranked.keys >> TIE_BITS, ranked.hops)
             ties = ranked.keys & TIES
-            reached.append(Reached(ranked.entities, parts, ties, ranked.hops, ranked.paths))
+            reached.append(Reached(ranked.question, ranked.entities, parts, ties, ranked.hops, ranked.paths))
         return reached
 
-    def _referred_to(self, referred: set[int], reached: Reached) -> Reached:
+    def _from_text(self, wanted: Sequence[FromText], limits: Limits) -> list[list[Reached]]:
+        """What lies within each limit of the text seeds, for each one wanted; kept, for questions that differ
+        by the names in them have the same ones."""
+        kept, most = self._kept_from_text, Most(self.most.wanted, self.most.wanted)
+        new = [one for one in dict.fromkeys(wanted) if (one, limits) not in kept]
+        given = [ToRank((mention,), reading, most) for mention, reading, _ in new]
+        reached = self._by_path(given, limits, links=[link for *_, link in new]) if new else []
+        for row, one in enumerate(new):
+            kept[one, limits] = [within.of(within.of_question(row)) for within in reached]
+        found = [kept[one, limits] for one in wanted]
+        if len(kept) > KNOWN_PATHS:
+            kept.clear()
+        return found
+
+    def _referred_to(self, referred: dict[int, set[int]], reached: Reached) -> Reached:
         parts = reached.parts.copy()
-        rows = found_in(np.array(sorted(referred)), reached.entities)
-        parts[rows, 1] += round(self.ranking.referred * UNIT)
+        for row, entities in referred.items():
+            is_meant = (reached.question == row) & found_in(np.array(sorted(entities)), reached.entities)
+            parts[is_meant, 1] += round(self.ranking.referred * UNIT)
         return replace(reached, parts=parts)
 
-    def _suffices(self, reached: Reached, beyond: int) -> bool:
-        """Whether it explains the question and fills the depth with less cost than `beyond`, so that nothing
-        which costs more can be among the best."""
-        best = reached.of(slice(self.settings.depth))
-        return (
-            len(best.entities) == self.settings.depth
-            and int(best.cost.max()) < beyond
-            and not self._of_a_bit(best)
-        )
+    def _lacks(self, reached: Reached, of_a_bit: Column, beyond: Column) -> NDArray[np.bool_]:
+        """(questions,): where it does not explain the question, or not fill the depth with less cost than
+        `beyond`, so that what costs more may be among the best."""
+        count = len(beyond)
+        best = reached.of(rank_of(reached.question, count) < self.settings.depth)
+        lacks = (np.bincount(best.question, minlength=count) < self.settings.depth) | (of_a_bit > 0)
+        lacks[best.question[best.cost >= beyond[best.question]]] = True
+        return lacks
 
     # ---- 3. Rank
 
     def _by_cost(
-        self, question: LinkedQuestion, named: Mentions, text: Mentions, reached: Sequence[Reached]
+        self, questions: Sequence[LinkedQuestion], mentions: Sequence[Mentions], reached: Sequence[Reached]
     ) -> list[Reached]:
-        """What one question reached within each limit, by all parts of its cost, as far as the settings let
-        it through."""
-        of_a_bit = [self._of_a_bit(within) for within in reached]
-        reached = [self._returned(within, named) for within in reached]
-        if self.texts is not None and any(of_a_bit):
-            rows = unique(np.concatenate([within.entities for within in reached]))
+        """What the questions reached within each limit, by all parts of its cost, as far as the settings let
+        it through. mentions: where each one's random walks start."""
+        of_a_bit = [self._of_a_bit(within, len(questions)) for within in reached]
+        reached = [self._returned(within, questions) for within in reached]
+        for row in np.flatnonzero(np.any(of_a_bit, axis=0)).tolist():
+            own = [within.of_question(row) for within in reached]
+            rows = unique(
+                np.concatenate([within.entities[its] for within, its in zip(reached, own, strict=True)])
+            )
             weights = self.costs.weights
+            assert self.texts is not None  # else no bit costs anything
             scores = self.texts.of(
-                question,
-                named or text,
+                questions[row],
+                mentions[row],
                 rows,
                 mentioned=weights.mentioned,
                 every_text=not self.costs.typed,
             )
             counts = MILLI, weights.neighbour, weights.pagerank
-            for place, bit in enumerate(of_a_bit):
-                if bit:
-                    within = reached[place]
-                    at, parts = np.searchsorted(rows, within.entities), within.parts.copy()
-                    for part, (bits, weight) in enumerate(zip(scores, counts, strict=True), 2):
-                        parts[:, part] = lacking(bits[at], bit, weight)
-                    reached[place] = replace(within, parts=parts)
-        return [self._ordered(within) for within in reached]
+            for within, its, bits_cost in zip(reached, own, of_a_bit, strict=True):
+                at = np.searchsorted(rows, within.entities[its])
+                for part, (bits, weight) in enumerate(zip(scores, counts, strict=True), 2):
+                    within.parts[its, part] = lacking(bits[at], int(bits_cost[row]), weight)
+        return [self._ordered(within, len(questions)) for within in reached]
 
-    def _ordered(self, reached: Reached) -> Reached:
+    def _ordered(self, reached: Reached, count: int) -> Reached:
         name_rank = self.graph.name_rank[reached.entities]
-        order = np.lexsort((name_rank, reached.hops, reached.ties, reached.cost))
-        return reached.of(order[: self.settings.depth])
+        order = np.lexsort((name_rank, reached.hops, reached.ties, reached.cost, reached.question))
+        return reached.of(order[rank_of(reached.question, count) < self.settings.depth])
 
-    def _of_a_bit(self, reached: Reached) -> int:
-        if self.texts is None or not len(reached.entities):
-            return 0
-        return self.costs.of_a_bit(reached.cost, reached.hops)
+    def _of_a_bit(self, reached: Reached, count: int) -> Column:
+        """(questions,)."""
+        costs = np.zeros(count, np.int64)
+        if self.texts is not None and len(reached.question):
+            firsts = np.flatnonzero(begins(reached.question))
+            costs[reached.question[firsts]] = self.costs.of_a_bit(reached.cost, reached.hops, firsts)
+        return costs
 
-    def _returned(self, reached: Reached, named: Mentions) -> Reached:
+    def _returned(self, reached: Reached, questions: Sequence[LinkedQuestion]) -> Reached:
         """What of it the settings let through."""
         if self.filters.returned is not None:
             reached = reached.of(self.filters.returned[reached.entities])
         if self.settings.exclude_seeds:
-            seeds = sorted({seed for mention in named for seed in mention.seeds})
-            reached = reached.of(~found_in(np.array(seeds, dtype=np.int64), reached.entities))
+            size = len(self.graph)
+            named = [row * size + seed.entity for row, one in enumerate(questions) for seed in one.named]
+            pairs = reached.question * size + reached.entities
+            reached = reached.of(~found_in(np.array(sorted(set(named)), np.int64), pairs))
         return reached
 
-    def _run(self, ranked: Sequence[Reached]) -> Run:
-        if not ranked:
-            return Run.concatenated([])
-        parts = np.concatenate([one.parts for one in ranked])
-        ties = np.concatenate([one.ties for one in ranked])
-        scores = UNIT / (UNIT + parts.sum(axis=1) + ties / (TIES + 1))
+    def _run(self, ranked: Reached, count: int) -> Run:
+        scores = UNIT / (UNIT + ranked.cost + ranked.ties / (TIES + 1))
+        counts = np.bincount(ranked.question, minlength=count)
         run = Run(
-            np.concatenate([[0], np.cumsum([len(one.entities) for one in ranked])]).astype(np.int64),
-            np.concatenate([one.entities for one in ranked]),
+            np.concatenate([[0], np.cumsum(counts)]).astype(np.int64),
+            ranked.entities,
             scores,
-            np.concatenate([one.hops for one in ranked]),
-            np.concatenate([one.paths for one in ranked]),
-            parts=parts.astype(np.int32),
+            ranked.hops,
+            ranked.paths,
+            parts=ranked.parts.astype(np.int32),
         )
         return run if self.settings.min_score <= 0 else run.where(scores >= self.settings.min_score)
 
@@ -281,7 +322,8 @@ class BfsRetriever(Retriever):
         explained = self._explained[1]
         if by_text not in explained:
             mentions = mentions_of(question.by_text if by_text else question.named)
-            (ranked,) = self.paths.rank(mentions, self.reader.read(question), self.most, [self.settings.hops])
+            given = ToRank(mentions, self.reader.read(question), self.most)
+            (ranked,) = self.paths.rank([given], [self.settings.hops])
             explained[by_text] = Explanation(self.graph, self.paths, ranked)
         return explained[by_text]
 
@@ -308,9 +350,9 @@ def mentions_of(seeds: Sequence[Seed]) -> Mentions:
     )
 
 
-def _cheaper(one: Reached, other: Reached) -> Reached:
-    """What both reached, each entity by its cheaper path."""
-    columns = map(np.concatenate, zip(one.columns, other.columns, strict=True))
-    both = Reached(*columns)
-    order = np.lexsort((both.ties, both.cost, both.entities))
-    return both.of(order[begins(both.entities[order])])
+def _cheaper(reached: Reached, more: Sequence[tuple[int, Reached]]) -> Reached:
+    """With what else these questions reach: each entity by its cheaper path."""
+    others = [replace(one, question=np.full(len(one.question), row)) for row, one in more]
+    both = Reached.together([reached, *others])
+    order = np.lexsort((both.ties, both.cost, both.entities, both.question))
+    return both.of(order[begins(both.question[order], both.entities[order])])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,9 +19,10 @@ from tiny_graph_rag.retrieval.walk import (
     Bounds,
     Columns,
     Ints,
+    Prices,
     Start,
     States,
-    Walk,
+    Walks,
 )
 
 ROOM = 1 << 12  # rows at first; doubled where they are full
@@ -54,10 +56,10 @@ class Rows(NamedTuple):
 
 
 class CompiledLayers:
-    """Walks one graph, a mention at a time, in memory that it keeps: the next walk overwrites a Walk."""
+    """Walks one graph, one mention after the other, in memory that it keeps: the next walks overwrite it."""
 
-    def __init__(self, graph: Columns) -> None:
-        self.graph = Columns(*map(_read_only, graph))
+    def __init__(self, graph: Columns, prices: Prices) -> None:
+        self.graph, self.prices = Columns(*map(_read_only, graph)), prices
         entities = len(graph.indptr) - 1
         self._tables = Tables(
             zeros_as_touched(entities, np.bool_),
@@ -68,14 +70,21 @@ class CompiledLayers:
         )
         self._rows = Rows(*(np.empty((ROOM, width), np.int64) for width in (STATE, ANSWER, OPENED, END)))
 
-    def walk(self, asked: Asked, start: Start, bounds: Bounds) -> Walk:
-        self._rows, states, answers, *reached = walk_layers(
-            self.graph, asked, start, bounds, self._tables, self._rows
-        )
-        return Walk(
+    def walk(self, asked: Asked, starts: Sequence[Start], bounds: Bounds) -> Walks:
+        states = answers = looked = 0
+        worst = np.zeros(len(starts), np.int64)
+        for number, start in enumerate(starts):
+            self._rows, states, answers, slots, worst[number] = walk_layers(
+                self.graph, self.prices, asked.of(start.question), start, bounds, self._tables, self._rows,
+                number, states, answers,
+            )  # fmt: skip
+            looked += slots
+        return Walks(
             States(*(column[:states] for column in states_of(self._rows.states))),
             Answers(*self._rows.answers[:answers].T),
-            *reached,
+            bounds.hops,
+            looked,
+            worst,
         )
 
 
@@ -107,52 +116,64 @@ def states_of(rows: Ints) -> States:
 def answers_of(rows: Ints) -> Answers:
     return Answers(
         rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3], rows[:, 4], rows[:, 5], rows[:, 6], rows[:, 7],
-        rows[:, 8], rows[:, 9], rows[:, 10],
+        rows[:, 8], rows[:, 9], rows[:, 10], rows[:, 11],
     )  # fmt: skip
 
 
 @compiled
 def walk_layers(
-    graph: Columns, asked: Asked, start: Start, bounds: Bounds, tables: Tables, rows: Rows
-) -> tuple[Rows, int, int, int, int, int]:
-    """(Memory, its rows of states and of answers; `hops`, `looked`, `worst` of Walk)."""
-    count = answered = steps = looked = first = 0
+    graph: Columns,
+    price: Prices,
+    asked: Asked,
+    start: Start,
+    bounds: Bounds,
+    tables: Tables,
+    rows: Rows,
+    number: int,
+    old_states: int,
+    old_answers: int,
+) -> tuple[Rows, int, int, int, int]:
+    """One walk, behind the rows of those before it. (Memory, its rows of states and of answers; slots looked
+    at; the highest total of interest.)"""
+    count, answered, looked, first = old_states, old_answers, 0, old_states
     answer_rows, opened, ends = rows.answers, rows.opened, rows.ends
-    state_rows = with_room(rows.states, 0, len(start.seeds))
+    state_rows = with_room(rows.states, count, len(start.seeds))
     states = states_of(state_rows)
     for seed in start.every_seed:
         tables.is_seed[seed] = True
     for place, seed in enumerate(start.seeds):
-        states.entity[place], states.mask[place], state_rows[place, NEXT] = seed, 0, tables.state[seed]
+        states.entity[count], states.mask[count], state_rows[count, NEXT] = seed, 0, tables.state[seed]
         for path in range(2):
-            states.cost[place, path] = FAR if path else 0
-            states.mass[place, path], states.kind[place, path] = start.masses[place], NO_KIND
-            states.slot[place, path], states.before[place, path] = NO_SLOT, NO_PATH
+            states.cost[count, path] = FAR if path else 0
+            states.mass[count, path], states.kind[count, path] = start.masses[place], NO_KIND
+            states.slot[count, path], states.before[count, path] = NO_SLOT, NO_PATH
         count += 1
         tables.state[seed] = count
     tables.totals[:] = 0
     tables.bound[WORST], tables.bound[HIGHEST], tables.bound[CHEAP] = FAR, TOTALS - 1, 0
-    tables.bound[WANTED] = bounds.wanted
-    for left in range(bounds.hops - 1, -1, -1):
+    tables.bound[WANTED] = start.wanted
+    for steps in range(1, bounds.hops + 1):
+        left = bounds.hops - steps
         opened = with_room(opened, 0, count - first)
         chosen, slots = open_states(graph, state_rows, tables, first, count, asked.least[left + 1], opened)
         looked += slots
         state_rows = with_room(state_rows, count, slots)
         answer_rows, ends = with_room(answer_rows, answered, slots), with_room(ends, 0, slots)
-        steps, first = steps + 1, count
+        first, layer = count, answered
         count, answered, end_count = expand(
-            graph, asked, asked.least[left], bounds, steps, state_rows, answer_rows, ends, tables,
-            opened[:chosen], count, answered,
+            graph, price, asked, asked.least[left], bounds, start, steps, state_rows, answer_rows, ends,
+            tables, opened[:chosen], count, answered,
         )  # fmt: skip
+        answer_rows[layer:answered, 0] = number
         keep_second_paths(graph, states_of(state_rows), ends[:end_count], first, count)
-    for row in range(count):
+    for row in range(old_states, count):
         tables.state[state_rows[row, 0]] = 0
-    for row in range(answered):
-        tables.answer[answer_rows[row, 0]] = 0
+    for row in range(old_answers, answered):
+        tables.answer[answer_rows[row, 1]] = 0
     for seed in start.every_seed:
         tables.is_seed[seed] = False
-    worst = lowered(tables, bounds)
-    return Rows(state_rows, answer_rows, opened, ends), count, answered, steps, looked, worst
+    worst = lowered(tables, start.slack)
+    return Rows(state_rows, answer_rows, opened, ends), count, answered, looked, worst
 
 
 @compiled
@@ -191,9 +212,11 @@ def open_states(
 @compiled
 def expand(
     graph: Columns,
+    price: Prices,
     asked: Asked,
     least: Ints,
     bounds: Bounds,
+    start: Start,
     steps: int,
     rows: Ints,
     answer_rows: Ints,
@@ -205,10 +228,10 @@ def expand(
 ) -> tuple[int, int, int]:
     """One step from the states `opened`, the most hopeful first: what they reach tells which of the others to
     leave out. (States, answers, ends) then; count, answered: how many states and answers are before."""
-    price, states, answers, first = asked.price, states_of(rows), answers_of(answer_rows), count
+    states, answers, first = states_of(rows), answers_of(answer_rows), count
     end_count, is_answer, goes_on, layer = 0, False, False, answered
     for index in np.argsort(opened[:, 1]):
-        state, worst = opened[index, 0], lowered(tables, bounds)
+        state, worst = opened[index, 0], lowered(tables, start.slack)
         if opened[index, 1] > worst:
             break
         at, mask = states.entity[state], states.mask[state]
@@ -226,7 +249,7 @@ def expand(
                 known_kind = np.int64(NO_KIND)
                 continue
             # What the step explains and costs.
-            speaks = asked.types[kind >> 1]
+            speaks = np.int64(asked.types[kind >> 1])
             free = speaks & ~mask
             if asked.back and states.kind[state, which] != kind ^ 1:
                 free &= ~asked.back
@@ -236,7 +259,7 @@ def expand(
                 met = np.int64(asked.entities[entity] | asked.relations[relation])
             cost = states.cost[state, which] + price.step
             if speaks == 0:
-                cost += price.unexplained - min(asked.weight[met & ~mask], price.unexplained)
+                cost += asked.unexplained - min(asked.weight[met & ~mask], asked.unexplained)
             else:
                 cost += (kind & 1) * price.against
                 if fills == 0:
@@ -263,7 +286,7 @@ def expand(
                 if is_better:
                     count_total(tables, known, total)
                     if total <= bounds.explained[steps]:
-                        tables.bound[WANTED] = bounds.enough
+                        tables.bound[WANTED] = start.enough
                 if row < layer and total <= known:
                     row, answered, is_better = answered, answered + 1, True
                     tables.answer[entity] = answered
@@ -306,14 +329,14 @@ def expand(
 
 
 @compiled
-def lowered(tables: Tables, bounds: Bounds) -> int:
+def lowered(tables: Tables, slack: int) -> int:
     """The bound, once it is as low as the wanted entities allow."""
     bound, totals = tables.bound, tables.totals
     while bound[HIGHEST] > 0 and bound[CHEAP] - totals[bound[HIGHEST]] >= bound[WANTED]:
         bound[CHEAP] -= totals[bound[HIGHEST]]
         bound[HIGHEST] -= 1
     if bound[CHEAP] >= bound[WANTED]:
-        bound[WORST] = min(bound[WORST], bound[HIGHEST] + bounds.slack)
+        bound[WORST] = min(bound[WORST], bound[HIGHEST] + slack)
     return int(bound[WORST])
 
 

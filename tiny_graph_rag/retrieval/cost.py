@@ -104,17 +104,20 @@ class Costs:
         highest: Column = (round(self.ranking.explained * UNIT) + steps) * MILLI // UNIT
         return highest
 
-    def of_a_bit(self, reached: Column, hops: NDArray[np.signedinteger[Any]]) -> int:
-        """Cost of one bit: the more, the more of the question the cheapest path leaves unexplained.
+    def of_a_bit(
+        self, reached: Column, hops: NDArray[np.signedinteger[Any]], firsts: NDArray[np.int64]
+    ) -> Column:
+        """(questions,): cost of one bit: the more, the more of the question the cheapest path leaves
+        unexplained.
 
-        reached: link and walk of every reached entity.
+        reached: link and walk of every reached entity. firsts: the first row of each question.
         """
         if not self.typed:
-            return round(self.ranking.untyped_text_bit * UNIT)
-        unexplained = (reached - round(2 * self.ranking.step * UNIT) * hops).min() / UNIT
-        return (
-            round(self.ranking.text_bit * unexplained * UNIT) if unexplained > self.ranking.explained else 0
-        )
+            return np.full(len(firsts), round(self.ranking.untyped_text_bit * UNIT))
+        steps = round(2 * self.ranking.step * UNIT) * hops
+        unexplained = np.minimum.reduceat(reached - steps, firsts) / UNIT
+        bits = np.rint(self.ranking.text_bit * unexplained * UNIT).astype(np.int64)
+        return np.where(unexplained > self.ranking.explained, bits, 0)
 
 
 def lacking(bits: Column, of_a_bit: int, weight: int = MILLI) -> Column:

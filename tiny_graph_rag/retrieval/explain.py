@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval.base import Reason
-from tiny_graph_rag.retrieval.paths import CheapestPaths, RankedPaths, copied
+from tiny_graph_rag.retrieval.paths import CheapestPaths, RankedPaths
 from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS
-from tiny_graph_rag.retrieval.walk import Answers, Walk
+from tiny_graph_rag.retrieval.walk import States
 
 # The parts that are not a step of a path, as they are shown.
 OFFERED = "one of the options in the question"
@@ -25,8 +25,12 @@ class Explanation:
     def __init__(self, graph: KnowledgeGraph, paths: CheapestPaths, ranked: RankedPaths) -> None:
         """ranked: by `paths`, just now."""
         self.graph, self.relations = graph, paths.graph.relations
-        self.ranked, self.walks = ranked, [copied(walk) for walk in ranked.walks]
-        self.reading, self.asked = ranked.question.reading, ranked.question.asked
+        self.ranked, self.prices = ranked, paths.prices
+        self.states = States(
+            *(column.copy() for column in ranked.walks.states)
+        )  # the next walks overwrite it
+        self.reading, self.asked = ranked.questions.given[0].reading, ranked.questions.asked.of(0)
+        self._mentions = int(ranked.questions.mentions[0])
         self._rows = dict(zip(ranked.entities.tolist(), ranked.row.tolist(), strict=True))
 
     def reasons(self, entity: int) -> list[Reason]:
@@ -36,44 +40,46 @@ class Explanation:
         return list(self._of_seed(entity) if row < 0 else self._of_row(row))
 
     def _of_seed(self, entity: int) -> Iterator[Reason]:
-        question, asks = self.ranked.question, self.reading.asks
+        questions, asks = self.ranked.questions, self.reading.asks
         if asks == ONE_OF_SEEDS:
             yield Reason(OFFERED, (), 0.0)
             return
-        own, head = int(question.own[question.seeds.tolist().index(entity)]), self.asked.head
+        own, head = int(questions.own[questions.seed.tolist().index(entity)]), int(self.asked.head)
         if asks == OTHERS and (own == 0 or (head and not own & head)):
-            yield self._part(NAMED, 0, self.asked.price.off_focus)
-        yield from self._left(own, len(self.walks) - 1)
+            yield self._part(NAMED, 0, self.prices.off_focus)
+        yield from self._left(own, self._mentions - 1)
 
     def _of_row(self, row: int) -> Iterator[Reason]:
-        joined, price, mask, lands = self.ranked.joined, self.asked.price, 0, 0
+        joined, mask, lands = self.ranked.joined, 0, 0
         shown, (taken,) = int(joined.shown[row]), joined.taken[row].nonzero()
         for mention in sorted(taken.tolist(), key=lambda mention: mention != shown):
-            answers, place = joined.answers[mention], int(joined.place[row, mention])
-            mask, lands = mask | int(answers.mask[place]), lands | int(answers.lands[place])
-            yield from self._steps(answers, place, self.walks[mention])
+            place = int(joined.place[row, mention])
+            mask, lands = mask | int(joined.answers.mask[place]), lands | int(joined.answers.lands[place])
+            yield from self._steps(place)
         if not lands:
-            yield self._part(OTHER_RELATION, self.asked.focus, price.off_focus)
-        if off_head := self._off_head(joined.answers[shown], int(joined.place[row, shown])):
-            yield self._part(OTHER_KIND, self.asked.head, off_head)
-        yield from self._left(mask, len(self.walks) - len(taken))
+            yield self._part(OTHER_RELATION, int(self.asked.focus), self.prices.off_focus)
+        if off_head := self._off_head(int(joined.place[row, shown])):
+            yield self._part(OTHER_KIND, int(self.asked.head), off_head)
+        yield from self._left(mask, self._mentions - len(taken))
 
-    def _off_head(self, answers: Answers, place: int) -> int:
+    def _off_head(self, place: int) -> int:
         """What is paid for the kind of an entity: what an answer's total has besides."""
+        answers = self.ranked.joined.answers
         rest = answers.total[place] - answers.cost[place] - self.asked.left[answers.mask[place]]
-        return int(rest) - (0 if answers.lands[place] else self.asked.price.off_focus)
+        return int(rest) - (0 if answers.lands[place] else self.prices.off_focus)
 
-    def _steps(self, answers: Answers, place: int, walk: Walk) -> Iterator[Reason]:
-        """The steps of a path, from the seed on."""
+    def _steps(self, place: int) -> Iterator[Reason]:
+        """The steps of an answer's path, from the seed on."""
+        answers, states = self.ranked.joined.answers, self.states
         entity, slot = int(answers.entity[place]), int(answers.slot[place])
         cost, mask, before = (int(column[place]) for column in (answers.cost, answers.mask, answers.before))
         steps = []
         for _ in range(int(answers.steps[place])):
             state, which = divmod(before, 2)
-            paid, filled = int(walk.states.cost[state, which]), int(walk.states.mask[state])
+            paid, filled = int(states.cost[state, which]), int(states.mask[state])
             steps.append(self._part(self._arrow(slot, entity), mask & ~filled, cost - paid))
-            entity, cost, mask = int(walk.states.entity[state]), paid, filled
-            slot, before = int(walk.states.slot[state, which]), int(walk.states.before[state, which])
+            entity, cost, mask = int(states.entity[state]), paid, filled
+            slot, before = int(states.slot[state, which]), int(states.before[state, which])
         return reversed(steps)
 
     def _arrow(self, slot: int, entity: int) -> str:
@@ -88,7 +94,7 @@ class Explanation:
             if weight and not mask >> place & 1:
                 yield self._part(UNEXPLAINED, 1 << place, weight)
         if mentions > 0:
-            yield self._part(WITHOUT_PATH, 0, mentions * self.asked.price.other_seed)
+            yield self._part(WITHOUT_PATH, 0, mentions * self.prices.other_seed)
 
     def _part(self, what: str, mask: int, price: int) -> Reason:
         """mask: of the slots whose words it explains or leaves."""

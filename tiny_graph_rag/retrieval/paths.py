@@ -1,4 +1,4 @@
-"""A question's ranking by paths: the walks of its mentions, joined, and what each cost is made of."""
+"""The ranking of questions by paths: the walks of their mentions, joined."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import unique, worth_compiling, zeros_as_touched
+from tiny_graph_rag.columns.arrays import distinct, unique, worth_compiling
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Reading
 from tiny_graph_rag.retrieval.walk import (
@@ -23,8 +23,7 @@ from tiny_graph_rag.retrieval.walk import (
     Layers,
     Prices,
     Start,
-    States,
-    Walk,
+    Walks,
     least_of,
 )
 from tiny_graph_rag.run import NO_STEP
@@ -36,7 +35,8 @@ MASS = 1 << 40  # of the random walk from one mention
 TIE_BITS, MANTISSA = 30, 24  # of a key: the part below the cost; of it the leading bits of the damped mass
 MENTIONS = 8  # that count singly; more of them are taken as one
 KNOWN = 1 << 9  # readings whose columns are kept
-A_WALK = 8_000  # slots that the readable form looks at in the time that a walk takes besides
+FIRST, AT_ONCE = 4, 64  # questions that are walked together, at most
+CELLS = 1 << 23  # of them times the entities or relations of the graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +51,47 @@ Mentions = tuple[WeighedMention, ...]
 
 
 class Most(NamedTuple):
-    """How many of the best entities are wanted; and how many are enough where a path of the question's only
-    mention explains it."""
+    """How many of the best entities are wanted; and how many are enough where a path explains it all."""
 
     wanted: int
     enough: int
 
 
+class ToRank(NamedTuple):
+    """A question as its paths are asked for."""
+
+    mentions: Mentions
+    reading: Reading
+    most: Most
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Questions:
+    """Those that are ranked together. asked: a row a question; starts: their mentions, a walk each;
+    mention: (walks,), the number of each in its question; mentions: (questions,), how many.
+
+    Of their seeds, one after the other: seed_question, seed, mass; own: slots that the seed fills itself."""
+
+    asked: Asked
+    given: Sequence[ToRank]
+    starts: Sequence[Start]
+    walk_question: Ints
+    mention: Ints
+    mentions: Ints
+    seed_question: Ints
+    seed: Ints
+    mass: Ints
+    own: Ints
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Joined:
-    """What the mentions explain together. entity, total, mass: (rows,). shown: of each row the mention whose
-    path is shown; taken: (rows, mentions), those that explain it; place: (rows, mentions) into their answers,
-    -1 for none."""
+    """What the mentions of each question explain together. question, entity, total, mass: (rows,), ascending
+    by question. shown: of each row the mention whose path is shown; taken: (rows, mentions), those that
+    explain it; place: (rows, mentions) into the answers, -1 for none."""
 
-    answers: Sequence[Answers]
+    answers: Answers
+    question: Ints
     entity: Ints
     total: Ints
     mass: Ints
@@ -72,45 +99,31 @@ class Joined:
     taken: NDArray[np.bool_]
     place: Ints
 
-    def of_mention(self, mention: int, row: Ints) -> tuple[Ints, Ints]:
-        """Which of these rows (-1: a seed) show this mention's path, and their places in its answers."""
-        mine = np.flatnonzero(row >= 0)
-        mine = mine[self.shown[row[mine]] == mention]
-        return mine, self.place[row[mine], mention]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Question:
-    """A question as paths rank it. seeds, masses: of all mentions; own: slots that each seed fills itself."""
-
-    asked: Asked
-    reading: Reading
-    parts: Sequence[tuple[Ints, Ints]]  # seeds and masses of each mention
-    seeds: Ints
-    masses: Ints
-    own: Ints
+    def place_shown(self, row: Ints) -> Ints:
+        return self.place[row, self.shown[row]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedPaths:
-    """One question's ranking within a hop limit, and what it came from; valid until the next question's.
+    """The rankings within a hop limit, and what they came from; valid until the next questions'.
 
-    entities, best first; keys: cost in thousandths, then the tie part; hops: of the path shown; paths: (rows,
-    hops) relations from a seed, filled up with NO_STEP; row: of each entity among the joined answers, -1 for
-    a seed."""
+    question, ascending; of each the entities, best first; keys: cost in thousandths, then the tie part; hops:
+    of the path shown; paths: (rows, hops) relations from a seed, filled up with NO_STEP; row: of each entity
+    among the joined answers, -1 for a seed."""
 
+    question: Ints
     entities: NDArray[np.int32]
     keys: Ints
     hops: NDArray[np.int32]
     paths: NDArray[np.int32]
     row: Ints
-    question: Question
-    walks: Sequence[Walk]
+    questions: Questions
+    walks: Walks
     joined: Joined
 
 
 class CheapestPaths:
-    """Ranks entities of one graph, question by question, in memory of its own: not for two threads."""
+    """Ranks entities of one graph, some questions at a time, in memory of its own: not for two threads."""
 
     def __init__(
         self,
@@ -125,108 +138,138 @@ class CheapestPaths:
         """explained: as in Bounds."""
         self.prices, self.exclude_seeds, self.may_compile = prices, exclude_seeds, may_compile
         self.graph, self.explained = columns, explained
-        self._layers: Layers | CompiledLayers = Layers(self.graph)
-        self._walks = self._looked = 0  # so far
+        self._layers: Layers | CompiledLayers = Layers(self.graph, prices)
+        self._ranked_so_far = self._looked = 0
+        self._size = len(graph), len(graph.relations)
         self._kinds = graph.entities.types
         self._types = len(graph.relations.types.names) + 1
-        self._relations = zeros_as_touched(len(graph.relations), np.uint8)
-        self._entities = zeros_as_touched(len(graph), np.uint8)
         self._asked = lru_cache(KNOWN)(self._asked_of)
 
-    def rank(
-        self, mentions: Mentions, reading: Reading, most: Most, limits: Sequence[int], *, more: int = 0
-    ) -> list[RankedPaths]:
-        """At each hop limit, the best of the entities within so many hops of the mentions' seeds.
+    @property
+    def at_once(self) -> int:
+        """How many questions to rank together; few at first, to learn how large they are."""
+        return max(1, min(AT_ONCE if self._looked else FIRST, CELLS // (1 + max(self._size))))
 
-        more: questions that are still to be ranked after this one.
+    def rank(self, given: Sequence[ToRank], limits: Sequence[int], *, more: int = 0) -> list[RankedPaths]:
+        """At each hop limit, the best of the entities within so many hops of each question's seeds.
+
+        given: `at_once` questions at most. more: how many are still to be ranked after these.
         """
-        self._compile_for(more + 1)
-        relations, entities = self._marked(reading)
-        question = self._question(mentions, reading, max(limits))
-        walks = self._walk(question, most, max(limits))
-        ranked = [self._ranked(question, walks, most.wanted, limit) for limit in limits]
-        self._relations[relations], self._entities[entities] = 0, 0
-        return ranked
+        self._compile_for(len(given) + more)
+        questions = self._questions(given, max(limits))
+        walks = self._layers.walk(questions.asked, questions.starts, Bounds(max(limits), self.explained))
+        self._ranked_so_far, self._looked = self._ranked_so_far + len(given), self._looked + walks.looked
+        return [self._ranked(questions, walks, limit) for limit in limits]
 
     def _compile_for(self, questions: int) -> None:
         """Walk by machine code where numba is loaded in less time than it saves on so many questions, which
         are expected to be as large as those so far."""
-        if not isinstance(self._layers, Layers) or not self._walks:
+        if not isinstance(self._layers, Layers) or not self._ranked_so_far:
             return
-        expected = questions * (A_WALK + self._looked // self._walks)
+        expected = questions * self._looked // self._ranked_so_far
         if worth_compiling(expected, allowed=self.may_compile):
             from tiny_graph_rag.retrieval.compiled import CompiledLayers
 
-            self._layers = CompiledLayers(self.graph)
+            self._layers = CompiledLayers(self.graph, self.prices)
 
-    def _walk(self, question: Question, most: Most, hops: int) -> list[Walk]:
-        """From each mention's seeds."""
-        asked, price, others, slack = question.asked, self.prices, len(question.parts) - 1, 0
-        if others > 0:  # another mention may fill everything that one leaves empty
-            most = Most(most.wanted, most.wanted)
-            slack = others * price.other_seed + int(asked.left[0]) + price.off_focus + price.off_head
-        walks: list[Walk] = []
-        for seeds, masses in question.parts:
-            start = Start(seeds, masses, question.seeds)
-            walk = self._layers.walk(asked, start, Bounds(hops, *most, self.explained, slack))
-            if others > 0:  # the next one may be in the same memory
-                walk = copied(walk)
-            walks.append(walk)
-            self._walks, self._looked = self._walks + 1, self._looked + walk.looked
-        return walks
-
-    def _ranked(
-        self,
-        question: Question,
-        walks: Sequence[Walk],
-        wanted: int,
-        limit: int,
-    ) -> RankedPaths:
-        asked, seeds = question.asked, question.seeds
-        joined = self._joined([walk.within(limit) for walk in walks], asked)
-        own = asked.left[question.own] + max(0, len(walks) - 1) * self.prices.other_seed
-        if question.reading.asks == OTHERS:
-            off = (question.own == 0) | (question.own & asked.head == 0 if asked.head else False)
-            own = own + np.where(off, self.prices.off_focus, 0)
-        elif question.reading.asks == ONE_OF_SEEDS:
-            own = np.zeros_like(own)
-        is_first = np.zeros(len(seeds), dtype=bool)
-        is_first[np.unique(seeds, return_index=True)[1]] = not self.exclude_seeds
-        if len(self.graph.returned):
-            is_first &= self.graph.returned[seeds]
-        entity = np.concatenate([joined.entity, seeds[is_first]])
-        total = np.concatenate([joined.total, own[is_first]])
-        row = np.concatenate([np.arange(len(joined.entity)), np.full(int(is_first.sum()), -1)])
-        mass = np.concatenate([joined.mass, question.masses[is_first]])
-        if len(total) > wanted:
-            best = np.flatnonzero(total <= np.partition(total, wanted - 1)[wanted - 1])
-            entity, total, row, mass = entity[best], total[best], row[best], mass[best]
+    def _ranked(self, questions: Questions, walks: Walks, limit: int) -> RankedPaths:
+        joined, count = self._joined(walks.within(limit), questions), len(questions.given)
+        seeds, own = self._seeds(questions)
+        question = np.concatenate([joined.question, questions.seed_question[seeds]])
+        entity = np.concatenate([joined.entity, questions.seed[seeds]])
+        total = np.concatenate([joined.total, own])
+        mass = np.concatenate([joined.mass, questions.mass[seeds]])
+        row = np.concatenate([np.arange(len(joined.entity)), np.full(len(seeds), -1)])
+        length = np.concatenate(
+            [joined.answers.steps[joined.place_shown(row[: len(joined.entity)])], 0 * seeds]
+        )
         # A seed's mass counts as it is.
         keys = keys_of(total, mass, np.where(row < 0, 1 << 16, self.graph.strength[entity]))
-        length = np.zeros(len(row), np.int64)
-        for mention, answers in enumerate(joined.answers):
-            mine, place = joined.of_mention(mention, row)
-            length[mine] = answers.steps[place]
-        order = np.lexsort((self.graph.name_rank[entity], length, keys))[:wanted]
-        entity, keys, row, length = entity[order], keys[order], row[order], length[order]
-        paths = self._paths(joined, walks, row, limit)
-        return RankedPaths(
-            entity.astype(np.int32), keys, length.astype(np.int32), paths, row, question, walks, joined
+        is_explained = np.zeros(count, np.bool_)
+        is_explained[question[total <= self.explained[length]]] = True
+        wanted, enough = np.array([one.most for one in questions.given], np.int64).reshape(-1, 2).T
+        wanted = np.where(is_explained, enough, wanted)
+        best = up_to_wanted(question, keys, wanted)
+        question, entity, keys, length, row = (
+            column[best] for column in (question, entity, keys, length, row)
         )
+        order = np.lexsort((self.graph.name_rank[entity], length, keys, question))
+        order = order[rank_of(question[order], count) < wanted[question[order]]]
+        row = row[order]
+        return RankedPaths(
+            question[order], entity[order].astype(np.int32), keys[order], length[order].astype(np.int32),
+            self._paths(joined, walks, row, limit), row, questions, walks, joined,
+        )  # fmt: skip
 
-    # ---- the question
+    def _seeds(self, questions: Questions) -> tuple[Ints, Ints]:
+        """Rows of the seeds that may be answers, each once a question, and the total of each."""
+        rows = np.zeros(0, np.int64)
+        if not self.exclude_seeds:
+            _, rows = distinct(questions.seed_question * self._size[0] + questions.seed)
+        if len(self.graph.returned):
+            rows = rows[self.graph.returned[questions.seed[rows]]]
+        asked, own, question = questions.asked, questions.own[rows], questions.seed_question[rows]
+        asks = np.array([one.reading.asks for one in questions.given], np.int64)[question]
+        head, others = asked.head[question], np.maximum(0, questions.mentions[question] - 1)
+        total = asked.left[question, own] + others * self.prices.other_seed
+        off = (own == 0) | ((head > 0) & (own & head == 0))
+        total += np.where((asks == OTHERS) & off, self.prices.off_focus, 0)
+        return rows, np.where(asks == ONE_OF_SEEDS, 0, total)
 
-    def _question(self, mentions: Mentions, reading: Reading, hops: int) -> Question:
-        asked = self._asked(reading, hops)
-        parts = [(np.array(seeds), np.array(masses)) for seeds, masses in _packed(mentions)]
-        none = [np.zeros(0, np.int64)]
-        seeds = np.concatenate([*none, *(seeds for seeds, _ in parts)])
-        masses = np.concatenate([*none, *(masses for _, masses in parts)])
-        own = self._entities[seeds].astype(np.int64) if asked.has_words else 0 * seeds
-        return Question(asked, reading, parts, seeds, masses, own)
+    # ---- the questions
+
+    def _questions(self, given: Sequence[ToRank], hops: int) -> Questions:
+        asked, starts = self._stacked(given, hops), []
+        mention: list[int] = []
+        for number, one in enumerate(given):
+            parts = _packed(one.mentions)
+            every = np.array([seed for seeds, _ in parts for seed in seeds], np.int64)
+            most, slack, others = one.most, 0, len(parts) - 1
+            if others > 0:  # another mention may fill everything that one leaves empty
+                price, most = self.prices, Most(most.wanted, most.wanted)
+                slack = others * price.other_seed + price.off_focus + price.off_head
+                slack += int(asked.left[number, 0])
+            starts += [
+                Start(number, np.array(seeds), np.array(masses), every, *most, slack)
+                for seeds, masses in parts
+            ]
+            mention += range(len(parts))
+        question = np.array([start.question for start in starts], np.int64)
+        none = np.zeros(0, np.int64)
+        seed = np.concatenate([none, *(start.seeds for start in starts)])
+        mass = np.concatenate([none, *(start.masses for start in starts)])
+        seed_question = np.repeat(question, [len(start.seeds) for start in starts])
+        own = 0 * seed
+        if asked.has_words.any():
+            own = np.where(asked.has_words[seed_question], asked.entities[seed_question, seed], 0)
+        return Questions(
+            asked, given, starts, question, np.array(mention, np.int64),
+            np.bincount(question, minlength=len(given)), seed_question, seed, mass, own.astype(np.int64),
+        )  # fmt: skip
+
+    def _stacked(self, given: Sequence[ToRank], hops: int) -> Asked:
+        """What the questions ask for; slots that some lack weigh nothing."""
+        several = [self._asked(one.reading, hops) for one in given]
+        masks, count = max(len(one.left) for one in several), len(several)
+        left, weight = np.zeros((count, masks), np.int64), np.zeros((count, masks), np.int64)
+        least = np.full((count, hops + 1, masks), FAR)
+        for number, one in enumerate(several):
+            size = len(one.left)
+            left[number, :size], weight[number, :size], least[number, :, :size] = (
+                one.left, one.weight, one.least,
+            )  # fmt: skip
+        columns = (np.array([one[place] for one in several]) for place in range(3, 9))
+        has_words = any(one.has_words for one in several)
+        entities, relations = (np.zeros((count, size * has_words), np.uint8) for size in self._size)
+        asked = Asked._make([left, weight, least, *columns, relations, entities])
+        for number, question in enumerate(given):
+            if several[number].has_words:
+                self._mark(question.reading, relations[number], entities[number])
+        return asked
 
     def _asked_of(self, reading: Reading, hops: int) -> Asked:
-        weight, types = np.zeros(1, np.int64), np.zeros(self._types, np.int64)
+        """Of one question, without the relations and entities."""
+        weight, types = np.zeros(1, np.int64), np.zeros(self._types, np.uint8)
         for place, slot in enumerate(reading.slots):
             weight = np.concatenate([weight, weight + slot.weight])
             types[list(slot.types)] |= 1 << place
@@ -235,70 +278,60 @@ class CheapestPaths:
         typed = [bit for bit, slot in zip(bits, reading.slots, strict=True) if slot.types]
         words = sum(bits) - sum(typed)
         back = sum(bit for bit, slot in zip(bits, reading.slots, strict=True) if slot.way_back)
-        return Asked(
-            left, weight, least_of(left, self.prices.step, typed, words, hops), reading.focus,
-            reading.head, back, self.prices._replace(unexplained=reading.unexplained), types, words > 0,
-            self._relations, self._entities,
-        )  # fmt: skip
+        least = least_of(left, self.prices.step, typed, words, hops)
+        none = np.zeros(0, np.uint8)
+        one = map(np.array, (reading.focus, reading.head, back, reading.unexplained, types, words > 0))
+        return Asked._make([left, weight, least, *one, none, none])
 
-    def _marked(self, reading: Reading) -> tuple[Ints, Ints]:
-        """Mark the relations and entities whose texts hold the question's words; rows to be cleared again."""
-        if all(slot.types for slot in reading.slots):
-            none = np.zeros(0, np.int64)
-            return none, none
+    def _mark(self, reading: Reading, relations: NDArray[np.uint8], entities: NDArray[np.uint8]) -> None:
+        """Mark the relations and entities whose texts hold the question's words."""
         kinds = np.zeros(len(self._kinds.names) + 1, np.uint8)
-        relations, entities = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
         for place, slot in enumerate(reading.slots):
             kinds[list(slot.found.entity_types)] |= 1 << place
-            for rows, marks, marked in (
-                (slot.found.relations, self._relations, relations),
-                (slot.found.entities, self._entities, entities),
-            ):
-                marks[rows] |= 1 << place
-                marked.append(rows.astype(np.int64))
+            relations[slot.found.relations] |= 1 << place
+            entities[slot.found.entities] |= 1 << place
         if kinds.any():
-            of_kind = np.flatnonzero(kinds[self._kinds.codes])
-            self._entities[of_kind] |= kinds[self._kinds.codes[of_kind]]
-            entities.append(of_kind)
-        return np.concatenate(relations), np.concatenate(entities)
+            entities |= kinds[self._kinds.codes]
 
     # ---- several mentions
 
-    def _joined(self, answers: Sequence[Answers], asked: Asked) -> Joined:
+    def _joined(self, answers: Answers, questions: Questions) -> Joined:
         """Each entity's cheapest explanation over the mentions that reach it: one that is left out costs
         other_seed, one that is taken in costs its own path and fills its slots."""
-        other, count = self.prices.other_seed, len(answers)
-        if not count:
-            none, empty = np.zeros(0, np.int64), np.zeros((0, 0), np.int64)
-            return Joined(answers, none, none, none, none, empty > 0, empty)
-        if count == 1:
-            (only,) = answers
-            rows = np.arange(len(only.entity))
+        other, count = self.prices.other_seed, int(questions.mentions.max(initial=0))
+        question, rows = questions.walk_question[answers.walk], np.arange(len(answers.walk))
+        if count <= 1:
             taken = np.ones((len(rows), 1), np.bool_)
-            return Joined(answers, only.entity, only.total, only.mass, 0 * rows, taken, rows[:, None])
-        entity = unique(np.concatenate([one.entity for one in answers]))
-        place = np.full((len(entity), count), -1)
-        for mention, one in enumerate(answers):
-            place[np.searchsorted(entity, one.entity), mention] = np.arange(len(one.entity))
+            return Joined(
+                answers, question, answers.entity, answers.total, answers.mass, 0 * rows, taken, rows[:, None]
+            )
+        pair = question * self._size[0] + answers.entity
+        pairs = unique(pair)
+        place = np.full((len(pairs), count), -1)
+        place[np.searchsorted(pairs, pair), questions.mention[answers.walk]] = rows
+        question, entity = np.divmod(pairs, self._size[0])
+        asked, focus = questions.asked, self.prices.off_focus
 
-        def table(name: str, missing: int) -> Ints:
-            columns = [np.append(getattr(one, name), missing)[place[:, at]] for at, one in enumerate(answers)]
-            return np.stack(columns, 1)
+        def table(column: Ints, missing: int) -> Ints:
+            found: Ints = np.append(column, missing)[place]
+            return found
 
-        totals, masses = table("total", FAR), table("mass", 0)
+        totals, masses = table(answers.total, FAR), table(answers.mass, 0)
         shown, rows = totals.argmin(1), np.arange(len(entity))
         least = totals[rows, shown]
-        costs, masks, lands = table("cost", FAR), table("mask", 0), table("lands", 0).astype(np.bool_)
+        costs, masks = table(answers.cost, FAR), table(answers.mask, 0)
+        lands = table(answers.lands, 0).astype(np.bool_)
         cost, mask, land = costs[rows, shown], masks[rows, shown], lands[rows, shown]
-        off_head = least - cost - asked.left[mask] - np.where(land, 0, asked.price.off_focus)
-        best = least + (count - 1) * other
+        off_head = least - cost - asked.left[question, mask] - np.where(land, 0, focus)
+        mentions = questions.mentions[question]
+        best = least + (mentions - 1) * other
         mass = np.where(totals == least[:, None], masses, 0).sum(1)
         together, taken = masses[rows, shown], place < 0  # a mention that doesn't reach it can't be taken
         taken[rows, shown] = True
         for number in range(1, count):
-            off_focus = np.where(land[:, None] | lands, 0, asked.price.off_focus)
-            trial = cost[:, None] + costs + off_head[:, None] + (count - number - 1) * other
-            trial += asked.left[mask[:, None] | masks] + off_focus
+            trial = cost[:, None] + costs + (off_head + (mentions - number - 1) * other)[:, None]
+            trial += asked.left[question[:, None], mask[:, None] | masks]
+            trial += np.where(land[:, None] | lands, 0, focus)
             trial[taken] = FAR
             pick = trial.argmin(1)
             better = np.flatnonzero(trial[rows, pick] < best)
@@ -314,30 +347,46 @@ class CheapestPaths:
             blocked = np.ones(len(entity), dtype=bool)
             blocked[better] = False
             costs[blocked] = FAR  # what found none finds none later
-        return Joined(answers, entity, best, mass, shown, taken & (place >= 0), place)
+        return Joined(answers, question, entity, best, mass, shown, taken & (place >= 0), place)
 
     # ---- paths
 
-    def _paths(self, joined: Joined, walks: Sequence[Walk], row: Ints, hops: int) -> NDArray[np.int32]:
+    def _paths(self, joined: Joined, walks: Walks, row: Ints, hops: int) -> NDArray[np.int32]:
         paths = np.full((len(row), hops), NO_STEP, np.int32)
-        for mention, (answers, its) in enumerate(zip(joined.answers, walks, strict=True)):
-            mine, place = joined.of_mention(mention, row)
-            steps, before, slot = answers.steps[place], answers.before[place], answers.slot[place]
-            slots, befores = its.states.slot.reshape(-1), its.states.before.reshape(-1)
-            for step in range(hops - 1, -1, -1):
-                now = np.flatnonzero(steps > step)
-                paths[mine[now], step] = self.graph.relations[slot[now]]
-                if step and len(now):
-                    slot[now], before[now] = slots[before[now]], befores[before[now]]
+        mine = np.flatnonzero(row >= 0)
+        place = joined.place_shown(row[mine])
+        steps, before, slot = (
+            column[place] for column in (joined.answers.steps, joined.answers.before, joined.answers.slot)
+        )
+        states = walks.states
+        for step in range(hops - 1, -1, -1):
+            now = np.flatnonzero(steps > step)
+            paths[mine[now], step] = self.graph.relations[slot[now]]
+            if step and len(now):
+                at = np.divmod(before[now], 2)
+                slot[now], before[now] = states.slot[at], states.before[at]
         return paths
 
 
-def copied(walk: Walk) -> Walk:
-    """In memory of its own, that the next walk leaves as it is."""
-    return walk._replace(
-        states=States(*(column.copy() for column in walk.states)),
-        answers=Answers(*(column.copy() for column in walk.answers)),
-    )
+def up_to_wanted(question: Ints, keys: Ints, wanted: Ints) -> Ints:
+    """Rows up to the last one wanted of each question, and those that are equal to it, ordered by question.
+
+    wanted: (questions,)."""
+    order = np.argsort(question.astype(np.int16), kind="stable")
+    ends = np.cumsum(np.bincount(question, minlength=len(wanted)))
+    worst, keys_in_order = np.full(len(wanted), np.iinfo(np.int64).max), keys[order]
+    for number in np.flatnonzero(np.diff(ends, prepend=0) > wanted).tolist():
+        its, last = keys_in_order[ends[number - 1] if number else 0 : ends[number]], int(wanted[number]) - 1
+        worst[number] = np.partition(its, last)[last]
+    best: Ints = order[keys_in_order <= worst[question[order]]]
+    return best
+
+
+def rank_of(question: Ints, count: int) -> Ints:
+    """The place of each row among its question's, from 0; the questions ascend."""
+    counts = np.bincount(question, minlength=count)
+    ranks: Ints = np.arange(len(question)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return ranks
 
 
 def _packed(mentions: Sequence[WeighedMention]) -> list[tuple[list[int], list[int]]]:

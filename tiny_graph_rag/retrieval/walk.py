@@ -1,4 +1,4 @@
-"""The cheapest path from the seeds of a mention to every entity near them, one hop after the other.
+"""The cheapest paths from the seeds of mentions to every entity near them, one hop after the other.
 
 A state is (entity, slots filled): where a path of so many steps stands, and which slots of the question its
 steps have explained. All states of s steps make those of s + 1; a state keeps its cheapest path and the
@@ -6,14 +6,15 @@ cheapest by another relation, which alone may go straight back over the first on
 is the cost of its path, of each slot left empty, and of not being what the question asks for.
 
 Since a path of s steps comes from paths of s - 1, the answers of each layer are those of every hop limit.
-What cannot be among the `wanted` best of any limit is left out. `Layers` is the readable form; compiled.py
-does the same in a loop, and tests hold one against the other. Costs are whole thousandths and masses whole
-numbers, so no order of entities and relations changes a ranking.
+What cannot be among the `wanted` best of any limit is left out. `Layers` walks from many mentions at once,
+each over a copy of the graph of its own: node = walk × entities + entity. compiled.py does the same in a
+loop, and tests hold one against the other. Costs are whole thousandths and masses whole numbers, so no order
+of entities and relations changes a ranking.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,24 +41,28 @@ class Prices(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What a question asks for.
+    """What questions ask for, a row a question; `of` gives one question's.
 
-    left, weight: by mask of slots filled, what the others and what these weigh. least: (hops + 1, masks), the
-    least that any path still pays in so many steps. focus, head, back: bits of slots. types: slots that each
+    left, weight: (questions, masks), by mask of slots filled, what the others and what these weigh. least:
+    (questions, hops + 1, masks), the least that any path still pays in so many steps. focus, head, back: bits
+    of slots. unexplained: price of a step that no word explains. types: (questions, types), slots that each
     relation type fills; relations, entities: those that its texts fill, only where has_words.
     """
 
     left: Ints
     weight: Ints
     least: Ints
-    focus: int
-    head: int
-    back: int
-    price: Prices
-    types: Ints
-    has_words: bool
+    focus: Ints
+    head: Ints
+    back: Ints
+    unexplained: Ints
+    types: NDArray[np.uint8]
+    has_words: NDArray[np.bool_]
     relations: NDArray[np.uint8]
     entities: NDArray[np.uint8]
+
+    def of(self, question: int) -> Asked:
+        return Asked(*(column[question] for column in self))
 
 
 class Columns(NamedTuple):
@@ -80,24 +85,24 @@ class Columns(NamedTuple):
 
 
 class Start(NamedTuple):
-    """Of one mention. seeds: its entities; masses: of each; every_seed: those of all mentions, where no path
-    may return to."""
+    """Of one mention. question: row of `Asked`. seeds: its entities; masses: of each; every_seed: those of
+    all mentions of the question, where no path may return to. wanted: how many of the best entities, or
+    `enough` where a path explains all; slack: what other mentions may still change in an entity's total."""
 
+    question: int
     seeds: Ints
     masses: Ints
     every_seed: Ints
+    wanted: int
+    enough: int
+    slack: int
 
 
 class Bounds(NamedTuple):
-    """hops: steps at most; wanted: how many of the best entities, or `enough` where a path explains all;
-    explained: by its steps, the total of such a path at most. slack: what other mentions may still change in
-    an entity's total."""
+    """hops: steps at most; explained: by steps, the total at most of a path that explains its question."""
 
     hops: int
-    wanted: int
-    enough: int
     explained: Ints
-    slack: int
 
 
 class States(NamedTuple):
@@ -114,10 +119,11 @@ class States(NamedTuple):
 
 
 class Answers(NamedTuple):
-    """(rows,): each reached entity's cheapest explanation. lands: whether it ends on the question's focus;
-    before, slot: the path that it goes on from and its last step; rank, mask_before: of that path's end, to
-    choose among equals; mass: of all equally cheap ones."""
+    """(rows,): each reached entity's cheapest explanation. walk: from which start; lands: whether it ends on
+    the question's focus; before, slot: the path that it goes on from and its last step; rank, mask_before: of
+    that path's end, to choose among equals; mass: of all equally cheap ones."""
 
+    walk: Ints
     entity: Ints
     total: Ints
     mass: Ints
@@ -134,32 +140,36 @@ class Answers(NamedTuple):
         return Answers(*(column[rows] for column in self))
 
 
-class Walk(NamedTuple):
-    """From the seeds of one mention. answers: of each layer those that end there; hops: the limit; looked:
-    slots looked at; worst: the highest total of interest after the last one."""
+class Walks(NamedTuple):
+    """From all starts. answers: of each layer those that end there; hops: the limit; looked: slots looked at;
+    worst: (walks,), the highest total of interest after the last layer."""
 
     states: States
     answers: Answers
     hops: int
     looked: int
-    worst: int
+    worst: Ints
 
     def within(self, hops: int) -> Answers:
-        """Each entity once, by its cheapest explanation of at most so many steps."""
-        total, steps = self.answers.total, self.answers.steps
-        rows = np.flatnonzero(total <= self.worst if hops >= self.hops else steps <= hops)
-        rows = rows[np.lexsort((steps[rows], total[rows], self.answers.entity[rows]))]
-        answers = self.answers.of(rows)
-        firsts = np.flatnonzero(begins(answers.entity))
+        """Each entity of a walk once, by its cheapest explanation of at most so many steps; in the order of
+        walks and entities."""
+        walk, entity, total, _, _, _, _, steps, *_ = self.answers
+        rows = np.flatnonzero(total <= self.worst[walk] if hops >= self.hops else steps <= hops)
+        node = walk[rows] * (entity.max(initial=0) + 1) + entity[rows]
+        cheapest = total[rows] * (self.hops + 1) + steps[rows]
+        order = np.argsort(node * (cheapest.max(initial=0) + 1) + cheapest)  # of different numbers
+        answers, node = self.answers.of(rows[order]), node[order]
+        firsts = np.flatnonzero(begins(node))
         if len(firsts) == len(rows):
             return answers
-        tied = np.flatnonzero(begins(answers.entity, answers.total))
+        tied = np.flatnonzero(begins(node, answers.total))
         mass = np.add.reduceat(answers.mass, tied)[np.searchsorted(tied, firsts)]
         return answers.of(firsts)._replace(mass=mass)
 
 
 def least_of(left: Ints, step: int, types: Sequence[int], words: int, hops: int) -> Ints:
-    """`Asked.least`: each further step may fill one of the slots in `types`, and all in `words`.
+    """`Asked.least` of a question: each further step may fill one of the slots in `types`, and all in
+    `words`.
 
     left: by mask; types: bits of slots that relation types fill.
     """
@@ -170,11 +180,21 @@ def least_of(left: Ints, step: int, types: Sequence[int], words: int, hops: int)
     return np.stack(rows)
 
 
+class _Layer(NamedTuple):
+    """The states of so many steps, numbered from `first` on. place: row of each node among those met."""
+
+    states: States
+    walk: Ints
+    place: Ints
+    first: int
+
+
 class _Ends(NamedTuple):
     """(ends,): what lies one step ahead of a layer's paths, and what each pays to get there. before: its
-    path; rank: of the entity that it leaves; place: row of the end among the entities met; mask_before: the
+    path; rank: of the entity that it leaves; place: row of the end among the nodes met; mask_before: the
     slots filled before."""
 
+    walk: Ints
     entity: Ints
     relation: Ints
     slot: Ints
@@ -194,116 +214,133 @@ class _Ends(NamedTuple):
 
 
 class Layers:
-    """The readable form, in numpy; walks one graph, a mention at a time."""
+    """The readable form, in numpy; walks one graph, from many mentions at a time."""
 
-    def __init__(self, graph: Columns) -> None:
-        self.graph = graph
-        entities = len(graph.indptr) - 1
-        self._known = np.zeros(0, np.int64)  # entities that this walk met, a place each in the tables
-        self._place = zeros_as_touched(entities, np.int32)  # one more than an entity's place
-        self._is_seed = zeros_as_touched(entities, np.bool_)
+    def __init__(self, graph: Columns, prices: Prices) -> None:
+        self.graph, self.prices = graph, prices
+        self._entities = len(graph.indptr) - 1
+        self._place = zeros_as_touched(0, np.int32)  # by node, one more than its row among those met
+        self._is_seed = zeros_as_touched(0, np.bool_)
 
-    def walk(self, asked: Asked, start: Start, bounds: Bounds) -> Walk:
-        self._is_seed[start.every_seed] = True
-        none = np.full((len(start.seeds), 2), NO_PATH)
-        cost = np.stack([np.zeros(len(start.seeds), np.int64), np.full(len(start.seeds), FAR)], 1)
-        mass = np.stack([start.masses, start.masses], 1)
-        layer = States(start.seeds, 0 * start.seeds, cost, mass, none - 1, none, none)
-        self._least = np.zeros((0, len(asked.left)), np.int64)  # cost of the states so far, by place and mask
-        self._totals = np.zeros(0, np.int64)  # the least of each entity so far, by place
-        self._placed(start.seeds)
-        layers, answers, looked, steps, first = [layer], [], 0, 0, 0
-        worst, wanted = FAR, bounds.wanted
-        for left in range(bounds.hops - 1, -1, -1):
-            opened = self._opened(layer, asked.least[left + 1], worst)
-            slots = [self.graph.indptr[layer.entity[opened] + end].astype(np.int64) for end in (0, 1)]
-            looked += int((slots[1] - slots[0]).sum())
-            steps += 1
-            ends = self._ends(asked, layer, opened, (slots[0], slots[1] - slots[0]), first)
-            answers.append(self._answers(asked, ends, steps, worst))
-            if (answers[-1].total <= bounds.explained[steps]).any():
-                wanted = bounds.enough
-            worst = min(worst, self._highest(answers[-1], wanted) + bounds.slack)
-            keep = ends.cost + asked.least[left][ends.mask] <= worst
-            first += len(layer.entity)
-            layer = self._next_layer(ends.of(keep), len(asked.left))
-            layers.append(layer)
-        self._place[self._known], self._is_seed[start.every_seed] = 0, False
-        self._known = self._known[:0]
-        if not answers:
-            answers.append(Answers(*(np.zeros(0, np.int64) for _ in Answers._fields)))
-        return Walk(States(*_stacked(layers)), Answers(*_stacked(answers)), steps, looked, worst)
+    def walk(self, asked: Asked, starts: Sequence[Start], bounds: Bounds) -> Walks:
+        count, sizes = len(starts), np.array([len(start.seeds) for start in starts], np.int64)
+        if count * self._entities > len(self._place):
+            self._place = zeros_as_touched(count * self._entities, np.int32)
+            self._is_seed = zeros_as_touched(count * self._entities, np.bool_)
+        self._asked = asked
+        self._question = np.array([start.question for start in starts], np.int64)
+        self._known = np.zeros(0, np.int64)  # nodes met, in this order
+        self._least = np.zeros((0, asked.left.shape[1]), np.int64)  # cost of states so far, by place and mask
+        self._totals = np.zeros(0, np.int64)  # the least of each node so far, by place
+        every = _concatenated(
+            start.every_seed + self._entities * number for number, start in enumerate(starts)
+        )
+        self._is_seed[every] = True
+        walk = np.repeat(np.arange(count), sizes)
+        seeds, masses = (
+            _concatenated(start.seeds for start in starts),
+            _concatenated(start.masses for start in starts),
+        )
+        none = np.full((len(seeds), 2), NO_PATH)
+        cost = np.stack([0 * seeds, np.full(len(seeds), FAR)], 1)
+        states = States(seeds, 0 * seeds, cost, np.stack([masses, masses], 1), none - 1, none, none)
+        layer = _Layer(states, walk, self._placed(walk, seeds), 0)
+        layers, answers, looked = [layer.states], [], 0
+        worst, slack = np.full(count, FAR), np.array([start.slack for start in starts], np.int64)
+        wanted = np.array([start.wanted for start in starts], np.int64)
+        enough = np.array([start.enough for start in starts], np.int64)
+        for steps in range(1, bounds.hops + 1 if starts else 1):
+            left = bounds.hops - steps
+            ends, seen = self._ends(layer, self._opened(layer, left + 1, worst))
+            looked += seen
+            answers.append(self._answers(ends, steps, worst))
+            is_explained = answers[-1].total <= bounds.explained[steps]
+            wanted[answers[-1].walk[is_explained]] = enough[answers[-1].walk[is_explained]]
+            worst = np.minimum(worst, self._highest(answers[-1], wanted) + slack)
+            least = asked.least[self._question[ends.walk], left, ends.mask]
+            layer = self._next_layer(layer, ends.of(ends.cost + least <= worst[ends.walk]))
+            layers.append(layer.states)
+        self._place[self._known], self._is_seed[every] = 0, False
+        answers.append(Answers(*(np.zeros(0, np.int64) for _ in Answers._fields)))
+        return Walks(States(*_stacked(layers)), Answers(*_stacked(answers)), bounds.hops, looked, worst)
 
-    def _placed(self, entities: Ints) -> Ints:
-        """Places of entities in the tables, new ones for those that were not met before."""
-        new, known = unique(entities[self._place[entities] == 0]), len(self._known)
+    def _placed(self, walk: Ints, entities: Ints) -> Ints:
+        """Rows of nodes in the tables, new ones for those that were not met before."""
+        nodes = walk * self._entities + entities
+        new, known = unique(nodes[self._place[nodes] == 0]), len(self._known)
         self._place[new] = np.arange(known + 1, known + len(new) + 1)
         self._known = np.concatenate([self._known, new])
-        return self._place[entities].astype(np.int64) - 1
+        places: Ints = self._place[nodes].astype(np.int64) - 1
+        return places
 
-    def _opened(self, layer: States, least: Ints, worst: int) -> Ints:
-        """States that may lead to a total of interest, but for those where another one at the entity, of as
-        few steps, explains as much or more for no more. least: by mask, what is still paid."""
+    def _opened(self, layer: _Layer, left: int, worst: Ints) -> Ints:
+        """States that may lead to a total of interest in so many more steps, but for those where another one
+        at the entity, of as few steps, explains as much or more for no more."""
         missing = np.full((len(self._known) - len(self._least), self._least.shape[1]), FAR)
         earlier = np.concatenate([self._least, missing])
-        now, at = earlier.copy(), (self._place[layer.entity] - 1, layer.mask)
-        now[at] = np.minimum(now[at], layer.cost[:, 0])
+        cost = layer.states.cost[:, 0]
+        now, at = earlier.copy(), (layer.place, layer.states.mask)
+        now[at] = np.minimum(now[at], cost)
         more, beyond = now.copy(), np.full_like(now, FAR)  # the least of what explains as much or more; more
         for bit in (1 << slot for slot in range(now.shape[1].bit_length() - 1)):
             whole, strict = (table.reshape(len(now), -1, 2, bit) for table in (more, beyond))
             strict[:, :, 0] = np.minimum(np.minimum(strict[:, :, 0], strict[:, :, 1]), whole[:, :, 1])
             whole[:, :, 0] = np.minimum(whole[:, :, 0], whole[:, :, 1])
         self._least = now
-        undominated = np.minimum(earlier[at], beyond[at]) > layer.cost[:, 0]
-        return np.flatnonzero(undominated & (layer.cost[:, 0] + least[layer.mask] <= worst))
+        undominated = np.minimum(earlier[at], beyond[at]) > cost
+        least = self._asked.least[self._question[layer.walk], left, layer.states.mask]
+        return np.flatnonzero(undominated & (cost + least <= worst[layer.walk]))
 
-    def _ends(self, asked: Asked, layer: States, opened: Ints, ahead: tuple[Ints, Ints], first: int) -> _Ends:
-        """By each state's cheapest path, but straight back by its second. ahead: of the opened states, first
-        slot and how many; first: number of the layer's first state."""
-        graph, price = self.graph, asked.price
-        owner, slots = expanded(*ahead)
-        owner, relation, entity = opened[owner], graph.relations[slots], graph.neighbours[slots]
-        last = layer.slot[owner, 0]
+    def _ends(self, layer: _Layer, opened: Ints) -> tuple[_Ends, int]:
+        """By each opened state's cheapest path, but straight back by its second; and the slots looked at."""
+        graph, price, asked, states = self.graph, self.prices, self._asked, layer.states
+        first, last = (graph.indptr[states.entity[opened] + end].astype(np.int64) for end in (0, 1))
+        owner, slots = expanded(first, last - first)
+        looked, owner, relation = len(slots), opened[owner], graph.relations[slots]
+        entity, last = graph.neighbours[slots].astype(np.int64), states.slot[owner, 0]
         came_by = np.where(last == NO_SLOT, -1, graph.relations[last])
         which = (relation == came_by).astype(np.int64)
-        keep = np.flatnonzero((layer.cost[owner, which] < FAR) & ~self._is_seed[entity])
+        is_seed = self._is_seed[layer.walk[owner] * self._entities + entity]
+        keep = np.flatnonzero((states.cost[owner, which] < FAR) & ~is_seed)
         owner, slots, relation, entity, which = (c[keep] for c in (owner, slots, relation, entity, which))
-        kind, mask = graph.kind[slots].astype(np.int64), layer.mask[owner]
-        speaks = asked.types[kind >> 1]
+        walk = layer.walk[owner]
+        question, kind, mask = self._question[walk], graph.kind[slots].astype(np.int64), states.mask[owner]
+        speaks = asked.types[question, kind >> 1].astype(np.int64)
         free = speaks & ~mask
-        if asked.back:
-            free &= np.where(layer.kind[owner, which] == kind ^ 1, -1, ~asked.back)
+        if asked.back.any():
+            free &= np.where(states.kind[owner, which] == kind ^ 1, -1, ~asked.back[question])
         fills = free & -free  # the first slot in order
         early = (mask & (fills - 1)) != fills - 1
         named = (kind & 1) * price.against + np.where(fills == 0, price.again, early * price.early)
-        cost = layer.cost[owner, which] + price.step + np.where(speaks == 0, price.unexplained, named)
+        unexplained = asked.unexplained[question]
+        cost = states.cost[owner, which] + price.step + np.where(speaks == 0, unexplained, named)
         filled, met = mask | fills, np.zeros(len(owner), np.int64)
-        if asked.has_words:
-            met = (asked.entities[entity] | asked.relations[relation]).astype(np.int64)
-            explained = np.minimum(asked.weight[met & ~filled], price.unexplained)
+        if asked.has_words.any():
+            met = (asked.entities[question, entity] | asked.relations[question, relation]).astype(np.int64)
+            explained = np.minimum(asked.weight[question, met & ~filled], unexplained)
             cost -= np.where(speaks == 0, explained, 0)
-        at = layer.entity[owner]
-        mass = layer.mass[owner, which] * graph.units[relation] // graph.strength[at]
-        before = 2 * (first + owner) + which
-        place, rank = self._placed(entity), graph.name_rank[at]
-        return _Ends(
-            entity.astype(np.int64), relation, slots, kind, speaks, met, filled | met, cost, mass, before,
-            rank, place, mask,
+        at = states.entity[owner]
+        mass = states.mass[owner, which] * graph.units[relation] // graph.strength[at]
+        before = 2 * (layer.first + owner) + which
+        ends = _Ends(
+            walk, entity, relation, slots, kind, speaks, met, filled | met, cost, mass, before,
+            graph.name_rank[at], self._placed(walk, entity), mask,
         )  # fmt: skip
+        return ends, looked
 
-    def _answers(self, asked: Asked, ends: _Ends, steps: int, worst: int) -> Answers:
-        """The ends as answers, with what is paid at the end; of each entity the cheapest."""
-        price = asked.price
-        total = ends.cost + asked.left[ends.mask]
-        lands = np.full(len(total), asked.focus == 0) | ((ends.speaks | ends.met) & asked.focus > 0)
-        total += np.where(lands, 0, price.off_focus)
-        if asked.head:
-            total += np.where(ends.met & asked.head, 0, price.off_head)
-        keep = total <= worst
+    def _answers(self, ends: _Ends, steps: int, worst: Ints) -> Answers:
+        """The ends as answers, with what is paid at the end; of each node the cheapest."""
+        asked, question = self._asked, self._question[ends.walk]
+        focus, head = asked.focus[question], asked.head[question]
+        total = ends.cost + asked.left[question, ends.mask]
+        lands = (focus == 0) | ((ends.speaks | ends.met) & focus > 0)
+        total += np.where(lands, 0, self.prices.off_focus)
+        total += np.where((head == 0) | (ends.met & head > 0), 0, self.prices.off_head)
+        keep = total <= worst[ends.walk]
         if len(self.graph.returned):
             keep &= self.graph.returned[ends.entity]
         answers = Answers(
-            ends.entity, total, ends.mass, ends.cost, ends.mask, lands.astype(np.int64),
+            ends.walk, ends.entity, total, ends.mass, ends.cost, ends.mask, lands.astype(np.int64),
             np.full(len(total), steps), ends.before, ends.slot, ends.rank, ends.mask_before,
         ).of(keep)  # fmt: skip
         order = answers.rank, answers.mask, answers.mask_before, answers.slot
@@ -311,18 +348,23 @@ class Layers:
         met = np.flatnonzero(row >= 0)
         return answers.of(row[met])._replace(mass=mass[met])
 
-    def _highest(self, answers: Answers, wanted: int) -> int:
-        """The total of the last entity wanted, with these answers added; FAR where there are fewer."""
+    def _highest(self, answers: Answers, wanted: Ints) -> Ints:
+        """(walks,): the total of the last entity wanted, with these answers added; FAR where there are
+        fewer."""
         self._totals = np.append(self._totals, np.full(len(self._known) - len(self._totals), FAR))
-        at = self._place[answers.entity] - 1
+        at = self._place[answers.walk * self._entities + answers.entity] - 1
         self._totals[at] = np.minimum(self._totals[at], answers.total)
-        if len(self._totals) < wanted:
-            return FAR
-        return int(np.partition(self._totals, wanted - 1)[wanted - 1])
+        walk = self._known // self._entities
+        ascending = np.sort(walk * (FAR + 1) + self._totals)
+        counts = np.bincount(walk, minlength=len(wanted))
+        last = np.minimum(np.cumsum(counts) - counts + wanted, len(ascending)) - 1
+        highest: Ints = np.where(counts < wanted, FAR, ascending[last] - np.arange(len(wanted)) * (FAR + 1))
+        return highest
 
-    def _next_layer(self, ends: _Ends, masks: int) -> States:
+    def _next_layer(self, layer: _Layer, ends: _Ends) -> _Layer:
         """The states that these ends make, each with its cheapest path and its cheapest by another
         relation."""
+        masks = self._least.shape[1]
         group = ends.place * masks + ends.mask
         first, total = _cheapest(
             group, len(self._known) * masks, ends.cost, ends.mass, (ends.rank, ends.slot)
@@ -336,7 +378,12 @@ class Layers:
         masses = np.stack([total[state], np.where(cost[:, 0] == cost[:, 1], total[state], mass[state])], 1)
         paths = np.stack([first, second], 1)
         steps = (column[paths] for column in (ends.kind, ends.slot, ends.before))
-        return States(ends.entity[first], ends.mask[first], cost, masses, *steps)
+        states = States(ends.entity[first], ends.mask[first], cost, masses, *steps)
+        return _Layer(states, ends.walk[first], ends.place[first], layer.first + len(layer.states.entity))
+
+
+def _concatenated(columns: Iterable[Ints]) -> Ints:
+    return np.concatenate([np.zeros(0, np.int64), *columns])
 
 
 def _stacked(parts: Sequence[Any]) -> list[Ints]:
