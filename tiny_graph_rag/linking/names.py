@@ -87,6 +87,7 @@ class NameLinker(Linker):
 # Questions whose text seeds are kept: those that differ by the names in them have the same.
 KNOWN_QUESTIONS = 1 << 14
 WORD_RULES = ("exact", "folded", "alias", "plural")
+NEAR_BEST = 0.7  # of what the best match has of the question, so much at least has a seed by text
 COMMON_SHARE, FEWEST_TEXTS = 0.05, 5  # of the entities: whose texts hold a common word, at least
 
 
@@ -136,7 +137,9 @@ class NameAndTextLinker(Linker):
         if not stems or not (named or self._is_told(words)):
             return ()
         entities, bits = self.index.total(map(self.index.own_bits, stems))
-        best = np.lexsort((self.graph.name_rank[entities], -bits))[: self.ranking.text_seeds]
+        near = np.flatnonzero(bits >= NEAR_BEST * bits.max(initial=0))
+        best = near[np.lexsort((self.graph.name_rank[entities[near]], -bits[near]))]
+        best = best[: self.ranking.text_seeds]
         return tuple(
             Seed(entity, " ".join(words_held(self.index, words, entity)), None, None, TEXT, 1 / len(best))
             for entity in entities[best].tolist()
