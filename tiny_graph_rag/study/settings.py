@@ -177,10 +177,10 @@ def decide(
     recommended = chosen.setting if chosen.groups >= RELIABLE_FROM else None
     best = None
     if gains.shape[1]:
-        means = gains.mean(axis=1)
-        best = int(means.argmax())
+        means = [float(values.mean()) for values in gains]
+        best = means.index(max(means))
         for place, record in enumerate(records):
-            record.mean = measure.sign * float(means[place])
+            record.mean = measure.sign * means[place]
             if today is not None and place != today:
                 _compare(record, gains[place] - gains[today], measure.sign)
                 record.p = float(chosen.p[place])
