@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.gold.examples import EvalSet, Example
-from tiny_graph_rag.gold.resolve import Judgments, resolve
+from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion, Linker, LinkerMaker, make_linker
-from tiny_graph_rag.measures import Judged, Measure, default_measures, judge, score
+from tiny_graph_rag.measures import Judged, Measure, default_measures, score
 from tiny_graph_rag.measures.base import Column
-from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, JudgedKind
+from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS
 from tiny_graph_rag.measures.summary import Summary, summarise
-from tiny_graph_rag.messages import counted, listed, t
+from tiny_graph_rag.messages import t
 from tiny_graph_rag.retrieval import Reason, Retriever, RetrieverMaker, make_retriever
 from tiny_graph_rag.retrieval.base import Foreign
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.shown import short_repr
-from tiny_graph_rag.study.explanation import Explanation, JudgedRun, explain
+from tiny_graph_rag.study.explanation import Explanation, explain
+from tiny_graph_rag.study.trials import Trials
 
 if TYPE_CHECKING:
     from tiny_graph_rag.results import Decision
@@ -77,16 +77,6 @@ class Evaluation:
     __repr__ = short_repr
 
 
-def on_graph(graph: KnowledgeGraph, examples: EvalSet) -> EvalSet:
-    """The set, references that follow the graph computed on this one. Raises DatasetError as
-    `with_patterns`."""
-    if not any(question.follows_graph for question in examples):
-        return examples
-    from tiny_graph_rag.gold.patterns import with_patterns
-
-    return with_patterns(graph, examples)
-
-
 def evaluate(
     graph: KnowledgeGraph,
     examples: EvalSet,
@@ -107,17 +97,13 @@ def evaluate(
     Raises UsageError for settings that don't go
     together.
     """
-    examples, names = on_graph(graph, examples), NameIndex.of(graph)
-    linker = linker_for(graph, names, config)
-    linker.check(examples)
-    linker.prepare(examples.examples)
-    judgments = resolve(examples, names, len(graph))
-    retriever = retriever_for(graph, config, examples, judgments)
+    trials = Trials.of(graph, examples, linker_for, retriever_for)
+    examples, linker = trials.examples, trials.linker(config)
+    retriever = retriever_for(graph, config, examples, trials.judgments)
     retriever.prepare(lambda: linker.link(examples.examples))
     foreign = retriever.foreign()
-    if foreign is not None:
-        graph = foreign.graph  # references mean what they meant without the retriever's own names
-        judgments = resolve(examples, names, len(graph))
+    if foreign is not None:  # references mean what they meant without the retriever's own names
+        graph, trials = foreign.graph, replace(trials, graph=foreign.graph)
     timed = 0 if foreign is not None else config.evaluation.latency_sample
     linked, run, latency = _retrieved(linker, retriever, examples, timed, progress)
     run = _with_chunks(graph, run, config)
@@ -130,16 +116,13 @@ def evaluate(
             replace(question, error=question.error or run.failures.get(row))
             for row, question in enumerate(linked)
         )
-    judged = judge_on_graph(graph, examples.examples, names, linked, run, judgments, measures, config)
-    judged = replace(judged, seconds=latency.seconds)
+    judged = replace(trials.judged(linked, run, measures, config), seconds=latency.seconds)
     scores = score(judged, measures)
     tags, groups = [example.tags for example in examples], [example.group for example in examples]
     summary = summarise(scores, judged, tags, groups)
-    judged_run = JudgedRun(graph, names, examples, linked, run, judgments, judged)
-    why = explain(judged_run, retriever, config, list(scores))
+    why = explain(trials, linked, run, judged, retriever, config, list(scores))
     notes = [
         *retriever.notes(),
-        *_by_form(judgments),
         *_undefined(run, judged, measures),
         *_contained(run, judged, examples.examples, config),
     ]
@@ -150,7 +133,7 @@ def evaluate(
         config,
         linked,
         run,
-        judgments,
+        trials.judgments,
         judged,
         scores,
         summary,
@@ -224,21 +207,6 @@ def _undefined(run: Run, judged: Judged, measures: Sequence[Measure]) -> list[st
     return lines
 
 
-def _by_form(judgments: Judgments) -> list[str]:
-    """How many of the gold set's names match only as another form of an entity's name."""
-    matched = [named.name for named in judgments.references.named if named.resolved_by == "form"]
-    if not matched:
-        return []
-    return [
-        counted(
-            len(matched),
-            "{n} reference name matches only another form of an entity's name ({names}); see `validate`",
-            "{n} reference names match only another form of an entity's name ({names}); see `validate`",
-            names=listed(matched, 3),
-        )
-    ]
-
-
 def _contained(run: Run, judged: Judged, examples: Sequence[Example], config: Config) -> list[str]:
     """Whether chunks hold reference texts, where none is one: the usual way to match finds nothing then."""
     strict = judged.kinds.get(PASSAGES)
@@ -268,51 +236,6 @@ def _contained(run: Run, judged: Judged, examples: Sequence[Example], config: Co
             all=len(filled),
         )
     ]
-
-
-def judge_on_graph(
-    graph: KnowledgeGraph,
-    examples: Sequence[Example],
-    names: NameIndex,
-    linked: Sequence[LinkedQuestion],
-    run: Run,
-    judgments: Judgments,
-    measures: Iterable[Measure],
-    config: Config,
-) -> Judged:
-    """A run held against its gold set, all in the same question order.
-
-    Facts of the graph, and relations and passages, only where one of `measures` needs them.
-    """
-    measures = tuple(measures)
-    kinds: dict[str, JudgedKind | None] = {} if run.returns_entities else {ENTITIES: None}
-    judged = judge(run, judgments)
-    if not any(measure.kind.needs or measure.of for measure in measures):
-        return replace(judged, kinds=kinds) if kinds else judged
-    from tiny_graph_rag.scoring.kinds import judged_kinds
-    from tiny_graph_rag.scoring.matching import Matching
-    from tiny_graph_rag.scoring.subgraphs import SentContexts, ends_on, facts_of, returned_subgraph
-
-    seeds = [frozenset(seed.entity for seed in linked_question.seeds) for linked_question in linked]
-    ends = ends_on(graph, names)
-    sent = None if run.external else SentContexts(graph, run, seeds, config)
-    settings = config.evaluation
-    matching = Matching.of(settings.relation_match, settings.match, settings.rouge_threshold)
-    wanted = {measure.of for measure in measures}
-    relations = run.relations if sent is None or RELATIONS not in wanted else sent.relations()
-    kinds |= judged_kinds(
-        examples,
-        relations if RELATIONS in wanted else None,
-        run.passages if PASSAGES in wanted else None,
-        judged,
-        (ends, lambda name: names.meant_by((name,))),
-        matching,
-    )
-    facts = None
-    if any(measure.kind.needs for measure in measures):
-        subgraph = returned_subgraph(ends, run) if sent is None else sent.subgraph
-        facts = facts_of(graph, names, examples, run, judgments, seeds, subgraph)
-    return replace(judged, facts=facts, kinds=kinds)
 
 
 def _reasons(

@@ -15,14 +15,12 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct, looked_up, stretches
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.bfs import shortest_paths
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.linking.base import Seed
-from tiny_graph_rag.measures import Judged, Measure, judge, score, weights
+from tiny_graph_rag.measures import Judged, Measure, judge, score
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.results import NotRecognised
 from tiny_graph_rag.retrieval import Retriever, walks
@@ -37,6 +35,7 @@ from tiny_graph_rag.study.gold_seeds import (
     reached_by_names,
     unlinked_questions,
 )
+from tiny_graph_rag.study.trials import Trials
 from tiny_graph_rag.study.verdicts import HopTag, diagnose, hop_tags
 from tiny_graph_rag.study.waterfall import (
     Diagnosis,
@@ -77,69 +76,49 @@ def ties(
     run: Run, judgments: Judgments, measures: Sequence[Measure], cutoff: int, judged: Judged | None = None
 ) -> Ties:
     """judged: the run as it stands, where it is known. Only questions that a tie could change are judged
-    again."""
+    again. Measures whose mean pools counts have no entry."""
+    measures = [measure for measure in measures if measure.kind.weight is None]
+    place = _places(run)
+    longer = np.flatnonzero(np.diff(run.offsets) > cutoff)
+    last = run.offsets[longer] + cutoff - 1
+    tied = longer[place[last] == place[last + 1]]
     scored = judgments.relevant > 0
-    tied = _tied_at(run, cutoff)[scored]
-    as_it_is = judge(run, judgments) if judged is None else replace(judged, facts=None)
-    found, pooled = score(as_it_is, measures), weights(as_it_is, measures)
-    questions, gains = _open_ties(run, _gains(run, judgments))
-    part, its_judgments = run.of(questions), judgments.of_questions(questions)
-    means = []
+    questions = int(scored[tied].sum())
+    as_it_is = score(judge(run, judgments) if judged is None else replace(judged, facts=None), measures)
+    open_questions, gains = _open_ties(run, place, _gains(run, judgments))
+    part, its = run.of(open_questions), judgments.of_questions(open_questions)
+    means: dict[Measure, list[float]] = {measure: [] for measure in measures}
     for direction in (-1, 1):
-        again = judge(_reordered(part, direction * gains), its_judgments)
-        weight = _replaced(pooled, questions, weights(again, measures))
-        columns = _replaced(found, questions, score(again, measures))
-        means.append({measure: _mean(column, weight.get(measure)) for measure, column in columns.items()})
-    one, other = means
-    return Ties(
-        cutoff,
-        float(tied.mean()) if len(tied) else float("nan"),
-        int(tied.sum()),
-        {
-            measure: TiedMeans(min(one[measure], other[measure]), max(one[measure], other[measure]))
-            for measure in measures
-        },
-    )
+        again = score(judge(_reordered(part, direction * gains), its), measures)
+        for measure, column in as_it_is.items():
+            values = column.copy()
+            values[open_questions] = again[measure]
+            means[measure].append(_mean(values))
+    rate = questions / scored.sum() if scored.any() else float("nan")
+    of_measures = {measure: TiedMeans(min(both), max(both)) for measure, both in means.items()}
+    return Ties(cutoff, float(rate), questions, of_measures)
 
 
-def _open_ties(run: Run, gains: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _open_ties(
+    run: Run, place: NDArray[np.int64], gains: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The questions, ascending, where equals differ in what they gain, and the gains of their rows."""
     if not len(gains):
         return np.zeros(0, dtype=np.int64), gains
-    first = np.flatnonzero(np.diff(_groups(run), prepend=-1))
+    first = np.flatnonzero(np.diff(place, prepend=-1))
     differ = np.maximum.reduceat(gains, first) != np.minimum.reduceat(gains, first)
     question = np.searchsorted(run.offsets, first[differ], side="right") - 1
     questions = distinct(question)[0]
     return questions, gains[stretches(run.offsets[questions], np.diff(run.offsets)[questions])]
 
 
-def _groups(run: Run) -> NDArray[np.int64]:
+def _places(run: Run) -> NDArray[np.int64]:
     """(rows,): ascending numbers, the same where question, score and hop are."""
     differs = np.zeros(len(run.entities), dtype=bool)
     differs[1:] = (run.scores[1:] != run.scores[:-1]) | (run.hops[1:] != run.hops[:-1])
     starts = run.offsets[:-1]
     differs[starts[starts < len(differs)]] = True
     return np.cumsum(differs)
-
-
-def _replaced(
-    columns: dict[Measure, Column], questions: NDArray[np.int64], others: dict[Measure, Column]
-) -> dict[Measure, Column]:
-    """The columns with what `others` say of these questions."""
-    found = {}
-    for measure, column in columns.items():
-        found[measure] = column.copy()
-        found[measure][questions] = others[measure]
-    return found
-
-
-def _tied_at(run: Run, cutoff: int) -> NDArray[np.bool_]:
-    """(questions,): rank k and rank k + 1 are there and have the same score and hop."""
-    tied = np.zeros(len(run), dtype=bool)
-    longer = np.diff(run.offsets) > cutoff
-    last = run.offsets[:-1][longer] + cutoff - 1
-    tied[longer] = (run.scores[last] == run.scores[last + 1]) & (run.hops[last] == run.hops[last + 1])
-    return tied
 
 
 def _gains(run: Run, judgments: Judgments) -> NDArray[np.int64]:
@@ -155,7 +134,7 @@ def _gains(run: Run, judgments: Judgments) -> NDArray[np.int64]:
 
 def _reordered(run: Run, key: NDArray[np.int64]) -> Run:
     """Ties in ascending order of `key`, everything else where it was."""
-    order = np.lexsort((key, _groups(run)))
+    order = np.lexsort((key, _places(run)))
     return replace(
         run,
         entities=run.entities[order],
@@ -166,12 +145,10 @@ def _reordered(run: Run, key: NDArray[np.int64]) -> Run:
     )
 
 
-def _mean(values: NDArray[np.float64], weight: NDArray[np.float64] | None) -> float:
-    """NaN where no question defines the measure. weight: of each question where the measure pools."""
-    defined = ~np.isnan(values) & (weight > 0 if weight is not None else True)
-    if not defined.any():
-        return float("nan")
-    return float(np.average(values[defined], weights=None if weight is None else weight[defined]))
+def _mean(values: Column) -> float:
+    """NaN where no question defines the measure."""
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else float("nan")
 
 
 HYBRID = "hybrid"  # the one retriever that has parts
@@ -228,31 +205,22 @@ def _all_walk(name: str) -> bool:
     return all(walks(name) for name in names_of(parts or HybridRetriever.usual))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class JudgedRun:
-    """A run and all that it came of, in one question order: what was asked, linked, ranked and judged."""
-
-    graph: KnowledgeGraph
-    names: NameIndex
-    examples: EvalSet
-    linked: Sequence[LinkedQuestion]
-    run: Run
-    judgments: Judgments
-    judged: Judged
-
-    __repr__ = short_repr
-
-
 def explain(
-    ranked: JudgedRun, retriever: Retriever, config: Config, measures: Sequence[Measure]
+    trials: Trials,
+    questions: Sequence[LinkedQuestion],
+    run: Run,
+    judged: Judged,
+    retriever: Retriever,
+    config: Config,
+    measures: Sequence[Measure],
 ) -> Explanation:
     """Why the figures of a run are what they are. retriever: as it ranked; asked again for the questions
     whose gold seeds differ from those linked. measures: which of them ties could have moved."""
-    graph, examples, linked = ranked.graph, ranked.examples, retriever.starting(ranked.linked)
-    run, judgments, judged = ranked.run, ranked.judgments, ranked.judged
+    graph, examples, judgments = trials.graph, trials.examples, trials.judgments
+    linked = retriever.starting(questions)
     cutoff, limits = config.evaluation.top_k, limits_of(graph, retriever, config)
     relevant = judgments.relevant
-    gold = gold_links(graph, ranked.names, examples.examples, linked)
+    gold = gold_links(graph, trials.names, examples.examples, linked)
     given = [question.seed_entities is not None for question in examples]
     ideal = [
         one if is_given else replace(other, seeds=other.named)
@@ -275,7 +243,7 @@ def explain(
         at_fault = causes(found, reached_by_names(graph, judgments, linked, found), is_misnamed)
         gold_seeds = from_gold_seeds(graph, judgments, retriever, linked, gold, rows, found)
         if config.retrieval.linker not in ("gold", "none"):
-            unlinked = unlinked_questions(graph, examples.examples, ranked.linked, relevant)
+            unlinked = unlinked_questions(graph, examples.examples, questions, relevant)
     every = np.arange(len(relevant))
     return Explanation(
         diagnosis=found,

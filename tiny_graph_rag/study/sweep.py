@@ -22,10 +22,11 @@ from tiny_graph_rag.measures.summary import Mean, rows_by_tag, summarise
 from tiny_graph_rag.results import Decision
 from tiny_graph_rag.retrieval import RetrieverMaker, make_retriever
 from tiny_graph_rag.shown import short_repr
-from tiny_graph_rag.study.evaluate import Progress, check_depth, on_graph
+from tiny_graph_rag.study.evaluate import Progress, check_depth
 from tiny_graph_rag.study.explanation import limits_of
-from tiny_graph_rag.study.gold_questions import Measured, Trials
+from tiny_graph_rag.study.gold_questions import Measured
 from tiny_graph_rag.study.settings import Tried, decide, question_groups, seeds_are_no_answers
+from tiny_graph_rag.study.trials import Trials
 from tiny_graph_rag.study.verdicts import reachable_hops
 from tiny_graph_rag.study.waterfall import Limits
 
@@ -180,7 +181,7 @@ def sweep(
     not be linked: what is recommended on the rest would be worth little.
     """
     started = time.perf_counter()
-    trials = Trials(graph, on_graph(graph, examples), linker_for, retriever_for)
+    trials = Trials.of(graph, examples, linker_for, retriever_for)
     examples, judgments = trials.examples, trials.judgments
     tags = [example.tags for example in examples]
     groups = [example.group for example in examples]
@@ -199,7 +200,7 @@ def sweep(
         reach = Reaches.of(graph, judgments, retriever.starting(linked), limits_of(graph, retriever, varied))
         asked = [measure for cutoff in plan.cutoffs for measure in plan.measures(cutoff)]
         for hops, run in trials.runs(varied, retriever, plan.hops):
-            judged = trials.judged(varied, run, [plan.decide_by, *asked])
+            judged = trials.judged(linked, run, [plan.decide_by, *asked], varied)
             if today is None and _is_today(variant, hops, config):
                 today = len(tried)
             first_of.append(len(settings))

@@ -1,0 +1,148 @@
+"""A gold set on a graph: what it means there, how its questions link, and what a run is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.gold.resolve import Judgments, resolve
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.linking import LinkedQuestion, Linker, LinkerMaker, asks_model, make_linker
+from tiny_graph_rag.measures import Judged, Measure, judge
+from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, JudgedKind
+from tiny_graph_rag.retrieval import Retriever, RetrieverMaker, make_retriever
+from tiny_graph_rag.run import Run
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(eq=False)
+class Trials:
+    """A gold set on a graph, asked under any settings: what these share is linked and walked once.
+
+    names: what references mean, and questions name. links: way of linking (`linked_by`) → the questions
+    linked that way, so far.
+    """
+
+    graph: KnowledgeGraph
+    examples: EvalSet
+    names: NameIndex
+    linker_for: LinkerMaker = make_linker
+    retriever_for: RetrieverMaker = make_retriever
+    links: dict[tuple[object, ...], tuple[LinkedQuestion, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        graph: KnowledgeGraph,
+        examples: EvalSet,
+        linker_for: LinkerMaker = make_linker,
+        retriever_for: RetrieverMaker = make_retriever,
+    ) -> Trials:
+        """References that follow the graph are computed on it. Raises DatasetError as `with_patterns`."""
+        if any(question.follows_graph for question in examples):
+            from tiny_graph_rag.gold.patterns import with_patterns
+
+            examples = with_patterns(graph, examples)
+        return cls(graph, examples, NameIndex.of(graph), linker_for, retriever_for)
+
+    @cached_property
+    def judgments(self) -> Judgments:
+        return resolve(self.examples, self.names, len(self.graph))
+
+    def only(self, rows: Rows) -> Trials:
+        """The same with these questions alone."""
+        if len(rows) == len(self.examples):
+            return self
+        chosen = replace(self.examples, examples=tuple(self.examples.examples[row] for row in rows.tolist()))
+        links = {how: tuple(linked[row] for row in rows.tolist()) for how, linked in self.links.items()}
+        return replace(self, examples=chosen, links=links)
+
+    def linker(self, config: Config) -> Linker:
+        """Ready to be asked. Raises UsageError for settings that don't go together."""
+        made = self.linker_for(self.graph, self.names, config)
+        made.check(self.examples.examples)
+        made.prepare(self.examples.examples)
+        return made
+
+    def linked(self, config: Config) -> tuple[LinkedQuestion, ...]:
+        """All questions."""
+        how = linked_by(config)
+        if how not in self.links:
+            self.links[how] = tuple(self.linker(config).link(self.examples.examples))
+        return self.links[how]
+
+    def retriever(self, config: Config) -> Retriever:
+        """Ready to be asked."""
+        made = self.retriever_for(self.graph, config, self.examples, self.judgments)
+        made.prepare(lambda: self.linked(config))
+        return made
+
+    def runs(
+        self, config: Config, retriever: Retriever, hops: Sequence[int]
+    ) -> Iterator[tuple[int | None, Run]]:
+        """Each hop limit with its run, from one pass where the retriever can; (None, its run) alone where it
+        doesn't walk. retriever: of the largest limit. Paths are not kept: nothing here shows them."""
+        linked, limits = self.linked(config), hops if retriever.walks else (None,)
+        made: dict[int | None, Retriever] = {max(hops): retriever, None: retriever}
+        parts: dict[int | None, list[Run]] = {limit: [] for limit in limits}
+        for start in range(0, len(linked), retriever.batch):
+            batch = linked[start : start + retriever.batch]
+            shared = retriever.retrieve_within(batch, hops) if retriever.walks else None
+            for limit in limits:
+                if shared is None and limit not in made:
+                    made[limit] = self.retriever(config.override(hops=limit))
+                run = made[limit].retrieve(batch) if shared is None else next(shared)
+                parts[limit].append(replace(run, walks=None))
+        for limit in limits:
+            yield limit, Run.concatenated(parts.pop(limit))
+
+    def judged(
+        self, linked: Sequence[LinkedQuestion], run: Run, measures: Iterable[Measure], config: Config
+    ) -> Judged:
+        """A run of the linked questions held against the gold set, all in the same question order.
+
+        Facts of the graph, and relations and passages, only where one of `measures` needs them.
+        """
+        measures, graph, examples = tuple(measures), self.graph, self.examples.examples
+        kinds: dict[str, JudgedKind | None] = {} if run.returns_entities else {ENTITIES: None}
+        judged = judge(run, self.judgments)
+        if not any(measure.kind.needs or measure.of for measure in measures):
+            return replace(judged, kinds=kinds) if kinds else judged
+        from tiny_graph_rag.scoring.kinds import judged_kinds
+        from tiny_graph_rag.scoring.matching import Matching
+        from tiny_graph_rag.scoring.subgraphs import SentContexts, ends_on, facts_of, returned_subgraph
+
+        seeds = [frozenset(seed.entity for seed in linked_question.seeds) for linked_question in linked]
+        ends = ends_on(graph, self.names)
+        sent = None if run.external else SentContexts(graph, run, seeds, config)
+        settings = config.evaluation
+        matching = Matching.of(settings.relation_match, settings.match, settings.rouge_threshold)
+        wanted = {measure.of for measure in measures}
+        relations = run.relations if sent is None or RELATIONS not in wanted else sent.relations()
+        kinds |= judged_kinds(
+            examples,
+            relations if RELATIONS in wanted else None,
+            run.passages if PASSAGES in wanted else None,
+            judged,
+            (ends, lambda name: self.names.meant_by((name,))),
+            matching,
+        )
+        facts = None
+        if any(measure.kind.needs for measure in measures):
+            subgraph = returned_subgraph(ends, run) if sent is None else sent.subgraph
+            facts = facts_of(graph, self.names, examples, run, self.judgments, seeds, subgraph)
+        return replace(judged, facts=facts, kinds=kinds)
+
+
+def linked_by(config: Config) -> tuple[object, ...]:
+    """What linking depends on."""
+    asked_how = repr(config.openai) if asks_model(config) else ""
+    return (config.retrieval.linker, config.retrieval.fuzzy, config.ranking.text_seeds, asked_how)
