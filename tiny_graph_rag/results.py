@@ -207,7 +207,6 @@ class Summary(Slice, kw_only=True):
     waterfall_gold_seeds: list[WaterfallStep] | UnsetType | None = UNSET
     linking: Json | UnsetType | None = UNSET
     not_recognised: NotRecognised | UnsetType = UNSET
-    hop_tags: Json | UnsetType | None = UNSET
     ties: Json | UnsetType | None = UNSET
     recommendations: list[Recommended] | UnsetType = UNSET
     decision: Json | UnsetType = UNSET

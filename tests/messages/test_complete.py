@@ -74,8 +74,6 @@ BY_NAME = {
         "largest loss",
         "better linking",
         "seeds by text",
-        "arbitrary order",
-        "wrong hop tag",
     ),
     *("results", "sweep", "table", "comparison", "json"),
     *(value for name, value in vars(validate).items() if name.isupper() and isinstance(value, str)),

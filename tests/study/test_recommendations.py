@@ -141,18 +141,6 @@ def test_a_measure_that_no_loser_has_silences_no_advice(run_cli, tmp_path, first
     assert beside["tried"]["evidence"]["measure"] == "ndcg@5"
 
 
-def test_a_tie_is_told_of_beside_a_measure_that_is_undefined(run_cli, tmp_path) -> None:
-    names = [f"Leaf {row}" for row in range(9)]
-    write_kg(tmp_path / "data/kg/star-KG.json", ["Hub", *names], [("Hub", "KNOWS", name) for name in names])
-    question = {"query": "Whom does Hub know?", "reference_entities": ["Leaf 8"]}
-    write_gold(tmp_path / "data/eval/star-eval.jsonl", question)
-    options = ("--measures", "type_coverage@3,ndcg@3", "--top-k", "3", "--quiet", "-o", "./r.json")
-    done = run_cli("eval", "--dataset", "star-eval.jsonl", *options)
-    assert done.exit_code == 0, done.stderr
-    document = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
-    assert rules(document)["arbitrary order"]["evidence"]["measure"] == "ndcg@3"
-
-
 def test_the_worst_of_questions_without_references_say_what_was_wrong(run_cli, tmp_path) -> None:
     write_kg(tmp_path / "data/kg/pair-KG.json", ["Anna", "Bert"], [("Anna", "KNOWS", "Bert")])
     write_gold(tmp_path / "data/eval/pair-eval.jsonl", {"query": "Who is Anna?", "reference_entities": []})

@@ -18,8 +18,6 @@ from tiny_graph_rag.study.waterfall import RETURNED, WITHIN_HOPS
 
 WORTH_SAYING = 0.02  # of recall: less is not worth anybody's afternoon
 LINKING_GAIN = 0.05  # of recall@k, from gold seeds in place of linked ones
-TIES_RANGE = 0.05  # between the worst and the best order of equal scores
-DIFFERING = 0.1  # share of a hop tag's questions that make it untrue
 
 LARGEST_LOSS = "Most is lost at the step '{step}': {points} of 100 points of recall. {remedy}"
 REMEDY = {
@@ -52,19 +50,12 @@ TEXT_SEEDS = (
     "Seeds found by text raise {measure} by {gain}: from the gold set's own seeds alone it would be that "
     "much lower ({n} questions)."
 )
-ARBITRARY_ORDER = (
-    "Ties alone can change {measure} by up to {range} ({share} % of the questions have a tie at rank "
-    "{k}). Ties are broken by name; a retriever with finer scores would avoid this."
-)
 SENTENCE = "{reason}"
 NOT_RECOGNISED = "names not recognised"
 NOT_LINKED = (
     "{n} of {of} questions: no entity recognised by name (seeds found by text for {by_text} of them). "
     "{nearest}Add the words that people use as aliases to the graph, or check whether the question "
     "names an entity of the graph at all."
-)
-UNTRUE_HOP_TAG = (
-    "The tag {tag} doesn't match the graph in {differ} of {n} questions: don't choose --hops by it."
 )
 
 
@@ -167,42 +158,8 @@ def better_linking(found: Explanation) -> Iterator[Advice]:
         )
 
 
-def arbitrary_order(found: Explanation) -> Iterator[Advice]:
-    """Ties that another order of equal scores would turn into another result."""
-    each_range = ((str(name), mean.best - mean.worst) for name, mean in found.ties.measures.items())
-    spread = {measure: range_ for measure, range_ in each_range if not math.isnan(range_)}
-    if not spread:
-        return
-    measure = max(spread, key=spread.__getitem__)
-    if spread[measure] >= TIES_RANGE:
-        yield Advice(
-            "arbitrary order",
-            said(
-                ARBITRARY_ORDER,
-                measure=measure,
-                range=f"{spread[measure]:.3f}",
-                share=f"{100 * found.ties.rate:.0f}",
-                k=str(found.ties.k),
-            ),
-            {"measure": measure, "range": spread[measure], "rate": found.ties.rate},
-        )
-
-
-def untrue_hop_tags(found: Explanation) -> Iterator[Advice]:
-    """Hop tags that say something else than the graph for a tenth of their questions or more."""
-    for tag, slice_ in found.hop_tags.items():
-        if slice_.questions and slice_.differ / slice_.questions >= DIFFERING:
-            yield Advice(
-                "wrong hop tag",
-                said(UNTRUE_HOP_TAG, tag=tag, differ=f"{slice_.differ:,}", n=f"{slice_.questions:,}"),
-                {"tag": tag, "differ": slice_.differ, "questions": slice_.questions},
-            )
-
-
 RULES: tuple[Callable[[Explanation], Iterator[Advice]], ...] = (
     not_recognised,
     largest_loss,
     better_linking,
-    arbitrary_order,
-    untrue_hop_tags,
 )

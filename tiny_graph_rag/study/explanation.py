@@ -36,7 +36,7 @@ from tiny_graph_rag.study.gold_seeds import (
     unlinked_questions,
 )
 from tiny_graph_rag.study.trials import Trials
-from tiny_graph_rag.study.verdicts import HopTag, diagnose, hop_tags
+from tiny_graph_rag.study.verdicts import diagnose
 from tiny_graph_rag.study.waterfall import (
     Diagnosis,
     Limits,
@@ -171,7 +171,6 @@ class Explanation:
     waterfall_by_tag: dict[str, tuple[WaterfallStep, ...]]
     gold_seeds: GoldSeeds | None
     unlinked: NotRecognised | None
-    hop_tags: dict[str, HopTag]
     ties: Ties
     nearest: dict[str, tuple[Near, ...]] = field(default_factory=dict)
     missed: dict[int, list[int]] = field(default_factory=dict)
@@ -222,12 +221,7 @@ def explain(
     relevant = judgments.relevant
     gold = gold_links(graph, trials.names, examples.examples, linked)
     given = [question.seed_entities is not None for question in examples]
-    ideal = [
-        one if is_given else replace(other, seeds=other.named)
-        for one, other, is_given in zip(gold, linked, given, strict=True)
-    ]
     found = diagnose(graph, linked, run, judgments, judged, limits, cutoff)
-    tags = hop_tags(graph.adjacency, examples.examples, judgments, ideal)
     lost = losses(verdict_table(found.verdicts, relevant), limits, cutoff)
     overall, by_tag = waterfalls(lost, relevant, [example.tags for example in examples])
     at_fault, gold_seeds, unlinked = found.verdicts, None, None
@@ -254,7 +248,6 @@ def explain(
         waterfall_by_tag=by_tag,
         gold_seeds=gold_seeds,
         unlinked=unlinked,
-        hop_tags=tags,
         ties=ties(run, judgments, measures, cutoff, judged),
         nearest=_nearest(graph, judgments),
         missed=missed_walks(graph, linked, found) if limits.walks else {},

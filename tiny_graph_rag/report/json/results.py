@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.results import Decision
 
 
-EXPLAINED = ("verdicts", "causes", "waterfall", "waterfall_by_tag", "hop_tags", "ties")
+EXPLAINED = ("verdicts", "causes", "waterfall", "waterfall_by_tag", "ties")
 
 
 def document_parts(

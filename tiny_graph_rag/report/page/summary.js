@@ -171,13 +171,10 @@ function ticked(text) {
   return text.split(/`([^`]+)`|(--[a-z][a-z-]*[a-z])/).map((part, at) => (at % 3 && part ? el("code", {}, part) : part)).filter(Boolean);
 }
 
-// What the waterfall does not show: linking apart from expansion, hop tags that are not true, ties at rank k.
-function lossNotes({ linking, hop_tags: hops, ties }) {
+// What the waterfall does not show: linking apart from expansion, ties at rank k.
+function lossNotes({ linking, ties }) {
   const notes = [];
   if (linking) notes.push(t("Linking: seed precision {precision}, recall {recall}, over the questions whose seeds the gold set names ({n}).", { precision: figure(linking.seed_precision), recall: figure(linking.seed_recall), n: count(linking.questions) }));
-  for (const [tag, slice] of Object.entries(hops ?? {})) {
-    if (slice.differ) notes.push(t("Tag {tag} doesn't match the graph in {n} of {all} questions.", { tag: cut(tag, 40), n: count(slice.differ), all: count(slice.questions) }));
-  }
   if (ties?.rate > 0) {
     const ranges = Object.entries(ties.measures ?? {}).filter(([, span]) => figure(span.worst) !== figure(span.best)).map(([measure, span]) => `${measure} ${figure(span.worst)} – ${figure(span.best)}`).join(", ");
     const values = { k: ties.k, share: points(ties.rate), ranges };
