@@ -7,17 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.config import Config, cache_folder, find_setting
-from tiny_graph_rag.errors import UsageError, amount
+from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.graphs import located, read_graph, stated_columns, with_vocabulary
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.measures import Mean, Measure, default_measures, measures_of
+from tiny_graph_rag.measures import Measure, default_measures, measures_of
 from tiny_graph_rag.measures.summary import Summary
 from tiny_graph_rag.retrieval import is_own
 from tiny_graph_rag.scoring.frames import pandas_for
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from tiny_graph_rag.study.ask import Asked
     from tiny_graph_rag.study.evaluate import Evaluation
 
-SHOWN_ROWS = 20  # of a table in a notebook
 SHOWN_WORST = 3  # questions of a floor that was missed
 
 GraphLike = KnowledgeGraph | str | PathLike[str]
@@ -120,20 +118,6 @@ class Ranking(Sequence[RankedEntity]):
         first = ", ".join(entity.name for entity in self.entities[:3])
         return f"Ranking({self.question!r:.80}, {len(self)} entities: {first:.80}{', …' * (len(self) > 3)})"
 
-    def _repr_html_(self) -> str:
-        rows = [
-            (
-                str(entity.rank),
-                entity.name,
-                f"{entity.score:.3f}",
-                "–" if entity.hop is None else str(entity.hop),
-                entity.walk,
-            )
-            for entity in self.entities[:SHOWN_ROWS]
-        ]
-        caption = f"{self.question} · seeds: {', '.join(self.seeds) or 'none'} · {len(self)} entities"
-        return html_table(caption, ("rank", "entity", "score", "hop", "walk"), rows)
-
 
 def ask(graph: GraphLike, question: str, *, config: Config | None = None, **settings: Any) -> Ranking:
     """What one question retrieves: `ask(graph, "Who owns the house?", hops=2).names`.
@@ -214,22 +198,6 @@ class Result:
     def __repr__(self) -> str:
         found = ", ".join(f"{name} {mean:.3f}" for name, mean in self.means.items())
         return f"Result({len(self.evaluation.examples):,} questions, {found})"
-
-    def _repr_html_(self) -> str:
-        overall = self.summary.overall
-        parts = {"all": overall, **self.summary.by_tag}
-        rows = [
-            (tag, str(part.questions), *(_with_interval(mean) for mean in part.measures.values()))
-            for tag, part in list(parts.items())[:SHOWN_ROWS]
-        ]
-        config = self.evaluation.config.retrieval
-        walks = self.evaluation.explanation.diagnosis.limits.walks
-        caption = (
-            f"{self.evaluation.examples.name or 'questions'} on {self.evaluation.graph.name or 'graph'} · "
-            f"{config.retriever}{', ' + amount(config.hops, 'hop') if walks else ''} · "
-            "means with 95 % intervals"
-        )
-        return html_table(caption, ("questions", "n", *map(str, overall.measures)), rows)
 
 
 def evaluate(
@@ -384,12 +352,6 @@ def _ranking(graph: KnowledgeGraph, asked: Asked) -> Ranking:
     )
 
 
-def _with_interval(mean: Mean) -> str:
-    if mean.mean != mean.mean:
-        return "–"
-    return f"{mean.mean:.3f} [{mean.low:.2f}, {mean.high:.2f}]{'' if mean.reliable else ' ?'}"
-
-
 def saved(path: str | PathLike[str], parts: Iterable[bytes | memoryview]) -> Path:
     """The file, written whole or not at all."""
     from tiny_graph_rag.outputs import check_writable, write_atomically
@@ -421,11 +383,3 @@ def figures_of(documents: Sequence[Document]) -> dict[str, Figure]:
         many = f"{joint_name(documents)}-"
         return {name.removeprefix(many): figure for name, figure in found.items() if name.startswith(many)}
     return {name.removeprefix(ahead[0]): figure for name, figure in found.items()}
-
-
-def html_table(caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    def cells(row: Sequence[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(item)}</{tag}>" for item in row) + "</tr>"
-
-    head, body = cells(header, "th"), "".join(cells(row, "td") for row in rows)
-    return f"<table><caption>{escape(caption)}</caption><thead>{head}</thead><tbody>{body}</tbody></table>"

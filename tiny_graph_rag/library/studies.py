@@ -1,6 +1,6 @@
 """Several results from Python: `compare` tests every pair, `sweep` tries settings; docs/python.md shows both.
 
-What they give shows itself as a table in a notebook, and has a paper's table and pictures.
+What they give has data frames, a paper's table and pictures.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from tiny_graph_rag.library import (
     configured,
     figures_of,
     graph_of,
-    html_table,
     in_memory,
     load_questions,
     saved,
@@ -121,15 +120,6 @@ class ResultComparison(_Tabled):
 
     def __repr__(self) -> str:
         return f"ResultComparison({', '.join(self.names)}: {self.advice})"
-
-    def _repr_html_(self) -> str:
-        from tiny_graph_rag.report.tables import in_full
-
-        measures, pairs = self.systems.measures, self.systems.pairs
-        table = self._paper_table()
-        rows = [tuple(map(in_full, cells)) for cells in table.rows]
-        caption = f"{self.advice} ({pairs.questions:,} questions; letters: significantly better than these)"
-        return html_table(caption, ("system", *measures), rows)
 
 
 def _figures(row: Compared) -> tuple[Any, ...]:
@@ -231,14 +221,6 @@ class SweepResult(_Tabled):
 
     def __repr__(self) -> str:
         return f"SweepResult({len(self.sweep.settings)} settings, {self.recommended}: {self.reason})"
-
-    def _repr_html_(self) -> str:
-        from tiny_graph_rag.report.tables import in_full
-
-        table = self._paper_table()
-        rows = [tuple(map(in_full, cells)) for cells in table.rows]
-        caption = f"recommended: {self.recommended or 'nothing'} – {self.reason}"
-        return html_table(caption, table.head, rows)
 
 
 def sweep(
