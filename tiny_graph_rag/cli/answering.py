@@ -191,56 +191,57 @@ class Answering:
             evaluation.judgments.references,
         )
 
+    def problems(self, evaluation: Evaluation) -> list[TinyGraphRagError]:
+        """Once results are written: list the questions that failed, and give what the command must end with.
 
-def problems(answering: Answering, evaluation: Evaluation) -> list[TinyGraphRagError]:
-    """Once results are written: list the questions that failed, and give what the command must end with.
-
-    That is FoundProblems (exit code 1) where the cap stopped the run, ServiceError (3) where the server
-    refused every call, or too much failed. Listed before anything ends, so that a gate that fails as well
-    hides none of them.
-    """
-    session, chat = answering.session, answering.model.chat
-    answered = evaluation.answered
-    rows: Sequence[LinkedQuestion | Answer] = evaluation.linked if answered is None else answered.answers.rows
-    was_stopped = chat.ledger.stopped if answered is None else not answered.answers.complete
-    pairs = zip(evaluation.examples, rows, strict=True)
-    failed = [(question.id, row.error) for question, row in pairs if row.error is not None]
-    reasons = [f"{id}: {error}" for id, error in failed if error != NOT_ASKED]
-    wanted = said("answer") if answering.generates else said("link")
-    for line in reasons[:SHOWN_FAILURES]:
-        session.warn("no {answer} to {question}", answer=wanted, question=line)
-    if len(reasons) > SHOWN_FAILURES:
-        session.warn("… and {n} more, all in the results", n=f"{len(reasons) - SHOWN_FAILURES:,}")
-    counts = {"n": f"{len(failed):,}", "all": f"{len(rows):,}", "answer": wanted}
-    if was_stopped and (ended := chat.client.ended) is not None:
-        return [
-            ServiceError(
-                "{error}: {n} of {all} questions have no {answer} and score 0. Answers so far are kept: "
-                "--resume goes on",
-                error=ended,
-                **counts,
-            )
-        ]
-    if was_stopped:
-        stopped = said(
-            "the run stopped before --max-cost {cap}: {n} of {all} questions have no {answer} and score 0. "
-            "--resume with a higher cap goes on",
-            cap=f"{chat.budget.cap_usd:g}",
-            **counts,
+        That is FoundProblems (exit code 1) where the cap stopped the run, ServiceError (3) where the server
+        refused every call, or too much failed. Listed before anything ends, so that a gate that fails as well
+        hides none of them.
+        """
+        session, chat = self.session, self.model.chat
+        answered = evaluation.answered
+        rows: Sequence[LinkedQuestion | Answer] = (
+            evaluation.linked if answered is None else answered.answers.rows
         )
-        failure = chat.client.last_failure
-        if failure is None:
-            return [FoundProblems(stopped)]
-        return [ServiceError(stopped, said("the service failed meanwhile: {failure}", failure=failure))]
-    if failed and len(failed) / len(rows) >= session.config.generation.fail_on_error:
-        return [
-            ServiceError(
-                "{n} of {all} questions have no {answer}, first {first}. --resume asks them again; "
-                "generation.fail_on_error sets the share that is too much",
+        was_stopped = chat.ledger.stopped if answered is None else not answered.answers.complete
+        pairs = zip(evaluation.examples, rows, strict=True)
+        failed = [(question.id, row.error) for question, row in pairs if row.error is not None]
+        reasons = [f"{id}: {error}" for id, error in failed if error != NOT_ASKED]
+        wanted = said("answer") if self.generates else said("link")
+        for line in reasons[:SHOWN_FAILURES]:
+            session.warn("no {answer} to {question}", answer=wanted, question=line)
+        if len(reasons) > SHOWN_FAILURES:
+            session.warn("… and {n} more, all in the results", n=f"{len(reasons) - SHOWN_FAILURES:,}")
+        counts = {"n": f"{len(failed):,}", "all": f"{len(rows):,}", "answer": wanted}
+        if was_stopped and (ended := chat.client.ended) is not None:
+            return [
+                ServiceError(
+                    "{error}: {n} of {all} questions have no {answer} and score 0. Answers so far are kept: "
+                    "--resume goes on",
+                    error=ended,
+                    **counts,
+                )
+            ]
+        if was_stopped:
+            stopped = said(
+                "the run stopped before --max-cost {cap}: {n} of {all} questions have no {answer} and score "
+                "0. --resume with a higher cap goes on",
+                cap=f"{chat.budget.cap_usd:g}",
                 **counts,
-                first=reasons[0],
             )
-        ]
-    if failed:
-        session.say("{n} questions have no {answer} and score 0; --resume asks them again", **counts)
-    return []
+            failure = chat.client.last_failure
+            if failure is None:
+                return [FoundProblems(stopped)]
+            return [ServiceError(stopped, said("the service failed meanwhile: {failure}", failure=failure))]
+        if failed and len(failed) / len(rows) >= session.config.generation.fail_on_error:
+            return [
+                ServiceError(
+                    "{n} of {all} questions have no {answer}, first {first}. --resume asks them again; "
+                    "generation.fail_on_error sets the share that is too much",
+                    **counts,
+                    first=reasons[0],
+                )
+            ]
+        if failed:
+            session.say("{n} questions have no {answer} and score 0; --resume asks them again", **counts)
+        return []

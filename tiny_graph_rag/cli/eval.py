@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
@@ -38,8 +38,6 @@ from tiny_graph_rag.cli.session import (
     Session,
 )
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.formats.runs.writing import run_parts
-from tiny_graph_rag.formats.writing import RUN_WRITERS, form_of
 from tiny_graph_rag.linking import asks_model, make_linker
 from tiny_graph_rag.measures import Measure, default_measures, parse_measures
 from tiny_graph_rag.report.json.results import content_head, document_parts, summary
@@ -48,6 +46,9 @@ from tiny_graph_rag.retrieval import RetrieverMaker, check_retrieval, is_own, ma
 from tiny_graph_rag.study.evaluate import Evaluation, check_depth, evaluate
 from tiny_graph_rag.study.gates import Gate, check_tags
 from tiny_graph_rag.study.settings import tried_by_eval
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.cli.answering import Answering
 
 
 @command(app, "eval", MEASURE)
@@ -76,8 +77,6 @@ def evaluate_command(
     details: Details = False,
 ) -> None:
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
-    from tiny_graph_rag.cli.answering import prepare, problems
-
     session = Session.open(
         common, to_stdout=output == STDOUT, patch=patch, **retrieving, **cutting, **answers
     )
@@ -91,8 +90,11 @@ def evaluate_command(
     check_tags(gates, {tag for example in examples for tag in example.tags})
     out = out.at(f"{examples.file_name}-results.json")
     generating.check()
-    asks = asks_model(config) or not generating.skip_generation
-    answering = prepare(session, generating, examples, out.path) if asks else None
+    answering: Answering | None = None
+    if asks_model(config) or not generating.skip_generation:
+        from tiny_graph_rag.cli.answering import prepare  # what asks a model is half the program
+
+        answering = prepare(session, generating, examples, out.path)
     path = session.graph_path(graph, examples)
 
     with session.cluster() as cluster:
@@ -140,7 +142,8 @@ def evaluate_command(
         session.show(details_lines(msgspec.json.decode(parts[0])))
     out.write(parts)
     out.tell("results")
-    hold(session, gates, evaluation.summary, junit, problems(answering, evaluation) if answering else ())
+    failed = () if answering is None else answering.problems(evaluation)
+    hold(session, gates, evaluation.summary, junit, failed)
 
 
 def _measures(config: Config, measures: str | None, gates: Sequence[Gate]) -> tuple[Measure, ...]:
@@ -157,12 +160,16 @@ def _run_file(session: Session, given: str | None) -> tuple[Path | None, str]:
     """Where `--save-run` goes, claimed, and in which form. Raises UsageError for an unknown form."""
     if given is None:
         return None, ""
+    from tiny_graph_rag.formats.writing import RUN_WRITERS, form_of
+
     path = Output.of(session, given, ending="").at().path or Path(given)
     return path, form_of(RUN_WRITERS, path, None, "--save-run")
 
 
 def _write_run(session: Session, evaluation: Evaluation, path: Path, form: str) -> None:
     import numpy as np
+
+    from tiny_graph_rag.formats.runs.writing import run_parts
 
     known = evaluation.graph.entities  # with what only the retriever knows
     run, questions = evaluation.run, [example.written_id for example in evaluation.examples]
