@@ -167,9 +167,3 @@ def test_korean_is_spoken_where_it_is_asked_for(tale: Path, run_cli, monkeypatch
     wrong = run_cli(*call, "--lang", "kr")
     assert wrong.exit_code == 2
     assert "en, ko" in wrong.stderr
-
-
-def test_the_version_tells_which_extras_are_there(run_cli) -> None:
-    said = run_cli("--version").stdout
-    assert "extras: " in said
-    assert "plots" in said

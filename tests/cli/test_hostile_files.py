@@ -113,7 +113,6 @@ def test_a_packed_file_unpacks_to_no_more_than_the_setting_allows(own_folder: Pa
         ("g.jsonl", '{"query": "a", "query": "b", "reference_entities": []}\n'),
         ("g.jsonl", '{"query": "a", "reference_entities": [], "id": "\\ud800"}\n'),
         ("g.jsonl", '{"query": "a", "reference_entities": ' + "[" * 3000 + "\n"),
-        ("g.json", '[{"query_id": "q1", "relevant_chunk_ids": ["e1"], "expected_doc_types": 3}]'),
         ("g.json", '{"q1": ' + "[" * 3000),
     ],
 )
@@ -138,7 +137,7 @@ LONG = "x" * 300
         ("eval", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", "--config", LONG),
         ("eval", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", "--save-run", f"./{LONG}", "-o", "./o.json"),
         ("score", "--run", LONG, "--gold", LONG),
-        ("convert", "a-KG.json", f"./{LONG}.graphml"),
+        ("convert", "-g", "a-KG.json", "-o", f"./{LONG}.graphml"),
         ("generate", "-g", "a-KG.json", "-o", f"./{LONG}.jsonl"),
         ("report", LONG),
         ("history", LONG),

@@ -139,7 +139,7 @@ def test_a_system_called_like_its_setting_is_named_once(tale: Path, run_cli) -> 
         ),
         (("compare", "a.json", "b.json"), "`eval` and `score` write one", "init"),
         (("query", "x", "-g", "nope"), "there are: tale-KG.json", "LICENSE"),
-        (("convert", "nope", "x.json"), "there are: tale-KG.json", "LICENSE"),
+        (("convert", "-g", "nope", "-o", "x.json"), "there are: tale-KG.json", "LICENSE"),
         (("query", "x", "-g", "tale"), "did you mean 'tale-KG.json'?", "LICENSE"),
         (("query", "x", "-g", "rag_storag"), "did you mean 'rag_storage'?", "LICENSE"),
         (("eval", "--dataset", "tale-evl"), "did you mean 'tale-eval.jsonl'?", "LICENSE"),

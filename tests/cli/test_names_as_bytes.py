@@ -34,7 +34,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("query", "Who is Anna?", "-g", f"./{GRAPH}", "--skip-generation", "--explain", "-o", f"./q{BAD}.json"),
     ("stats", "-g", f"./{GRAPH}", "-o", f"./st{BAD}.json"),
     ("validate", *BOTH, "--pin", "-o", f"./v{BAD}.json", "--fix-suggestions", f"./fixed{BAD}.jsonl"),
-    ("convert", f"./{GRAPH}", f"./made{BAD}.graphml"),
+    ("convert", "-g", f"./{GRAPH}", "-o", f"./made{BAD}.graphml"),
     ("visualize", "-g", f"./{GRAPH}", "-o", f"./page{BAD}.html"),
     ("generate", "-g", f"./{GRAPH}", "--n", "2", "--shapes", "single", "-o", f"./gen{BAD}.jsonl"),
     ("recommend", "--dataset", f"./questions{BAD}.txt", "-g", f"./{GRAPH}", "-o", f"./d{BAD}-draft.jsonl"),

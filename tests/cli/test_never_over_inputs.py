@@ -89,7 +89,7 @@ CALLS: dict[str, Call | None] = {
         ["story-eval.jsonl", "other-eval.jsonl", "config.yaml"],
     ),
     "dataset split": (
-        "dataset split parts-dev.jsonl --share 50/50 --names dev,test",
+        "dataset split parts-dev.jsonl --share 50/50",
         ["parts-dev.jsonl"],
     ),
     "dataset convert": (
@@ -249,7 +249,7 @@ def test_convert_leaves_the_folder_that_it_reads_as_it_is(folder: Path, run_cli:
     """A Parquet pair from its own folder, whose further columns the form could not hold."""
     pq = pytest.importorskip("pyarrow.parquet")
     pa = pytest.importorskip("pyarrow")
-    assert run_cli("convert", "story-KG.json", "graph", "--format", "parquet").exit_code == 0
+    assert run_cli("convert", "-g", "story-KG.json", "-o", "graph", "--format", "parquet").exit_code == 0
     path = folder / "graph/entities.parquet"
     table = pq.read_table(path)
     pq.write_table(table.append_column("human_readable_id", pa.array(range(len(table)))), path)
@@ -263,9 +263,9 @@ def test_convert_leaves_the_folder_that_it_reads_as_it_is(folder: Path, run_cli:
         "graph/relationships.parquet",
     ):
         (folder / "inner").mkdir(exist_ok=True)
-        done = run_cli("convert", "graph", target, "--format", "parquet")
+        done = run_cli("convert", "-g", "graph", "-o", target, "--format", "parquet")
         assert (done.exit_code, contents(folder)) == (2, before), done.output
-    assert run_cli("convert", "graph", "copy", "--format", "parquet").exit_code == 0
+    assert run_cli("convert", "-g", "graph", "-o", "copy", "--format", "parquet").exit_code == 0
 
 
 def test_a_derived_name_replaces_no_gold_set_that_somebody_made(

@@ -327,7 +327,7 @@ def test_a_formula_is_guarded_and_read_as_it_was(
         ],
     }
     (own_folder / "a-KG.json").write_text(json.dumps(kg), encoding="utf-8")
-    assert run_cli("convert", "a-KG.json", f"./{name}").exit_code == 0
+    assert run_cli("convert", "-g", "a-KG.json", "-o", f"./{name}").exit_code == 0
     with (own_folder / name).open(encoding="utf-8", newline="") as stream:
         cells = [
             cell for row in csv.reader(stream, delimiter="\t" if name == "a.tsv" else ",") for cell in row

@@ -208,14 +208,24 @@ def targets(run: Runner) -> list[Target]:
         found.append(Target(f"graph {name}", file, source.read_bytes(), command))
     for file in ("g.xlsx", "g.sqlite", "g.duckdb", "g.parquet", "g.gml", "g.net"):
         add(f"graph {file}", file, "stats", "-g", "{file}", "--set", "running.graph_cache=false")
-        add(f"graph {file} converted", file, "convert", "{file}", "./written/out.tsv")
+        add(f"graph {file} converted", file, "convert", "-g", "{file}", "-o", "./written/out.tsv")
     for file in ("gold.xlsx", "gold.parquet", "promptfoo.yaml", "llama.json", "columns.json"):
         if file not in ("promptfoo.yaml", "llama.json"):  # without entities, which eval needs
             add(f"{file} eval", file, "eval", "--dataset", "{file}", *graph, *quiet, *out)
         add(f"{file} validate", file, "validate", "--dataset", "{file}", *graph)
         add(f"{file} convert", file, "dataset", "convert", "{file}", "-o", "./converted.jsonl")
     add("patch eval", "patch.yaml", "eval", *eval_set, *graph, *quiet, *out, "--patch", "{file}")
-    add("patch convert", "patch.yaml", "convert", "./s-KG.json", "./out-KG.json", "--patch", "{file}")
+    add(
+        "patch convert",
+        "patch.yaml",
+        "convert",
+        "-g",
+        "./s-KG.json",
+        "-o",
+        "./out-KG.json",
+        "--patch",
+        "{file}",
+    )
     add("graph fix", "s-KG.json", "fix", *eval_set, "-g", "{file}", "-o", "./fixes.yaml", "--quiet")
     add("gold fix", "s-eval.jsonl", "fix", "--dataset", "{file}", *graph, "-o", "./fixes.yaml", "--quiet")
     add("answers", "answers.jsonl", "dataset", "from", "{file}", *graph, "-o", "./from-draft.jsonl")
@@ -385,7 +395,7 @@ def more_targets(run: Runner, files: dict[str, bytes]) -> list[Target]:
         Target("compared run", "input-b.json", files["results.json"], ("compare", "{file}", "./results.json", "-o", "./compared.json", "--quiet")),
         Target("results page", "input-c.json", files["results.json"], ("report", "{file}", "./results.json", "--report", "html,md,csv")),
         Target("run as a retriever", "input-run.jsonl", files["run.jsonl"], ("eval", *eval_set, *graph, *few, "--skip-generation", "--retriever", "run:./input-run.jsonl", "-o", "./out.json")),
-        Target("graph converted", "input-conv-KG.json", files["s-KG.json"], ("convert", "{file}", "./out.graphml")),
+        Target("graph converted", "input-conv-KG.json", files["s-KG.json"], ("convert", "-g", "{file}", "-o", "./out.graphml")),
         Target("graph drawn", "input-drawn-KG.json", files["s-KG.json"], ("visualize", "-g", "{file}", "-o", "./drawn.html")),
         Target("graph generated from", "input-gen-KG.json", files["s-KG.json"], ("generate", "-g", "{file}", "-o", "./made.jsonl", "--n", "3", "--quiet")),
     ]  # fmt: skip
@@ -411,7 +421,7 @@ def more_targets(run: Runner, files: dict[str, bytes]) -> list[Target]:
                 "--prefer",
                 "first" if "eval" in file else "last",
             ),
-            "split": ("dataset", "split", "{file}", "-o", "./parts.jsonl", "--by", "id"),
+            "split": ("dataset", "split", "{file}", "-o", "./parts.jsonl"),
             "to rag": ("dataset", "convert", "{file}", "-o", "./converted.csv"),
         }.items():
             found.append(

@@ -6,12 +6,9 @@ import gc
 import inspect
 import io
 import os
-import re
 import shlex
 import sys
 from importlib import import_module
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,10 +16,7 @@ import typer
 
 from tiny_graph_rag.cli.command import Commands, declare
 from tiny_graph_rag.cli.options import COMMON, COMMON_SETTINGS, Common
-from tiny_graph_rag.messages import t
 from tiny_graph_rag.version import __version__
-
-_EXTRA = re.compile(r"([\w.-]+).*extra == ['\"]([\w-]+)")  # of a requirement: its package and the extra
 
 app = typer.Typer(
     name="tiny-graph-rag",
@@ -39,32 +33,8 @@ def _show_version(wanted: bool) -> None:
     if wanted:
         import platform
 
-        there, missing = extras()
         typer.echo(f"tiny-graph-rag {__version__} (Python {platform.python_version()})")
-        typer.echo(t("extras: {names}", names=", ".join(there) or t("none")))
-        if missing:
-            typer.echo(
-                t('not installed: {names}; pip install "tiny-graph-rag[NAME]"', names=", ".join(missing))
-            )
         raise typer.Exit
-
-
-def extras() -> tuple[list[str], list[str]]:
-    """The package's extras: those whose packages are all installed, and the others; by name."""
-    from importlib.metadata import PackageNotFoundError, distribution, requires
-
-    there: list[str] = []
-    missing: list[str] = []
-    found = [_EXTRA.match(requirement) for requirement in requires("tiny-graph-rag") or ()]
-    pairs = sorted((match[2], match[1]) for match in found if match and match[1] != "tiny-graph-rag")
-    for extra, packages in groupby(pairs, key=itemgetter(0)):
-        try:
-            for _, package in packages:
-                distribution(package)
-            there.append(extra)
-        except PackageNotFoundError:
-            missing.append(extra)
-    return there, missing
 
 
 def called() -> str:
@@ -103,7 +73,7 @@ VERSION = Annotated[
     bool,
     typer.Option(
         "--version",
-        help="Show the version and which extras are installed.",
+        help="Show the version.",
         callback=_show_version,
         is_eager=True,
     ),

@@ -38,9 +38,6 @@ def compare_command(
     measures: Annotated[
         str | None, option("Measures to compare.", MEASURES, default="all that the files have in common")
     ] = None,
-    top_k: Annotated[
-        int | None, option("Only measures with this cutoff or without one.", MEASURES, default="any rank")
-    ] = None,
     force: Annotated[
         bool, option("Compare what was scored differently, on the questions in common.")
     ] = False,
@@ -55,18 +52,10 @@ def compare_command(
     gates = parse_drops(max_drop) if max_drop is not None else ()
     folder = Path(session.config.storage.results_dir)
     systems = [read_system(find_input(result, folder, "results file")) for result in results]
-    wanted = [str(measure) for measure in parse_measures(measures)] if measures else list(systems[0].columns)
-    if top_k is not None:
-        wanted = [entry for entry in wanted if "@" not in entry or entry.endswith(f"@{top_k}")]
-        if not wanted:
-            raise UsageError(
-                "no measure has the cutoff {top_k}; run eval with --top-k {top_k} or set --measures",
-                top_k=top_k,
-            )
-    if measures or top_k is not None:
-        wanted = list(dict.fromkeys([*wanted, *(str(gate.measure) for gate in gates)]))
-    else:
-        wanted = []
+    wanted = []
+    if measures:
+        named = [*parse_measures(measures), *(gate.measure for gate in gates)]
+        wanted = list(dict.fromkeys(map(str, named)))
     out = out.at(f"{_named(systems)}-comparison.json")
     found = compare(systems, measures=wanted, seed=session.config.evaluation.seed, force=force)
     document = comparison_document(found, session.config, session.made())

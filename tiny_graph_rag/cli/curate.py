@@ -44,7 +44,6 @@ def curate_command(
         int | None, option("Port on loopback.", default="by the draft's name", min=1, max=65535)
     ] = None,
     export: Annotated[bool, option("Write the gold set from the journal without opening the page.")] = False,
-    browser: Annotated[bool, option("Open the address in a browser.")] = False,
     output: Annotated[
         str | None,
         to_file("Gold set to write, under --dataset-dir.", "next to NAME-draft.jsonl NAME-eval.jsonl"),
@@ -94,7 +93,7 @@ def curate_command(
             )
         _warn_of_strays(session, curation, source.name, journal_file.name)
         if not export:
-            _serve(session, server, port, len(drafts), len(journal.events), browser=browser)
+            _serve(session, server, port, len(drafts), len(journal.events))
         found = server.export()
     finally:
         journal.close()
@@ -122,9 +121,7 @@ def _warn_of_strays(session: Session, curation: Curation, name: str, journal: st
         )
 
 
-def _serve(
-    session: Session, server: CurationServer, port: int | None, drafts: int, decisions: int, *, browser: bool
-) -> None:
+def _serve(session: Session, server: CurationServer, port: int | None, drafts: int, decisions: int) -> None:
     """Until somebody ends it. drafts, decisions: how many there are."""
     listening = server.listen(port)
 
@@ -133,10 +130,6 @@ def _serve(
         session.say("open {address}", address=server.address)
         session.say("Ctrl-C ends and writes the gold set")
         sys.stdout.flush()  # who reads a pipe waits for the address
-        if browser:
-            import webbrowser
-
-            webbrowser.open(server.address)
 
     server.serve(listening, started)
 

@@ -17,7 +17,6 @@ from tiny_graph_rag.cli.options import (
     Common,
     Graph,
     argument,
-    comma_list,
     from_config,
     option,
     to_file,
@@ -99,10 +98,6 @@ def split_command(
     dataset: One,
     common: Common,
     share: Annotated[str, option("Shares of the parts.")] = "50/25/25",
-    by: Annotated[str, option("What stays together: group (variants of a question) or id.")] = "group",
-    names: Annotated[
-        str | None, option("Names of the parts (a,b).", default="train,dev,test; or part1,part2 …")
-    ] = None,
     format: Format = None,
     output: Annotated[
         str | None,
@@ -113,23 +108,13 @@ def split_command(
     ] = None,
 ) -> None:
     """Split a gold set into parts: tags are balanced, and the questions of a group stay together."""
-    if by not in ("group", "id"):
-        raise UsageError("--by: wanted group or id, got {by}", by=repr(by))
     if output == "-":
         raise UsageError("-o -: several parts can't all go to standard output; give a file name")
     session = Session.open(common)
     shares = parse_shares(share)
-    called = (
-        comma_list(names) or PART_NAMES.get(len(shares)) or tuple(f"part{n + 1}" for n in range(len(shares)))
-    )
-    if len(set(called)) != len(shares):
-        raise UsageError(
-            "--names: wanted {shares} different names, one per share, got {names}",
-            shares=len(shares),
-            names=repr(names),
-        )
+    called = PART_NAMES.get(len(shares)) or tuple(f"part{n + 1}" for n in range(len(shares)))
     examples = read_any(session, dataset)
-    parts = split(examples, shares, session.config.evaluation.seed, whole=by == "group")
+    parts = split(examples, shares, session.config.evaluation.seed)
     stem, format = _stem(output, examples, format)
     names_of_parts = [f"{stem[0]}-{part}{stem[1]}" for part in called]
     outs = [gold_output(session, None if output is None else name, format, name) for name in names_of_parts]

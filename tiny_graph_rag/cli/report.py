@@ -8,8 +8,8 @@ from typing import Annotated
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.help import INPUT, LOOK, MEASURE, MEASURES, OUTPUT
-from tiny_graph_rag.cli.options import Common, Reports, argument, comma_list, option, reports_of, to_file
+from tiny_graph_rag.cli.help import INPUT, LOOK, MEASURE, OUTPUT
+from tiny_graph_rag.cli.options import Common, Reports, argument, option, reports_of, to_file
 from tiny_graph_rag.cli.output import STDOUT, Output, Written, say_reports
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import InputError, UsageError, unknown
@@ -60,8 +60,6 @@ def history_command(
     common: Common,
     folder: Annotated[Path | None, argument("Folder of results.", default="--results-dir")] = None,
     dataset: Annotated[str | None, option("Only results on this gold set.", INPUT)] = None,
-    measures: Annotated[str | None, option("Measures to show (a,b).", MEASURES, default="all")] = None,
-    tag: Annotated[str | None, option("Means of this tag only.", MEASURES)] = None,
     report: Annotated[
         str | None, option("Page to write, such as history.html.", OUTPUT, default="none")
     ] = None,
@@ -84,7 +82,6 @@ def history_command(
     # An older history lies in that folder too: it was opened to see what it is, and may be replaced.
     out = Output.of(session, output).at(is_own=True)
     page = Output.of(session, report, ending="").at()
-    wanted = comma_list(measures)
     if dataset is not None:
         name, known = (
             Path(dataset).name.removesuffix(".jsonl"),
@@ -95,15 +92,8 @@ def history_command(
         past = [result for result in past if result.dataset == name]
     if not past:
         raise InputError("{place}: no results of eval or score here; run `eval` first", place=place)
-    measured = list(dict.fromkeys(measure for result in past for measure in result.measures))
-    for measure in wanted:
-        if measure not in measured:
-            raise unknown(said("measure"), measure, measured)
-    tags = list(dict.fromkeys(name for result in past for name in result.by_tag))
-    if tag is not None and tag not in tags:
-        raise unknown(said("tag"), tag, tags)
     named = groups(past)
-    session.show(history_lines(named, wanted, tag or ""))
+    session.show(history_lines(named))
     document = history_document(named)
     out.document("history", **document)
     if page.path is not None:

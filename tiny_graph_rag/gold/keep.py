@@ -9,7 +9,6 @@ import random
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from operator import attrgetter
 from typing import Any, Literal
 
 from tiny_graph_rag.errors import DatasetError, UsageError, amount
@@ -100,12 +99,8 @@ def group_of(example: Example) -> str:
     return f"id {example.id}" if example.group is None else f"group {example.group}"
 
 
-def split(
-    examples: Sequence[Example], shares: Sequence[float], seed: int, *, whole: bool = True
-) -> list[list[Example]]:
+def split(examples: Sequence[Example], shares: Sequence[float], seed: int) -> list[list[Example]]:
     """Parts of these shares; groups stay whole and every tag is parted in nearly the same shares.
-
-    whole: False lets variants of one question part; what was tuned on one part then leaks into another.
 
     Iterative stratification (Sechidis, Tsoumakas, Vlahavas 2011): the group with the tag that fewest groups
     left have goes to the part that lacks most of that tag, then of questions, then by lot. Parts keep the
@@ -113,9 +108,8 @@ def split(
     """
     chance = random.Random(seed)
     groups: dict[str, list[Example]] = defaultdict(list)
-    key = group_of if whole else attrgetter("id")
     for example in examples:
-        groups[key(example)].append(example)
+        groups[group_of(example)].append(example)
     if len(groups) < len(shares):
         raise UsageError(
             "{amount} of questions can't be split into {shares} parts without an empty one",
@@ -148,7 +142,7 @@ def split(
             del left[name]
     parts: list[list[Example]] = [[] for _ in shares]
     for example in examples:
-        parts[part_of[key(example)]].append(example)
+        parts[part_of[group_of(example)]].append(example)
     return parts
 
 

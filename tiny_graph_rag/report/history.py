@@ -171,13 +171,13 @@ def past_of(path: Path) -> Past:
     )
 
 
-def history_lines(named: dict[str, list[Past]], measures: Sequence[str], tag: str) -> Iterator[str | View]:
-    """A table a gold set, oldest result first. measures: columns; all that a result has where empty."""
+def history_lines(named: dict[str, list[Past]]) -> Iterator[str | View]:
+    """A table a gold set, oldest result first."""
     for dataset, rows in named.items():
-        wanted = list(measures) or list(dict.fromkeys(name for row in rows for name in row.measures))
+        wanted = list(dict.fromkeys(name for row in rows for name in row.measures))
         lines: list[tuple[Cell, ...]] = []
         for row, differs in zip(rows, differing(rows), strict=True):
-            means = mean_cells(_of(row, tag), wanted)
+            means = mean_cells(row.measures, wanted)
             settings = ", ".join(spelled_setting(name, value) for name, value in differs.items())
             lines.append(
                 (
@@ -194,12 +194,12 @@ def history_lines(named: dict[str, list[Past]], measures: Sequence[str], tag: st
             (*heads, *wanted, "n"),
             tuple(lines),
             (0, 1, 2, 3),
-            f"{dataset} · {tag}" if tag else dataset,
+            dataset,
         )
         for measure in wanted if len(rows) > 1 else ():
-            values = [mean_of(_of(row, tag).get(measure)).mean for row in rows]
+            values = [mean_of(row.measures.get(measure)).mean for row in rows]
             yield f"  {measure}: {sparkline(values)} {three(values[0])} → {three(values[-1])}"
-        if not all(mean_of(mean).reliable for row in rows for mean in _of(row, tag).values()):
+        if not all(mean_of(mean).reliable for row in rows for mean in row.measures.values()):
             yield t("? unreliable: too few questions affect this number")
         yield ""
 
@@ -207,7 +207,3 @@ def history_lines(named: dict[str, list[Past]], measures: Sequence[str], tag: st
 def sparkline(values: Sequence[float]) -> str:
     """One character a value in [0, 1]; · where undefined."""
     return "".join("·" if math.isnan(value) else _EIGHTHS[min(7, int(8 * max(value, 0)))] for value in values)
-
-
-def _of(past: Past, tag: str) -> dict[str, dict[str, Any]]:
-    return past.by_tag.get(tag, {}) if tag else past.measures
