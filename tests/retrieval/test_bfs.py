@@ -13,11 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import ROOT
+from tiny_graph_rag import load_graph, load_questions
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.tables import Entities, Relations
+from tiny_graph_rag.linking import make_linker
 from tiny_graph_rag.linking.base import LinkedQuestion, Seed
+from tiny_graph_rag.retrieval import make_retriever
 from tiny_graph_rag.retrieval.base import Task
 from tiny_graph_rag.retrieval.baselines import PlainBfsRetriever
 from tiny_graph_rag.retrieval.bfs import BfsRetriever
@@ -326,3 +331,20 @@ def test_plain_bfs_is_hop_then_name() -> None:
         "Blade Runner",
         "Dark Star",
     ]
+
+
+@pytest.mark.parametrize("exclude_seeds", [False, True])
+@pytest.mark.parametrize("name", ["data/{}/conan-doyle-speckled-band-{}", "benchmarks/norse-myths-{1}"])
+def test_the_best_of_questions_ranked_together_are_the_best_of_each_alone(
+    name: str, exclude_seeds: bool
+) -> None:
+    """Among them some that name nothing, where texts alone say where to begin."""
+    graph = load_graph(ROOT / (name.format("kg", "KG") + ".json"))
+    questions = load_questions(ROOT / (name.format("eval", "eval") + ".jsonl")).examples[:16]
+    config = Config().override(hops=2, compiled=False, exclude_seeds=exclude_seeds)
+    linked = make_linker(graph, NameIndex.of(graph), config).link(questions)
+    linked = [*linked, *(replace(one, seeds=one.by_text) for one in linked[:20])]
+    together = make_retriever(graph, config.override(depth=3)).retrieve(linked)
+    for number, question in enumerate(linked):
+        alone = rows(graph, make_retriever(graph, config).retrieve([question]))
+        assert rows(graph, together.of(np.array([number]))) == alone[:3]

@@ -169,9 +169,11 @@ class BfsRetriever(Retriever):
             for limit, within in enumerate(reached):
                 more_reached: list[tuple[int, Reached]] = []
                 for row, its in zip(rows, by_text, strict=True):
-                    # Where texts count nothing, only the cheapest can be among the best.
+                    own = within.of_question(row)
+                    is_explained = own.start < own.stop and not of_a_bit[limit][row]
+                    # Where it is, texts count nothing: only the cheapest can be among the best.
                     deep = self.settings.depth + len(questions[row].named)
-                    cheapest = slice(None if of_a_bit[limit][row] else deep)
+                    cheapest = slice(deep if is_explained else None)
                     if lacks[limit][row]:
                         more_reached.append((row, its[limit].of(cheapest)))
                 reached[limit] = _cheaper(within, more_reached)
