@@ -1,6 +1,6 @@
 """Scoring from Python: dictionaries or pandas in, pandas out.
 
-Only the documents that are judged are looked up; the others count by their scores alone.
+Grades may be fractions here, and ids anything that can be a key.
 """
 
 from __future__ import annotations
@@ -8,10 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from math import isfinite, isnan
 from os import PathLike
 from pathlib import Path
@@ -35,11 +34,11 @@ if TYPE_CHECKING:
 
     from tiny_graph_rag.graph.model import KnowledgeGraph
 
-Ints = NDArray[np.int64]
 Scores = Mapping[str, float]
 Grades = Mapping[str, float]
 USUAL_CUTOFF = 5  # where measures cut unless named, as the commands do
 MOST = 1 << 31  # whole grades below are kept as such
+UNRANKED = -1
 PREDICTED = {"MRR": "mrr", "nDCG": "ndcg", "MAP": "map", "Recall": "recall", "Precision": "precision"}
 
 
@@ -263,23 +262,33 @@ def judged_dicts(run: Mapping[str, Scores], gold: Mapping[str, Grades]) -> Judge
     """What measures see, for the questions of `gold`, in its order. Raises UsageError for a NaN score."""
     rankings = [run.get(question) or {} for question in gold]
     sizes = np.fromiter(map(len, gold.values()), dtype=np.int64, count=len(gold))
-    judgments = _grades(gold, int(sizes.sum()))
+    grades = _grades(gold, int(sizes.sum()))
     owner = np.repeat(np.arange(len(gold)), sizes)
-    at, their_ranks = _looked_up(rankings, gold.values())
-    known = judgments[at] >= 0
-    at, their_ranks = at[known], their_ranks[known]
-    good = judgments > 0
-    whole = bool((judgments == np.floor(judgments)).all()) and float(np.abs(judgments).max(initial=0)) < MOST
-    gains = np.dtype(np.int32 if whole else np.float64)
-    lengths = np.fromiter(map(len, rankings), dtype=np.int64, count=len(rankings))
+    ranked = zip(map(_ranks, rankings), gold.values(), strict=True)
+    ranks = np.array([ranks.get(document, UNRANKED) for ranks, row in ranked for document in row], dtype=int)
+    at = np.flatnonzero((ranks != UNRANKED) & (grades >= 0))
+    good = grades > 0
+    whole = bool((grades == np.floor(grades)).all()) and float(np.abs(grades).max(initial=0)) < MOST
+    gains = grades.astype(np.int32 if whole else np.float64)
     items = np.where(good, np.cumsum(good) - 1, NO_ITEM)
     return tabled(
-        Hits(owner[at], their_ranks, judgments[at].astype(gains), items[at]),
-        lengths,
+        Hits(owner[at], ranks[at], gains[at], items[at]),
+        np.fromiter(map(len, rankings), dtype=np.int64, count=len(rankings)),
         owner,
-        judgments.astype(gains),
+        gains,
         np.array([question in run for question in gold], dtype=bool),
     )
+
+
+def _ranks(ranking: Scores) -> dict[str, int]:
+    """Document → rank from 0; equal scores keep their order. Raises UsageError for what can't be ranked."""
+    try:
+        if any(map(isnan, ranking.values())):
+            raise UsageError("a score of the run is NaN, which can't be ranked")
+        ordered = sorted(ranking, key=ranking.__getitem__, reverse=True)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UsageError("a score of the run is not a number: {error}", error=error) from error
+    return dict(zip(ordered, range(len(ordered)), strict=True))
 
 
 def _grades(gold: Mapping[str, Grades], count: int) -> NDArray[np.float64]:
@@ -332,36 +341,6 @@ def _other_types(what: str, gold: set[type], run: set[type]) -> list[str]:
     return [f"{what} ids are {names[0]} in the gold set and {names[1]} in the run: none can match"]
 
 
-def _looked_up(rankings: Iterable[Scores], gold: Iterable[Grades]) -> tuple[Ints, Ints]:
-    """Of the gold set's documents, numbered one after the other, those that the run has, and their ranks
-    from 0.
-    """
-    places: list[int] = []
-    ranks: list[int] = []
-    first = 0
-    for grades, ranking in zip(gold, rankings, strict=True):
-        try:
-            ascending = sorted(ranking.values())
-            is_nan = isnan(sum(ascending)) and any(map(isnan, ascending))  # infinite ones add up to NaN, too
-        except (TypeError, ValueError, OverflowError) as error:
-            raise UsageError("a score of the run is not a number: {error}", error=error) from error
-        if is_nan:
-            raise UsageError("a score of the run is NaN, which can't be ranked")
-        length = len(ascending)
-        for place, document in enumerate(grades, start=first):
-            own = ranking.get(document)
-            if own is None:
-                continue
-            rank = length - bisect_right(ascending, own)
-            if length - rank > 1 and ascending[-rank - 2] == own:  # equal scores keep their order
-                before = islice(ranking.values(), list(ranking).index(document))
-                rank += sum(earlier == own for earlier in before)
-            places.append(place)
-            ranks.append(rank)
-        first += len(grades)
-    return np.array(places, dtype=np.int64), np.array(ranks, dtype=np.int64)
-
-
 def _as_dicts(table: Any, *, must_agree: bool = False) -> dict[str, dict[str, Any]]:
     """{question: {document: number}} of a DataFrame, of dictionaries, or of lists of pairs; of duplicates the
     best counts. must_agree: raise UsageError where duplicates say different things.
@@ -374,13 +353,11 @@ def _as_dicts(table: Any, *, must_agree: bool = False) -> dict[str, dict[str, An
                 missing=repr(missing[0]),
                 names=", ".join(table.columns),
             )
-        found: dict[str, dict[str, Any]] = {}
+        pairs: dict[str, list[tuple[str, Any]]] = {}
         triples = zip(*(table[name].tolist() for name in ("query_id", "doc_id", "score")), strict=True)
         for question, document, value in triples:
-            mine = found.setdefault(question, {})
-            if mine.setdefault(document, value) is not value:
-                _again(mine, question, document, value, must_agree=must_agree)
-        return found
+            pairs.setdefault(question, []).append((document, value))
+        return {question: _of_pairs(row, question, must_agree) for question, row in pairs.items()}
     if not isinstance(table, Mapping):
         raise UsageError(
             "wanted {{question: {{document: number}}}} or a DataFrame with query_id, doc_id and "
@@ -388,39 +365,35 @@ def _as_dicts(table: Any, *, must_agree: bool = False) -> dict[str, dict[str, An
             kind=type(table).__name__,
         )
     return {
-        question: row if isinstance(row, (dict, Mapping)) else _of_pairs(row, question, must_agree=must_agree)  # type: ignore[misc]
+        question: row if isinstance(row, (dict, Mapping)) else _of_pairs(row, question, must_agree)  # type: ignore[misc]
         for question, row in table.items()
     }
 
 
-def _of_pairs(pairs: Iterable[tuple[str, float]], question: Any, *, must_agree: bool) -> dict[str, float]:
+def _of_pairs(pairs: Iterable[tuple[str, float]], question: Any, must_agree: bool) -> dict[str, float]:
+    """Of a document that stands there twice the best score, where that came. NaN stays, to be refused in its
+    own words."""
     found: dict[str, float] = {}
     try:
         for document, value in pairs:
-            if found.setdefault(document, value) is not value:
-                _again(found, question, document, value, must_agree=must_agree)
+            first = found.setdefault(document, value)
+            if first is value or first != first or first == value:
+                continue
+            if must_agree and value == value:
+                raise UsageError(
+                    "{document} has grades {first} and {value} for question {question}; wanted one",
+                    document=repr(document),
+                    first=first,
+                    value=value,
+                    question=repr(question),
+                )
+            if not value <= first:
+                del found[document]
+                found[document] = value
         sum(found.values())  # fails for what is no number: of bare documents of two letters, say
     except (TypeError, ValueError) as error:
         raise UsageError("wanted (document, score) pairs, each score a number") from error
     return found
-
-
-def _again(mine: dict[Any, Any], question: Any, document: Any, value: Any, *, must_agree: bool) -> None:
-    """A document that stands there already, and its value here. NaN stays, to be refused in its own words."""
-    first = mine[document]
-    if first != first or first == value:
-        return
-    if must_agree and value == value:
-        raise UsageError(
-            "{document} has grades {first} and {value} for question {question}; wanted one",
-            document=repr(document),
-            first=first,
-            value=value,
-            question=repr(question),
-        )
-    if not value <= first:
-        del mine[document]  # among equal scores it stands where its best score came
-        mine[document] = value
 
 
 def _of_split(qrels: pandas.DataFrame, split: str) -> pandas.DataFrame:
