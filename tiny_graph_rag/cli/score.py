@@ -36,7 +36,6 @@ from tiny_graph_rag.measures.textual import TextMatch
 from tiny_graph_rag.report.json.score import Wish, document_parts, summary
 from tiny_graph_rag.report.json.spelled import head
 from tiny_graph_rag.report.terminal.screens import answered_counts, evaluation_lines
-from tiny_graph_rag.scoring.matching import Matching
 from tiny_graph_rag.scoring.opening import Opened, Request, attempts, check_needs
 from tiny_graph_rag.scoring.stretches import Collected
 from tiny_graph_rag.scoring.trec import AnotherWay
@@ -79,7 +78,7 @@ class Scoring:
         """The two files, and how they are read. Raises InputError where one is not there."""
         storage, settings = session.config.storage, session.config.evaluation
         match = settings.match if self.match in (None, "name") else self.match
-        matching = Matching.of(settings.relation_match, match, settings.rouge_threshold)
+        passage_match = TextMatch.of_passages(match, settings.rouge_threshold)
         return Request(
             find_input(run, Path(storage.results_dir), "run"),
             find_input(self.gold, Path(storage.dataset_dir), "gold set"),
@@ -88,7 +87,7 @@ class Scoring:
             self.ties,
             settings.ambiguous,
             selected(chosen),
-            matching,
+            passage_match,
         )
 
     def computed(self, gates: Sequence[Gate], cutoff: int) -> tuple[Measure, ...]:

@@ -205,11 +205,6 @@ class EvaluationSettings:
     rouge_threshold: float = setting(
         0.5, "lowest ROUGE F1 at which a text counts as a reference", low=0.001, high=1
     )
-    relation_match: str = setting(
-        "ends",
-        "when a relation counts as a reference: ends (same ends and type), exact (as written) or id",
-        choices=("ends", "exact", "id"),
-    )
     ambiguous: str = setting(
         "first",
         "which entity an ambiguous returned name means: first (of those with the name), or any (that is a "

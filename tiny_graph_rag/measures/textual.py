@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from tiny_graph_rag.errors import UsageError, optional, unknown
 from tiny_graph_rag.language.folding import fold, folded_letters, nfc, spaced
 
+AUTO = "auto"  # passages: by id where a question has `reference_chunks`, else by text
 CONTAINS = "contains"
 MATCHES = ("name", "id", "text", CONTAINS, "rouge1", "rouge2", "rougeL")
 
@@ -33,6 +34,11 @@ class TextMatch:
                 "evaluation.rouge_threshold must be above 0 and at most 1, got {threshold}",
                 threshold=self.threshold,
             )
+
+    @classmethod
+    def of_passages(cls, kind: str, threshold: float) -> TextMatch | None:
+        """None for AUTO. Raises UsageError as the class does."""
+        return None if kind == AUTO else cls(kind, threshold)
 
     @property
     def by_text(self) -> bool:

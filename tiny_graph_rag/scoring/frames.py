@@ -269,7 +269,7 @@ def judged_dicts(run: Mapping[str, Scores], gold: Mapping[str, Grades]) -> Judge
     at = np.flatnonzero((ranks != UNRANKED) & (grades >= 0))
     good = grades > 0
     whole = bool((grades == np.floor(grades)).all()) and float(np.abs(grades).max(initial=0)) < MOST
-    gains = grades.astype(np.int32 if whole else np.float64)
+    gains = grades.astype(np.int32) if whole else grades
     items = np.where(good, np.cumsum(good) - 1, NO_ITEM)
     return tabled(
         Hits(owner[at], ranks[at], gains[at], items[at]),

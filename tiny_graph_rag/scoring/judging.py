@@ -25,7 +25,6 @@ from tiny_graph_rag.measures.textual import CONTAINS, TextMatch, filled_by_text
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import ABSENT, NO_HOP, Run
 from tiny_graph_rag.scoring.kinds import folded_ends, found_at, judged_kinds
-from tiny_graph_rag.scoring.matching import Matching
 from tiny_graph_rag.scoring.stretches import Stretch, counted
 from tiny_graph_rag.scoring.subgraphs import ends_on, facts_of, returned_subgraph
 
@@ -86,7 +85,7 @@ def stretches(
     graph: KnowledgeGraph | None = None,
     match: TextMatch | None = None,
     ambiguous: str = FIRST,
-    matching: Matching | None = None,
+    passage_match: TextMatch | None = None,
 ) -> Iterator[Stretch]:
     """The questions of a gold set with what the run has for them, some at a time.
 
@@ -94,7 +93,7 @@ def stretches(
     match: how a retrieved text is held to be a reference instead.
     """
     for part in parts(questions, run, AT_ONCE):
-        yield judged(part, run, graph, match, matching, ambiguous)
+        yield judged(part, run, graph, match, passage_match, ambiguous)
 
 
 def judged(
@@ -102,11 +101,10 @@ def judged(
     run: WrittenRun,
     graph: KnowledgeGraph | None = None,
     match: TextMatch | None = None,
-    matching: Matching | None = None,
+    passage_match: TextMatch | None = None,
     ambiguous: str = FIRST,
 ) -> Stretch:
-    """All these questions at once. matching: of relations and passages, None for the usual. ambiguous: one of
-    AMBIGUOUS."""
+    """All these questions at once. passage_match: as `judged_passages` has it."""
     if graph is None:
         stretch = _as_strings(questions, run, match)
         ends = (folded_ends(),) * 2
@@ -121,7 +119,7 @@ def judged(
         None if run.passages is None else [run.passages.get(question.id, []) for question in questions],
         stretch.judged,
         ends,
-        matching or Matching(),
+        passage_match,
     )
     return replace(stretch, judged=replace(stretch.judged, kinds=kinds)) if kinds else stretch
 

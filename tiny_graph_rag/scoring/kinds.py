@@ -18,12 +18,11 @@ from tiny_graph_rag.errors import DatasetError
 from tiny_graph_rag.formats.runs.items import relation_of
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Judgments, Reference
-from tiny_graph_rag.language.folding import fold, nfc
+from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.measures.facts import RelationReference
 from tiny_graph_rag.measures.judged import PASSAGES, RELATIONS, Judged, JudgedKind, judge
 from tiny_graph_rag.measures.textual import CONTAINS, TextMatch, filled_by_text
 from tiny_graph_rag.run import NO_HOP, Passage, Relation, Run
-from tiny_graph_rag.scoring.matching import ENDS, EXACT, ID, Matching
 
 TEXT = TextMatch("text")
 
@@ -73,16 +72,16 @@ def judged_kinds(
     passages: Sequence[Sequence[Passage]] | None,
     of_entities: Judged,
     ends: tuple[Ends, Ends],
-    matching: Matching,
+    match: TextMatch | None,
 ) -> dict[str, JudgedKind]:
     """relations, passages: of every question, None where they are not judged. of_entities: the same
     questions, judged; it knows which were answered. ends: what the ends of relations mean, of returned ones
-    and of references."""
+    and of references. match: of passages, as `judged_passages` has it."""
     judged = {}
     if relations is not None:
-        judged[RELATIONS] = judged_relations(questions, relations, of_entities, *ends, matching.relations)
+        judged[RELATIONS] = judged_relations(questions, relations, of_entities, *ends)
     if passages is not None:
-        judged[PASSAGES] = judged_passages(questions, passages, of_entities, matching.passages)
+        judged[PASSAGES] = judged_passages(questions, passages, of_entities, match)
     return judged
 
 
@@ -92,46 +91,33 @@ def judged_relations(
     of_entities: Judged,
     ends_of_returned: Ends,
     ends_of_reference: Ends,
-    rule: str = ENDS,
 ) -> JudgedKind:
     """The relations of every question; ends_…: what the ends mean, on a graph or as folded names."""
     references = [reference_relations(question) for question in questions]
-
-    def met(ends: Ends, relation: Relation) -> RelationReference:
-        return RelationReference(
-            ends(relation.source) if relation.source else frozenset(),
-            ends(relation.target) if relation.target else frozenset(),
-            fold(relation.type),
-        )
-
-    def key(relation: Relation) -> Hashable:
-        if rule == EXACT:
-            return tuple(map(nfc, relation[:3]))
-        if rule == ID or not (relation.source and relation.target):
-            return relation.id or relation[:3]
-        return met(ends_of_returned, relation)
-
+    keys: list[list[Hashable]] = []
     candidates = []
     for wanted, items in zip(references, returned, strict=True):
-        if rule == ENDS:
-            mine = [met(ends_of_returned, item) for item in items]
-        filled: list[list[int]] = []
+        mine = [_met(ends_of_returned, item) for item in items]
+        keys.append([met or item.id or item[:3] for met, item in zip(mine, items, strict=True)])
+        filled = []
         for reference in wanted:
-            if rule == EXACT:
-                places = [at for at, item in enumerate(items) if key(item) == key(reference)]
-            elif rule == ID or (reference.id and not (reference.source and reference.target)):
-                places = [at for at, item in enumerate(items) if item.id and item.id == reference.id]
-            else:
-                expected = met(ends_of_reference, reference)
-                places = [
+            expected = _met(ends_of_reference, reference)
+            filled.append(
+                [
                     at
-                    for at, item in enumerate(items)
-                    if (item.id and item.id == reference.id) or expected.is_met_by(mine[at])
+                    for at, (met, item) in enumerate(zip(mine, items, strict=True))
+                    if (item.id and item.id == reference.id) or (expected and met and expected.is_met_by(met))
                 ]
-            filled.append(places)
+            )
         candidates.append(filled)
-    keys = [[key(item) for item in items] for items in returned]
     return _judged(returned, keys, references, candidates, of_entities, "relation")
+
+
+def _met(ends: Ends, relation: Relation) -> RelationReference | None:
+    """What a relation with two ends means; None for one that is an id alone."""
+    if not (relation.source and relation.target):
+        return None
+    return RelationReference(ends(relation.source), ends(relation.target), fold(relation.type))
 
 
 def judged_passages(

@@ -25,7 +25,6 @@ if TYPE_CHECKING:  # the quick way loads none of these
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.measures import Measure
     from tiny_graph_rag.measures.textual import TextMatch
-    from tiny_graph_rag.scoring.matching import Matching
 
 LARGE_BYTES = 1 << 22  # below, the careful way takes no longer than the eye notices
 TIES = ("list", "trec")  # of equal scores: as they stand in the file, or as trec_eval orders them
@@ -34,8 +33,8 @@ TOKENS = ("prompt_tokens", "completion_tokens", "total_tokens")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """run_format, gold_format: None finds them by content. selection: None for all questions. matching: of
-    relations and passages, None for the usual."""
+    """run_format, gold_format: None finds them by content. selection: None for all questions.
+    passage_match: as `judged_passages` has it."""
 
     run: Path
     gold: Path
@@ -44,20 +43,11 @@ class Request:
     ties: str = "list"
     ambiguous: str = FIRST
     selection: Selection | None = None
-    matching: Matching | None = None
+    passage_match: TextMatch | None = None
 
     def __post_init__(self) -> None:
-        """What needs no file is checked before one is read. Raises UsageError."""
         if self.ties not in TIES:
             raise unknown("--ties", self.ties, TIES)
-        if self.run_format is not None:
-            from tiny_graph_rag.formats.runs import RUN_FORMATS
-
-            RUN_FORMATS.entry(self.run_format)
-        if self.gold_format is not None:
-            from tiny_graph_rag.formats.gold import GOLD_FORMATS
-
-            GOLD_FORMATS.entry(self.gold_format)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,7 +132,7 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
         )
     run = run.keyed_by({question.id: question.query for question in gold.questions})
     return Opened(
-        stretches(questions, run, graph, match, matching=request.matching, ambiguous=request.ambiguous),
+        stretches(questions, run, graph, match, request.ambiguous, request.passage_match),
         gold.name,
         run.format,
         gold.format,

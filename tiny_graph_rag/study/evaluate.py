@@ -212,9 +212,8 @@ def _contained(run: Run, judged: Judged, examples: Sequence[Example], config: Co
     strict = judged.kinds.get(PASSAGES)
     if strict is None or run.passages is None:
         return []
-    from tiny_graph_rag.measures.textual import CONTAINS, TextMatch, filled_by_text
+    from tiny_graph_rag.measures.textual import AUTO, CONTAINS, TextMatch, filled_by_text
     from tiny_graph_rag.scoring.kinds import reference_texts
-    from tiny_graph_rag.scoring.matching import AUTO
 
     is_found = any(rank is not None for ranks in strict.ranks for rank in ranks)
     if is_found or config.evaluation.match != AUTO:

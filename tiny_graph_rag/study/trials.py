@@ -116,15 +116,15 @@ class Trials:
         judged = judge(run, self.judgments)
         if not any(measure.kind.needs or measure.of for measure in measures):
             return replace(judged, kinds=kinds) if kinds else judged
+        from tiny_graph_rag.measures.textual import TextMatch
         from tiny_graph_rag.scoring.kinds import judged_kinds
-        from tiny_graph_rag.scoring.matching import Matching
         from tiny_graph_rag.scoring.subgraphs import SentContexts, ends_on, facts_of, returned_subgraph
 
         seeds = [frozenset(seed.entity for seed in linked_question.seeds) for linked_question in linked]
         ends = ends_on(graph, self.names)
         sent = None if run.external else SentContexts(graph, run, seeds, config)
         settings = config.evaluation
-        matching = Matching.of(settings.relation_match, settings.match, settings.rouge_threshold)
+        passage_match = TextMatch.of_passages(settings.match, settings.rouge_threshold)
         wanted = {measure.of for measure in measures}
         relations = run.relations if sent is None or RELATIONS not in wanted else sent.relations()
         kinds |= judged_kinds(
@@ -133,7 +133,7 @@ class Trials:
             run.passages if PASSAGES in wanted else None,
             judged,
             (ends, lambda name: self.names.meant_by((name,))),
-            matching,
+            passage_match,
         )
         facts = None
         if any(measure.kind.needs for measure in measures):
