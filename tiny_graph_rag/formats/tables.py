@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, TextIO
 from urllib.parse import quote, unquote
 
-from tiny_graph_rag.documents import NotJsonError, parse_json, read_yaml
-from tiny_graph_rag.errors import InputError, json_kind, optional, unknown
+from tiny_graph_rag.documents import NotJsonError, Record, parse_json, read_yaml
+from tiny_graph_rag.errors import InputError, Problems, json_kind, optional, unknown
 from tiny_graph_rag.files import (
     PARQUET_MAGIC,
     check_declared,
@@ -291,39 +291,37 @@ def _sheet_rows(path: Path, names: list[str], rows: Iterable[NumberedRow]) -> It
         yield f"{path.name}: row {number}", {name: row.get(at, "") for at, name in enumerate(names)}
 
 
-def one_of(
-    wanted: Sequence[str], names: Sequence[str], path: Path, failure: type[InputError] = InputError
-) -> str:
-    """The first of the wanted column names that the table has. Raises `failure`."""
-    for name in wanted:
-        if name in names:
-            return name
-    raise failure.at(
-        path, "no column {wanted}; the file has: {names}", wanted=repr(wanted[0]), names=first_names(names)
-    )
-
-
 _TREC_FIELD = re.compile(r"[^\x01-\x20]+")
 _GRADE = re.compile(r"[+-]?[0-9]{1,9}")
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 
-def trec_lines(path: Path, failure: type[InputError]) -> Iterator[tuple[int, list[str], bool]]:
-    """Number and fields of each line that has some, and whether it is the file's last.
+def trec_rows(path: Path, columns: Sequence[str], problems: Problems) -> Iterator[Record]:
+    """The lines of qrels or of a run as rows: columns names the fields of each. Bytes from 1 to 32 divide
+    fields and nothing else does, as in the quick way of large files (scoring/trec.py).
 
-    Bytes from 1 to 32 divide fields, and nothing else does.
-
-    So they do in the quick way of large files (scoring/trec.py); ids may hold any other sign.
-    Raises `failure` for a NUL, InputError for what is not UTF-8.
+    problems: get the lines with another number of fields. Raises their `failure` for a NUL, InputError for
+    what is not UTF-8.
     """
     text = decode_utf8(read_bytes(path), path)
     last = text.count("\n") + 1
     for number, line in enumerate(lines_of(text), start=1):
+        place = f"{path.name}:{number}"
         if "\0" in line:
-            raise failure.at(f"{path.name}:{number}", "contains the character NUL; save the file as text")
+            raise problems.failure.at(place, "contains the character NUL; save the file as text")
         fields = _TREC_FIELD.findall(line)
-        if fields:
-            yield number, fields, number == last
+        if len(fields) == len(columns):
+            fields = list(map(decoded, fields)) if "%" in line else fields
+            yield Record(number, place, dict(zip(columns, fields, strict=True)))
+        elif fields:
+            problems.add(
+                place,
+                "wanted {n} fields ({names}), got {got}{cut}",
+                n=len(columns),
+                names=" ".join(columns),
+                got=len(fields),
+                cut=said("; the file seems cut off") if number == last else "",
+            )
 
 
 def is_trec(line: str, fields: int) -> bool:
@@ -333,16 +331,12 @@ def is_trec(line: str, fields: int) -> bool:
     if len(found) != fields or any("," in (item[0], item[-1]) for item in found):
         return False
     if fields == 4:
-        return whole_grade(found[3]) is not None
+        return _GRADE.fullmatch(found[3]) is not None
     return "," not in line or _NUMBER.fullmatch(found[4]) is not None
 
 
-def whole_grade(text: str) -> int | None:
-    """A grade of qrels, of at most nine digits; None for anything else that looks like a number."""
-    return int(text) if _GRADE.fullmatch(text) else None
-
-
-_ESCAPES = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+_SPACES = [sign for sign in map(chr, range(0x3001)) if sign.isspace()]
+_ESCAPES = re.compile("|".join(quote(sign, safe="") for sign in (*_SPACES, "%")), re.IGNORECASE)
 _NEEDS_ESCAPE = re.compile(r"[\s%]")
 
 
@@ -353,25 +347,9 @@ def encoded(identifier: str) -> str:
 
 def decoded(identifier: str) -> str:
     """The way back. Escapes of anything but white space and % belong to the id and stay."""
-    if "%" not in identifier:
-        return identifier
-    return _ESCAPES.sub(_decoded_run, identifier)
+    return _ESCAPES.sub(lambda found: unquote(found[0]), identifier) if "%" in identifier else identifier
 
 
 def all_decoded(identifiers: list[str]) -> list[str]:
     """`decoded` of each; one look at all of them where none is escaped."""
     return list(map(decoded, identifiers)) if "%" in " ".join(identifiers) else identifiers
-
-
-def _decoded_run(found: re.Match[str]) -> str:
-    # Several escapes in a row may be one character in UTF-8 and its neighbours.
-    text = unquote(found[0], errors="strict") if _is_utf8(found[0]) else found[0]
-    return text if all(letter.isspace() or letter == "%" for letter in text) else found[0]
-
-
-def _is_utf8(escapes: str) -> bool:
-    try:
-        unquote(escapes, errors="strict")
-    except UnicodeDecodeError:
-        return False
-    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from tiny_graph_rag.formats.gold.base import Sound, gold_format, graded
 from tiny_graph_rag.formats.gold.questions import sound_questions
 from tiny_graph_rag.formats.gold.records import is_question
 from tiny_graph_rag.formats.records import folded, is_yaml, rows_of
-from tiny_graph_rag.formats.tables import decoded, one_of, read_table, trec_lines, whole_grade
+from tiny_graph_rag.formats.tables import read_table, trec_rows
 from tiny_graph_rag.formats.words import (
     COLUMN_KEYS,
     DOCUMENT_NAMES,
@@ -89,31 +90,44 @@ def read_sheet(path: Path) -> Sound:
     return sound_questions(path, "sheet")
 
 
-class Judgments:
-    """Question → document → grade, of a file that judges one document after the other."""
-
-    def __init__(self, path: Path, format: str) -> None:
-        self.grades: dict[str, dict[str, int]] = {}
-        self.problems = Problems(DatasetError)
-        self.name, self.format = path.name, format
-
-    def add(self, question: str, document: str, grade: int, place: str) -> None:
-        """Saying the same twice does no harm."""
-        before = self.grades.setdefault(question, {}).setdefault(document, grade)
-        if before != grade:
-            self.problems.add(
+def _graded(
+    rows: Iterable[tuple[str, str, Any, Any]], path: Path, format: str, problems: Problems
+) -> list[Example]:
+    """Questions of a file that judges one document after the other: place, question, document (None where the
+    question has no gold), and grade. Saying the same twice does no harm. Raises DatasetError with all
+    problems."""
+    judgments: dict[str, dict[str, int]] = {}
+    for place, question, document, value in rows:
+        grades = judgments.setdefault(question, {})
+        if document in (None, ""):
+            continue
+        grade = _whole_number(value)
+        if grade is None:
+            problems.add(
+                place,
+                "the grade must be a whole number of at most nine digits, got {row}",
+                row=repr(value)[:42],
+            )
+        elif (before := grades.setdefault(str(document), grade)) != grade:
+            problems.add(
                 place,
                 "document {document} has grade {grade} here and {before} further up",
                 document=repr(document),
                 grade=grade,
                 before=before,
             )
+    problems.check()
+    numbered = enumerate(judgments.items(), start=1)
+    return [graded(id, grades, format=format, line=number) for number, (id, grades) in numbered]
 
-    def examples(self) -> list[Example]:
-        """Raises DatasetError with all problems."""
-        self.problems.check()
-        numbered = enumerate(self.grades.items(), start=1)
-        return [graded(id, grades, format=self.format, line=number) for number, (id, grades) in numbered]
+
+def _whole_number(value: Any) -> int | None:
+    """A grade of at most nine digits, also as spreadsheets write it (`1.0`); None for anything else."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return int(number) if abs(number) < 1e9 and number == int(number) else None
 
 
 @gold_format(
@@ -131,18 +145,18 @@ def read_contest(path: Path) -> list[Example]:
         document = {f"line-{number}": ids for number, ids in enumerate(document, start=1)}
     if not isinstance(document, dict):
         raise DatasetError.at(path.name, "wanted {{eval_id: [docid]}}, got {got}", got=json_kind(document))
-    found = Judgments(path, "contest")
+    problems = Problems(DatasetError)
     for key, ids in document.items():
         if not isinstance(ids, list) or not all(isinstance(id, str | int) for id in ids):
-            found.problems.add(
+            problems.add(
                 path.name,
                 "{key} must be a list of document ids, got {got}",
                 key=repr(key),
                 got=json_kind(ids),
             )
-            continue
-        found.grades[key] = dict.fromkeys(map(str, ids), 1)
-    return found.examples()
+    problems.check()
+    rows = ((path.name, key, id, 1) for key, ids in document.items() for id in ids or (None,))
+    return _graded(rows, path, "contest", problems)
 
 
 @gold_format(
@@ -154,20 +168,10 @@ def read_contest(path: Path) -> list[Example]:
 )
 def read_qrels(path: Path) -> list[Example]:
     """TREC qrels: `question iteration document grade` a line."""
-    found = Judgments(path, "trec")
-    for number, fields, _ in trec_lines(path, DatasetError):
-        place = f"{path.name}:{number}"
-        if len(fields) != 4:
-            found.problems.add(place, "wanted 4 fields (question 0 document grade), got {n}", n=len(fields))
-        elif (grade := whole_grade(fields[3])) is None:
-            found.problems.add(
-                place,
-                "the grade must be a whole number of at most nine digits, got {fields}",
-                fields=repr(fields[3][:40]),
-            )
-        else:
-            found.add(decoded(fields[0]), decoded(fields[2]), grade, place)
-    return found.examples()
+    problems = Problems(DatasetError)
+    lines = trec_rows(path, ("question", "0", "document", "grade"), problems)
+    rows = ((place, row["question"], row["document"], row["grade"]) for _, place, row in lines)
+    return _graded(rows, path, "trec", problems)
 
 
 @gold_format(
@@ -180,7 +184,11 @@ def read_qrels(path: Path) -> list[Example]:
 def read_table_gold(path: Path) -> list[Example]:
     """CSV, TSV or Parquet with query_id, doc_id and (default 1) score."""
     names, rows = read_table(path)
-    if not {*DOCUMENT_NAMES} & {*names}:
+    question, document, grade = (
+        next((name for name in wanted if name in names), "")
+        for wanted in (QUESTION_NAMES, DOCUMENT_NAMES, GRADE_NAMES)
+    )
+    if not question or not document:
         raise DatasetError.at(
             f"{path.name}:1",
             "no column 'query' or 'question'; it has: {names}. Rename the column of the questions to "
@@ -188,27 +196,5 @@ def read_table_gold(path: Path) -> list[Example]:
             "'doc_id'",
             names=", ".join(name for name in names if name),
         )
-    question, document = one_of(QUESTION_NAMES, names, path), one_of(DOCUMENT_NAMES, names, path)
-    grade = next((name for name in GRADE_NAMES if name in names), None)
-    found = Judgments(path, "table")
-    for place, row in rows:
-        found.grades.setdefault(str(row[question]), {})
-        if row[document] in (None, ""):
-            continue  # a question without gold
-        value = _whole_number(row[grade]) if grade else 1
-        if value is None:
-            found.problems.add(
-                place, "the grade must be a whole number, got {row}", row=repr(row[str(grade)])
-            )
-        else:
-            found.add(str(row[question]), str(row[document]), value, place)
-    return found.examples()
-
-
-def _whole_number(value: Any) -> int | None:
-    """A grade of at most nine digits, also as spreadsheets write it (`1.0`); None for anything else."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return int(number) if abs(number) < 1e9 and number == int(number) else None
+    cells = ((place, str(row[question]), row[document], row.get(grade, 1)) for place, row in rows)
+    return _graded(cells, path, "table", Problems(DatasetError))

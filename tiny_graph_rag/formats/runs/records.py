@@ -18,7 +18,7 @@ from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.records import Kind, folded, list_in, parts_of_cell, records, thing_meant
 from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, failure_of, run_format
 from tiny_graph_rag.formats.runs.items import entity_of, is_score, passage_of, relation_of
-from tiny_graph_rag.formats.tables import decoded, trec_lines
+from tiny_graph_rag.formats.tables import trec_rows
 from tiny_graph_rag.formats.words import (
     ASKED_KEYS,
     DOCUMENT_NAMES,
@@ -34,7 +34,6 @@ from tiny_graph_rag.formats.words import (
     RUN_FIELDS,
     SCORE_NAMES,
 )
-from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import Passage, Relation
 
 Item = TypeVar("Item")
@@ -43,6 +42,7 @@ RESULTS = {"schema_version", "package_version", "kind"}  # first keys of a resul
 KINDS = {"entities": "entities", "relations": "relations"} | dict.fromkeys(
     ("chunks", "texts", "ids"), "passages"
 )
+DOCUMENT_COLUMNS = (*DOCUMENT_NAMES, *ENTITY_COLUMNS)
 FIGURES = {"mrr", "hit_rate", "n"}  # keys of a summary, which is no run
 UNITS = {  # key of a time that a question took → how many of it are a second
     **dict.fromkeys(("latency_seconds", "latency_s", "elapsed_seconds", "response_time_s"), 1),
@@ -165,35 +165,43 @@ def _of_cells(rows: Sequence[Record], path: Path, problems: Problems) -> Iterato
         yield Record(number, place, {**row, **{key: cell for key, cell in cells.items() if cell is not None}})
     if listed:
         return
-    question = next((columns[key] for key in (*QUESTION_NAMES, *ASKED_KEYS) if key in columns), None)
-    document = next((columns[key] for key in (*DOCUMENT_NAMES, *ENTITY_COLUMNS) if key in columns), None)
-    if rows and (question is None or document is None):
+    question, document, score, rank = (
+        next((columns[key] for key in keys if key in columns), "")
+        for keys in ((*QUESTION_NAMES, *ASKED_KEYS), DOCUMENT_COLUMNS, SCORE_NAMES, RANK_NAMES)
+    )
+    if rows and not (question and document):
         raise RunError.at(
             path.name,
             "no column {wanted}; the file has: {names}. Name it in {file}: {field}: COLUMN",
-            wanted="'query_id'" if question is None else "'doc_id', 'entity' or 'retrieved_contexts'",
+            wanted="'doc_id', 'entity' or 'retrieved_contexts'" if question else "'query_id'",
             names=", ".join(columns.values()),
             file=f"{path.name.split('.')[0]}-columns.yaml",
-            field="id" if question is None else "name",
+            field="name" if question else "id",
         )
+    yield from _together(rows, question, document, score or rank, problems, by_rank=not score)
+
+
+def _together(
+    rows: Iterable[Record], question: str, document: str, score: str, problems: Problems, *, by_rank: bool
+) -> Iterator[Record]:
+    """The rows of one question together. question, document, score: columns. by_rank: whether the score is a
+    rank, of which the lowest is best."""
     together: dict[str, Record] = {}
     for number, place, row in rows:
-        key, id = str(row[question]), row[document]
-        first = together.setdefault(key, Record(number, place, {"id": key, "entities": []}))
+        key, id, value = str(row[question]), row[document], row.get(score)
+        if key not in together:
+            together[key] = Record(number, place, {"id": key, "entities": []})
+        first = together[key].row
         if id in (None, ""):  # a question for which nothing was retrieved
-            first.row.setdefault("error", row.get("error"))
+            first.setdefault("error", row.get("error"))
             continue
-        value = next((row[name] for name in SCORE_NAMES if name in row), None)
-        rank = next((row[name] for name in RANK_NAMES if name in row), None) if value is None else None
-        score = _number(value if rank is None else rank)
-        if score is not None and math.isnan(score):
-            problems.add(
-                place, "the score must be a number, got {row}", row=repr(value if rank is None else rank)
-            )
+        figure = _number(value)
+        if figure is not None and math.isnan(figure):
+            problems.add(place, "the score must be a number, got {row}", row=repr(value))
             continue
-        score = None if score is None else score if rank is None else -score
+        figure = -figure if by_rank and figure is not None else figure
         more = {name: str(row[name]) for name in ("text", "type", "source") if row.get(name)}
-        first.row["entities"].append(Retrieved(str(row.get("name") or ""), str(id), score, **more))
+        first["entities"].append(Retrieved(str(row.get("name") or ""), str(id), figure, **more))
     yield from together.values()
 
 
@@ -324,24 +332,9 @@ def _is_id(value: Any) -> bool:
 )
 def read_trec(path: Path) -> WrittenRun:
     """`question Q0 document rank score tag` a line; the score decides the order, the rank says nothing."""
-    rankings: dict[str, list[Retrieved]] = {}
     problems = Problems(RunError)
-    for number, fields, is_last in trec_lines(path, RunError):
-        if len(fields) != 6:
-            cut = said("; the file seems cut off") if is_last else ""
-            problems.add(
-                f"{path.name}:{number}",
-                "wanted 6 fields (question Q0 document rank score tag), got {n}{cut}",
-                n=len(fields),
-                cut=cut,
-            )
-            continue
-        score = _number(fields[4])
-        if score is None or math.isnan(score):
-            problems.add(
-                f"{path.name}:{number}", "the score must be a number, got {fields}", fields=repr(fields[4])
-            )
-            continue
-        rankings.setdefault(decoded(fields[0]), []).append(Retrieved("", decoded(fields[2]), score))
+    rows = trec_rows(path, ("question", "Q0", "document", "rank", "score", "tag"), problems)
+    found = _together(rows, "question", "document", "score", problems, by_rank=False)
+    run = _run_of(found, problems)
     problems.check()
-    return WrittenRun(rankings)
+    return run
