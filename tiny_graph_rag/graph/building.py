@@ -1,18 +1,16 @@
 """Records → columns, piece by piece, so that a large file's records never exist all at once.
 
-The records are those of KG JSON; `made` says what is wrong with one.
+The records are those of KG JSON; `check_records` says what is wrong with them.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields
-from itertools import compress
-from operator import attrgetter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import chain, compress
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +44,7 @@ DUPLICATES = "duplicate relations (same ends and type; kept)"
 _LIKE_ID = re.compile(
     r"[+-]?[0-9]+(\.0)?|[QP][0-9]+|/[mg]/\w+|[0-9a-f]{32,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I
 )
+Record = Mapping[str, Any]
 RELATION_NOTES = (DANGLING, WEIGHTS, LOOPS, DUPLICATES)
 
 
@@ -117,14 +116,11 @@ class GraphColumns:
                 examples=", ".join(examples),
             )
 
-    def add_entities(self, ids: Sequence[str], rows: Sequence[Entity], extras: Extras) -> None:
-        """extras: by place in this piece."""
-        before = self.entities
+    def add_entities(self, ids: Sequence[str], rows: Sequence[Record]) -> None:
+        """rows: records with KG JSON's fields, which are sound (`check_records`)."""
         written = _column(rows, "entity_id")
-        other = [
-            key for key, column in zip(ids, written, strict=True) if column is not None and column != key
-        ]
-        self.notes.add(KEYS, [before] * len(other), other)
+        other = [key for key, own in zip(ids, written, strict=True) if own is not None and own != key]
+        self.notes.add(KEYS, [self.entities] * len(other), other)
         self.add_entity_columns(
             ids,
             _column(rows, "name"),
@@ -132,7 +128,7 @@ class GraphColumns:
             _filled(_column(rows, "description"), ""),
             _filled(_column(rows, "aliases"), ()),
             _filled(_column(rows, "source_chunks"), ()),
-            _details(rows, extras),
+            _details(rows, ENTITY_FIELDS),
         )
 
     def add_entity_columns(
@@ -155,26 +151,22 @@ class GraphColumns:
         self.chunks.add(chunks)
         self.details.add(details)
 
-    def add_relations(self, rows: Sequence[Relation], extras: Extras) -> None:
-        """extras: by place in this piece."""
+    def add_relations(self, rows: Sequence[Record]) -> None:
+        """rows: as `add_entities` has them."""
         labels = _column(rows, "relationship_id")
         if not all(labels):
             first = self.written
             labels = [label or f"relationships[{number}]" for number, label in enumerate(labels, start=first)]
         ends = self._entities(_column(rows, "source_entity_id") + _column(rows, "target_entity_id"))
-        sources, targets = ends[: len(rows)], ends[len(rows) :]
-        written = _column(rows, "weight")
-        if None in written:
-            written = [DEFAULT_WEIGHT if column is None else column for column in written]
         self.add_relation_columns(
             labels,
-            sources,
-            targets,
+            ends[: len(rows)],
+            ends[len(rows) :],
             _filled(_column(rows, "relationship_type"), UNKNOWN_RELATION),
             _filled(_column(rows, "description"), ""),
-            np.array(written, dtype=np.float64),
+            np.array(list(map(_float, _column(rows, "weight"))), dtype=np.float64),
             _filled(_column(rows, "source_chunks"), ()),
-            _details(rows, extras),
+            _details(rows, RELATION_FIELDS),
         )
 
     def add_relation_columns(
@@ -292,8 +284,8 @@ def _duplicates(relations: Relations, adjacency: Adjacency) -> NDArray[np.int64]
     return found
 
 
-def _column(rows: Sequence[Entity | Relation], field: str) -> list[Any]:
-    return list(map(attrgetter(field), rows))
+def _column(rows: Sequence[Record], field: str) -> list[Any]:
+    return [row.get(field) for row in rows]
 
 
 def _filled(column: list[Any], missing: str | tuple[str, ...]) -> list[Any]:
@@ -301,114 +293,94 @@ def _filled(column: list[Any], missing: str | tuple[str, ...]) -> list[Any]:
     return column if all(column) else [value or missing for value in column]
 
 
-def _details(rows: Sequence[Entity | Relation], extras: Extras) -> list[str]:
-    attributes = _column(rows, "attributes")
-    if not extras and not any(attributes):
+def _details(rows: Sequence[Record], known: Collection[str]) -> list[str]:
+    """JSON of each record's attributes and of its keys that are no field; "" where there is nothing."""
+    unknown = [key for key in dict.fromkeys(chain.from_iterable(rows)) if key not in known]
+    if not unknown and not any(_column(rows, "attributes")):
         return [""] * len(rows)
     found = []
-    for number, attribute in enumerate(attributes):
-        kept = {**({"attributes": attribute} if attribute else {}), **extras.get(number, {})}
+    for row in rows:
+        kept = {"attributes": row["attributes"]} if row.get("attributes") else {}
+        kept |= {key: row[key] for key in unknown if key in row}
         found.append(json.dumps(kept, ensure_ascii=False) if kept else "")
     return found
 
 
-Extras = dict[int, dict[str, Any]]  # number of a record → its unknown keys
-
 SHAPE = 'wanted {"entities": {id: {"name": …}}, "relationships": [{…}]}'
 PARTS = {"entities": "an object from id to entity", "relationships": "a list"}  # of KG JSON
+TEXT, TEXTS, NUMBER, OBJECT = "a string", "a list of strings", "a number", "an object"
+TYPES: dict[str, set[type]] = {TEXT: {str}, TEXTS: {list}, NUMBER: {int, float}, OBJECT: {dict}}
+# The fields of KG JSON's records and what they hold; all but those that are needed may be null.
+ENTITY_FIELDS = {
+    "name": TEXT,
+    "entity_id": TEXT,
+    "entity_type": TEXT,
+    "description": TEXT,
+    "attributes": OBJECT,
+    "source_chunks": TEXTS,
+    "aliases": TEXTS,
+}
+RELATION_FIELDS = {
+    "source_entity_id": TEXT,
+    "target_entity_id": TEXT,
+    "relationship_id": TEXT,
+    "relationship_type": TEXT,
+    "description": TEXT,
+    "weight": NUMBER,
+    "source_chunks": TEXTS,
+    "attributes": OBJECT,
+}
+NEEDED = ("name", "source_entity_id", "target_entity_id")
 
 
-@dataclass(slots=True)
-class Entity:
-    name: str
-    entity_id: str | None = None
-    entity_type: str | None = None
-    description: str | None = None
-    attributes: dict[str, Any] | None = None
-    source_chunks: list[str] | None = None
-    aliases: list[str] | None = None
+def check_records(
+    fields: Mapping[str, str], rows: Sequence[Any], place: Callable[[int], str], problems: list[Said]
+) -> None:
+    """Add what is wrong with records to `problems`, field by field. place: what a message calls a record, by
+    its number."""
+    wrong = [number for number, row in enumerate(rows) if not isinstance(row, dict)]
+    for number in wrong:
+        got = json_kind(rows[number])
+        problems.append(said("{place}: must be an object, got {got}", place=place(number), got=got))
+    if wrong:
+        return
+    for field, wanted in fields.items():
+        column = _column(rows, field)
+        fitting = TYPES[wanted] if field in NEEDED else {*TYPES[wanted], type(None)}
+        is_sound = set(map(type, column)) <= fitting
+        if is_sound and wanted == TEXTS:
+            is_sound = set(map(type, chain.from_iterable(filter(None, column)))) <= {str}
+        if not is_sound or (field == "name" and not all(map(str.strip, column))):
+            for number, value in enumerate(column):
+                told = _wrong(field, wanted, value, rows[number])
+                if told is not None:
+                    problems.append(at(place(number), told))
 
 
-@dataclass(slots=True)
-class Relation:
-    source_entity_id: str
-    target_entity_id: str
-    relationship_id: str | None = None
-    relationship_type: str | None = None
-    description: str | None = None
-    weight: float | None = None
-    source_chunks: list[str] | None = None
-    attributes: dict[str, Any] | None = None
-
-
-Row = TypeVar("Row", Entity, Relation)
-
-
-def made(
-    kind: type[Row], row: object, place: str, problems: list[Said], extras: Extras, number: int
-) -> Row | None:
-    """The record, its unknown keys put into `extras`; None with its problems where it can't be used."""
-    if not isinstance(row, dict):
-        problems.append(said("{place}: must be an object, got {got}", place=place, got=json_kind(row)))
+def _wrong(field: str, wanted: str, value: Any, row: Record) -> Said | None:
+    if value is None and field not in NEEDED:
         return None
-    before = len(problems)
-    problems.extend(at(place, wrong) for wrong in _wrong_fields(kind, row))
-    if len(problems) > before:
-        return None
-    names = {field.name for field in fields(kind)}
-    known = {name: value for name, value in row.items() if name in names}
-    if len(known) < len(row):
-        extras[number] = {name: value for name, value in row.items() if name not in known}
-    if known.get("weight") is not None:
-        known["weight"] = _float(known["weight"])
-    return kind(**known)
+    if field not in row:
+        return said("{field} is missing", field=repr(field))
+    if type(value) not in TYPES[wanted] or not all(isinstance(part, str) for part in _parts(value)):
+        return said(
+            "{place} must be {wanted}, got {got}",
+            place=repr(field),
+            wanted=said(wanted),
+            got=json_kind(value),
+        )
+    return said("'name' must not be empty") if field == "name" and not value.strip() else None
 
 
-def _float(number: float) -> float:
+def _parts(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _float(number: float | None) -> float:
     try:
-        return float(number)
+        return DEFAULT_WEIGHT if number is None else float(number)
     except OverflowError:  # a whole number beyond all floats
         return float("inf")
-
-
-_STRINGS = "a list of strings"
-_FIELD_KINDS = {
-    "source_chunks": _STRINGS,
-    "aliases": _STRINGS,
-    "attributes": "an object",
-    "weight": "a number",
-}
-
-
-def _wrong_fields(kind: type[Entity | Relation], row: dict[str, Any]) -> Iterator[Said]:
-    for field in fields(kind):
-        value, required = row.get(field.name), field.default is MISSING
-        if required and field.name not in row:
-            yield said("{field} is missing", field=repr(field.name))
-        elif value is None:
-            if required:
-                yield said("{field} must be a string, got {got}", field=repr(field.name), got=json_kind(None))
-        else:
-            wanted = _FIELD_KINDS.get(field.name, "a string")
-            if not _is(wanted, value):
-                yield said(
-                    "{place} must be {wanted}, got {got}",
-                    place=repr(field.name),
-                    wanted=said(wanted),
-                    got=json_kind(value),
-                )
-            elif field.name == "name" and not value.strip():
-                yield said("'name' must not be empty")
-
-
-def _is(wanted: str, value: object) -> bool:
-    if wanted == "a string":
-        return isinstance(value, str)
-    if wanted == "a number":
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if wanted == "an object":
-        return isinstance(value, dict)
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def check_parts(path: Path, keys: Sequence[str], others: Mapping[str, Said]) -> None:

@@ -135,44 +135,44 @@ class KnowledgeGraph:
         `.notes`. Raises GraphError with every record that can't be used, two entities of one id, and no
         entity at all.
         """
-        from tiny_graph_rag.graph.building import (
-            Entity,
-            Extras,
-            GraphColumns,  # a graph from the cache needs none of it
-            Relation,
-            made,
+        from tiny_graph_rag.graph.building import (  # a graph from the cache needs none of it
+            ENTITY_FIELDS,
+            RELATION_FIELDS,
+            GraphColumns,
+            check_records,
         )
 
+        is_named = isinstance(entities, Mapping)
+        keys = list(map(str, entities)) if isinstance(entities, Mapping) else []
+        records = list(entities.values() if isinstance(entities, Mapping) else entities)
+        relations = list(relationships)
         problems: list[Said] = []
-        extras: Extras = {}
-        rows: dict[str, Entity] = {}
-        pairs = entities.items() if isinstance(entities, Mapping) else ((None, entity) for entity in entities)
-        for number, (key, given) in enumerate(pairs):
-            shown = f"entities[{number if key is None else key!r}]"
-            row = made(Entity, given, shown, problems, extras, number)
-            if row is not None:
-                id_ = row.entity_id or row.name if key is None else str(key)
-                if id_ in rows:
-                    problems.append(
-                        said(
-                            "{shown}: the id {id} is used already; give each entity its 'entity_id'",
-                            shown=shown,
-                            id=repr(id_),
-                        )
-                    )
-                rows[id_] = row
-        relation_extras: Extras = {}
-        relations = [
-            made(Relation, relation, f"relationships[{number}]", problems, relation_extras, number)
-            for number, relation in enumerate(relationships)
-        ]
+
+        def shown(number: int) -> str:
+            return f"entities[{keys[number]!r}]" if is_named else f"entities[{number}]"
+
+        check_records(ENTITY_FIELDS, records, shown, problems)
+        check_records(RELATION_FIELDS, relations, "relationships[{}]".format, problems)
         if problems:
             raise GraphError(*problems)
-        if not rows:
+        if not records:
             raise GraphError("the graph has no entities; it needs one at least")
-        columns = GraphColumns({id_: row for row, id_ in enumerate(rows)})
-        columns.add_entities(list(rows), list(rows.values()), extras)
-        columns.add_relations([relation for relation in relations if relation is not None], relation_extras)
+        ids = keys or [record.get("entity_id") or record["name"] for record in records]
+        rows: dict[str, int] = {}
+        for number, id in enumerate(ids):
+            if rows.setdefault(id, number) != number:
+                problems.append(
+                    said(
+                        "{shown}: the id {id} is used already; give each entity its 'entity_id'",
+                        shown=shown(number),
+                        id=repr(id),
+                    )
+                )
+        if problems:
+            raise GraphError(*problems)
+        columns = GraphColumns(rows)
+        columns.add_entities(ids, records)
+        columns.add_relations(relations)
         return cls.of_columns(columns, name=name)
 
     @classmethod

@@ -38,14 +38,13 @@ def _is_kg_json(head: Head) -> bool:
 def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
     """Load KG JSON. Raises GraphError listing all that is wrong (file, line or field, what came)."""
     from tiny_graph_rag.graph.building import (
+        ENTITY_FIELDS,
+        RELATION_FIELDS,
         SHAPE,
         TWICE,
-        Entity,
-        Extras,
         GraphColumns,
-        Relation,
         check_parts,
-        made,
+        check_records,
     )
 
     path = paths[0]
@@ -70,23 +69,16 @@ def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
     others |= {} if isinstance(relationships, list) else {"relationships": json_kind(relationships)}
     check_parts(path, list(document), others)
     problems = Problems(GraphError)
-    extras: Extras = {}
-    entity_rows = [
-        made(Entity, row, f"{path}: entities[{entity_id!r}]", problems, extras, number)
-        for number, (entity_id, row) in enumerate(entities.items())
-    ]
-    relation_extras: Extras = {}
-    relation_rows = [
-        made(Relation, row, f"{path}: relationships[{number}]", problems, relation_extras, number)
-        for number, row in enumerate(relationships)
-    ]
+    ids, records = list(entities), list(entities.values())
+    check_records(ENTITY_FIELDS, records, lambda number: f"{path}: entities[{ids[number]!r}]", problems)
+    check_records(RELATION_FIELDS, relationships, f"{path}: relationships[{{}}]".format, problems)
     problems.check()
     if not entities:
         raise GraphError.at(path, "the graph has no entities; it needs one at least")
-    columns = GraphColumns({entity_id: row for row, entity_id in enumerate(entities)})
+    columns = GraphColumns({entity_id: row for row, entity_id in enumerate(ids)})
     columns.notes.add(TWICE, [0] * len(twice), [repr(name) for name in twice])
-    columns.add_entities(list(entities), [row for row in entity_rows if row is not None], extras)
-    columns.add_relations([row for row in relation_rows if row is not None], relation_extras)
+    columns.add_entities(ids, records)
+    columns.add_relations(relationships)
     columns.check_ends(path)
     return KnowledgeGraph.of_columns(columns, origin=KG_JSON)
 
