@@ -2,8 +2,8 @@
 
     uv run python benchmarks/graph_formats.py [--entities 1000000] [--edges 5] [--folder /tmp/graph-formats]
 
-Writes the graph of benchmarks/generate.py (without its descriptions) as KG JSON, triples, a Parquet pair
-and GraphML, then loads each in a process of its own, without the graph cache: seconds, of
+Writes the graph of benchmarks/generate.py (without its descriptions) as KG JSON, triples and
+GraphML, then loads each in a process of its own, without the graph cache: seconds, of
 processor time too (other work on the machine lengthens only the first), megabytes a second of that, the most
 memory, and how many times slower a byte is read than one of KG JSON.
 """
@@ -26,7 +26,6 @@ LOAD = (
 TARGETS = {
     "KG JSON": "graph-KG.json",
     "triples": "graph.tsv",
-    "Parquet": "pair",
     "GraphML": "graph.graphml",
 }
 
@@ -38,7 +37,7 @@ def main() -> None:
     parser.add_argument("--entities", type=int, default=1_000_000)
     parser.add_argument("--edges", type=int, default=5)
     parser.add_argument("--folder", type=Path, default=Path("/tmp/graph-formats"))
-    parser.add_argument("--only", help="formats, such as triples,Parquet", default=",".join(TARGETS))
+    parser.add_argument("--only", help="formats, such as triples,GraphML", default=",".join(TARGETS))
     given = parser.parse_args()
     wanted = ["KG JSON", *(part for part in given.only.split(",") if part != "KG JSON")]
     write(given.folder, given.entities, given.edges, wanted)

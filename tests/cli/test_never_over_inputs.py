@@ -236,36 +236,11 @@ def test_no_output_replaces_a_part_of_a_folder_that_is_read(
     (graph / "nodes.csv").write_text("id,name\na,Anna\nb,Ben\nd,Dover\n", encoding="utf-8")
     (graph / "edges.csv").write_text("source,target,type\na,d,LIVES_IN\n", encoding="utf-8")
     (graph / "notes.csv").write_text("what somebody noted\n", encoding="utf-8")
-    if name == "convert":
-        part = "."
     before = contents(folder)
     arguments = ["graph" if given == "story-KG.json" else given for given in call[0].split()]
     done = run_cli(*arguments, option, f"./graph/{part}")
     assert contents(folder) == before, done.output
     assert done.exit_code == 2, done.output
-
-
-def test_convert_leaves_the_folder_that_it_reads_as_it_is(folder: Path, run_cli: Callable[..., Any]) -> None:
-    """A Parquet pair from its own folder, whose further columns the form could not hold."""
-    pq = pytest.importorskip("pyarrow.parquet")
-    pa = pytest.importorskip("pyarrow")
-    assert run_cli("convert", "-g", "story-KG.json", "-o", "graph", "--format", "parquet").exit_code == 0
-    path = folder / "graph/entities.parquet"
-    table = pq.read_table(path)
-    pq.write_table(table.append_column("human_readable_id", pa.array(range(len(table)))), path)
-    shutil.copytree(folder / "graph", folder / "copy")
-    before = contents(folder)
-    for target in (
-        "graph",
-        "graph/",
-        "./inner/../graph",
-        "graph/entities.parquet",
-        "graph/relationships.parquet",
-    ):
-        (folder / "inner").mkdir(exist_ok=True)
-        done = run_cli("convert", "-g", "graph", "-o", target, "--format", "parquet")
-        assert (done.exit_code, contents(folder)) == (2, before), done.output
-    assert run_cli("convert", "-g", "graph", "-o", "copy", "--format", "parquet").exit_code == 0
 
 
 def test_a_derived_name_replaces_no_gold_set_that_somebody_made(

@@ -11,8 +11,6 @@ import pytest
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.formats.graphs.writing import write_graph
-from tiny_graph_rag.formats.writing import GRAPH_WRITERS, form_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 
@@ -115,17 +113,6 @@ def test_parquet_triples_keep_weights_descriptions_types_and_details(own_folder:
     assert found.weights.tolist() == [1.5, 1.0, 3.0]
     assert list(found.details) == ['{"year": 1936}', '{"year": 0}', ""]
     assert ("relations", "vector", "not used: list<element: double>") in graph.origin.columns
-
-
-def test_a_pair_of_parquet_files_holds_what_the_triples_hold(own_folder: Path) -> None:
-    (own_folder / "t.tsv").write_text(
-        "source\trelation\ttarget\tsource_type\nAnn\tknows\tBen\tPERSON\nBen\t\t점순\t\n", encoding="utf-8"
-    )
-    graph = read_graph(own_folder / "t.tsv")
-    write_graph(graph, own_folder / "pair", form_of(GRAPH_WRITERS, own_folder / "pair", None, "--format"))
-    again = read_graph(own_folder / "pair")
-    assert whole(again)[:-1] == whole(graph)[:-1]
-    assert list(again.relations.types) == ["knows", "RELATED_TO"]
 
 
 @pytest.mark.parametrize("numbers", [range(0), range(12), range(1, 2), range(8, 1203), range(100, 100)])

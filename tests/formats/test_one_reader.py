@@ -74,7 +74,6 @@ def test_a_file_that_may_be_a_graph_is_known_by_its_suffix() -> None:
     ("registry", "name", "form"),
     [
         (GRAPH_WRITERS, "x-KG.json", "kg-json"),
-        (GRAPH_WRITERS, "folder", "parquet"),
         (GOLD_WRITERS, "x.QRELS", "trec"),
         (RUN_WRITERS, "x.csv", "csv"),
     ],

@@ -21,15 +21,13 @@ from tiny_graph_rag.gold.examples import EvalSet
 @command(app, "convert", LOOK)
 def convert(
     common: Common,
-    output: Annotated[
-        Path, to_file("File to write; its suffix sets the format. For Parquet, a folder.", default=False)
-    ],
+    output: Annotated[Path, to_file("File to write; its suffix sets the format.", default=False)],
     graph: Graph = None,
     query: Annotated[str | None, from_config("--query", panel=MORE)] = None,
     to: Annotated[
         str | None,
         option(
-            "Format to write: kg-json, graphml, triples or parquet.",
+            "Format to write: kg-json, graphml or triples.",
             OUTPUT,
             flag="--format",
             default="by suffix",
@@ -37,11 +35,10 @@ def convert(
     ] = None,
     patch: PatchFile = None,
 ) -> None:
-    """Write a graph for another program: KG JSON, GraphML, triples or Parquet."""
+    """Write a graph for another program: KG JSON, GraphML or triples."""
     session = Session.open(common, patch=patch, query=query)
     form = form_of(GRAPH_WRITERS, output, to, "--format")
-    for path in GRAPH_WRITERS[form].files(output):
-        session.outputs.claim(path)
+    session.outputs.claim(output)
     words = None
     if session.patch is not None and session.patch.has_words:
         words = output.with_name(f"{graph_name(output)}{ENDING}")

@@ -33,9 +33,7 @@ class Ranked(NamedTuple):
     returns_entities: bool
 
 
-GraphWriter = Callable[
-    [KnowledgeGraph, Path], Iterable[str | bytes]
-]  # (graph, one of the files) → its content
+GraphWriter = Callable[[KnowledgeGraph, Path], Iterable[str | bytes]]  # (graph, the file) → its content
 # (questions, the file, for its suffix alone) → the file's content
 GoldWriter = Callable[[Sequence[Example], Path], Iterable[bytes]]
 RunWriter = Callable[[Iterable[Ranked]], Iterator[bytes]]
@@ -44,17 +42,15 @@ W = TypeVar("W")
 
 @dataclass(frozen=True, slots=True)
 class Form(Generic[W]):
-    """suffixes: that choose the form; "" for a folder. ending: of a derived name, where no suffix chooses the
-    form. needs: the extra without which it can't be written. files: what is written for a target, of graphs.
-    losses: what a graph has that the form can't hold, in words. holds: the fields of a question that it can
-    hold, None for all of them."""
+    """suffixes: that choose the form. ending: of a derived name, where no suffix chooses the form. needs: the
+    extra without which it can't be written. losses: what a graph has that the form can't hold, in words.
+    holds: the fields of a question that it can hold, None for all of them."""
 
     name: str
     write: W
     suffixes: tuple[str, ...] = ()
     ending: str = ""
     needs: str = ""
-    files: Callable[[Path], list[Path]] = lambda target: [target]
     losses: Callable[[KnowledgeGraph], list[str]] = lambda graph: []
     holds: Collection[str] | None = None
 
@@ -66,7 +62,6 @@ GRAPH_WRITERS: Registry[Form[GraphWriter]] = Registry(
         "kg-json": "writing:kg_json",
         "graphml": "writing:graphml",
         "triples": "writing:triples",
-        "parquet": "writing:parquet",
     },
 )
 GOLD_WRITERS: Registry[Form[GoldWriter]] = Registry(
@@ -117,14 +112,13 @@ def form_of(registry: Registry[Form[W]], path: Path, given: str | None, option: 
         raise unknown(said("form of {option}", option=option), given, list(registry))
     form = given or _by_suffix(registry, path)
     if form is None:
-        suffixes = [suffix or said("a folder") for suffix in suffixes_of(registry)]
         raise UsageError(
             "{name}: which form? Name it with {option} ({forms}), or end the file's name in one of: "
             "{suffixes}",
             name=path.name,
             option=option,
             forms=", ".join(registry),
-            suffixes=", ".join(suffixes),
+            suffixes=", ".join(suffixes_of(registry)),
         )
     if registry[form].needs == "parquet":
         _parquet()

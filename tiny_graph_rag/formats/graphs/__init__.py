@@ -122,7 +122,8 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
     for format in _formats():
         if suffix.endswith(format.suffixes) and format.suffixes:
             return format, (path,)
-    raise GraphError.at(path, "unknown graph format; supported: {names}", names=", ".join(GRAPH_FORMATS))
+    names = ", ".join(name for name in GRAPH_FORMATS if name != "refused")
+    raise GraphError.at(path, "unknown graph format; supported: {names}", names=names)
 
 
 def stated_columns(text: str | None) -> Columns | None:
@@ -234,48 +235,28 @@ def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
 
 
 def _graphs_in(folder: Path) -> list[tuple[GraphFormat, tuple[Path, ...]]]:
-    """What known writers left there. A pattern for any file of a suffix counts where nothing else does."""
+    """What known writers left there: of one program, else of a suffix that anyone may use, else tables."""
     found: dict[tuple[Path, ...], GraphFormat] = {}
-    for wanted in range(3):
+    for kind in range(3):
         for format in _formats():
-            any_name = any(isinstance(pattern, str) and pattern.startswith("*.") for pattern in format.within)
-            if wanted == (2 if format.tables is not None else int(any_name)):
-                for paths in _files_of(format, folder):
+            any_name = any(pattern.startswith("*.") for pattern in format.within)
+            if kind == (2 if format.general and format.tables else int(any_name)):
+                for paths in format.tables(folder) if format.tables else _matching(format, folder):
                     found.setdefault(paths, format)
         if found:
             break
     return [(format, paths) for paths, format in found.items()]
 
 
-def _files_of(format: GraphFormat, folder: Path) -> list[tuple[Path, ...]]:
-    """What of a format lies in a folder: one item a graph."""
-    if format.tables is not None:
-        return format.tables(folder)
-    for pattern in format.folders:
-        for inner in sorted(folder.glob(pattern), reverse=True) if pattern else [folder]:
-            if found := _matching(format, inner):  # of dated folders the last
-                return found
-    return []
-
-
 def _matching(format: GraphFormat, folder: Path) -> list[tuple[Path, ...]]:
-    """The same of this very folder, by the names that the format's patterns hold."""
-    for pair in format.within:
-        if isinstance(pair, tuple) and all((folder / name).is_file() for name in pair):
-            return [tuple(folder / name for name in pair)]
-    globbed = [sorted(folder.glob(pattern)) for pattern in format.within if isinstance(pattern, str)]
-    first = next((paths for paths in globbed if paths), [])
-    return [(path,) for path in first if path.is_file()]
+    """The files of the first of a format's patterns that has some."""
+    globbed = (sorted(folder.glob(pattern)) for pattern in format.within)
+    return [(path,) for path in next(filter(None, globbed), []) if path.is_file()]
 
 
 def _beside(format: GraphFormat, path: Path) -> tuple[Path, ...]:
     """A file and those that belong to it: `entities.parquet` and its `relationships.parquet`."""
-    if format.tables is not None:
-        return next(iter(format.tables(path)), (path,))
-    for pattern in format.within:
-        if isinstance(pattern, tuple) and path.name in pattern:
-            return tuple(path.with_name(name) for name in pattern)
-    return (path,)
+    return next(iter(format.tables(path)), (path,)) if format.tables else (path,)
 
 
 def graph_name(path: Path) -> str:

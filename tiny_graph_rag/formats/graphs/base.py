@@ -25,15 +25,12 @@ GraphReader = Callable[..., KnowledgeGraph]  # of the files' paths
 
 @dataclass(frozen=True)
 class GraphFormat(Format[GraphReader]):
-    """within: glob patterns, of which a folder has one file, or tuples of names that belong together.
-
-    folders: where below the named folder to look. takes_columns: whether `read` takes what the user calls
-    columns (`--columns`) after the paths. tables: the tables that belong together of a folder, or with a
-    file, for those whose names no pattern holds.
+    """within: glob patterns, of the first of which a folder has a file. takes_columns: whether `read` takes
+    what the user calls columns (`--columns`) after the paths. tables: the tables that belong together of a
+    folder, or with a file.
     """
 
-    within: tuple[str | tuple[str, ...], ...] = ()
-    folders: tuple[str, ...] = ("",)
+    within: tuple[str, ...] = ()
     takes_columns: bool = False
     tables: Callable[[Path], list[tuple[Path, ...]]] | None = None
 
@@ -47,9 +44,7 @@ GRAPH_FORMATS: Registry[GraphFormat] = Registry(
         "MS GraphRAG": "tabular:read_ms_graphrag",
         "LightRAG": "graphml:read_lightrag",
         "Cognee": "programs:read_cognee",
-        "Cypher": "refused:refuse_cypher",
-        "pickle": "refused:refuse_pickle",
-        "OWL/XML": "refused:refuse_owl",
+        "refused": "refused:refuse",
         "HTML": "json_lists:read_page",
         "Graphify": "programs:read_graphify",
         "HippoRAG": "programs:read_hipporag",

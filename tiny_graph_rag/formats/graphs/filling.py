@@ -169,19 +169,15 @@ def fill_relations(
     def filled(role: str, blank: Any, of: Callable[[Any], Any]) -> Any:
         return list(map(of, table.of(role))) if table.columns(role) else blank(count)
 
-    rows.blocks.append(
-        Block(
-            ends,
-            sources,
-            targets,
-            _types(table),
-            filled(Role.DESCRIPTION, Strings.blank, _lines),
-            _weights(rows, table),
-            filled(Role.CHUNKS, StringLists.blank, list_of),
-            table.details(),
-            labels,
-        )
-    )
+    found = {
+        "ids": labels,
+        "types": _types(table),
+        "descriptions": filled(Role.DESCRIPTION, Strings.blank, _lines),
+        "weights": _weights(rows, table),
+        "chunks": filled(Role.CHUNKS, StringLists.blank, list_of),
+        "details": table.details(),
+    }
+    rows.blocks.append(Block(ends, sources, targets, found))
     _note_direction(rows, table, place, is_directed)
 
 

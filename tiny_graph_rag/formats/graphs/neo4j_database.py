@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -18,7 +17,6 @@ from tiny_graph_rag.errors import GraphError, ServiceError, UsageError, optional
 from tiny_graph_rag.formats.graphs.filling import fill_records
 from tiny_graph_rag.formats.graphs.programs import EMBEDDINGS, from_property_graph
 from tiny_graph_rag.formats.graphs.rows import Rows
-from tiny_graph_rag.formats.graphs.table import text_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
@@ -40,8 +38,7 @@ def database_url(name: object) -> str | None:
 
 def read_database(url: str, query: str | None = None) -> KnowledgeGraph:
     """What a database holds, or what a Cypher query returns of it: nodes, relationships, paths, lists of
-    these,
-    or three texts a row (source, relation, target).
+    these, or three texts a row (source, relation, target).
 
     Raises GraphError for what is no graph, ServiceError where the server can't be asked.
     """
@@ -77,7 +74,7 @@ def read_database(url: str, query: str | None = None) -> KnowledgeGraph:
             ) as session,
             session.begin_transaction() as transaction,
         ):
-            collected = _Collected(neo4j)
+            collected = _Collected()
             for text in [query] if query is not None else [NODES, RELATIONSHIPS]:
                 collected.add(transaction.run(text))
     except (DriverError, Neo4jError, OSError) as error:
@@ -102,60 +99,44 @@ def _plain(url: str) -> str:
 
 
 class _Collected:
-    """Nodes and relationships of query results, each once."""
+    """Nodes and relationships of query results, each once, wherever in a row they stand; rows of three
+    texts."""
 
-    def __init__(self, library: Any) -> None:
-        self.kinds = library.graph
+    def __init__(self) -> None:
         self.nodes: dict[str, dict[str, Any]] = {}
         self.edges: dict[str, dict[str, Any]] = {}
-        self.triples: list[tuple[str, str, str]] = []
-        self.others = 0
+        self.triples: list[tuple[str, ...]] = []
 
-    def add(self, result: Iterable[Any]) -> None:
-        for record in result:
-            values = list(record.values())
-            if len(values) == 3 and all(isinstance(value, str) for value in values):
-                self.triples.append((values[0], values[1], values[2]))
-                continue
-            for value in values:
-                self._take(value)
-
-    def _take(self, value: Any) -> None:
-        if isinstance(value, self.kinds.Node):
-            if value.labels or dict(value) or value.element_id not in self.nodes:
-                own = {"<id>": value.element_id, "<type>": sorted(value.labels)}
-                self.nodes[value.element_id] = {**_properties(value), **own}
-        elif isinstance(value, self.kinds.Relationship):
-            ends = (
-                node.element_id if node is not None else "" for node in (value.start_node, value.end_node)
-            )
-            own = dict(zip(("<source>", "<target>"), ends, strict=True))
-            own |= {"<id>": value.element_id, "<type>": value.type}
-            self.edges[value.element_id] = {**_properties(value), **own}
-        elif isinstance(value, self.kinds.Path):
-            for part in (*value.nodes, *value.relationships):
-                self._take(part)
-        elif isinstance(value, list | tuple):
-            for part in value:
-                self._take(part)
-        else:
-            self.others += 1
+    def add(self, result: Any) -> None:
+        found = result.graph()
+        for node in found.nodes:
+            if node.labels or dict(node):  # else a relationship's end, which the query doesn't return
+                own = {"<id>": node.element_id, "<type>": sorted(node.labels)}
+                self.nodes[node.element_id] = {**_properties(node), **own}
+        for relation in found.relationships:
+            self.edges[relation.element_id] = {
+                **_properties(relation),
+                "<id>": relation.element_id,
+                "<source>": relation.start_node.element_id,
+                "<target>": relation.end_node.element_id,
+                "<type>": relation.type,
+            }
+        rows = (tuple(record.values()) for record in result)
+        self.triples += [row for row in rows if len(row) == 3 and all(isinstance(cell, str) for cell in row)]
 
     def graph(self, url: str) -> KnowledgeGraph:
-        path = Path(_plain(url))
-        rows = Rows(path, "Neo4j")
-        if self.others:
-            rows.dropped("returned values that are no nodes, relationships or paths", "value", self.others)
+        rows = Rows(Path(_plain(url)), "Neo4j")
         if self.triples:
             columns = ("<source>", "<type>", "<target>")
             fill_records(rows, [], [dict(zip(columns, triple, strict=True)) for triple in self.triples])
             return rows.graph()
-        nodes = [self.nodes[id] for id in sorted(self.nodes, key=_in_order)]
-        edges = [self.edges[id] for id in sorted(self.edges, key=_in_order)]
         if self.edges and not self.nodes:
             raise GraphError.at(
-                path, "the query returns relationships without their nodes; return both, such as a, r, b"
+                rows.path, "the query returns relationships without their nodes; return both, such as a, r, b"
             )
+        nodes, edges = (
+            [found[id] for id in sorted(found, key=_in_order)] for found in (self.nodes, self.edges)
+        )
         return from_property_graph(rows, nodes, edges)
 
 
@@ -165,21 +146,12 @@ def _in_order(id: str) -> tuple[Any, ...]:
 
 
 def _properties(entity: Any) -> dict[str, Any]:
-    return {key: _value(value) for key, value in sorted(dict(entity).items()) if key not in EMBEDDINGS}
-
-
-def _value(value: Any) -> Any:
-    """What JSON holds: dates, points and the like as text, bytes not at all."""
-    if isinstance(value, str | int | float | bool) or value is None:
-        return value
-    if isinstance(value, list | tuple):
-        return [_value(part) for part in value]
-    if isinstance(value, dict):
-        return {key: _value(part) for key, part in value.items()}
-    if isinstance(value, bytes | bytearray):
-        return f"{len(value)} bytes"
-    iso = getattr(value, "iso_format", None)
-    return iso() if iso is not None else text_of(str(value))
+    """Without vectors and bytes. Dates and points are text where JSON is written."""
+    return {
+        key: value if isinstance(value, str | int | float | bool | list | None) else str(value)
+        for key, value in sorted(dict(entity).items())
+        if key not in EMBEDDINGS and not isinstance(value, bytes | bytearray)
+    }
 
 
 def snapshot(url: str, query: str | None, folder: Path) -> Path:

@@ -7,7 +7,8 @@ IRI; a relation's type is its predicate's label, else the last part of its IRI.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -23,19 +24,24 @@ from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
-RDF, RDFS = "http://www.w3.org/1999/02/22-rdf-syntax-ns#", "http://www.w3.org/2000/01/rdf-schema#"
-SKOS, SCHEMA = "http://www.w3.org/2004/02/skos/core#", "schema.org/"
-NAMES = (f"{RDFS}label", f"{SKOS}prefLabel", "http://xmlns.com/foaf/0.1/name")
-ALTERNATIVES = (f"{SKOS}altLabel", f"{SKOS}hiddenLabel")
-DESCRIPTIONS = (
-    f"{RDFS}comment",
-    f"{SKOS}definition",
-    "http://purl.org/dc/terms/description",
-    "http://purl.org/dc/elements/1.1/description",
-)
 XSD = "http://www.w3.org/2001/XMLSchema#"
-RDF_TYPE = f"{RDF}type"
-ROLES = {
+RDF = "http://www.w3.org/1999/02/22-rdf-syntax-ns#"
+# Predicates of literals, without `http://` or `https://`.
+PREDICATES = {
+    "www.w3.org/2000/01/rdf-schema#label": Role.NAME,
+    "www.w3.org/2004/02/skos/core#prefLabel": Role.NAME,
+    "xmlns.com/foaf/0.1/name": Role.NAME,
+    "schema.org/name": Role.NAME,
+    "www.w3.org/2004/02/skos/core#altLabel": Role.ALIASES,
+    "www.w3.org/2004/02/skos/core#hiddenLabel": Role.ALIASES,
+    "schema.org/alternateName": Role.ALIASES,
+    "www.w3.org/2000/01/rdf-schema#comment": Role.DESCRIPTION,
+    "www.w3.org/2004/02/skos/core#definition": Role.DESCRIPTION,
+    "purl.org/dc/terms/description": Role.DESCRIPTION,
+    "purl.org/dc/elements/1.1/description": Role.DESCRIPTION,
+    "schema.org/description": Role.DESCRIPTION,
+}
+TOLD = {
     "rdfs:label, skos:prefLabel, foaf:name, schema:name": f"{Role.NAME}, in further languages {Role.ALIASES}",
     "skos:altLabel, skos:hiddenLabel, schema:alternateName": Role.ALIASES,
     "rdf:type": Role.TYPE,
@@ -79,76 +85,88 @@ def _is_iri(line: str) -> bool:
 def read_rdf(paths: Sequence[Path]) -> KnowledgeGraph:
     path = paths[0]
     rows = Rows(path, "RDF")
-    names: dict[str, list[tuple[str, str]]] = {}
-    aliases: dict[str, list[str]] = {}
-    types: dict[str, list[str]] = {}
-    descriptions: dict[str, str] = {}
-    details: dict[str, dict[str, Any]] = {}
-    resources: dict[str, None] = {}
-    edges: list[tuple[str, str, str]] = []
-    facts: dict[str, tuple[str, str, str]] = {}  # what a node says something about, as RDF-star has it
+    resources: dict[str, _Resource] = {}
+    edges: dict[Fact, dict[str, Any]] = {}  # → what RDF-star says about the fact
+    facts: dict[str, Fact] = {}  # what a node says something about
     for subject, predicate, value, language in _triples(path):
         if isinstance(value, tuple):
             facts[subject] = value
             continue
-        resources.setdefault(subject)
-        if language is None and value.startswith(XSD):
+        told = resources.setdefault(subject, _Resource())
+        if language is not None:
+            told.add(predicate, value, language)
+        elif value.startswith(XSD):
             rows.dropped("data types (no entities)", value)
-        elif language is None and value == f"{RDF}nil":
-            continue  # the end of a list, whose nodes are blank
-        elif language is None:  # another resource
-            if predicate == RDF_TYPE:
-                types.setdefault(subject, []).append(value)
-            else:
-                resources.setdefault(value)
-                edges.append((subject, predicate, value))
-        elif predicate in NAMES or predicate.endswith(f"{SCHEMA}name"):
-            names.setdefault(subject, []).append((language, value))
-        elif predicate in ALTERNATIVES or predicate.endswith(f"{SCHEMA}alternateName"):
-            aliases.setdefault(subject, []).append(value)
-        elif predicate in DESCRIPTIONS or predicate.endswith(f"{SCHEMA}description"):
-            descriptions.setdefault(subject, value)
-        else:
-            kept = details.setdefault(subject, {})
-            key = last_part(predicate)
-            kept[key] = value if key not in kept else [*_list(kept[key]), value]
-    edges += [fact for fact in dict.fromkeys(facts.values()) if fact not in set(edges)]
-    for source, _, target in facts.values():
-        resources.update(dict.fromkeys((source, target)))
-    blank = {iri for iri in resources if iri.startswith("_:") and iri not in names}
+        elif predicate == f"{RDF}type":
+            told.types.append(value)
+        elif value != f"{RDF}nil":  # the end of a list, whose nodes are blank
+            resources.setdefault(value, _Resource())
+            edges.setdefault((subject, predicate, value), {})
+    for node, (source, predicate, target) in facts.items():
+        for end in (source, target):
+            resources.setdefault(end, _Resource())
+        about = resources[node].details if node in resources else {}
+        edges.setdefault((source, predicate, target), {}).update(about)
+    blank = {iri for iri, told in resources.items() if iri.startswith("_:") and not told.names}
     for iri in sorted(blank - facts.keys()):
         rows.dropped("blank nodes without a name (no entities), with their relations", iri)
-    resources = {iri: None for iri in resources if iri not in blank}
-    edges = [edge for edge in edges if not blank.intersection(edge)]
-    about: dict[tuple[str, str, str], dict[str, Any]] = {}
-    for node, fact in facts.items():
-        about.setdefault(fact, {}).update(details.get(node, {}))
-    used = {end for source, _, target in edges for end in (source, target)}
-    named = {iri: _best(found) for iri, found in names.items()}
-    predicates = {predicate for _, predicate, _ in edges}
+    kept = [(fact, about) for fact, about in edges.items() if not blank.intersection(fact)]
+    used = {end for (source, _, target), _ in kept for end in (source, target)}
+    predicates = {predicate for (_, predicate, _), _ in kept}
     entities: list[dict[str, Any]] = []
-    for iri in resources:
+    for iri, told in resources.items():
         if iri in predicates and iri not in used:
             rows.dropped("predicates that the file describes (they name relation types)", iri)
-            continue
-        name = named.get(iri, "")
-        others = [text for _, text in names.get(iri, ()) if text != name]
-        record = {
-            "<id>": iri,
-            "<name>": name or last_part(iri),
-            "<type>": _label(types[iri][0], named) if iri in types else "",
-            "<description>": descriptions.get(iri, ""),
-            "<aliases>": list(dict.fromkeys([*others, *aliases.get(iri, ())])),
-        }
-        entities.append({**record, **details.get(iri, {}), **_more_types(types.get(iri, ()), named)})
-    relations: list[dict[str, Any]] = []
-    for source, predicate, target in edges:
-        ends = {"<source>": source, "<target>": target, "<type>": _label(predicate, named)}
-        relations.append({**ends, **about.get((source, predicate, target), {})})
+        elif iri not in blank:
+            types = [_label(type, resources) for type in told.types]
+            entities.append({**told.record(), **({"types": types} if len(types) > 1 else {}), "<id>": iri,
+                             "<name>": _label(iri, resources), "<type>": next(iter(types), "")})  # fmt: skip
+    relations = [
+        {"<source>": source, "<target>": target, "<type>": _label(predicate, resources), **about}
+        for (source, predicate, target), about in kept
+    ]
     fill_records(rows, entities, relations, edge_roles={"weight": Role.WEIGHT})
     rows.columns.clear()
-    rows.means("file", ROLES)
+    rows.means("file", TOLD)
     return rows.graph()
+
+
+Fact = tuple[str, str, str]
+
+
+@dataclass(slots=True)
+class _Resource:
+    """What literals and types say of a resource. names: with their languages."""
+
+    names: list[tuple[str, str]] = field(default_factory=list)
+    aliases: list[str] = field(default_factory=list)
+    types: list[str] = field(default_factory=list)
+    description: str = ""
+    details: dict[str, Any] = field(default_factory=dict)
+
+    def add(self, predicate: str, value: str, language: str) -> None:
+        role = PREDICATES.get(predicate.partition("://")[2])
+        if role == Role.NAME:
+            self.names.append((language, value))
+        elif role == Role.ALIASES:
+            self.aliases.append(value)
+        elif role == Role.DESCRIPTION:
+            self.description = self.description or value
+        else:
+            key, before = last_part(predicate), self.details.get(last_part(predicate))
+            several = before if isinstance(before, list) else [before]
+            self.details[key] = value if before is None else [*several, value]
+
+    @property
+    def name(self) -> str:
+        """Without a language first, then English, then the first; empty without one."""
+        order = [*(text for wanted in ("", "en") for language, text in self.names if language == wanted)]
+        return next(iter([*order, *(text for _, text in self.names)]), "")
+
+    def record(self) -> dict[str, Any]:
+        others = [text for _, text in self.names if text != self.name]
+        aliases = list(dict.fromkeys([*others, *self.aliases]))
+        return {"<description>": self.description, "<aliases>": aliases, **self.details}
 
 
 def _triples(path: Path) -> Iterator[tuple[str, str, Any, str | None]]:
@@ -164,12 +182,8 @@ def _triples(path: Path) -> Iterator[tuple[str, str, Any, str | None]]:
             if isinstance(quad.object, pyoxigraph.Triple):
                 fact = quad.object
                 if not isinstance(fact.object, pyoxigraph.Literal | pyoxigraph.Triple):
-                    yield (
-                        _key(quad.subject),
-                        "",
-                        (_key(fact.subject), fact.predicate.value, _key(fact.object)),
-                        None,
-                    )
+                    told = _key(fact.subject), fact.predicate.value, _key(fact.object)
+                    yield _key(quad.subject), "", told, None
             elif isinstance(quad.object, pyoxigraph.Literal):
                 yield _key(quad.subject), quad.predicate.value, quad.object.value, quad.object.language or ""
             else:
@@ -204,19 +218,5 @@ def last_part(iri: str) -> str:
     return unquote(tail).replace("_", " ").strip() or iri if not iri.startswith("_:") else iri
 
 
-def _label(iri: str, named: dict[str, str]) -> str:
-    return named.get(iri) or last_part(iri)
-
-
-def _best(found: list[tuple[str, str]]) -> str:
-    """Without a language first, then English, then the first."""
-    preferred = (text for wanted in ("", "en") for language, text in found if language == wanted)
-    return next(preferred, found[0][1])
-
-
-def _more_types(types: Sequence[str], named: dict[str, str]) -> dict[str, Any]:
-    return {"types": [_label(type_, named) for type_ in types]} if len(types) > 1 else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
+def _label(iri: str, resources: Mapping[str, _Resource]) -> str:
+    return (resources[iri].name if iri in resources else "") or last_part(iri)

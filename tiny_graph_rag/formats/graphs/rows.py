@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.errors import GraphError, Problems
 from tiny_graph_rag.formats.graphs.table import Table, detail_text
 from tiny_graph_rag.formats.words import Role
-from tiny_graph_rag.graph.building import UNKNOWN_TYPE, GraphColumns
+from tiny_graph_rag.graph.building import UNKNOWN_TYPE, GraphColumns, Notes
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT, Dropped, Origin
 from tiny_graph_rag.messages import said
@@ -52,19 +52,14 @@ OWN: Roles = {
 Codes = NDArray[np.int32]
 
 
-@dataclass(slots=True)
-class Block:
-    """Relations by column. sources, targets: places in `ends`, -1 for an empty one."""
+class Block(NamedTuple):
+    """Relations by column. sources, targets: places in `ends`, -1 for an empty one. columns: what else
+    `GraphColumns.add_relation_columns` takes."""
 
     ends: Sequence[str]
     sources: Codes
     targets: Codes
-    types: Sequence[str]
-    descriptions: Sequence[str]
-    weights: NDArray[np.float64]
-    chunks: Sequence[Sequence[str]]
-    details: Sequence[str]
-    ids: Sequence[str]
+    columns: dict[str, Any]
 
 
 class Rows:
@@ -88,8 +83,7 @@ class Rows:
         self.problems = Problems(GraphError)
         self.texts: dict[str, str] = {}  # ids of nodes that are no entities, with their labels
         self.ambiguous: set[str] = set()  # ends that are names of several entities
-        self._dropped: dict[str, tuple[int, list[str]]] = {}
-        self._flaws: dict[str, tuple[int, list[str]]] = {}
+        self._dropped, self._flaws = Notes(), Notes()
 
     def entity(
         self,
@@ -140,23 +134,16 @@ class Rows:
 
     def dropped(self, what: str, example: str, count: int = 1) -> None:
         """Something that is no entity or relation by intent. what: in the plural."""
-        self._add(self._dropped, what, example, count)
+        self._dropped.add(what, range(count), [example])
 
     def flaw(self, what: str, example: str, count: int = 1) -> None:
         """Something unsound that was loaded all the same, or left out; the user is warned."""
-        self._add(self._flaws, what, example, count)
+        self._flaws.add(what, range(count), [example])
 
     def problem(self, place: str | int, wrong: str, **values: object) -> None:
         """Something that makes the file unusable; `graph` raises them all. place: a line by its number."""
         separator = ":" if isinstance(place, int) else ": "
         self.problems.add(f"{self.path}{separator}{place}", wrong, **values)
-
-    @staticmethod
-    def _add(kept: dict[str, tuple[int, list[str]]], what: str, example: str, count: int) -> None:
-        before, examples = kept.setdefault(what, (0, []))
-        if len(examples) < 3:
-            examples.append(example)
-        kept[what] = (before + count, examples)
 
     def graph(self) -> KnowledgeGraph:
         """Raises GraphError with all problems, and for a file without entities."""
@@ -181,19 +168,12 @@ class Rows:
         for block in self.blocks:
             self._count_ambiguous(block)
             row_of = np.array([*(rows_of[end] for end in block.ends), -1], dtype=np.int32)
-            columns.add_relation_columns(
-                block.ids,
-                row_of[block.sources],  # the last is that of -1
-                row_of[block.targets],
-                block.types,
-                block.descriptions,
-                block.weights,
-                block.chunks,
-                block.details,
-            )
+            ends = row_of[block.sources], row_of[block.targets]  # the last is that of -1
+            columns.add_relation_columns(sources=ends[0], targets=ends[1], **block.columns)
         columns.missing = [repr(end) for end, row in islice(rows_of.items(), LOOKED_AT) if row < 0][:3]
+        dropped = [Dropped(*told) for told in self._dropped.done(list(self._dropped.counts))]
         if not columns.entities:
-            held = ", ".join(f"{count:,} {what}" for what, (count, _) in self._dropped.items())
+            held = ", ".join(f"{part.count:,} {part.what}" for part in dropped)
             raise GraphError.at(
                 self.path,
                 "read as {writer}, the file has no entities; it needs at least one{held}",
@@ -201,13 +181,9 @@ class Rows:
                 held=said(". It holds {parts}", parts=held) if held else "",
             )
         columns.check_ends(self.path)
-        dropped = tuple(
-            Dropped(what, count, tuple(examples)) for what, (count, examples) in self._dropped.items()
-        )
         taken = tuple((table, column, role) for (table, column), role in self.columns.items())
-        flaws = [(what, count, tuple(examples)) for what, (count, examples) in self._flaws.items()]
-        columns.flaws += flaws
-        return KnowledgeGraph.of_columns(columns, origin=Origin(self.writer, taken, dropped))
+        columns.flaws += self._flaws.done(list(self._flaws.counts))
+        return KnowledgeGraph.of_columns(columns, origin=Origin(self.writer, taken, tuple(dropped)))
 
     def _count_ambiguous(self, block: Block) -> None:
         if self.ambiguous:
@@ -248,5 +224,5 @@ class Rows:
         if max(numbers) - first >= len(self.names) or (first and max(numbers) < len(self.names)):
             return {}
         if any(id.isdecimal() for id in self.known):
-            self.flaw(NUMBERED, repr(ends[0]), sum(len(block.ids) for block in self.blocks))
+            self.flaw(NUMBERED, repr(ends[0]), sum(len(block.sources) for block in self.blocks))
         return {end: number - first for end, number in zip(ends, numbers, strict=True)}

@@ -134,7 +134,22 @@ GRAPHRAG_PAIRS = (
     ("create_final_entities.parquet", "create_final_relationships.parquet"),
     ("entities.csv", "relationships.csv"),
 )
-GRAPHRAG_MARKS = {"human_readable_id", "text_unit_ids"}
+GRAPHRAG_FOLDERS = ("output", "output/*/artifacts", "output/artifacts", "artifacts")
+
+
+def _graphrag_tables(path: Path) -> list[tuple[Path, ...]]:
+    """GraphRAG's pair, wherever below a project it lies: of dated folders the last; or that of a file."""
+    if not path.is_dir():
+        return [(path.with_name(nodes), path.with_name(edges))
+                for nodes, edges in GRAPHRAG_PAIRS if path.name in (nodes, edges)]  # fmt: skip
+    inner = [below for name in GRAPHRAG_FOLDERS for below in sorted(path.glob(name), reverse=True)]
+    found = [
+        (folder / nodes, folder / edges)
+        for folder in (path, *inner)
+        for nodes, edges in GRAPHRAG_PAIRS
+        if (folder / nodes).is_file() and (folder / edges).is_file()
+    ]
+    return [*found[:1]]
 
 
 def _is_graphrag(head: Head) -> bool:
@@ -148,17 +163,13 @@ def _is_graphrag(head: Head) -> bool:
     "MS GraphRAG",
     "Microsoft GraphRAG's output: entities and relationships in Parquet",
     _is_graphrag,
-    within=GRAPHRAG_PAIRS,
-    folders=("", "output", "output/*/artifacts", "output/artifacts", "artifacts"),
+    tables=_graphrag_tables,
 )
 def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     """A pair of tables like any other. Ends are titles; in old versions names or ids. Where a title stands in
     several rows (of different types), its relations go to the first."""
     rows = Rows(paths[0].parent, "MS GraphRAG")
-    tables = [table_of(path, rows) for path in sorted(paths)]
-    if not GRAPHRAG_MARKS & {*tables[0].names, *tables[0].unread}:
-        rows.writer = "tables"  # such as `convert` wrote
-    return of_tables(rows, tables)
+    return of_tables(rows, [table_of(path, rows) for path in paths])
 
 
 @graph_format(

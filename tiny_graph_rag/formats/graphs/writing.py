@@ -1,4 +1,4 @@
-"""Writing a graph for other programs: KG JSON, GraphML, triples, a pair of Parquet files.
+"""Writing a graph for other programs: KG JSON, GraphML, triples.
 
 What each of them holds is read back by the readers next to this module: names, types, descriptions, aliases,
 source chunks, weights and details survive in all but triples, which hold names, types, descriptions and
@@ -20,7 +20,7 @@ import numpy as np
 
 from tiny_graph_rag.formats.graphs.graphml import SEPARATOR
 from tiny_graph_rag.formats.tables import TableWriter, guarded
-from tiny_graph_rag.formats.writing import GRAPH_WRITERS, graph_writer, parquet_of
+from tiny_graph_rag.formats.writing import GRAPH_WRITERS, graph_writer
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.outputs import write_atomically
 
@@ -31,14 +31,10 @@ Fields = dict[str, Any]
 
 
 def write_graph(graph: KnowledgeGraph, target: Path, form: str) -> list[str]:
-    """Write it, whole or not at all; a Parquet pair into the folder `target`.
-
-    Returns what the form can't hold, in words.
-    """
+    """Write it, whole or not at all. Returns what the form can't hold, in words."""
     writer = GRAPH_WRITERS[form]
-    for path in writer.files(target):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, in_pieces(writer.write(graph, path)))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(target, in_pieces(writer.write(graph, target)))
     return writer.losses(graph)
 
 
@@ -198,59 +194,6 @@ def triples(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
             stream.seek(0)
             stream.truncate()
     yield stream.getvalue()
-
-
-def _pair(target: Path) -> list[Path]:
-    folder = target if target.suffix != ".parquet" else target.parent
-    return [folder / f"{name}.parquet" for name in ("entities", "relationships")]
-
-
-@graph_writer(
-    "parquet",
-    "entities and relationships, into a folder",
-    suffixes=("", ".parquet"),
-    needs="parquet",
-    files=_pair,
-)
-def parquet(graph: KnowledgeGraph, path: Path) -> Iterator[bytes]:
-    yield _entity_table(graph) if path.stem == "entities" else _relation_table(graph)
-
-
-def _entity_table(graph: KnowledgeGraph) -> bytes:
-    columns = graph.entities
-    return parquet_of(
-        {
-            "id": list(columns.ids),
-            "title": list(columns.names),
-            "type": list(columns.types),
-            "description": list(columns.descriptions),
-            "aliases": list(columns.aliases),
-            "text_unit_ids": list(columns.source_chunks),
-            "details": list(columns.details),
-        },
-        lists=("aliases", "text_unit_ids"),
-    )
-
-
-def _relation_table(graph: KnowledgeGraph) -> bytes:
-    columns, ids, names = graph.relations, list(graph.entities.ids), list(graph.entities.names)
-    sources, targets = columns.sources.tolist(), columns.targets.tolist()
-    return parquet_of(
-        {
-            "id": list(columns.ids),
-            "source": [names[row] for row in sources],
-            "target": [names[row] for row in targets],
-            "source_id": [ids[row] for row in sources],
-            "target_id": [ids[row] for row in targets],
-            "relationship_type": list(columns.types),
-            "description": list(columns.descriptions),
-            "weight": columns.weights,
-            "text_unit_ids": list(columns.source_chunks),
-            "details": list(columns.details),
-        },
-        lists=("text_unit_ids",),
-        numbers=("weight",),
-    )
 
 
 def _json(value: Any) -> str:
