@@ -195,7 +195,7 @@ class EvaluationSettings:
 
     top_k: int = setting(5, "rank at which measures cut off (k); at most retrieval.depth", low=1)
     save_reasons: bool = setting(False, "record the details of each rank's cost in the results")
-    latency_sample: int = setting(200, "most questions that are timed individually", low=0)
+    latency_sample: int = setting(20, "most questions that are timed individually", low=0)
     match: str = setting(
         "auto",
         "when a passage counts as a reference: auto (same id, else same text), id, text, contains (the "
