@@ -16,7 +16,8 @@ from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.inputs import find_input
 from tiny_graph_rag.measures import parse_measures
-from tiny_graph_rag.report.json.studies import comparison_document, comparison_parts
+from tiny_graph_rag.report.json.spelled import lines_of
+from tiny_graph_rag.report.json.studies import comparison_document
 from tiny_graph_rag.report.terminal.screens import comparison_lines, details_lines
 from tiny_graph_rag.study.compare import compare
 from tiny_graph_rag.study.gates import hold_drops, parse_drops
@@ -60,7 +61,7 @@ def compare_command(
     found = compare(systems, measures=wanted, seed=session.config.evaluation.seed, force=force)
     document = comparison_document(found, session.config, session.made())
     session.show(details_lines(document) if details else comparison_lines(document))
-    out.write(comparison_parts(document))
+    out.write(lines_of(document, "flips"))
     out.tell("comparison")
     outcomes = []
     for row, system in enumerate(found.systems[1:], start=1):

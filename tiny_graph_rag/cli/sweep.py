@@ -35,7 +35,8 @@ from tiny_graph_rag.config.sections import MOST_HOPS
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.linking import LINKERS
 from tiny_graph_rag.measures import parse_measures
-from tiny_graph_rag.report.json.studies import sweep_document, sweep_parts
+from tiny_graph_rag.report.json.spelled import lines_of
+from tiny_graph_rag.report.json.studies import sweep_document
 from tiny_graph_rag.report.terminal.screens import details_lines, sweep_lines
 from tiny_graph_rag.retrieval import check_retrieval, make_retriever
 from tiny_graph_rag.study.sweep import Plan, Variant, sweep
@@ -115,7 +116,7 @@ def sweep_command(
     linking.conclude()
     document = sweep_document(found, session.made(label))
     session.show(details_lines(document) if details else sweep_lines(document))
-    out.write(sweep_parts(document))
+    out.write(lines_of(document, "settings"))
     out.tell("sweep")
 
 

@@ -206,9 +206,10 @@ class SweepResult(_Tabled):
         return saved(path, self._parts())
 
     def _parts(self) -> Iterator[bytes]:
-        from tiny_graph_rag.report.json.studies import sweep_document, sweep_parts
+        from tiny_graph_rag.report.json.spelled import lines_of
+        from tiny_graph_rag.report.json.studies import sweep_document
 
-        return sweep_parts(sweep_document(self.sweep))
+        return lines_of(sweep_document(self.sweep), "settings")
 
     def _document(self) -> Document:
         return in_memory(self._parts(), f"{self.sweep.examples.name or 'questions'}-sweep")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import UNSET
@@ -15,6 +16,8 @@ from tiny_graph_rag.results import Question, Reference
 from tiny_graph_rag.run import Relation
 from tiny_graph_rag.study.evaluate import Evaluation
 from tiny_graph_rag.study.waterfall import NO_ENTITY, NO_RANK, Verdict
+
+VERDICTS = tuple(map(str, Verdict))
 
 
 def question(evaluation: Evaluation, row: int, spelled: Spelled) -> Question:
@@ -113,17 +116,18 @@ def references_of(evaluation: Evaluation, row: int, written_ranks: int, spelled:
 
     written_ranks: how much of the ranking the file holds; a path that stands there is not repeated here.
     """
-    explanation, judgments = evaluation.explanation, evaluation.judgments
-    found, run = explanation.diagnosis, evaluation.run
-    references, written = judgments.references[row], run.rows(row)
+    explanation, judgments, run = evaluation.explanation, evaluation.judgments, evaluation.run
+    diagnosis, references, rows = explanation.diagnosis, judgments.references[row], run.rows(row)
+    first, last = judgments.item_offsets[row : row + 2].tolist()
+    columns = (diagnosis.verdicts, diagnosis.entities, diagnosis.ranks, diagnosis.hops, diagnosis.rows)
+    became = list(zip(*(column[first:last].tolist() for column in columns), strict=True))
     wanted = {entity for reference in references for entity in reference.entities}
-    first = run.entities[written][: found.cutoff].tolist()
-    above = [spelled.ids[entity] for entity in first if entity not in wanted]  # what would have to make room
+    first_ranks = run.entities[rows][: diagnosis.cutoff].tolist()
+    above = [spelled.ids[entity] for entity in first_ranks if entity not in wanted]  # would have to make room
+    is_compact = evaluation.config.running.results == COMPACT
     records = []
     for reference in references:
-        item = int(judgments.item_offsets[row]) + reference.item
-        verdict, entity = Verdict(int(found.verdicts[item])), int(found.entities[item])
-        rank, hop, ranked_at = int(found.ranks[item]), int(found.hops[item]), int(found.rows[item])
+        verdict, entity, rank, hop, ranked_at = became[reference.item]
         record = Reference(
             reference.name,
             reference.grade,
@@ -131,23 +135,23 @@ def references_of(evaluation: Evaluation, row: int, written_ranks: int, spelled:
             reference.resolved_by,
             len(reference.entities) > 1,
             reference.shares_entity,
-            str(verdict),
+            VERDICTS[verdict],
             None if rank == NO_RANK else rank,
             None if hop == NOT_REACHED else hop,
         )
-        is_listed = verdict in (Verdict.RANKED_BELOW_K, Verdict.HIT)
+        is_listed = verdict >= Verdict.RANKED_BELOW_K  # so is a hit
         if is_listed and entity != NO_ENTITY:
             record.matched = spelling_of(spelled, entity, reference.name)
-        if verdict == Verdict.NOT_IN_GRAPH:
+        elif verdict == Verdict.NOT_IN_GRAPH:
             record.nearest = [near.name for near in explanation.nearest.get(reference.name, ())]
-        if verdict == Verdict.NO_SEED:
+        elif verdict == Verdict.NO_SEED:
             record.tried = list(evaluation.linked[row].tried)
-        if evaluation.config.running.results != COMPACT:
+        if not is_compact:
             if verdict == Verdict.RANKED_BELOW_K:
                 record.above = above
-            if item in explanation.missed:
-                record.path = spelled.path(entity, explanation.missed[item])
-            elif is_listed and run.walks is not None and ranked_at - written.start >= written_ranks:
+            if (path := explanation.missed.get(first + reference.item)) is not None:
+                record.path = spelled.path(entity, path)
+            elif is_listed and run.walks is not None and ranked_at - rows.start >= written_ranks:
                 record.path = spelled.path(entity, run.walks[ranked_at].tolist())
         records.append(record)
     return records
@@ -157,7 +161,6 @@ def spelling_of(spelled: Spelled, entity: int, reference: str) -> str:
     """The name or alias of the entity that the reference matched."""
     if spelled.names[entity] == reference:
         return reference
-    written, folded = nfc(reference), fold(reference)
     known = [spelled.names[entity], *spelled.graph.entities.aliases[entity]]
-    exact = [name for name in known if nfc(name) == written]
-    return str([*exact, *(name for name in known if fold(name) == folded), known[0]][0])
+    exact: Iterator[str] = (name for name in known if nfc(name) == nfc(reference))
+    return next(exact, next((name for name in known if fold(name) == fold(reference)), known[0]))

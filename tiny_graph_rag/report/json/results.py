@@ -70,9 +70,11 @@ def _with_answers(found: dict[str, Any], evaluation: Evaluation) -> dict[str, An
 
 def entities(graph: KnowledgeGraph, rows: Iterable[int]) -> dict[str, Entity]:
     """`entities` of a results file, by id, in the order of `rows`."""
-    known = graph.entities
+    known, wanted = graph.entities, np.array(list(rows), dtype=np.int64)
+    ids, names, texts = (column.take(wanted) for column in (known.ids, known.names, known.descriptions))
     return {
-        known.ids[row]: Entity(known.names[row], known.types[row], known.descriptions[row]) for row in rows
+        id: Entity(name, known.types[row], text)
+        for id, name, text, row in zip(ids, names, texts, wanted.tolist(), strict=True)
     }
 
 

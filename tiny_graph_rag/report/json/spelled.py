@@ -5,7 +5,7 @@ what every file begins with.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
@@ -63,6 +63,12 @@ def with_lines(
     yield b"\n"
 
 
+def lines_of(document: Mapping[str, Any], name: str) -> Iterator[bytes]:
+    """The file of a document, piece by piece, its list `name` at the end with a line a row."""
+    fields = {field: part for field, part in document.items() if field != name}
+    return with_lines(fields, name, map(encoded, document[name]))
+
+
 def dataset_json(examples: EvalSet) -> dict[str, Any]:
     """`dataset` of a results file: which gold set, and the selection from it, null where all was asked."""
     return {"name": examples.name, "sha256": examples.sha256, "selection": examples.selection or None}
@@ -84,6 +90,15 @@ class Remembered(dict[K, T], Generic[K, T]):
         return value
 
 
+class Relation(NamedTuple):
+    """A relation's ends, and the step along it and against it."""
+
+    source: int
+    target: int
+    along: Step
+    against: Step
+
+
 class Spelled:
     """ids, names: by entity. An entity whose id was asked for is `mentioned`, ends of steps included."""
 
@@ -91,7 +106,7 @@ class Spelled:
         self.graph = graph
         self.ids: Remembered[int, str] = Remembered(graph.entities.ids.__getitem__)
         self.names: Remembered[int, str] = Remembered(graph.entities.names.__getitem__)
-        self._steps: Remembered[tuple[int, bool], Step] = Remembered(self._step)
+        self._relations: Remembered[int, Relation] = Remembered(self._relation)
 
     @property
     def mentioned(self) -> list[int]:
@@ -104,20 +119,20 @@ class Spelled:
 
     def path(self, entity: int, relations: Sequence[int]) -> list[Step]:
         """The path of these relations from its seed to `entity`. relations: filled up with NO_STEP."""
-        known, steps = self.graph.relations, []
-        for relation in reversed([relation for relation in relations if relation != NO_STEP]):
-            forward = int(known.targets[relation]) == entity
-            steps.append(self._steps[relation, forward])
-            entity = int(known.sources[relation] if forward else known.targets[relation])
-        return steps[::-1]
+        steps = []
+        for row in reversed(relations):
+            if row != NO_STEP:
+                source, target, along, against = self._relations[row]
+                steps.append(along if target == entity else against)
+                entity = source if target == entity else target
+        steps.reverse()
+        return steps
 
-    def _step(self, key: tuple[int, bool]) -> Step:
-        """key: a relation, and whether it is walked in its own direction."""
-        relation, forward = key
+    def _relation(self, row: int) -> Relation:
         known = self.graph.relations
-        ends = self.ids[int(known.sources[relation])], self.ids[int(known.targets[relation])]
-        source, target = ends if forward else ends[::-1]
-        return Step(source, known.types[relation], target, forward)
+        source, target, type = int(known.sources[row]), int(known.targets[row]), known.types[row]
+        one, other = self.ids[source], self.ids[target]
+        return Relation(source, target, Step(one, type, other, True), Step(other, type, one, False))
 
 
 def linked_seeds(linked: LinkedQuestion, spelled: Spelled) -> list[Seed]:
@@ -157,8 +172,9 @@ def ranking(
         for entity, score, hop in zip(entities, scores, hops, strict=True)
     ]
     if with_paths and run.parts is not None:
-        for one, parts in zip(ranked, run.parts[rows].tolist(), strict=True):
-            one.cost = Cost(sum(parts) / MILLION, *(part / MILLION for part in parts))
+        totals = run.parts[rows].sum(axis=1, keepdims=True)
+        for one, costs in zip(ranked, np.hstack([totals, run.parts[rows]]) / MILLION, strict=True):
+            one.cost = Cost(*costs.tolist())
     if with_paths and run.walks is not None:
         for one, entity, walk in zip(ranked, entities, run.walks[rows].tolist(), strict=True):
             one.walk = spelled.path(entity, walk)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tiny_graph_rag.messages import verbatim
 from tiny_graph_rag.report.fix_words import blocks_of
-from tiny_graph_rag.report.json.spelled import Made, dataset_json, head, said_json, with_lines
-from tiny_graph_rag.results import as_read, encoded
+from tiny_graph_rag.report.json.spelled import Made, dataset_json, head, said_json
+from tiny_graph_rag.results import as_read
 from tiny_graph_rag.study.verdicts import HopTag, hops_of_tag
 
 if TYPE_CHECKING:
@@ -95,12 +95,6 @@ def comparison_document(found: Comparison, config: Config, made: Made | None = N
     return content | {"notes": list(found.notes)}
 
 
-def comparison_parts(document: dict[str, Any]) -> Iterator[bytes]:
-    """The file, piece by piece, one flipped question a line."""
-    fields = {name: part for name, part in document.items() if name != "flips"}
-    return with_lines(fields, "flips", map(encoded, document["flips"]))
-
-
 def sweep_document(found: Sweep, made: Made | None = None) -> dict[str, Any]:
     """The content of the file."""
     plan = found.plan
@@ -118,12 +112,6 @@ def sweep_document(found: Sweep, made: Made | None = None) -> dict[str, Any]:
         },
     }
     return dict(as_read(head("sweep", made, **fields, settings=list(map(setting_json, found.settings)))))
-
-
-def sweep_parts(document: dict[str, Any]) -> Iterator[bytes]:
-    """The file, piece by piece, one setting a line."""
-    fields = {name: part for name, part in document.items() if name != "settings"}
-    return with_lines(fields, "settings", map(encoded, document["settings"]))
 
 
 def setting_json(setting: SweptSetting) -> dict[str, Any]:
