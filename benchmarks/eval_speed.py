@@ -5,7 +5,7 @@
 
 Retrieval only, results written. The first run warms the caches and is shown apart. Then, in turn with it,
 pytrec_eval reads and scores a run of two million lines (benchmarks/scoring.py writes it): the yardstick for
-the whole set, with full and with compact results. All keep their bytecode, as an installed Python does, in a
+the whole set. All keep their bytecode, as an installed Python does, in a
 folder of this benchmark. Ends with a check that results are the same bytes, times aside, for one thread and
 two, with and without the compiled path, with and without the graph cache.
 """
@@ -77,7 +77,6 @@ def main() -> None:
             sides: dict[str, Callable[[], Cost]] = {
                 "pytrec_eval": lambda: cost(script, *files, folder / "peer.json", environment=home),
                 "eval": run,
-                "eval, compact": lambda: run("--set", "running.results=compact"),
             }
             turns = [{name: side() for name, side in sides.items()} for _ in range(given.repeat)]
             for name in sides:

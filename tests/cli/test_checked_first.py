@@ -25,7 +25,6 @@ RETRIEVING = [
 CASES = [
     *(("eval --dataset t-eval.jsonl --skip-generation", *option) for option in RETRIEVING),
     *(("query Who?", *option) for option in RETRIEVING),
-    ("eval --dataset t-eval.jsonl", "--set running.results=nope", "running.results must be full or compact"),
     ("eval --dataset t-eval.jsonl", "--save-run r.xyz", "r.xyz: which form?"),
     ("eval --dataset t-eval.jsonl", "--measures nope@5", "unknown measure 'nope@5'"),
     ("eval --dataset t-eval.jsonl", "--report nope", "unknown report 'nope'"),

@@ -53,9 +53,8 @@ def test_what_eval_writes_passes_through_the_types_without_loss(graph: str) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("retriever", ["bfs", "bm25", "oracle"])
-@pytest.mark.parametrize("results", ["full", "compact"])
-def test_every_retrievers_file_does(tmp_path: Path, retriever: str, results: str) -> None:
-    evaluation = an_evaluation(tmp_path, retriever=retriever, hops=2, save_reasons=True, results=results)
+def test_every_retrievers_file_does(tmp_path: Path, retriever: str) -> None:
+    evaluation = an_evaluation(tmp_path, retriever=retriever, hops=2, save_reasons=True)
     document = json.loads(b"".join(document_parts(evaluation)))
     assert list(differences(document, through_the_types(document))) == []
     jsonschema.validate(document, SCHEMA)

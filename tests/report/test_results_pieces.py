@@ -2,7 +2,6 @@
 
 import json
 import random
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -112,19 +111,3 @@ def test_hits_and_misses_are_those_of_a_plain_reading(evaluation):
 def test_one_question_alone_is_what_the_file_holds(evaluation):
     for row, found in enumerate(json.loads(b"".join(document_parts(evaluation)))["results"]):
         assert as_read(question(evaluation, row, Spelled(evaluation.graph))) == found
-
-
-def test_compact_results_leave_out_walks_and_ranks_below_k_and_nothing_else(tmp_path):
-    whole = an_evaluation(tmp_path, hops=3)
-    brief = replace(whole, config=whole.config.override(results="compact"))
-    full, compact = (json.loads(b"".join(document_parts(item))) for item in (whole, brief))
-    for result in full["results"]:
-        result["ranked"] = [
-            {key: one[key] for key in one if key not in ("walk", "cost")} for one in result["ranked"][:2]
-        ]
-        for reference in result["references"]:
-            reference.pop("path", None)
-            reference.pop("above", None)
-    assert compact["results"] == full["results"]
-    assert compact["summary"] == full["summary"]
-    assert compact["entities"].items() <= full["entities"].items()

@@ -12,7 +12,6 @@ from tiny_graph_rag.messages import said
 
 MOST = 2**63 - 1  # of any number: what an int64 holds
 MOST_HOPS = 1000  # beyond the diameter of any graph that is worth walking; a walk takes room for each hop
-FULL, COMPACT = "full", "compact"  # of running.results
 MOST_ENTITIES = 2**31 - 1  # entities are numbered by int32
 SHOWN_RANKS = 10  # of each ranking at least, where it is so long
 
@@ -262,11 +261,6 @@ class Running:
         high=1024,
     )
     own_process: bool = setting(False, "run your own retriever in processes of their own (slower)")
-    results: str = setting(
-        FULL,
-        "contents of the results file: full, or compact (no paths, no ranks below k)",
-        choices=(FULL, COMPACT),
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ from typing import Any
 
 from msgspec import UNSET
 
-from tiny_graph_rag.config.sections import COMPACT
 from tiny_graph_rag.graph.bfs import NOT_REACHED
 from tiny_graph_rag.language.folding import fold, nfc
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
@@ -23,8 +22,7 @@ VERDICTS = tuple(map(str, Verdict))
 def question(evaluation: Evaluation, row: int, spelled: Spelled) -> Question:
     """One object of `results`."""
     config, example = evaluation.config, evaluation.examples[row]
-    compact = config.running.results == COMPACT
-    written = config.evaluation.top_k if compact else config.evaluation.shown_ranks
+    written = config.evaluation.shown_ranks
     reasons = () if evaluation.reasons is None else evaluation.reasons[row]
     right, wrong, missed = confusion(evaluation, row)
     return Question(
@@ -38,7 +36,7 @@ def question(evaluation: Evaluation, row: int, spelled: Spelled) -> Question:
         **_own(evaluation, row),
         **_of_model(evaluation, row, spelled),
         **_kinds(evaluation, row),
-        ranked=ranking(evaluation.run, row, written, spelled, reasons, with_paths=not compact),
+        ranked=ranking(evaluation.run, row, written, spelled, reasons),
         references=references_of(evaluation, row, written, spelled),
         metrics={str(measure): float(column[row]) for measure, column in evaluation.scores.items()},
         tp=[spelled.names[entity] for entity in right],
@@ -124,7 +122,6 @@ def references_of(evaluation: Evaluation, row: int, written_ranks: int, spelled:
     wanted = {entity for reference in references for entity in reference.entities}
     first_ranks = run.entities[rows][: diagnosis.cutoff].tolist()
     above = [spelled.ids[entity] for entity in first_ranks if entity not in wanted]  # would have to make room
-    is_compact = evaluation.config.running.results == COMPACT
     records = []
     for reference in references:
         verdict, entity, rank, hop, ranked_at = became[reference.item]
@@ -146,13 +143,12 @@ def references_of(evaluation: Evaluation, row: int, written_ranks: int, spelled:
             record.nearest = [near.name for near in explanation.nearest.get(reference.name, ())]
         elif verdict == Verdict.NO_SEED:
             record.tried = list(evaluation.linked[row].tried)
-        if not is_compact:
-            if verdict == Verdict.RANKED_BELOW_K:
-                record.above = above
-            if (path := explanation.missed.get(first + reference.item)) is not None:
-                record.path = spelled.path(entity, path)
-            elif is_listed and run.walks is not None and ranked_at - rows.start >= written_ranks:
-                record.path = spelled.path(entity, run.walks[ranked_at].tolist())
+        if verdict == Verdict.RANKED_BELOW_K:
+            record.above = above
+        if (path := explanation.missed.get(first + reference.item)) is not None:
+            record.path = spelled.path(entity, path)
+        elif is_listed and run.walks is not None and ranked_at - rows.start >= written_ranks:
+            record.path = spelled.path(entity, run.walks[ranked_at].tolist())
         records.append(record)
     return records
 

@@ -157,12 +157,10 @@ def ranking(
     most: int,
     spelled: Spelled,
     reasons: Sequence[Sequence[Reason]] = (),
-    *,
-    with_paths: bool = True,
 ) -> list[Ranked]:
     """The first `most` entities of a question, each with its path and what its cost is made of.
 
-    reasons: by rank; fewer may be given than are written. with_paths: False leaves paths and costs out.
+    reasons: by rank; fewer may be given than are written.
     """
     written = run.rows(question)
     rows = np.arange(written.start, min(written.stop, written.start + most))
@@ -171,11 +169,11 @@ def ranking(
         Ranked(spelled.ids[entity], spelled.names[entity], score, hop)
         for entity, score, hop in zip(entities, scores, hops, strict=True)
     ]
-    if with_paths and run.parts is not None:
+    if run.parts is not None:
         totals = run.parts[rows].sum(axis=1, keepdims=True)
         for one, costs in zip(ranked, np.hstack([totals, run.parts[rows]]) / MILLION, strict=True):
             one.cost = Cost(*costs.tolist())
-    if with_paths and run.walks is not None:
+    if run.walks is not None:
         for one, entity, walk in zip(ranked, entities, run.walks[rows].tolist(), strict=True):
             one.walk = spelled.path(entity, walk)
     for one, parts in zip(ranked, reasons, strict=False):
