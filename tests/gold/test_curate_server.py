@@ -148,7 +148,7 @@ def test_two_that_start_at_once_never_take_one_port(own_folder: Path) -> None:
     with closing(DraftJournal(own_folder / "tale-draft.journal.jsonl")) as journal:
         curation = Curation({}, journal, lambda entity: None)
         draft, gold = own_folder / "tale-draft.jsonl", own_folder / "tale-eval.jsonl"
-        one, other = (CurationServer(graph, {}, curation, draft, "", gold, {}) for _ in "ab")
+        one, other = (CurationServer(graph, {}, curation, draft, gold, {}) for _ in "ab")
         with one.listen(None), other.listen(None):
             assert one.port != other.port
             with pytest.raises(UsageError, match=f"--port {one.port} is taken"):
@@ -178,15 +178,6 @@ def test_a_body_without_end_is_refused_while_it_comes(server: Server) -> None:
 
 def _resident(process: int) -> int:
     return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * 4096
-
-
-def test_a_pipe_in_place_of_the_draft_keeps_nobody_waiting(server: Server) -> None:
-    draft = server.folder / "tale-draft.jsonl"
-    draft.unlink()
-    os.mkfifo(draft)
-    status, reply = server.ask("GET", "/api/changes?since=0")
-    assert (status, reply["draft_changed"]) == (200, True)
-    assert server.send({**SOUND["judge"], "by": "anna", "question": "q1"})[0] == 200
 
 
 @pytest.mark.slow

@@ -119,7 +119,7 @@ def test_from_answers_to_an_evaluation(own_folder: Path, run_cli: Callable[..., 
     made = run_cli("dataset", "from", "qa.json", "-g", "mill-KG.json", "-o", "./d.jsonl", "--accept", "both")
     assert made.exit_code == 0, made.output
     assert "1 reference of 1 question" in made.stdout
-    drafts, _ = read_drafts(own_folder / "d.jsonl")
+    drafts = read_drafts(own_folder / "d.jsonl")
     assert [draft.example.reference_entities for draft in drafts] == [("Ben Cooper",), ()]
     assert drafts[1].candidates[0].name == "Anna Weaver"
     pytest.importorskip("starlette")

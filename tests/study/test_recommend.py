@@ -21,7 +21,7 @@ def drafted(run_cli, tmp_path: Path, name: str, text: str, *more: object):
     path = tmp_path / "draft.jsonl"
     found = run_cli("recommend", "--dataset", source, "-g", GRAPH, "-o", path, *more)
     assert found.exit_code == 0, found.stderr
-    return found, read_drafts(path)[0]
+    return found, read_drafts(path)
 
 
 def test_candidates_come_from_every_retriever_with_their_evidence(run_cli, tmp_path: Path) -> None:
@@ -109,4 +109,4 @@ def test_judgments_that_came_with_the_questions_are_kept(run_cli, tmp_path: Path
     assert [candidate.name for candidate in drafts[0].candidates if not candidate.by] == ["Baboon"]
     path = tmp_path / "again.jsonl"
     path.write_bytes(b"".join(draft_lines(drafts)))
-    assert read_drafts(path)[0] == drafts
+    assert read_drafts(path) == drafts

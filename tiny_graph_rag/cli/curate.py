@@ -62,7 +62,7 @@ def curate_command(
     out = Output.of(session, output, ending="", folder="dataset_dir").at(source.with_name(f"{derived}.jsonl"))
     path = out.path or source.with_name(f"{derived}.jsonl")
     journal_file = session.outputs.claim(journal_path(source), is_own=True)
-    drafts, sha256 = read_drafts(source)
+    drafts = read_drafts(source)
     examples = {draft.example.id: draft.example for draft in drafts}
     base = name.removesuffix("-draft").removesuffix("-questions")
     knowledge = session.graph(graph, EvalSet(tuple(examples.values()), name=base))
@@ -80,7 +80,6 @@ def curate_command(
             {draft.example.id: draft for draft in drafts},
             curation,
             source,
-            sha256,
             path,
             rows,
             annotator.strip(),

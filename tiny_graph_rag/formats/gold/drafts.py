@@ -160,8 +160,8 @@ def judged_in(path: Path) -> dict[str, tuple[str, frozenset[str]]]:
     return found
 
 
-def read_drafts(path: Path) -> tuple[list[Draft], str]:
-    """The questions of a draft (or of any file of questions, then without candidates), and its SHA-256.
+def read_drafts(path: Path) -> list[Draft]:
+    """The questions of a draft (or of any file of questions, then without candidates).
 
     Raises DatasetError.
     """
@@ -191,4 +191,4 @@ def read_drafts(path: Path) -> tuple[list[Draft], str]:
                 id=repr(example.id),
                 error=error,
             ) from error
-    return drafts, examples.sha256
+    return drafts

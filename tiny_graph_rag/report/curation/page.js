@@ -438,9 +438,8 @@ window.addEventListener("beforeunload", (event) => { if (queue.length) event.pre
 
 async function poll() {
   try {
-    const { last, events, draft_changed } = await ask(`/api/changes?since=${now.last}`);
+    const { last, events } = await ask(`/api/changes?since=${now.last}`);
     banner("server", queue.length ? banners.get("server") : "");
-    banner("draft", draft_changed ? t("the draft file has changed: your judgments are kept; restart `curate` to see its new questions") : "");
     const foreign = events.filter((event) => event.by !== now.by);
     now.last = last;
     if (foreign.length) await refresh(foreign);
