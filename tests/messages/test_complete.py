@@ -107,7 +107,7 @@ BY_NAME = {
     "references that now match another entity ({n}): {names}",
 }
 # The same in the page: tables' heads, verdicts, changes, levels at which a name resolved.
-_JS_LISTS = re.compile(r"const (?:STEPS|VERDICTS|CHANGES) = \{(.*?)\};", re.S)
+_JS_LISTS = re.compile(r"const (?:STEPS|CHANGES) = \{(.*?)\};", re.S)
 _JS_HEADS = re.compile(r"\[((?:\"[^\"]+\"|measure)(?:, (?:\"[^\"]*\"|measure))+)\]\.map\(\(head")
 _JS_PLURAL = re.compile(r"plural\((?:[^(),]|\([^()]*\))*, \"([a-z ]+)\"(?:, \"([a-z ]+)\")?\)")
 # Words that not every command or every Python says: defaults of an option, JSON's trailing comma.
@@ -298,7 +298,7 @@ def test_the_names_in_braces_are_those_of_the_english_text(language: str) -> Non
 
 def test_what_is_shown_was_found_at_all() -> None:
     assert len(set(in_python())) > 50
-    assert {"Save as CSV", "{n} questions", "path", "ranked below k"} <= set(in_page())
+    assert {"Save as CSV", "{n} questions", "path", "question linked to no entity"} <= set(in_page())
 
 
 @pytest.mark.parametrize(

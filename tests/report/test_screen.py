@@ -14,8 +14,6 @@ from tiny_graph_rag.report.plain import cell_width
 from tiny_graph_rag.report.tables import View
 from tiny_graph_rag.report.terminal import Console, CopiedLine, StrongLine, table_lines, wrapped
 
-UUID = "f81d4fae-7dec-11d0-a765-00a0c91e6bf6"
-
 
 def printed(shown: str | View, width: int | None = None) -> str:
     stream = io.StringIO()
@@ -44,8 +42,6 @@ def test_words_stand_to_the_left_and_figures_to_the_right_of_columns_that_hangul
         (CopiedLine("a b c"), 3, ["a b c"]),
         ("수탉 수탉", 5, ["수탉", "수탉"]),  # nine columns
         ("a\x1b[31mb\u202e", None, ["a[31mb"]),
-        (f"entity {UUID}", None, ["entity f81d4fae…"]),
-        (CopiedLine(f"query --id {UUID}"), None, [f"query --id {UUID}"]),
         (StrongLine("bold"), None, ["bold"]),
         (StrongLine("bold"), 80, ["\x1b[1mbold\x1b[0m"]),
         (View(("x",), (("d\ne\x07",),)), None, ["", " x", " ───", " d e", ""]),

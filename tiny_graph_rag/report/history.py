@@ -21,7 +21,7 @@ from tiny_graph_rag.messages import t, three
 from tiny_graph_rag.outputs import KEPT_IN
 from tiny_graph_rag.report.plain import one_line, walked
 from tiny_graph_rag.report.tables import Cell, View, mean_cells, mean_of
-from tiny_graph_rag.results import Dataset, File, Made, Results, Slice, Summary, part
+from tiny_graph_rag.results import Made, Results, part
 from tiny_graph_rag.study.results_file import MEASURED, OtherFileError, read_results
 
 NAME_WIDTH = 40
@@ -129,26 +129,13 @@ def history_document(named: dict[str, list[Past]]) -> dict[str, Any]:
     }
 
 
-_SLICE: Any = part(Slice, "measures")
-_SUMMARY: Any = part(
-    Summary, "questions", "measures", "by_tag", waterfall=None, types={"by_tag": dict[str, _SLICE]}
-)
-_PAST: Any = part(
-    Results,
-    *("kind", "summary"),
-    **{"made": None, "graph": None, "dataset": None, "config": None, "patch": None},
-    types={
-        "summary": _SUMMARY,
-        "graph": part(File, name=None),
-        "dataset": part(Dataset, name=None, sha256=None, selection=None),
-    },
-)
+_PAST: Any = part(Results, "kind", "summary", "dataset", "config", made=None, graph=None, patch=None)
 
 
 def past_of(path: Path) -> Past:
     """Raises RunError for a file that is no results file of `eval` or `score`."""
     found = read_results(path, MEASURED, _PAST)
-    summary, made = found.summary, found.made or Made()
+    summary, made, dataset = found.summary, found.made or Made(), found.dataset
     try:
         at = datetime.fromisoformat(made.at or "")
     except ValueError:
@@ -158,12 +145,12 @@ def past_of(path: Path) -> Past:
         path=path,
         at=at if at.tzinfo else at.replace(tzinfo=UTC),
         label=made.label or "",
-        graph=(found.graph and found.graph.name) or "",
-        patch=(found.patch and found.patch.name) or "",
-        dataset=(found.dataset and found.dataset.name) or "",
-        dataset_sha256=(found.dataset and found.dataset.sha256) or "",
-        selection=_selection(found.dataset and found.dataset.selection),
-        settings=changed_settings(found.config or {}) if found.kind == "eval" else None,
+        graph=found.graph.name if found.graph else "",
+        patch=found.patch.name if found.patch else "",
+        dataset=dataset.name,
+        dataset_sha256=dataset.sha256,
+        selection=_selection(dataset.selection),
+        settings=changed_settings(found.config) if found.kind == "eval" else None,
         walks=found.kind == "eval" and walked(msgspec.to_builtins(summary)),
         questions=summary.questions,
         measures=msgspec.to_builtins(summary.measures),

@@ -20,11 +20,11 @@ from tiny_graph_rag.config import changed_settings
 from tiny_graph_rag.messages import catalogue, shown, spoken
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.headline import headline
-from tiny_graph_rag.report.plain import walked
+from tiny_graph_rag.report.plain import VERDICT_WORDS, verdict_words, walked
 from tiny_graph_rag.report.reports import Files, report
 from tiny_graph_rag.report.systems import Systems, page_systems
-from tiny_graph_rag.report.tables import gold_steps, in_full, worst_questions
-from tiny_graph_rag.report.views import hops_of, methods
+from tiny_graph_rag.report.tables import gold_steps, worst_questions
+from tiny_graph_rag.report.views import count_lines, hops_of
 from tiny_graph_rag.results import encoded
 
 Json = dict[str, Any]
@@ -99,12 +99,12 @@ def results_page(
         "tops": TOPS,
         "goldSteps": [],
         "hops": None,
-        "methods": _methods(document, peers or {}),
         "lead": [],
         "worst": None,
         "others": others or [],
         "peers": [_peer(name, part) for name, part in (peers or {}).items()],
         "systems": systems,
+        "verdicts": _verdict_texts(document),
         "results": document.get("results", []),
         "entities": document.get("entities", {}),
     }
@@ -114,17 +114,17 @@ def results_page(
             "goldSteps": gold_steps(document["summary"]),
             "hops": hops_of(document),
             "lead": [shown(sentence) for sentence in headline(document)],
+            "counts": count_lines(document["summary"]),
             "worst": {"measure": measure, "rows": rows[:WORST_OPENED]},
         }
     return page(title or str(dataset), data, RESULT_SCRIPTS)
 
 
-def _methods(document: Json, peers: Mapping[str, Json]) -> Json | None:
-    """All systems side by side with what they took, this one first; None where it is alone."""
-    if not peers:
-        return None
-    shown = methods({"": document["summary"], **{name: part["summary"] for name, part in peers.items()}})
-    return {"head": shown.head[1:], "rows": [list(map(in_full, row)) for row in shown.rows]}
+def _verdict_texts(document: Json) -> dict[str, str]:
+    """What became of a reference, in words, in the order in which a page lists it."""
+    hops = hops_of(document) if "results" in document else None
+    cutoff = (document.get("summary") or {}).get("k", "k")
+    return {verdict: verdict_words(verdict, cutoff, hops) for verdict in ("hit", *reversed(VERDICT_WORDS))}
 
 
 def _peer(name: str, document: Json) -> Json:

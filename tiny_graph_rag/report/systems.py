@@ -1,4 +1,4 @@
-"""Several results of one gold set side by side, as tables and pictures show them: means, tags, and every pair
+"""Several results of one gold set side by side, as tables and pictures show them: means, and every pair
 tested.
 """
 
@@ -55,28 +55,6 @@ class Systems:
     def means(self, measure: str) -> list[Json]:
         return [document.content["summary"]["measures"][measure] for document in self.documents]
 
-    def tags(self) -> list[str]:
-        """Tags that all systems have, most questions first, without those that every question has."""
-        first, *others = (document.content["summary"].get("by_tag") or {} for document in self.documents)
-        questions = self.documents[0].content["summary"]["questions"]
-        shared = [
-            tag
-            for tag, part in first.items()
-            if part["questions"] < questions and all(tag in by for by in others)
-        ]
-        return sorted(shared, key=lambda tag: (-first[tag]["questions"], tag))
-
-    def heat(self, measure: str) -> dict[str, list[float | None]]:
-        """Tag → the mean of each system; tags without a value are left out."""
-        rows = {
-            tag: [
-                (document.content["summary"]["by_tag"][tag]["measures"].get(measure) or {}).get("mean")
-                for document in self.documents
-            ]
-            for tag in self.tags()
-        }
-        return {tag: means for tag, means in rows.items() if any(mean is not None for mean in means)}
-
     def advice(self) -> list[Said]:
         """Which system to take, and where another one is better: a sentence each."""
         return self.pairs.advice(self.measure)
@@ -112,6 +90,5 @@ def page_systems(found: Systems, mine: int) -> Mapping[str, Any]:
             measure: [found.pairs.better_than(measure, place) for place in range(len(names))]
             for measure in found.measures
         },
-        "heat": {measure: found.heat(measure) for measure in found.measures},
         "advice": [shown(sentence) for sentence in found.advice()],
     }

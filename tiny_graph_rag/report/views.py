@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from tiny_graph_rag.config.settings import changed_settings
-from tiny_graph_rag.messages import ENGLISH, counted, figure, p_value, shown, signed, speaking, t, three
+from tiny_graph_rag.messages import ENGLISH, figure, p_value, shown, signed, speaking, t, three
 from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.fix_words import KIND_WORDS, blocks_of, summary_line
@@ -159,7 +159,7 @@ def _result(document: Document, level: int) -> Iterator[Block]:
     yield from _first_sentences(document)
     yield from _made(content)
     yield tables.means(summary)
-    yield from _counts(summary)
+    yield Paragraph(" · ".join(count_lines(summary)))
     if scores := (summary.get("answers") or {}).get("scores"):
         yield Heading(t("Answers"), level + 1)
         yield tables.answer_scores(scores)
@@ -189,33 +189,24 @@ def _made(content: Json) -> Iterator[Block]:
         yield Paragraph(t("Settings that are not the default: {settings}", settings=listed))
 
 
-def _counts(summary: Json) -> Iterator[Block]:
-    """What the means leave out, what the questions cost, and which walks ended early."""
+def count_lines(summary: Json) -> list[str]:
+    """What the means leave out, what the questions cost, and how long they took."""
     missed = summary["nothing_retrieved"] - summary.get("rightly_empty", 0)
-    lines = [without_gold(summary)]
-    if summary.get("groups") is not None:
-        lines.append(
-            t(
-                "{n} questions in {groups} groups: each group counts as one observation in the intervals",
-                n=f"{summary['questions']:,}",
-                groups=f"{summary['groups']:,}",
-            )
-        )
-    if missed:
-        lines.append(
-            counted(
-                missed,
-                "{n} question with a reference retrieved nothing and scores 0",
-                "{n} questions with a reference retrieved nothing and score 0",
-            )
-        )
-    if summary["failed"]:
-        lines.append(failed_words(summary["failed"]))
+    groups, per_second = summary.get("groups"), summary.get("questions_per_second")
     spent, cost = summary["total_token_usage"], summary["estimated_cost_usd"]
+    lines = [
+        t("{n} scored", n=f"{summary['scored']:,}"),
+        without_gold(summary),
+        t("{n} groups of questions; each group counts as one observation", n=f"{groups:,}") if groups else "",
+        t("{n} with a reference retrieved nothing (score 0)", n=f"{missed:,}") if missed else "",
+        failed_words(summary["failed"]) if summary["failed"] else "",
+    ]
     if spent:
         price = t("cost unknown") if cost is None else f"{cost:.4f} USD"
         lines.append(t("{n} tokens, {price}", n=f"{spent:,}", price=price))
-    yield from (Paragraph(line) for line in lines if line)
+    if per_second:
+        lines.append(t("{n} questions per second", n=f"{per_second:,.0f}"))
+    return [line for line in lines if line]
 
 
 def hops_of(content: Json) -> int | None:

@@ -43,20 +43,10 @@ const plural = (number, one, many = `${one}s`) => t(`{n} ${number === 1 ? one : 
 const dollars = (value) =>
   value === null || value === undefined ? t("cost unknown") : `$${value < 0.01 && value > 0 ? value.toFixed(5) : value.toFixed(2)}`;
 
-const VERDICTS = {
-  hit: "hit",
-  ranked_below_k: "ranked below k",
-  below_depth: "below depth",
-  not_in_run: "not returned",
-  beyond_hops: "beyond hops",
-  filtered: "filtered",
-  below_min_score: "below min-score",
-  unreachable: "not reachable",
-  no_seed: "not linked",
-  not_in_graph: "not in graph",
-};
-const verdictWords = (verdict) => Object.hasOwn(VERDICTS, verdict) ? t(VERDICTS[verdict]) : cut(verdict ?? t("not judged"), 40);
-const verdictClass = (verdict) => `verdict-${Object.hasOwn(VERDICTS, verdict) ? verdict : "other"}`;
+// What became of a reference, in words; the order in which a page lists it.
+let verdicts = {};
+const verdictWords = (verdict) => verdicts[verdict] ?? cut(verdict ?? t("not judged"), 40);
+const verdictClass = (verdict) => `verdict-${Object.hasOwn(verdicts, verdict) ? verdict : "other"}`;
 function badge(verdict) {
   return el("span", { class: `badge ${verdictClass(verdict)}` }, verdictWords(verdict));
 }

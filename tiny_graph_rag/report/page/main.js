@@ -27,18 +27,18 @@ function newState() {
 }
 
 function verdictSection(data, state) {
-  const verdicts = Object.entries(data.head.summary.verdicts ?? {}).filter(([, many]) => many > 0);
-  const total = verdicts.reduce((sum, [, many]) => sum + many, 0);
+  const order = Object.keys(verdicts);
+  const found = Object.entries(data.head.summary.verdicts ?? {}).filter(([, many]) => many > 0);
+  const total = found.reduce((sum, [, many]) => sum + many, 0);
   if (!total) return null;
-  const order = Object.keys(VERDICTS);
-  verdicts.sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0]));
+  found.sort((a, b) => order.indexOf(a[0]) - order.indexOf(b[0]));
   let at = 0;
-  const parts = verdicts.map(([verdict, many]) => {
+  const parts = found.map(([verdict, many]) => {
     const part = svg("rect", { class: verdictClass(verdict), x: `${(at / total) * 100}%`, width: `${(many / total) * 100}%`, height: 16 });
     at += many;
     return part;
   });
-  const buttons = verdicts.map(([verdict, many]) => [verdict, el("button", { type: "button", class: "chip", "aria-pressed": "false", onclick: () => state.set({ verdict: state.verdict === verdict ? "" : verdict }, true) },
+  const buttons = found.map(([verdict, many]) => [verdict, el("button", { type: "button", class: "chip", "aria-pressed": "false", onclick: () => state.set({ verdict: state.verdict === verdict ? "" : verdict }, true) },
     badge(verdict), el("span", { class: "number" }, count(many)))]);
   state.listeners.push(() => { for (const [verdict, button] of buttons) button.setAttribute("aria-pressed", String(state.verdict === verdict)); });
   return el("section", { "aria-labelledby": "verdicts" },
@@ -58,12 +58,13 @@ async function main() {
   try {
     const data = await openData();
     words = data.extra.words ?? {};
+    verdicts = data.extra.verdicts;
     const state = newState();
     const parts = [masthead(data)];
     let start = () => {};
     if (data.head.summary && data.questions) {
       const list = listSection(data, state);
-      parts.push(leadSection(data), summarySection(data), worstSection(data, state), methodSection(data), systemSection(data), lossSection(data, state), verdictSection(data, state), tagSection(data, state), ...studies(data), list.section);
+      parts.push(leadSection(data), summarySection(data), worstSection(data, state), systemSection(data), lossSection(data, state), verdictSection(data, state), tagSection(data, state), ...studies(data), list.section);
       start = list.start;
     } else parts.push(...studies(data));
     parts.push(colophon(data));

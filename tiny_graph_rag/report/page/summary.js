@@ -71,7 +71,7 @@ function summarySection(data) {
   return el("section", { "aria-labelledby": "summary" },
     el("h2", { id: "summary" }, t("Summary")),
     el("dl", { class: "stats" }, stats),
-    el("p", { class: "counts" }, countWords(summary).map((sentence) => el("span", {}, sentence))));
+    el("p", { class: "counts" }, data.extra.counts.map((sentence) => el("span", {}, sentence))));
 }
 
 function intervalWords({ low, high, n, reliable, failed }) {
@@ -98,45 +98,6 @@ function intervalBar({ mean, low, high }, top = 1) {
     svg("line", { class: "axis", x1: 0, x2: "100%", y1: 6, y2: 6 }),
     known && svg("line", { class: "range", x1: at(low), x2: at(high), y1: 6, y2: 6 }),
     svg("circle", { class: "mean", cx: at(mean), cy: 6, r: 3.5 }));
-}
-
-// Questions without a reference are right to come back empty.
-function noGoldWords({ without_gold: all, rightly_empty: empty, failed_without_gold: failed = 0 }) {
-  if (empty === undefined) return t("{n} no-answer questions (not in the means)", { n: count(all) });
-  const words = t("{n} no-answer: {empty} correctly returned nothing, {wrong} returned entities", { n: count(all), empty: count(empty), wrong: count(all - empty - failed) });
-  return failed ? words + t(", {n} failed or not in the run", { n: count(failed) }) : words;
-}
-
-function missedWords({ nothing_retrieved: nothing, rightly_empty: empty }) {
-  const missed = nothing - (empty ?? 0);
-  return missed > 0 ? t("{n} with a reference retrieved nothing (score 0)", { n: count(missed) }) : null;
-}
-
-function countWords(summary) {
-  const { latency, total_token_usage: tokens } = summary;
-  return [
-    t("{n} scored", { n: count(summary.scored) }),
-    summary.groups ? t("{n} groups of questions; each group counts as one observation", { n: count(summary.groups) }) : null,
-    summary.without_gold ? noGoldWords(summary) : null,
-    missedWords(summary),
-    summary.failed ? t("{n} failed or not in the run (worst value of every measure)", { n: count(summary.failed) }) : null,
-    tokens ? `${plural(tokens, "token")}, ${dollars(summary.estimated_cost_usd)}` : null,
-    latency?.p95 ? t("{p50} ms per question (p95 {p95} ms)", { p50: (latency.p50 * 1000).toFixed(1), p95: (latency.p95 * 1000).toFixed(1) }) : null,
-    summary.questions_per_second ? t("{n} questions per second", { n: count(Math.round(summary.questions_per_second)) }) : null,
-  ].filter(Boolean);
-}
-
-// The other systems of the gold set next to this one: means, and the seconds that each took.
-function methodSection(data) {
-  const { methods } = data.extra;
-  if (!methods) return null;
-  return el("section", { "aria-labelledby": "methods" },
-    el("h2", { id: "methods" }, t("Method by method")),
-    el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": t("Method by method") },
-      el("table", { class: "by-tag" },
-        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("system")), methods.head.map((head) => el("th", { scope: "col", class: "number" }, t(SPEEDS[head] ?? head))))),
-        el("tbody", {}, methods.rows.map(([system, ...cells], at) => el("tr", {}, el("th", { scope: "row" }, at ? name(system, 60) : t("this one")), cells.map((cell) => el("td", { class: "number" }, cell))))))),
-    !data.extra.systems && el("p", { class: "small" }, t("These are means only; run `compare` to see which differences are significant.")));
 }
 
 // What remains and what is lost step by step, for all questions or for the tag that the list is filtered by.

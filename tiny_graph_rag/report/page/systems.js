@@ -1,13 +1,11 @@
-// Several results of one gold set side by side: which to take, means, tags.
+// Several results of one gold set side by side: which to take, and their means.
 
 function systemSection(data) {
   const compared = data.extra.systems;
   if (!compared) return null;
   const chosen = { measure: compared.measure };
   const body = el("div", { class: "systems" });
-  const draw = () => body.replaceChildren(...[
-    meansTable(compared, chosen.measure), heatTable(compared, chosen.measure),
-  ].filter(Boolean));
+  const draw = () => body.replaceChildren(meansTable(compared, chosen.measure));
   const measures = Object.keys(compared.means);
   const control = choice(t("compared by"), chosen.measure, measures.map((measure) => [measure, measure]), (measure) => { chosen.measure = measure; draw(); });
   draw();
@@ -31,17 +29,4 @@ function meansTable(compared, measure) {
       el("td", { class: "number small" }, intervalWords(mean))))));
   return el("div", {}, scrolling(t("Systems side by side"), table),
     el("p", { class: "small" }, t("{measure}: mean with its 95 % interval. A letter marks a system that is significantly worse (all pairs tested, p < .05 after Holm's correction).", { measure })));
-}
-
-// Tags by systems, darker where the mean is higher.
-function heatTable(compared, measure) {
-  const rows = Object.entries(compared.heat[measure]);
-  if (!rows.length) return null;
-  const known = rows.flatMap(([, means]) => means).filter((mean) => mean !== null);
-  const top = Math.max(1, ...known);
-  return scrolling(t("{measure} by tag and system", { measure }), el("table", { class: "by-tag heat" },
-    el("caption", {}, t("{measure} by tag and system", { measure })),
-    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, t("tag")), compared.names.map((_, at) => el("th", { scope: "col" }, systemName(compared, at, 20))))),
-    el("tbody", {}, rows.map(([tag, means]) => el("tr", {}, el("th", { scope: "row" }, name(tag, 40)),
-      means.map((mean) => el("td", { class: `tone-${mean === null ? "none" : Math.min(9, Math.floor((mean / top) * 10))}` }, figure(mean))))))));
 }

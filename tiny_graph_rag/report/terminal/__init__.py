@@ -7,7 +7,6 @@ Names from graphs and gold sets lose what a terminal would obey.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TextIO
@@ -20,12 +19,11 @@ from tiny_graph_rag.report.tables import Block, Cell, Heading, NumberedList, Par
 SCREEN_WIDTH = 80  # columns of what a command prints by itself
 LONGEST = 5000  # characters of a cell or line; what is longer is not read but scrolled past
 GAP = "  "  # between columns
-_UUID = re.compile(r"(?<![\w-])([0-9a-f]{8})-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}(?![\w-])", re.I)
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[0m"
 
 
 class CopiedLine(str):
-    """A line to be copied: neither wrapped nor shortened."""
+    """A line to be copied: not wrapped."""
 
 
 class StrongLine(str):
@@ -49,29 +47,19 @@ class Console:
         if isinstance(shown, View):
             lines = table_lines(shown)
         elif isinstance(shown, CopiedLine) or self.width is None:
-            lines = [_shown(line, shown) for line in shown.split("\n")]
+            lines = [one_line(line, LONGEST) for line in shown.split("\n")]
         else:
-            lines = [part for line in shown.split("\n") for part in wrapped(_shown(line, shown), self.width)]
+            clean = (one_line(line, LONGEST) for line in shown.split("\n"))
+            lines = [part for line in clean for part in wrapped(line, self.width)]
         if isinstance(shown, StrongLine) and self.width is not None:
             lines = [f"{_BOLD}{line}{_PLAIN}" for line in lines]
         self.stream.write("".join(f"{line}\n" for line in lines))
 
 
-def _shown(line: str, whole: Shown) -> str:
-    """One line of text; ids that nobody reads are shortened where nobody copies them."""
-    clean = one_line(line, LONGEST)
-    return clean if isinstance(whole, CopiedLine) else short_ids(clean)
-
-
-def short_ids(text: str) -> str:
-    """`text` with the first eight digits of each UUID in it."""
-    return _UUID.sub(r"\1…", text)
-
-
 def cell_text(cell: Cell) -> str:
     """A cell in one line: of a mean `0.750 .68–.81`, with a ? where its interval is unreliable."""
     if not isinstance(cell, Mean):
-        return short_ids(one_line(in_full(cell), LONGEST))
+        return one_line(in_full(cell), LONGEST)
     if math.isnan(cell.mean):
         return UNDEFINED
     if math.isnan(cell.low):  # one value says nothing about the others

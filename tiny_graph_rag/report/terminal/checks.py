@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.errors import amount
 from tiny_graph_rag.messages import counted, listed, shown, t, three
 from tiny_graph_rag.report.plain import cut, wrapped
 from tiny_graph_rag.report.tables import View
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.graph.tables import Origin
     from tiny_graph_rag.study.verdicts import HopTag
 
-FINDINGS_ROWS = 6  # of a screen
+FINDINGS_SHOWN = 6
 TAGS_SHOWN = 2  # whose hops don't match the graph
 LISTED = 8  # types, hubs, components or names a line
 EXAMPLES = 5  # questions of a generated set
@@ -83,16 +82,9 @@ def findings_lines(
     if details:
         yield from lines
         return
-    rows = 0
-    for place, line in enumerate(lines):
-        parts = wrapped(line, SCREEN_WIDTH, "  ")
-        if len(parts) > 2:  # the rest stands in `--details`
-            parts = [parts[0], f"{parts[1][: SCREEN_WIDTH - 2]} …"]
-        rows += len(parts)
-        if rows > FINDINGS_ROWS:
-            yield t("… and {n} more: --details", n=f"{len(lines) - place:,}")
-            return
-        yield from parts
+    yield from (part for line in lines[:FINDINGS_SHOWN] for part in wrapped(line, SCREEN_WIDTH, "  ")[:2])
+    if len(lines) > FINDINGS_SHOWN:
+        yield t("… and {n} more: --details", n=f"{len(lines) - FINDINGS_SHOWN:,}")
 
 
 def _drift_lines(drift: Drift | None) -> Iterator[str]:
@@ -199,13 +191,4 @@ def generated_lines(found: Generated, wanted: int, graph: str) -> Iterator[Shown
             "in {vocabulary}",
             types=listed(found.unsaid, LISTED),
             vocabulary=f"{graph}-vocabulary.yaml",
-        )
-    if found.relations:
-        name, most = next(iter(found.relations.items()))
-        yield t(
-            "relations asked about: {n}; most often {name}, in {questions} ({times} times its fair share)",
-            n=f"{len(found.relations):,}",
-            name=name,
-            questions=shown(amount(most, "question")),
-            times=f"{found.most_over_fair:.2f}",
         )

@@ -44,7 +44,6 @@ from tiny_graph_rag.report.terminal import (
     block_lines,
     interval_text,
     joined_in_lines,
-    short_ids,
     table_lines,
 )
 from tiny_graph_rag.report.views import blocks, recommended_words, setting_flags
@@ -120,7 +119,7 @@ def evaluation_lines(
         yield CopiedLine(INDENT + commands["fix"])
     if worst is not None and commands.get("query"):
         question_id, became = worst
-        words = t("Worst question: {id} ({became})", id=short_ids(question_id), became=became)
+        words = t("Worst question: {id} ({became})", id=question_id, became=became)
         yield cut(words, SCREEN_WIDTH)
         yield CopiedLine(INDENT + commands["query"])
 
@@ -289,13 +288,6 @@ def comparison_lines(content: Json) -> Iterator[Shown]:
     """content: of a comparison's file. One p, corrected for all tests over all questions."""
     for verdict in content["told"]:
         yield from map(StrongLine, wrapped(t(verdict["said"], **verdict["values"]), SCREEN_WIDTH, INDENT)[:3])
-    differs = [
-        f"{setting.rpartition('.')[2]} {' / '.join('–' if value is None else str(value) for value in values)}"
-        for setting, values in content["differs"].items()
-        if not ("." in setting and None in values)  # an external run was made by no setting of ours
-    ]
-    if differs:
-        yield cut(t("Settings that differ: {settings}", settings="; ".join(differs)), SCREEN_WIDTH)
     for note in content["notes"][:1]:
         yield cut(shown(note), SCREEN_WIDTH)
     rows = [(measure, rows[0], row) for measure, rows in content["measures"].items() for row in rows[1:]]
