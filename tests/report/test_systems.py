@@ -15,7 +15,7 @@ from tiny_graph_rag.report.document import Document, read_document
 from tiny_graph_rag.report.headline import headline
 from tiny_graph_rag.report.reports import write_reports
 from tiny_graph_rag.report.systems import Systems, system_names
-from tiny_graph_rag.report.tables import worst_questions, worst_rows
+from tiny_graph_rag.report.tables import worst_questions
 
 
 def document(path: Path, content: dict) -> Document:
@@ -148,13 +148,8 @@ def test_nothing_is_said_of_answers_that_nobody_judged() -> None:
     assert headline(passages) == []
 
 
-def test_the_worst_are_one_of_each_kind_of_loss_before_a_second_of_any() -> None:
-    values = [0.0, 0.0, 0.0, 0.5, 0.2, 1.0, None]
-    losses = ["far", "far", "far", "late", "hit", "far", "late"]
-    assert worst_rows(values, losses, "hit") == [0, 3, 1, 2, 4]
-
-
-def test_questions_that_lost_nothing_are_opened_last() -> None:
-    content = answered((1, 0), (0, 1), (0, 1))
+def test_the_worst_are_those_below_1_and_undefined_is_no_loss() -> None:
+    content = answered((1, 0), (0, 1), (0, 0), (0, 1))
     content["results"][0]["metrics"]["mrr"] = 0.1
-    assert worst_questions(content) == ("mrr", [1, 2, 0])
+    content["results"][2]["metrics"]["mrr"] = None
+    assert worst_questions(content) == ("mrr", [1, 3, 0])

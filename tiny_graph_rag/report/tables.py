@@ -3,13 +3,13 @@
 Cells and paragraphs are words as a reader sees them, rounded but not escaped; a mean with its interval stays
 one until it is rendered, because each form writes it in its own way. The tables of a result, a comparison and
 a sweep are made of what results files hold, in the language spoken: who writes a file makes them in English
-(`messages.speaking`). Of the questions that went worst one of each kind of loss comes before a second of any.
+(`messages.speaking`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,6 @@ from tiny_graph_rag.report.plain import (
     verdict_words,
     worst_by,
 )
-from tiny_graph_rag.study.waterfall import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +127,6 @@ LONGEST_PATH = 600  # characters
 BEST = 1.0
 TRIED_SHOWN = 5  # words that were looked for; the results file has them all
 REFERENCES_SHOWN = 3  # missed ones of a question
-VERDICTS = {verdict.name.lower(): verdict for verdict in Verdict}
 
 
 def mean_cells(measures: Json, wanted: Iterable[str]) -> tuple[Mean, ...]:
@@ -278,41 +276,19 @@ def ranking(
     )
 
 
-def worst_rows(
-    values: Sequence[float | None], losses: Sequence[Hashable], nothing_lost: Hashable
-) -> list[int]:
-    """Rows of the questions below 1, worst first, but one of each kind of loss before a second of any.
+def worst_rows(values: Sequence[float | None]) -> list[int]:
+    """Rows of the questions below 1, worst first, of equal values the earlier one.
 
-    Of equal values the earlier one. The kind that costs most questions comes first; questions that lost
-    nothing (their references are only ranked late) come after all others.
-
-    values: of the measure that tells it, None or NaN where undefined. losses: the kind of loss of each.
+    values: of the measure that tells it, None or NaN where undefined.
     """
     known = [(value, row) for row, value in enumerate(values) if value is not None and value < BEST]
-    kinds: dict[Hashable, list[int]] = {}
-    for _, row in sorted(known):
-        kinds.setdefault(losses[row], []).append(row)
-    late = kinds.pop(nothing_lost, [])
-    order = sorted(kinds.values(), key=lambda rows: (-len(rows), rows[0]))
-    turns = range(max(map(len, order), default=0))
-    return [*(rows[turn] for turn in turns for rows in order if turn < len(rows)), *late]
+    return [row for _, row in sorted(known)]
 
 
 def worst_questions(content: Json) -> tuple[str, list[int]]:
     """(the measure that tells it, rows of `results`) of a results document; ("", []) where none tells it."""
     measure = worst_by(list(content["summary"]["measures"]))
-    losses = [_loss(row) for row in content["results"]]
-    return measure, worst_rows(
-        [row["metrics"].get(measure) for row in content["results"]], losses, Verdict.HIT
-    )
-
-
-def _loss(question: Json) -> Verdict:
-    """The first place where one of its references was lost; where nobody diagnosed it, whether one was."""
-    if any("verdict" not in reference for reference in question["references"]):
-        return Verdict.RANKED_BELOW_K if question.get("fn") else Verdict.HIT
-    ends = [VERDICTS.get(reference["verdict"], Verdict.HIT) for reference in question["references"]]
-    return min(ends, default=Verdict.HIT)
+    return measure, worst_rows([row["metrics"].get(measure) for row in content["results"]])
 
 
 def reference_lines(question: Json, hops: int | None = None) -> Iterator[str]:

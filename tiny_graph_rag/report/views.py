@@ -14,7 +14,7 @@ from tiny_graph_rag.config.settings import changed_settings
 from tiny_graph_rag.messages import ENGLISH, figure, p_value, shown, signed, speaking, t, three
 from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.document import Document
-from tiny_graph_rag.report.fix_words import KIND_WORDS, blocks_of, summary_line
+from tiny_graph_rag.report.fix_words import blocks_of, summary_line
 from tiny_graph_rag.report.headline import headline, subject
 from tiny_graph_rag.report.plain import (
     LONGEST,
@@ -225,7 +225,7 @@ def _waterfall(content: Json, level: int) -> Iterator[Block]:
 
 
 def _worst(content: Json, level: int) -> Iterator[Block]:
-    """One of each kind of loss before a second of any, none at 1; `query --id` shows its ranking."""
+    """None at 1; `query --id` shows its ranking."""
     measure, at = worst_questions(content)
     worst, hops = [content["results"][row] for row in at[:WORST_SHOWN]], hops_of(content)
     if not worst:
@@ -281,7 +281,7 @@ def setting_flags(content: Json, place: int) -> str:
 
 
 def _fixes(content: Json) -> Iterator[Block]:
-    """Four blocks, then the settings that were tried, and the questions that move, before and after."""
+    """Four blocks; the page shows the questions that they move, before and after."""
     yield Heading(t("What would fix {gold}", gold=one_line(content["dataset"]["name"])), 1)
     yield from _made(content)
     yield Paragraph(summary_line(content))
@@ -296,22 +296,6 @@ def _fixes(content: Json) -> Iterator[Block]:
             yield View((t("change"), t("gain"), t("control"), t("evidence")), tuple(cells), (0, 3))
         else:
             yield Paragraph(t("nothing"))
-    for kind, changes in content["changes"].items():
-        if changes:
-            yield Heading(t("Questions before and after: {kind}", kind=t(KIND_WORDS[kind])), 2)
-            moved = [
-                (
-                    one_line(change["id"], 40),
-                    one_line(change["query"], 80),
-                    three(change["before"]),
-                    three(change["after"]),
-                    one_line(" · ".join(change["ranked_before"])),
-                    one_line(" · ".join(change["ranked_after"])),
-                )
-                for change in changes[:MOST_MOVED]
-            ]
-            names = ("id", "question", "before", "after", "ranked before", "ranked after")
-            yield View(tuple(map(t, names)), tuple(moved), (0, 1, 4, 5))
 
 
 def _comparison(content: Json) -> Iterator[Block]:

@@ -13,8 +13,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from tiny_graph_rag.measures.base import Column, Measure, telling
 from tiny_graph_rag.measures.statistics import RELIABLE_FROM
 from tiny_graph_rag.messages import counted, p_value, shown, signed, t, three
@@ -47,7 +45,6 @@ from tiny_graph_rag.report.terminal import (
     table_lines,
 )
 from tiny_graph_rag.report.views import blocks, recommended_words, setting_flags
-from tiny_graph_rag.study.waterfall import Verdict
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.evaluate import Evaluation
@@ -83,16 +80,13 @@ def worst_of(evaluation: Evaluation) -> tuple[str, str] | None:
     measure = telling(list(evaluation.scores))
     if measure is None:
         return None
-    diagnosis, values = evaluation.explanation.diagnosis, evaluation.scores[measure]
-    lost = np.full(len(values), int(Verdict.HIT))
-    np.minimum.at(lost, diagnosis.questions, diagnosis.verdicts)
-    rows = worst_rows(values.tolist(), lost.tolist(), int(Verdict.HIT))
+    rows = worst_rows(evaluation.scores[measure].tolist())
     if not rows:
         return None
     from tiny_graph_rag.results import as_read  # `stats` shows a screen without it
 
     found = as_read(question(evaluation, rows[0], Spelled(evaluation.graph)))
-    return found["id"], next(reference_lines(found, diagnosis.limits.hops), "")
+    return found["id"], next(reference_lines(found, evaluation.explanation.diagnosis.limits.hops), "")
 
 
 def evaluation_lines(
