@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from tiny_graph_rag.messages import Said, said, shown
+from tiny_graph_rag.messages import Said, said, shown, verbatim
 from tiny_graph_rag.results import Decision
 from tiny_graph_rag.study.explanation import Explanation
 from tiny_graph_rag.study.waterfall import RETURNED, WITHIN_HOPS
@@ -50,7 +50,6 @@ TEXT_SEEDS = (
     "Seeds found by text raise {measure} by {gain}: from the gold set's own seeds alone it would be that "
     "much lower ({n} questions)."
 )
-SENTENCE = "{reason}"
 NOT_RECOGNISED = "names not recognised"
 NOT_LINKED = (
     "{n} of {of} questions: no entity recognised by name (seeds found by text for {by_text} of them). "
@@ -98,7 +97,7 @@ def _decided(decision: Decision | None) -> Iterator[Advice]:
             "p": record.p,
             "certain": "yes" if decision.certain else "no",
         }
-    yield Advice("tried", said(SENTENCE, reason=decision.reason), evidence)
+    yield Advice("tried", verbatim(decision.reason), evidence)
 
 
 def not_recognised(found: Explanation) -> Iterator[Advice]:
