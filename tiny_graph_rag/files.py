@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import io
 import mmap
+import stat
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -74,7 +75,7 @@ def _opened(path: Path, *, pipes: bool = False) -> Iterator[BinaryIO | gzip.Gzip
     it now. Raises InputError in words, also for what reading it raises."""
     try:
         refuse_device(path)
-        with path.open("rb") as file:
+        with _stream(path) as file:
             stream: BinaryIO = file
             if pipes and not file.seekable():
                 stream = io.BytesIO(file.read(_most_unpacked + 1))
@@ -84,6 +85,22 @@ def _opened(path: Path, *, pipes: bool = False) -> Iterator[BinaryIO | gzip.Gzip
             yield gzip.GzipFile(fileobj=stream) if is_packed else stream
     except (EOFError, OSError, ValueError, zlib.error) as error:  # ValueError: a NUL in the name
         raise _unreadable(path, error) from error
+
+
+_last_read: dict[Path, tuple[tuple[int, ...], bytes]] = {}  # of one file: when, and its content
+
+
+def _stream(path: Path) -> io.BytesIO | io.BufferedReader:
+    """The file; of a small one its content, read once as long as it stays as it is: its format, its text and
+    its SHA-256 are then those of the same bytes."""
+    found = path.stat()
+    if not stat.S_ISREG(found.st_mode) or found.st_size >= MAPPED_FROM_BYTES:
+        return path.open("rb")
+    when = found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    if _last_read.get(path, (None,))[0] != when:
+        _last_read.clear()
+        _last_read[path] = when, path.read_bytes()
+    return io.BytesIO(_last_read[path][1])
 
 
 def _is_large(path: Path) -> bool:
@@ -211,7 +228,7 @@ def encoding_of(raw: bytes) -> str:
 
 
 def sha256_of(path: Path) -> str:
-    with path.open("rb") as stream:
+    with _stream(path) as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
