@@ -6,28 +6,21 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import Sums, beyond
+from tiny_graph_rag.columns.arrays import beyond, summed
 
 
 @pytest.mark.parametrize("length", [50, 5000])  # of which a part touches much, and little
-def test_sums_are_those_of_a_whole_column_and_leave_nothing_behind(length: int) -> None:
-    random, sums = np.random.default_rng(1), Sums(length)
+def test_sums_are_those_of_a_whole_column(length: int) -> None:
+    random = np.random.default_rng(1)
     for _ in range(200):
         counts = random.integers(0, 30, random.integers(0, 4))
         parts = [(random.integers(0, length, count), random.integers(0, 4, count)) for count in counts]
         column = np.zeros(length, dtype=np.int64)
         for rows, values in parts:
             np.add.at(column, rows, values)
-        found = sums.of(parts)
+        found = summed(parts, length)
         assert found.rows.tolist() == np.flatnonzero(column).tolist()
         assert found.sums.tolist() == column[column > 0].tolist()
-
-
-def test_a_sum_that_is_interrupted_leaves_nothing_behind() -> None:
-    sums = Sums(10)
-    with pytest.raises(IndexError):
-        sums.of([(np.array([1]), np.array([7])), (np.array([99]), np.array([1]))])
-    assert sums.of([(np.array([2]), np.array([1]))]).rows.tolist() == [2]
 
 
 def fitting(values: NDArray[np.int64], weights: NDArray[np.int64], most: int) -> list[bool]:

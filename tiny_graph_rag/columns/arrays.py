@@ -3,8 +3,8 @@
 numpy's own set functions (unique, isin, setdiff1d) load numpy.ma when first called, a tenth of the start-up;
 those here are the same on plain integer arrays without it.
 
-`KeyTable` finds rows by hash, of texts asked one at a time. `Sums` adds up over the rows of a long column of
-which a question touches few: what it costs grows with these.
+`KeyTable` finds rows by hash, of texts asked one at a time. `summed` adds up over the rows of a long column
+of which a question touches few: what it costs grows with these.
 
 A longer loop is written as a plain function of arrays and numbers: `compiled(kernel)` where
 `worth_compiling(steps)` says so, and the function itself elsewhere. Both must give equal results: integers,
@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import mmap
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
@@ -184,39 +183,19 @@ class Summed(NamedTuple):
     sums: NDArray[np.int64]
 
 
-class Sums:
-    """Memory to add in, as long as the column, one a thread; between two sums it holds zeros."""
-
-    def __init__(self, length: int) -> None:
-        self.length = length
-        self._of_thread = threading.local()
-
-    def of(self, parts: Sequence[tuple[NDArray[np.signedinteger[Any]], NDArray[np.int64]]]) -> Summed:
-        """parts: rows, also repeated ones, and what is added to each, int64, not below 0."""
-        memory = self._of_thread.__dict__.pop("memory", None)  # gone where a sum is interrupted half-way
-        column, place = memory or (
-            zeros_as_touched(self.length, np.int64),
-            zeros_as_touched(self.length, np.int32),
-        )
-        touched = sum(len(rows) for rows, _ in parts)
-        for rows, values in parts:
-            np.add.at(column, rows, values)
-        if MANY * touched > self.length:
-            found = np.flatnonzero(column > 0)
-            sums = column[found]
-            column[:] = 0
-        else:
-            every = np.concatenate([rows for rows, _ in parts]) if parts else np.zeros(0, dtype=np.int64)
-            order = np.arange(len(every), dtype=np.int32)
-            place[every] = order  # of equal rows, one remains
-            found = every[place[every] == order].astype(np.int64)
-            found.sort()
-            sums = column[found]
-            column[found] = 0
-            if len(sums) and sums.min() <= 0:
-                found, sums = found[sums > 0], sums[sums > 0]
-        self._of_thread.memory = column, place
-        return Summed(found, sums)
+def summed(parts: Sequence[tuple[NDArray[np.signedinteger[Any]], NDArray[np.int64]]], length: int) -> Summed:
+    """Sums over the rows of a column so long. parts: rows, also repeated ones, and what is added to each,
+    not below 0, below 2^53 in all."""
+    rows = np.concatenate([np.zeros(0, np.int64), *(rows for rows, _ in parts)])
+    values = np.concatenate([np.zeros(0, np.int64), *(values for _, values in parts)])
+    if MANY * len(rows) > length:
+        column = np.bincount(rows, values, length).astype(np.int64)
+        found = np.flatnonzero(column)
+        return Summed(found, column[found])
+    order = np.argsort(rows, kind="stable")
+    firsts = np.flatnonzero(begins(rows[order]))
+    sums = np.add.reduceat(values[order], firsts) if len(rows) else values
+    return Summed(rows[order][firsts][sums > 0], sums[sums > 0])
 
 
 def beyond(values: NDArray[np.int64], weights: NDArray[np.int64], most: int) -> int:

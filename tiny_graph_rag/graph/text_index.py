@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import Summed, Sums, counted, expanded
+from tiny_graph_rag.columns.arrays import Summed, counted, expanded, summed
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import without_accents
@@ -109,7 +109,6 @@ class TextIndex:
             lengths = kept["lengths"].astype(np.float64)
             average = float(lengths.sum()) / max(1, int(np.count_nonzero(lengths)))
             self._norm = 1 - B + B * lengths / (average or 1.0)
-        self._sums = Sums(len(graph))
         self._known: dict[str, Bits] = {}
         self._own: dict[str, Bits] = {}
         self._numbers: dict[str, int | None] = {}
@@ -146,7 +145,7 @@ class TextIndex:
 
     def total(self, scores: Iterable[Bits]) -> Summed:
         """The entities that something speaks for, and all that does."""
-        return self._sums.of([(score.entities, score.bits) for score in scores])
+        return summed([(score.entities, score.bits) for score in scores], len(self.graph))
 
     def rarity(self, bearers: int) -> float:
         """idf of what so many entities have, in bits."""
@@ -169,7 +168,7 @@ class TextIndex:
         return NOWHERE if number is None else postings.of(number)
 
     def _scored(self, fields: Iterator[tuple[NDArray[np.int32], Counts]]) -> Bits:
-        entities, halves = self._sums.of(list(fields))
+        entities, halves = summed(list(fields), len(self.graph))
         often = halves / 2 / self._norm[entities]
         impact = self.rarity(len(entities)) * (K1 + 1) * often / (K1 + often)
         return Bits(entities.astype(np.int32), np.rint(impact * MILLI).astype(np.int64))

@@ -76,9 +76,6 @@ class Retriever(ABC):
     """Questions that it is asked at once: as many as pass between two looks at the progress bar."""
     one_by_one: ClassVar[bool] = True
     """Whether a small set is asked one question at a time, so that each one's seconds are its own."""
-    beside_linking: ClassVar[bool] = False
-    """Whether another thread may ask it while the next questions are linked: worth it where its work is
-    mostly machine code."""
     walks: ClassVar[bool] = True
     """Whether it starts from seeds and walks; one that doesn't needs no linking, and no hops count for it."""
 

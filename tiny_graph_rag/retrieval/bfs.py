@@ -90,7 +90,6 @@ class BfsRetriever(Retriever):
     """Every entity within the hops of a seed, by its cost: the score is 1 / (1 + cost), in (0, 1]."""
 
     batch = 1024
-    beside_linking = True
 
     def __init__(self, task: Task) -> None:
         graph, config = task.graph, task.config

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import Sums, beyond, expanded, found_in
+from tiny_graph_rag.columns.arrays import beyond, expanded, found_in, summed
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import Adjacency
@@ -138,7 +138,6 @@ class TextScores:
     def __init__(self, index: TextIndex, adjacency: Adjacency) -> None:
         self.index, self.graph, self.adjacency = index, index.graph, adjacency
         self.random_walk = RandomWalk(adjacency, SynonymEdges.of(index.graph))
-        self._sums = Sums(len(self.graph.relations))
         self._columns = lru_cache(max(1, KNOWN_SCORES // max(1, len(self.graph))))(self._columns_of)
 
     def of(
@@ -230,7 +229,7 @@ class TextScores:
             )
             of_type[types] += added
             more.append((relations, np.full(len(relations), added)))
-        return Guide(codes, of_type, *self._sums.of(more))
+        return Guide(codes, of_type, *summed(more, len(codes)))
 
     @cached_property
     def _of_type(self) -> Column:

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import Sums, expanded, found_in
+from tiny_graph_rag.columns.arrays import expanded, found_in, summed
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.tables import Adjacency
@@ -164,7 +164,7 @@ class RandomWalk:
 
     def __init__(self, adjacency: Adjacency, edges: SynonymEdges) -> None:
         self.adjacency, self.edges = adjacency, edges
-        self._sums = Sums(len(adjacency.indptr) - 1)
+        self._entities = len(adjacency.indptr) - 1
 
     def bits(
         self, seeds: NDArray[np.int64], shares: NDArray[np.float64], guide: Guide
@@ -178,7 +178,7 @@ class RandomWalk:
         others = ~found_in(np.sort(seeds), entities)
         most = np.full(len(seeds), max(1, int(visits.max(initial=0))))
         share = np.concatenate([most, visits[others]]) / MASS
-        least = UNSEEN / max(1, len(self.adjacency.indptr) - 1)
+        least = UNSEEN / max(1, self._entities)
         bits = np.rint(MILLI * (np.log2(share + least) - math.log2(least)))
         return np.concatenate([seeds, entities[others]]), bits.astype(np.int64)
 
@@ -196,9 +196,9 @@ class RandomWalk:
             owner, weight, reached = self._ahead(slots, edges, guide)
             whole = np.bincount(owner, weight, len(mass)).astype(np.int64)
             flow = (mass >> 1)[owner] * weight // whole[owner]
-            at, mass = self._sums.of([(reached, flow)])
+            at, mass = summed([(reached, flow)], self._entities)
             arrivals.append((at, mass))
-        return self._sums.of(arrivals)
+        return summed(arrivals, self._entities)
 
     def _ahead(
         self, slots: Ranges, edges: Ranges, guide: Guide

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -269,9 +268,10 @@ def _retrieved(
     moments = [time.perf_counter()]
     batches = [chosen[start:many][: retriever.batch] for start in range(0, many, retriever.batch)]
     alone = [[example] for example in chosen[many:]]
-    for batch, run in chain(_in_batches(linker, retriever, batches), _in_batches(linker, retriever, alone)):
-        parts.append(_without_failed(run, batch))
-        linked.extend(retriever.starting(batch))
+    for batch in (*batches, *alone):
+        linked_batch = linker.link(batch)
+        parts.append(_without_failed(retriever.retrieve(linked_batch), linked_batch))
+        linked.extend(retriever.starting(linked_batch))
         moments.append(time.perf_counter())
         progress(len(linked))
     seconds = np.full(count, np.nan)
@@ -282,27 +282,6 @@ def _retrieved(
         Run.concatenated(parts).of(back),
         Timing(seconds, count / max(moments[-1] - moments[0], 1e-9)),
     )
-
-
-def _in_batches(
-    linker: Linker, retriever: Retriever, batches: Sequence[Sequence[Example]]
-) -> Iterator[tuple[list[LinkedQuestion], Run]]:
-    """Each batch linked and ranked; where the retriever can, one is ranked while the next one is linked."""
-    if not retriever.beside_linking or len(batches) < 2 or len(batches[0]) == 1:
-        for batch in batches:
-            linked = linker.link(batch)
-            yield linked, retriever.retrieve(linked)
-        return
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(1) as beside:
-        last = linker.link(batches[0])
-        ranking = beside.submit(retriever.retrieve, last)
-        for batch in batches[1:]:
-            linked = linker.link(batch)
-            yield last, ranking.result()
-            last, ranking = linked, beside.submit(retriever.retrieve, linked)
-        yield last, ranking.result()
 
 
 def _without_failed(run: Run, linked: Sequence[LinkedQuestion]) -> Run:
