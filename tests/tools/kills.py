@@ -35,7 +35,7 @@ from tests.conftest import ROOT, write_gold, write_kg
 from tests.tools.chat_server import ChatServer, answer
 from tests.tools.sound_files import timeless
 
-PEOPLE, MANY, TRIPLES = 300, 30_000, 400_000
+PEOPLE, MANY, TRIPLES = 200, 15_000, 150_000
 SAID = "interrupted; nothing was overwritten"
 SECONDS = 1.5
 DRAFT = "story-draft.jsonl"
