@@ -138,11 +138,11 @@ def test_selections_are_recorded_in_the_results(files: Path, run_cli) -> None:
         ),
         (
             ["--dataset", "story-eval.jsonl", "--measures", "ndcg@101"],
-            "ndcg@101: the cutoff is below retrieval.depth=100",
+            "ndcg@101: the cutoff is beyond retrieval.depth=100",
         ),
         (
             ["--dataset", "story-eval.jsonl", "--fail-under", "recall@101>=0"],
-            "recall@101: the cutoff is below",
+            "recall@101: the cutoff is beyond",
         ),
         (
             ["--dataset", "story-eval.jsonl", "--max-cost", "nan"],

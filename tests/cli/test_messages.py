@@ -156,6 +156,21 @@ def test_what_is_not_there_is_offered_what_could_be_meant(
     assert never not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("gold", "graph", "hint"),
+    [
+        ("data/kg/tale-KG.json", "tale-KG.json", "looks like a knowledge graph; give that with -g"),
+        ("tale-eval.jsonl", "data/eval/tale-eval.jsonl", "looks like a gold set; give that with --dataset"),
+    ],
+)
+def test_a_graph_and_a_gold_set_in_each_others_place_are_told(
+    tale: Path, run_cli, gold: str, graph: str, hint: str
+) -> None:
+    done = run_cli("eval", "--dataset", gold, "-g", graph, "--skip-generation")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 2)
+    assert hint in done.stderr
+
+
 def test_results_files_are_not_offered_as_runs(tale: Path, run_cli) -> None:
     assert run_cli(*EVAL, "-o", "./tale-results.json").exit_code == 0
     (tale / "own.json").write_text('{"q1": {"Anna": 1}}', "utf-8")

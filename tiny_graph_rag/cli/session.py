@@ -6,7 +6,7 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -24,8 +24,8 @@ from tiny_graph_rag.config import (
     load_config,
     settings_of,
 )
-from tiny_graph_rag.errors import UsageError, at, unknown
-from tiny_graph_rag.files import allow_unpacked
+from tiny_graph_rag.errors import InputError, UsageError, at, unknown
+from tiny_graph_rag.files import allow_unpacked, read_start
 from tiny_graph_rag.inputs import find_input, forget_inputs, note_named
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import LANGUAGES, Said, said, shown, speak, t
@@ -42,6 +42,9 @@ if TYPE_CHECKING:  # a command loads only what it uses
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
 SECONDS_A_LINE = 10  # between two lines of progress where there is no terminal
 SET_ENDINGS = ("-eval", "-hardset")
+GRAPH_SIGNS, GOLD_SIGNS = (b'"entities":', b'"nodes":', b'"relation'), (b'"query":', b'"question":')
+GRAPH_HINT = "the file looks like a knowledge graph; give that with -g, and the questions with --dataset"
+GOLD_HINT = "the file looks like a gold set; give that with --dataset, and the graph with -g"
 
 
 class Bar(Protocol):
@@ -152,7 +155,10 @@ class Session:
         passages = (
             self.config.evaluation.source_chunks == "passages" or ":" in self.config.retrieval.retriever
         )
-        examples = read_eval_set(path, passages=passages)
+        try:
+            examples = read_eval_set(path, passages=passages)
+        except InputError as error:
+            raise _hinted(error, path, GRAPH_SIGNS, said(GRAPH_HINT)) from error
         for line in examples.notes:
             self.note(at(examples.name, line))
         return examples if chosen is None else examples.select(selection(chosen))
@@ -177,7 +183,10 @@ class Session:
             find_input(words, path.parent, "vocabulary")  # refused before a large graph is read, not after
         columns = stated_columns(running.columns or None)
         self.outputs.confirm()  # an output may have been claimed before this graph was named
-        graph = read_graph(path, cache_folder() if running.graph_cache else None, self.note, columns)
+        try:
+            graph = read_graph(path, cache_folder() if running.graph_cache else None, self.note, columns)
+        except InputError as error:
+            raise _hinted(error, path, GOLD_SIGNS, said(GOLD_HINT)) from error
         graph = with_vocabulary(graph, path, words)
         for line in graph.notes.lines():
             self.warn(at(graph.name, line))
@@ -261,6 +270,12 @@ class Session:
 def _worded(text: str, values: dict[str, object]) -> str:
     """A text in the language spoken, its values too, less what a terminal would obey."""
     return without_controls(shown(text if isinstance(text, Said) else said(text, **values)))
+
+
+def _hinted(error: InputError, path: Path, signs: Sequence[bytes], hint: str) -> InputError:
+    """An error about a file, with a hint where the file seems to be what another option wants."""
+    start = read_start(path, 4096) if path.is_file() else b""
+    return type(error)(*error.problems, hint) if any(sign in start for sign in signs) else error
 
 
 def _with_flags(config: Config, given: Iterable[str], flags: Mapping[str, object]) -> Config:

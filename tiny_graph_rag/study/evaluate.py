@@ -308,7 +308,7 @@ def check_depth(config: Config, measures: Iterable[Measure], top_k: int) -> None
     for measure in measures:
         if (measure.cutoff or 0) > depth:
             raise UsageError(
-                "{measure}: the cutoff is below retrieval.depth={depth}, where retrieval ends; raise "
+                "{measure}: the cutoff is beyond retrieval.depth={depth}, where retrieval ends; raise "
                 "retrieval.depth (--set retrieval.depth={k})",
                 measure=measure,
                 depth=depth,

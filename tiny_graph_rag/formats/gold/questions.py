@@ -127,11 +127,11 @@ def _no_query(rows: Sequence[Mapping[str, Any]], path: Path) -> DatasetError:
     keys = list(dict.fromkeys(str(key) for row in rows for key in row))
     return DatasetError.at(
         path.name,
-        "'query' is missing in all {n} records; they have: {names}{near}. Name the columns in "
+        "'query' is missing in all {n} records; they have: {names}{near} Name the columns in "
         "{file}: query: COLUMN",
         n=f"{len(rows):,}",
         names=", ".join(keys[:NAMED_COLUMNS]) or "–",
-        near=nearest("question", keys) or nearest("query", keys),
+        near=nearest("question", keys) or nearest("query", keys) or ".",
         file=f"{bare_name(path)}-columns.yaml",
     )
 

@@ -226,7 +226,7 @@ def _in_folder(folder: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
         raise GraphError.at(
             folder, "no graph in this folder, but in {listed}: give that one with -g", listed=listed
         )
-    there = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or "nothing"
+    there = ", ".join(sorted(path.name for path in folder.iterdir())[:8]) or said("nothing")
     raise GraphError.at(
         folder,
         "no graph in a supported format in this folder; it contains {there}. Give the graph file with -g",
