@@ -337,8 +337,9 @@ def unit_vectors(rows: Any, wanted: int) -> Vectors:
                 "wanted embeddings with the indexes 0 to {last}, got {places}", last=wanted - 1, places=places
             )
         found = {place: row.embedding for place, row in zip(places, rows, strict=True)}
-        vectors = np.array([found[place] for place in range(wanted)], dtype=np.float64)
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        vectors = np.array([found[place] for place in range(wanted)], dtype=np.float64).reshape(wanted, -1)
+        with np.errstate(over="ignore"):  # a length beyond every number is refused below
+            lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ServiceError(
             "embeddings of one answer are not numbers of one dimension: {error}", error=error
