@@ -22,7 +22,7 @@ from tiny_graph_rag.report.json.results import document_parts
 from tiny_graph_rag.run import NO_STEP, Run
 from tiny_graph_rag.study.evaluate import Evaluation, evaluate
 from tiny_graph_rag.study.gold_seeds import reached_by_names
-from tiny_graph_rag.study.sweep import Plan, Variant, sweep
+from tiny_graph_rag.study.sweep import Plan, sweep
 from tiny_graph_rag.study.waterfall import OF_NAMES, Verdict
 
 NAMES = ("Anna", "Bert", "Carl", "Dora", "Emil", "Fritz", "Greta", "Heidi")
@@ -148,14 +148,7 @@ def test_the_rows_of_every_waterfall_sum_to_all_references(
 def test_eval_and_sweep_give_one_number_for_one_setting(tmp_path: Path, world: Any, retriever: str) -> None:
     found, graph, examples, config = evaluated(tmp_path, world, retriever=retriever)
     hops = config.retrieval.hops
-    plan = Plan(
-        tuple(range(hops + 1)),
-        (2,),
-        (Variant({"retriever": retriever}),),
-        lambda cutoff: default_measures(cutoff),
-        Measure("ndcg", 2),
-        0.02,
-    )
+    plan = Plan.of(config, tuple(range(hops + 1)), (2,), {"retriever": [retriever]})
     setting = sweep(graph, examples, config, plan).settings[-1]
     reachable = [
         step.recall for step in found.explanation.waterfall if step.step == "reachable within h hops"

@@ -15,7 +15,7 @@ from tiny_graph_rag.measures import Measure, default_measures
 from tiny_graph_rag.results import Decision
 from tiny_graph_rag.study.evaluate import evaluate
 from tiny_graph_rag.study.settings import tried_by_eval
-from tiny_graph_rag.study.sweep import Plan, Variant, sweep
+from tiny_graph_rag.study.sweep import Plan, sweep
 
 QUESTIONS = 150  # of MetaQA
 NDCG = Measure("ndcg", 5)
@@ -36,9 +36,7 @@ SHARED = {
 def answers(graph, examples) -> dict[str, Decision | None]:
     config = Config()
     evaluation = evaluate(graph, examples, config, default_measures(5))
-    variant = Variant({"retriever": "bfs"})
-    without = Variant({"retriever": "bfs", "exclude_seeds": True}, ("retriever", "exclude_seeds"))
-    plan = Plan((1, 2, 3, 4), (5,), (variant,), default_measures, NDCG, 0.005, without)
+    plan = Plan.of(config, (1, 2, 3, 4), (5,), {}, decide_by=NDCG)
     return {
         "eval": tried_by_eval(replace(evaluation, scores={NDCG: NDCG.compute(evaluation.judged)})),
         "sweep": sweep(graph, examples, config, plan).recommended[""],

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import product
 from typing import Annotated, Any
 
 from tiny_graph_rag.cli import app
@@ -30,7 +29,7 @@ from tiny_graph_rag.cli.options import (
 )
 from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.config import Config, Setting, find_setting, settings_of
+from tiny_graph_rag.config import Setting, find_setting, settings_of
 from tiny_graph_rag.config.sections import MOST_HOPS
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.linking import LINKERS
@@ -38,8 +37,8 @@ from tiny_graph_rag.measures import parse_measures
 from tiny_graph_rag.report.json.spelled import lines_of
 from tiny_graph_rag.report.json.studies import sweep_document
 from tiny_graph_rag.report.terminal.screens import details_lines, sweep_lines
-from tiny_graph_rag.retrieval import check_retrieval, make_retriever
-from tiny_graph_rag.study.sweep import Plan, Variant, sweep
+from tiny_graph_rag.retrieval import make_retriever
+from tiny_graph_rag.study.sweep import Plan, sweep
 
 OWN_OPTIONS = ("retrieval.hops", "evaluation.top_k", "retrieval.retriever", "retrieval.linker")
 RETRIEVES = ("retrieval", "ranking", "embeddings", "openai")  # sections that say what is retrieved
@@ -87,18 +86,15 @@ def sweep_command(
     )
     config = session.config
     out = Output.of(session, output, report)
-    variants = tuple(_variants(config, retriever, linker, varied))
     plan = Plan.of(
         config,
         limits,
         parse_numbers(top_k, "--top-k", low=1) if top_k else (config.evaluation.top_k,),
-        variants,
+        _values(retriever, linker, varied),
         measures=parse_measures(measures) if measures is not None else (),
         decide_by=decide_by,
         tolerance=tolerance,
     )
-    if len(variants) == 1 and len(variants[0].varied) == 1 and retriever is None:
-        plan = replace(plan, without_seeds=_without_seeds(config, variants[0]))
     examples = session.eval_set(dataset, chosen)
     out = out.at(f"{examples.file_name}-sweep.json")
     linking = Linking.of(session)
@@ -118,13 +114,6 @@ def sweep_command(
     session.show(details_lines(document) if details else sweep_lines(document))
     out.write(lines_of(document, "settings"))
     out.tell("sweep")
-
-
-def _without_seeds(config: Config, variant: Variant) -> Variant | None:
-    """The same without seeds in the ranking, which `eval` and `fix` try too."""
-    if config.retrieval.exclude_seeds:
-        return None
-    return Variant({**variant.settings, "exclude_seeds": True}, (*variant.varied, "exclude_seeds"))
 
 
 def _split(given: Sequence[str]) -> tuple[list[str], dict[Setting, tuple[str, ...]]]:
@@ -153,25 +142,18 @@ def _split(given: Sequence[str]) -> tuple[list[str], dict[Setting, tuple[str, ..
     return fixed, varied
 
 
-def _variants(
-    config: Config,
-    retriever: str | None,
-    linker: str | None,
-    varied: Mapping[Setting, Sequence[str]],
-) -> Iterator[Variant]:
-    """Every combination of the values to try. Raises UsageError for a setting or value that can't be."""
-    values: dict[str, Sequence[Any]] = {
-        "retriever": comma_list(retriever) or (config.retrieval.retriever,),
-    }
-    if linker is not None:
-        values["linker"] = comma_list(linker)
+def _values(
+    retriever: str | None, linker: str | None, varied: Mapping[Setting, Sequence[str]]
+) -> dict[str, Sequence[Any]]:
+    """What is tried of each setting. Raises UsageError for a value that can't be."""
+    values: dict[str, Sequence[Any]] = {}
+    for name, names in (("retriever", comma_list(retriever)), ("linker", comma_list(linker))):
+        if names:
+            values[name] = names
     for setting, texts in varied.items():
         named = setting.name if find_setting(setting.name) == setting else setting.full_name
         values[named] = [setting.parse(text, f"--set {setting.full_name}") for text in texts]
-    for combination in product(*values.values()):
-        settings = dict(zip(values, combination, strict=True))
-        check_retrieval(config.replaced(settings))  # refuses what can't be, before any work
-        yield Variant(settings, tuple(values))
+    return values
 
 
 def parse_numbers(text: str, option: str, *, low: int, high: int = 1_000_000) -> tuple[int, ...]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -245,7 +244,7 @@ def sweep(
     at `top_k` without it; tolerance: how far below the best mean still counts as equal. The rest is as for
     `evaluate`. Raises UsageError for what does not go together, ConfigError for a value out of its bounds.
     """
-    from tiny_graph_rag.study.sweep import Plan, Variant
+    from tiny_graph_rag.study.sweep import Plan
     from tiny_graph_rag.study.sweep import sweep as swept
 
     limits = _several(hops)
@@ -259,16 +258,14 @@ def sweep(
     for name, values in lists.items():
         for value in values:
             configured(chosen, {name: value})
-    tried = {"retriever": [chosen.retrieval.retriever], **lists}
-    variants = tuple(
-        Variant(dict(zip(tried, values, strict=True)), tuple(tried)) for values in product(*tried.values())
-    )
+    if retriever is not None:
+        lists = {"retriever": [chosen.retrieval.retriever], **lists}
     cutoffs = _several(top_k) if top_k is not None else (chosen.evaluation.top_k,)
     plan = Plan.of(
         chosen,
         limits,
         cutoffs,
-        variants,
+        lists,
         measures=() if measures is None else measures_of(measures),
         decide_by=decide_by,
         tolerance=tolerance,

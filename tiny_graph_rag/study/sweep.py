@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,9 @@ from tiny_graph_rag.linking import LinkedQuestion, LinkerMaker, make_linker
 from tiny_graph_rag.measures import Measure, default_measures, measures_of, score
 from tiny_graph_rag.measures.summary import Mean, rows_by_tag, summarise
 from tiny_graph_rag.results import Decision
-from tiny_graph_rag.retrieval import RetrieverMaker, make_retriever
+from tiny_graph_rag.retrieval import RetrieverMaker, check_retrieval, make_retriever
 from tiny_graph_rag.shown import short_repr
+from tiny_graph_rag.study.choosing import TOLERANCE
 from tiny_graph_rag.study.evaluate import Progress, check_depth
 from tiny_graph_rag.study.explanation import limits_of
 from tiny_graph_rag.study.gold_questions import Measured
@@ -33,10 +35,9 @@ from tiny_graph_rag.study.waterfall import Limits
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Settings tried together: name → value, `retriever` among them. varied: those that the sweep varies."""
+    """Settings tried together: name → value, `retriever` first, then the others that the sweep varies."""
 
     settings: Mapping[str, Any]
-    varied: tuple[str, ...] = ("retriever",)
 
     @property
     def retriever(self) -> str:
@@ -45,7 +46,8 @@ class Variant:
     @property
     def name(self) -> str:
         """`bfs`, `pagerank, fuzzy 0.85`: what sets it apart."""
-        shown = [f"{name.replace('_', '-')} {_spelled(self.settings[name])}" for name in self.varied[1:]]
+        others = [item for item in self.settings.items() if item[0] != "retriever"]
+        shown = [f"{name.replace('_', '-')} {_spelled(value)}" for name, value in others]
         return ", ".join([self.retriever, *shown])
 
 
@@ -75,27 +77,37 @@ class Plan:
         config: Config,
         hops: tuple[int, ...],
         cutoffs: tuple[int, ...],
-        variants: tuple[Variant, ...],
+        values: Mapping[str, Sequence[Any]],
         *,
         measures: Sequence[Measure] = (),
         decide_by: Measure | str | None = None,
-        tolerance: float = 0.02,
+        tolerance: float = TOLERANCE,
     ) -> Plan:
-        """What the command and the library sweep. measures: the usual ones at each cutoff without them.
+        """What the command and the library sweep. values: of each setting those to try, every combination;
+        where it is empty, today's retriever, as `eval` and `fix` try it. measures: the usual ones at each
+        cutoff without them.
 
-        decide_by: nDCG at 5 without it, at the last cutoff where 5 is none. Raises UsageError for a plan that
-        looks deeper than a variant retrieves.
+        decide_by: nDCG at 5 without it, at the last cutoff where 5 is none. Raises UsageError for a value
+        that can't be, and for a plan that looks deeper than a variant retrieves.
         """
         if not 0 <= tolerance <= 1:
             raise UsageError("--tolerance must be from 0 to 1, got {tolerance}", tolerance=tolerance)
         deciding = deciding_measure(decide_by, 5 if 5 in cutoffs else cutoffs[-1])
+        today = {"retriever": config.retrieval.retriever}
+        tried = {"retriever": [today["retriever"]], **values}
+        variants = [Variant(dict(zip(tried, some, strict=True))) for some in product(*tried.values())]
         for variant in variants:
-            check_depth(config.replaced(variant.settings), (*measures, deciding), max(cutoffs))
+            varied = config.replaced(variant.settings)
+            check_retrieval(varied)
+            check_depth(varied, (*measures, deciding), max(cutoffs))
+        without_seeds = None
+        if not values and not config.retrieval.exclude_seeds:
+            without_seeds = Variant({**today, "exclude_seeds": True})
 
         def measures_at(cutoff: int) -> tuple[Measure, ...]:
             return tuple(dict.fromkeys([*(measures or default_measures(cutoff)), deciding]))
 
-        return cls(hops, cutoffs, variants, measures_at, deciding, tolerance)
+        return cls(hops, cutoffs, tuple(variants), measures_at, deciding, tolerance, without_seeds)
 
 
 def deciding_measure(decide_by: Measure | str | None, usual: int) -> Measure:
@@ -135,7 +147,7 @@ class SweptSetting:
     def label(self, *, several: bool) -> str:
         """`--hops 3`; where a sweep has several systems, the system before it."""
         hops = "" if self.hops is None else f"--hops {self.hops}"
-        shown = several or len(self.variant.varied) > 1
+        shown = several or len(self.variant.settings) > 1
         return f"{self.variant.name} {hops}".strip() if shown else hops or self.variant.name
 
 

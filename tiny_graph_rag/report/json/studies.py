@@ -118,7 +118,7 @@ def setting_json(setting: SweptSetting) -> dict[str, Any]:
     return {
         "system": setting.variant.name,
         "retriever": setting.variant.retriever,
-        "settings": {name: setting.variant.settings[name] for name in setting.variant.varied},
+        "settings": setting.variant.settings,
         "hops": setting.hops,
         "top_k": setting.top_k,
         **as_read(setting.overall),
