@@ -11,7 +11,6 @@ import typer
 from tiny_graph_rag.cli import app, load
 from tiny_graph_rag.cli.help import CHOOSING, default_of, paragraphs, registry_of, sentence
 
-HEADER = ("| option | meaning | default |", "|---|---|---|")
 SHARED = 3  # an option of so many commands is described once
 
 
@@ -29,18 +28,18 @@ def reference() -> str:
         "used or the usage was wrong; 3 an outside service failed; 70 a mistake of this program;",
         "130 interrupted.",
     ]
-    own = {name: [_row(parameter) for parameter in params] for name, params in commands()}
-    counts = Counter(row for rows in own.values() for row in rows)
-    shared = {row for row, count in counts.items() if count >= SHARED}
-    lines += ["", "## On every command, before or after its name", "", *HEADER]
-    lines += [_row(parameter) for parameter in root.params if parameter.name != "help"]
-    lines += ["", "## On several commands", "", *HEADER, *(row for row in counts if row in shared)]
+    own = {name: [_line(parameter) for parameter in params] for name, params in commands()}
+    counts = Counter(line for listed in own.values() for line in listed)
+    shared = {line for line, count in counts.items() if count >= SHARED}
+    lines += ["", "## On every command, before or after its name", ""]
+    lines += [_line(parameter) for parameter in root.params if parameter.name != "help"]
+    lines += ["", "## On several commands", "", *(line for line in counts if line in shared)]
     for name, command in _commands(root):
         lines += ["", f"## {name}", "", *paragraphs(command.help or "")]
-        if rows := [row for row in own[name] if row not in shared]:
-            lines += ["", *HEADER, *rows]
-        if names := [row.split("|")[1].split(",")[-1].strip() for row in own[name] if row in shared]:
-            lines += ["", f"Described above: {', '.join(names)}."]
+        if names := [line.split("`: ")[0].split("`")[-1] for line in own[name] if line in shared]:
+            lines[-1] += f" Also {', '.join(f'`{name}`' for name in names)}."
+        if listed := [line for line in own[name] if line not in shared]:
+            lines += ["", *listed]
     lines += [
         "",
         "## Settings",
@@ -50,8 +49,8 @@ def reference() -> str:
     ]
     for option in CHOOSING:
         registry = registry_of(option)
-        lines += ["", f"## What {option} chooses from", "", f"| {registry.kind} | what it is |", "|---|---|"]
-        lines += [f"| `{name}` | {_cell(registry.entry(name).line)} |" for name in registry.table]
+        lines += ["", f"## What {option} chooses from", ""]
+        lines += [f"- `{name}`: {_flat(registry.entry(name).line)}" for name in registry.table]
     return "\n".join(lines) + "\n"
 
 
@@ -71,9 +70,13 @@ def _commands(group: Any, before: str = "") -> Iterator[tuple[str, Any]]:
             yield before + name, command
 
 
-def _row(parameter: Any) -> str:
+def _line(parameter: Any) -> str:
+    """An item of a list: the option, what it means, and its default."""
     default = "required" if parameter.required else default_of(parameter)
-    return f"| {_spelled(parameter)} | {_cell(sentence(parameter.help or ''))} | {_cell(default)} |"
+    meaning = _flat(sentence(parameter.help or ""))
+    return f"- {_spelled(parameter)}: {meaning}{f' Default: {_flat(default)}.' if default else ''}".replace(
+        "Default: required", "Required"
+    )
 
 
 def _spelled(parameter: object) -> str:
@@ -83,8 +86,8 @@ def _spelled(parameter: object) -> str:
     return ", ".join(f"`{name}`" for name in sorted(names, key=len))
 
 
-def _cell(text: str) -> str:
-    return " ".join(text.split()).replace("|", "\\|")
+def _flat(text: str) -> str:
+    return " ".join(text.split())
 
 
 if __name__ == "__main__":
