@@ -59,7 +59,7 @@ NODE_KEYS: dict[str, tuple[str, ...]] = {
     ),
     Role.NAME: _keys(
         """
-        name entityname nodename conceptname displayname preferredname preflabel fullname title entity
+        name entityname nodename conceptname displayname preferredname preflabel lbl fullname title entity
         names node vertex concept term word
         이름 명칭 개체 개체명 엔티티 노드 名称 名字 名稱 实体 实体名 實體 名前
         """
@@ -117,7 +117,7 @@ def _pairs(text: str) -> tuple[tuple[str, str], ...]:
 # Words for both ends. Tried in this order, so a `source` next to `subject` and `object` is no end.
 PAIRS = _pairs(
     """
-    subject/object subj/obj head/tail source/target src/dst src/tgt source/destination source/dest
+    subject/object subj/obj sub/obj head/tail source/target src/dst src/tgt source/destination source/dest
     src/dest src/target from/to start/end origin/destination 주어/목적어 주체/객체 출발점/도착점 출발/도착
     시작/끝 머리/꼬리 원본/대상 主语/宾语 主語/賓語 主語/目的語 主体/客体 头/尾 頭/尾 源/目标 源/目標
     起点/终点 始点/終点

@@ -42,7 +42,9 @@ def csv_table(
     has_header = is_header(names)
     below = cells if has_header else _with_first(first, cells)
     sound = (_fitted if padded else _without_broken)(below, len(names), path, rows)
-    called = _once([_name(name) for name in names]) if has_header else HEADLESS[: len(names)]
+    called = _once([_name(name) for name in names])
+    if not has_header:
+        called = [*HEADLESS, *(f"field {number}" for number in range(4, len(names) + 1))][: len(names)]
     columns = dict(zip(called, _columns(sound, len(names)), strict=False))
     columns.pop(IGNORED, None)
     return names, Table.of_columns(columns, path.name, row_label="line ", first=1 + has_header)

@@ -231,6 +231,8 @@ def lists_of(document: Any, given: Columns = NONE) -> Lists | None:
         return _of_list(document)
     if not isinstance(document, dict):
         return None
+    if document and all(key.isdecimal() for key in document):
+        return _of_list(list(document.values()))
     by_key = {key_of(key): key for key in reversed(document)}
     named = [by_key[key] for key in ENTITY_LISTS if key in by_key]
     held = [key for key in given.tables("nodes") or named if isinstance(document.get(key), list | dict)]

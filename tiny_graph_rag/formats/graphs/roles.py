@@ -44,7 +44,7 @@ KINDS = ((Role.ID, ID_WORDS), (Role.TYPE, TYPE_WORDS), (LABEL, LABEL_WORDS))
 ALL_PAIRS = (*PAIRS, *LETTERS, *COUNTED)
 NONE = Columns()
 
-_TIME = re.compile(r"(1[0-9]|20)[0-9]{2}(-[0-9]{1,2}(-[0-9]{1,2}([T ].*)?)?)?")
+TIME = re.compile(r"(1[0-9]|20)[0-9]{2}(-[0-9]{1,2}(-[0-9]{1,2}([T ].*)?)?)?")
 
 
 def edge_roles(table: Table, given: Columns = NONE, *, strict: bool = False) -> dict[str, str]:
@@ -122,7 +122,7 @@ def _may_be(role: str, table: Table, column: str) -> bool:
     key = key_of(column)
     if role == Role.WEIGHT:
         return key in ("weight", "가중치") or not table.texts(column) or not _are_words(table, column)
-    return key != "group" or _are_words(table, column)
+    return key != "group" or (_are_words(table, column) and not _hold_only(table, column, NO_TYPES))
 
 
 def _deciding(roles: dict[str, str], table: Table, given: Columns) -> dict[str, str]:
@@ -248,7 +248,7 @@ def _is_time(table: Table, column: str) -> bool:
     texts = (
         table.texts(column) if any(word in pair for pair in TIME_PAIRS for word in words_of(column)) else []
     )
-    return bool(texts) and all(map(_TIME.fullmatch, texts))
+    return bool(texts) and all(map(TIME.fullmatch, texts))
 
 
 # --- ends of relations

@@ -22,6 +22,7 @@ from tiny_graph_rag.formats.graphs.given import Columns
 from tiny_graph_rag.formats.graphs.json_lists import document_of
 from tiny_graph_rag.formats.graphs.roles import (
     NONE,
+    TIME,
     edge_roles,
     has_ends,
     names_ends,
@@ -268,7 +269,9 @@ def _check_first_line(path: Path, first: Sequence[str], table: Table) -> None:
             names=names[:80],
             file=path.name,
         )
-    if len(first) != len(HEADLESS):
+    times = table.texts(table.names[-1])[:SAMPLED]
+    is_dated = len(first) > len(HEADLESS) and all(map(TIME.fullmatch, times))  # temporal triples
+    if len(first) != len(HEADLESS) and not is_dated:
         raise GraphError.at(
             path,
             "wanted three fields per line (source, relation, target) or a header that names them, got {got}: "
