@@ -333,6 +333,31 @@ RELATION_FIELDS = {
 NEEDED = ("name", "source_entity_id", "target_entity_id")
 
 
+def columns_of(
+    entities: Mapping[Any, Any],
+    relationships: Sequence[Any],
+    path: Path | None = None,
+    problems: Sequence[Said] = (),
+) -> GraphColumns:
+    """The columns of KG JSON's records. path: the file that holds them. problems: of the same records.
+
+    Raises GraphError with every record that can't be used, and for no entity at all.
+    """
+    keys, records, wrong = list(entities), list(entities.values()), list(problems)
+    place = f"{path}: " if path else ""
+    check_records(ENTITY_FIELDS, records, lambda row: f"{place}entities[{keys[row]!r}]", wrong)
+    check_records(RELATION_FIELDS, relationships, lambda row: f"{place}relationships[{row}]", wrong)
+    if wrong:
+        raise GraphError(*wrong)
+    if not records:
+        none = said("the graph has no entities; it needs one at least")
+        raise GraphError(at(path, none) if path else none)
+    columns = GraphColumns({str(id): row for row, id in enumerate(keys)})
+    columns.add_entities(list(map(str, keys)), records)
+    columns.add_relations(relationships)
+    return columns
+
+
 def check_records(
     fields: Mapping[str, str], rows: Sequence[Any], place: Callable[[int], str], problems: list[Said]
 ) -> None:

@@ -135,44 +135,23 @@ class KnowledgeGraph:
         `.notes`. Raises GraphError with every record that can't be used, two entities of one id, and no
         entity at all.
         """
-        from tiny_graph_rag.graph.building import (  # a graph from the cache needs none of it
-            ENTITY_FIELDS,
-            RELATION_FIELDS,
-            GraphColumns,
-            check_records,
-        )
+        from tiny_graph_rag.graph.building import columns_of  # a graph from the cache needs none of it
 
-        is_named = isinstance(entities, Mapping)
-        keys = list(map(str, entities)) if isinstance(entities, Mapping) else []
-        records = list(entities.values() if isinstance(entities, Mapping) else entities)
-        relations = list(relationships)
+        records: dict[Any, Any] = dict(entities) if isinstance(entities, Mapping) else {}
         problems: list[Said] = []
-
-        def shown(number: int) -> str:
-            return f"entities[{keys[number]!r}]" if is_named else f"entities[{number}]"
-
-        check_records(ENTITY_FIELDS, records, shown, problems)
-        check_records(RELATION_FIELDS, relations, "relationships[{}]".format, problems)
-        if problems:
-            raise GraphError(*problems)
-        if not records:
-            raise GraphError("the graph has no entities; it needs one at least")
-        ids = keys or [record.get("entity_id") or record["name"] for record in records]
-        rows: dict[str, int] = {}
-        for number, id in enumerate(ids):
-            if rows.setdefault(id, number) != number:
+        for number, record in enumerate(() if isinstance(entities, Mapping) else entities):
+            key = (record.get("entity_id") or record.get("name")) if isinstance(record, dict) else None
+            key = key if isinstance(key, str) else number  # what is wrong with it is said by its number
+            if key in records:
                 problems.append(
                     said(
                         "{shown}: the id {id} is used already; give each entity its 'entity_id'",
-                        shown=shown(number),
-                        id=repr(id),
+                        shown=f"entities[{number}]",
+                        id=repr(key),
                     )
                 )
-        if problems:
-            raise GraphError(*problems)
-        columns = GraphColumns(rows)
-        columns.add_entities(ids, records)
-        columns.add_relations(relations)
+            records[key] = record
+        columns = columns_of(records, list(relationships), problems=problems)
         return cls.of_columns(columns, name=name)
 
     @classmethod

@@ -15,7 +15,7 @@ from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, decoded_json
 from tiny_graph_rag.errors import GraphError
-from tiny_graph_rag.files import BYTE_ORDER_MARK, check_utf8, mapped
+from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Format, registering
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.registry import Registry
@@ -70,14 +70,10 @@ graph_format = registering(GRAPH_FORMATS, GraphFormat)
 
 def json_of(path: Path) -> Any:
     """The document of a JSON file. Raises GraphError or InputError with the place."""
-    buffer = mapped(path)
-    text = memoryview(buffer)[3:] if buffer[:3] == BYTE_ORDER_MARK else buffer
-    if not len(text):
+    text = decode_utf8(read_bytes(path), path)
+    if not text.strip():
         raise GraphError.at(path, "the file is empty")
     try:
         return decoded_json(text)
-    except UnicodeDecodeError:
-        check_utf8(buffer, path)
-        raise
     except NotJsonError as error:
         raise GraphError(error.at(path)) from error

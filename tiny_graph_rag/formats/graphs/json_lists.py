@@ -431,38 +431,32 @@ def _of_list(values: list[Any]) -> Lists:
 
 
 def _of_documents(parts: list[Lists]) -> Lists:
-    """The lists of several documents as one, what several repeat once. Ids such as `e1` that name another
-    entity in each document are left out for the names."""
-    roles = node_roles(Table.of_records([entity for part in parts for entity in part.entities or ()]))
-    id, name = (next(iter(of_role(roles, role)), "") for role in (Role.ID, Role.NAME))
-    told = [
-        {
-            text_of(entity.get(id)): text_of(entity[name])
-            for entity in part.entities or ()
-            if isinstance(entity, dict) and entity.get(name)
-        }
-        for part in parts
-    ]
-    pairs = {pair for names in told for pair in names.items()} if id and name else set()
-    if len({id for id, _ in pairs}) < 2 / 3 * len(pairs):
-        parts = [_with_names_for_ids(part, names, id) for part, names in zip(parts, told, strict=True)]
-    entities = {repr(entity): entity for part in parts for entity in part.entities or ()}
-    return Lists(list(entities.values()) or None, [relation for part in parts for relation in part.relations])
-
-
-def _with_names_for_ids(part: Lists, names: dict[str, str], id: str) -> Lists:
-    ends = of_role(edge_roles(Table.of_records(part.relations)), Role.SOURCE, Role.TARGET)
-    entities = [
-        {key: value for key, value in entity.items() if key != id} if isinstance(entity, dict) else entity
-        for entity in part.entities or ()
-    ]
-    relations = [
-        {**relation, **{end: names.get(text_of(relation.get(end)), relation.get(end)) for end in ends}}
-        if isinstance(relation, dict)
-        else [names.get(text_of(value), value) for value in relation]
-        for relation in part.relations
-    ]
-    return replace(part, entities=entities, relations=relations)
+    """The lists of several documents as one, what several repeat once. Where entities have ids and names, the
+    names count: ids such as `e1` name another entity in each document."""
+    entities: dict[str, Any] = {}
+    relations: list[Any] = []
+    for part in parts:
+        table = Table.of_records(part.entities or [])
+        table.roles = node_roles(table)
+        pairs = zip(table.of(Role.ID), table.of(Role.NAME), strict=True)
+        names = {text_of(id): text_of(name) for id, name in pairs if name}
+        ids = table.columns(Role.ID) if names else []
+        for entity in part.entities or ():
+            kept = entity
+            if ids and isinstance(entity, dict):
+                kept = {key: value for key, value in entity.items() if key not in ids}
+            entities.setdefault(repr(kept), kept)
+        ends = of_role(edge_roles(Table.of_records(part.relations)), Role.SOURCE, Role.TARGET)
+        for relation in part.relations:
+            if isinstance(relation, dict):
+                told = {end: names.get(text_of(relation.get(end)), relation.get(end)) for end in ends}
+                relations.append({**relation, **told})
+            else:
+                is_triple = isinstance(relation, list)
+                relations.append(
+                    [names.get(text_of(end), end) for end in relation] if is_triple else relation
+                )
+    return Lists(list(entities.values()) or None, relations)
 
 
 def _are_documents(values: Any) -> bool:

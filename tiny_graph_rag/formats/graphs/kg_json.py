@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tiny_graph_rag.documents import NotJsonError, parse_json
-from tiny_graph_rag.errors import GraphError, Problems, json_kind
+from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
@@ -37,15 +37,7 @@ def _is_kg_json(head: Head) -> bool:
 )
 def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
     """Load KG JSON. Raises GraphError listing all that is wrong (file, line or field, what came)."""
-    from tiny_graph_rag.graph.building import (
-        ENTITY_FIELDS,
-        RELATION_FIELDS,
-        SHAPE,
-        TWICE,
-        GraphColumns,
-        check_parts,
-        check_records,
-    )
+    from tiny_graph_rag.graph.building import SHAPE, TWICE, check_parts, columns_of
 
     path = paths[0]
     text = decode_utf8(read_bytes(path), path)
@@ -68,17 +60,8 @@ def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
     others = {} if isinstance(entities, dict) else {"entities": json_kind(entities)}
     others |= {} if isinstance(relationships, list) else {"relationships": json_kind(relationships)}
     check_parts(path, list(document), others)
-    problems = Problems(GraphError)
-    ids, records = list(entities), list(entities.values())
-    check_records(ENTITY_FIELDS, records, lambda number: f"{path}: entities[{ids[number]!r}]", problems)
-    check_records(RELATION_FIELDS, relationships, f"{path}: relationships[{{}}]".format, problems)
-    problems.check()
-    if not entities:
-        raise GraphError.at(path, "the graph has no entities; it needs one at least")
-    columns = GraphColumns({entity_id: row for row, entity_id in enumerate(ids)})
+    columns = columns_of(entities, relationships, path)
     columns.notes.add(TWICE, [0] * len(twice), [repr(name) for name in twice])
-    columns.add_entities(ids, records)
-    columns.add_relations(relationships)
     columns.check_ends(path)
     return KnowledgeGraph.of_columns(columns, origin=KG_JSON)
 
