@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,7 @@ def csv_table(
     first = next(cells)
     names = [field.strip() for field in first]
     has_header = is_header(names)
-    below = cells if has_header else _with_first(first, cells)
+    below = cells if has_header else chain([first], cells)
     sound = (_fitted if padded else _without_broken)(below, len(names), path, rows)
     called = _once([_name(name) for name in names])
     if not has_header:
@@ -48,11 +49,6 @@ def csv_table(
     columns = dict(zip(called, _columns(sound, len(names)), strict=False))
     columns.pop(IGNORED, None)
     return names, Table.of_columns(columns, path.name, row_label="line ", first=1 + has_header)
-
-
-def _with_first(first: list[str], rows: Iterator[list[str]]) -> Iterator[list[str]]:
-    yield first
-    yield from rows
 
 
 def _columns(rows: Iterable[Sequence[str]], width: int) -> list[Categories]:

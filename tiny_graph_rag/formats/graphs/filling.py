@@ -24,6 +24,7 @@ from tiny_graph_rag.formats.graphs.roles import NONE, edge_roles, node_roles
 from tiny_graph_rag.formats.graphs.rows import BAD_WEIGHTS, OWN, SOME_UNDIRECTED, Block, Codes, Roles, Rows
 from tiny_graph_rag.formats.graphs.spelling import admin_kind, bare, is_number, key_of
 from tiny_graph_rag.formats.graphs.table import (
+    SEPARATOR,
     Table,
     coded,
     flat,
@@ -270,7 +271,9 @@ def _aliases(value: Any) -> list[str]:
 
 
 def _lines(value: Any) -> str:
-    """A description: of several observations one a line."""
+    """A description: of several observations one a line, the same one once."""
+    if isinstance(value, str) and SEPARATOR in value:
+        return "\n".join(dict.fromkeys(list_of(value)))
     return "\n".join(strings_of(value)) if isinstance(value, list) else text_of(value)
 
 

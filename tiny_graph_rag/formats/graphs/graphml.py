@@ -11,7 +11,7 @@ are kept as a detail.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.filling import fill_records
 from tiny_graph_rag.formats.graphs.roles import edge_roles, node_roles
 from tiny_graph_rag.formats.graphs.rows import OWN, Roles, Rows
-from tiny_graph_rag.formats.graphs.table import Table
+from tiny_graph_rag.formats.graphs.table import SEPARATOR, Table
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
@@ -33,7 +33,6 @@ from tiny_graph_rag.messages import said
 DOCTYPE_REFUSED = (
     "a document type declaration (<!DOCTYPE>) is not allowed, because it can expand to any size; remove it"
 )
-SEPARATOR = "<SEP>"
 FED_BYTES = 1 << 20
 LIGHTRAG_FILE = "graph_chunk_entity_relation.graphml"
 LIGHTRAG_NODES = {
@@ -42,6 +41,7 @@ LIGHTRAG_NODES = {
     "description": Role.DESCRIPTION,
     "source_id": Role.CHUNKS,
 }
+QUOTED = {"<id>", "<source>", "<target>", "entity_id", "entity_type", "description"}  # by old versions
 LIGHTRAG_EDGES = {"description": Role.DESCRIPTION, "weight": Role.WEIGHT, "source_id": Role.CHUNKS}
 
 Properties = dict[str, Any]
@@ -62,7 +62,11 @@ def read_lightrag(paths: Sequence[Path]) -> KnowledgeGraph:
     graph = read_xml(paths[0])
     is_nano = "keywords" not in graph.columns["edge"] and "entity_id" not in graph.columns["node"]
     rows = Rows(paths[0], "nano-graphrag" if is_nano else "LightRAG")
-    return from_xml(rows, graph, LIGHTRAG_NODES, LIGHTRAG_EDGES, without_quotes)
+    for record in (*graph.nodes, *graph.edges):
+        for column in QUOTED & record.keys():
+            parts = record[column].split(SEPARATOR)
+            record[column] = SEPARATOR.join(map(without_quotes, parts))
+    return from_xml(rows, graph, LIGHTRAG_NODES, LIGHTRAG_EDGES)
 
 
 @graph_format(
@@ -90,44 +94,16 @@ def _without(taken: set[str], roles: Roles) -> Roles:
     return {column: Role.DETAIL if role in taken else role for column, role in roles.items()}
 
 
-def from_xml(
-    rows: Rows,
-    graph: XmlGraph,
-    node_roles: Roles,
-    edge_roles: Roles,
-    clean: Callable[[str], str] = str,
-) -> KnowledgeGraph:
-    """clean: what is done to ids, names, types and descriptions."""
-    nodes = [_cleaned(record, node_roles, clean) for record in graph.nodes]
-    edges = [_cleaned(record, edge_roles, clean) for record in graph.edges]
+def from_xml(rows: Rows, graph: XmlGraph, node_roles: Roles, edge_roles: Roles) -> KnowledgeGraph:
     rows.means("entities", {"id": Role.ID, **dict.fromkeys(graph.columns["node"], Role.DETAIL), **node_roles})
     rows.means("relations", {**dict.fromkeys(graph.columns["edge"], Role.DETAIL), **edge_roles})
-    fill_records(rows, nodes, edges, node_roles, edge_roles)
+    for column in (column for column, role in node_roles.items() if role == Role.ALIASES):
+        for record in graph.nodes:  # other signs do not part them here
+            record[column] = list(filter(None, record.get(column, "").split(SEPARATOR)))
+    fill_records(rows, graph.nodes, graph.edges, node_roles, edge_roles)
     for tag, count in graph.left_out.items():
         rows.dropped(f"<{tag}> elements", tag, count)
     return rows.graph()
-
-
-_CLEANED = (Role.ID, Role.SOURCE, Role.TARGET, Role.NAME, Role.TYPE)
-
-
-def _cleaned(record: Properties, roles: Roles, clean: Callable[[str], str]) -> Properties:
-    """A record with clean names, and with lists where a value joins several."""
-    found = dict(record)
-    for column, text in record.items():
-        role = OWN.get(column) or roles.get(column)
-        if role in _CLEANED:
-            found[column] = clean(text)
-        elif role in (Role.ALIASES, Role.CHUNKS):
-            found[column] = _split(text)
-        elif role == Role.DESCRIPTION:  # its parts one a line, the same one once
-            parts = _split(text) if SEPARATOR in text else [text]
-            found[column] = "\n".join(dict.fromkeys(map(clean, parts)))
-    return found
-
-
-def _split(text: str) -> list[str]:
-    return [part.strip() for part in text.split(SEPARATOR) if part.strip()]
 
 
 def without_quotes(text: str) -> str:

@@ -101,9 +101,6 @@ def graph_of(rows: Rows, document: Any, given: Columns = NONE) -> KnowledgeGraph
 
 _PAGE = re.compile(r"\s*<(!doctype html|html|head|body|script|div)\b", re.I)
 _DATA_SET = re.compile(r"(?<![\w.])(nodes|edges)\s*=\s*new\s+vis\.DataSet\(\s*(?=\[)")
-LOOKS = frozenset(  # what a page says of how a network is drawn
-    ("arrows", "borderWidth", "color", "font", "hidden", "physics", "shape", "size", "width", "x", "y")
-)
 
 
 @graph_format(
@@ -130,11 +127,7 @@ def read_page(paths: Sequence[Path]) -> KnowledgeGraph:
             "file)",
             stem=path.stem,
         )
-    document: dict[str, Any] = {
-        name: [{key: value for key, value in record.items() if key not in LOOKS} for record in records]
-        for name, records in lists.items()
-    }
-    document["directed"] = any("arrows" in edge for edge in lists["edges"])
+    document = {**lists, "directed": any("arrows" in edge for edge in lists["edges"])}
     return graph_of(Rows(path, "HTML"), document)
 
 

@@ -195,13 +195,20 @@ def read_cognee(paths: Sequence[Path]) -> KnowledgeGraph:
             strict=True,
         )
     )  # fmt: skip
-    types = {node["<id>"]: text_of(node.get("name")) for node in nodes if node["<type>"] == "EntityType"}
-    of_type = {
-        edge["<source>"]: types[edge["<target>"]]
-        for edge in edges
-        if edge["<type>"] == "is_a" and edge["<target>"] in types
+    ids = [text_of(node.get("<id>")) for node in nodes]
+    types = {
+        id: text_of(node.get("name"))
+        for id, node in zip(ids, nodes, strict=True)
+        if node.get("<type>") == "EntityType"
     }
-    typed = [{**node, "<type>": of_type.get(node["<id>"]) or node["<type>"]} for node in nodes]
+    of_type = {
+        text_of(edge.get("<source>")): types.get(text_of(edge.get("<target>")), "")
+        for edge in edges
+        if edge.get("<type>") == "is_a"
+    }
+    typed = [
+        {**node, "<type>": of_type.get(id) or node.get("<type>")} for id, node in zip(ids, nodes, strict=True)
+    ]
     return from_property_graph(rows, typed, edges, lexical=COGNEE_LEXICAL)
 
 

@@ -25,6 +25,7 @@ from tiny_graph_rag.formats.words import INNER_KEYS, Role
 if TYPE_CHECKING:
     import pyarrow
 
+SEPARATOR = "<SEP>"
 SAMPLE = 10_000  # values of a column that are looked at
 
 Cells = Sequence[Any]
@@ -208,7 +209,10 @@ def strings_of(value: Any) -> list[str]:
 
 
 def list_of(value: Any) -> list[str]:
-    """A list of texts, also one that CSV holds as text: `['a', 'b']`, `["a", "b"]`, numpy's `['a' 'b']`."""
+    """A list of texts, also one that a text holds: `['a', 'b']`, `["a", "b"]`, numpy's `['a' 'b']`,
+    LightRAG's `a<SEP>b`."""
+    if isinstance(value, str) and SEPARATOR in value:
+        return [part.strip() for part in value.split(SEPARATOR) if part.strip()]
     if not isinstance(value, str) or value.strip()[:1] != "[":
         return strings_of(value)
     text = value.strip()

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tiny_graph_rag.errors import GraphError, InputError, MissingExtraError
-from tiny_graph_rag.files import BYTE_ORDER_MARK, PARQUET_MAGIC, read_start
+from tiny_graph_rag.errors import GraphError, MissingExtraError
+from tiny_graph_rag.files import PARQUET_MAGIC, read_start
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.csv_tables import HEADLESS, csv_table
@@ -45,7 +45,6 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
 JSON_ENDINGS = ENDINGS[3:]
-HEADER_BYTES = 1 << 16
 SAMPLED = 1000  # cells of a column that tell what it holds
 STRANGERS = "tables next to it whose entities are in no relation (left out)"
 
@@ -90,13 +89,9 @@ def _is_table(file: Path) -> bool:
     """By its ending; of JSON and other tables only one whose name says what it holds."""
     if _ending(file) not in JSON_ENDINGS:
         return _ending(file) in ENDINGS
-    if _says(_stem(file))[0] is None:  # nothing is read of other files: one may be the command's output
-        return False
-    try:
-        start = read_start(file, 64).removeprefix(BYTE_ORDER_MARK).lstrip()[:1]
-    except InputError:
-        return False
-    return start == (b"[" if _ending(file) == ".json" else b"{")
+    # Nothing is read of other files: one may be the command's output.
+    start = "[" if _ending(file) == ".json" else "{"
+    return _says(_stem(file))[0] is not None and Head.of(file).text[:1] == start
 
 
 def _says(name: str) -> tuple[bool | None, tuple[str, ...]]:
@@ -117,15 +112,8 @@ def _stem(file: Path) -> str:
     return Path(file.name.removesuffix(".gz")).stem
 
 
-def _header(file: Path) -> list[str]:
-    if _ending(file) not in (".csv", ".tsv"):
-        return []
-    try:
-        text = read_start(file, HEADER_BYTES).decode("utf-8-sig", "replace")
-    except InputError:
-        return []
-    line = text.lstrip().partition("\n")[0].strip()
-    return [field.strip().strip('"') for field in line.split(delimiter_of(line))]
+def _header(file: Path) -> Sequence[str]:
+    return Head.of(file).columns if _ending(file) in (".csv", ".tsv") else ()
 
 
 # --- formats

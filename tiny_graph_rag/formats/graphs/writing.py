@@ -18,7 +18,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
-from tiny_graph_rag.formats.graphs.graphml import SEPARATOR
+from tiny_graph_rag.formats.graphs.table import SEPARATOR
 from tiny_graph_rag.formats.tables import TableWriter, guarded
 from tiny_graph_rag.formats.writing import GRAPH_WRITERS, graph_writer
 from tiny_graph_rag.graph.model import KnowledgeGraph
