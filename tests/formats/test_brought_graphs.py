@@ -65,6 +65,12 @@ def read(folder: Path, name: str, content: Any) -> KnowledgeGraph:
         ("inside.json", {"concepts": [{"id": "Ann", "knows": ["Ben"]}, {"id": "Ben", "knows": []}]}),
         ("other.json", {"people": [{"id": "n1", "name": "Ann"}, {"id": "n2", "name": "Ben"}],
                         "facts": [{"head": "n1", "rel": "knows", "tail": "n2"}], "units": [{"id": "km"}]}),
+        ("obo.json", {"graphs": [{"nodes": [{"id": "n1", "lbl": "Ann"}, {"id": "n2", "lbl": "Ben"}],
+                                  "edges": [{"sub": "n1", "pred": "knows", "obj": "n2"}]}]}),
+        ("by number.json", {"0": ["Ann", "knows", "Ben"]}),
+        ("dated.txt", "Ann\tknows\tBen\t2014-03-06\n"),
+        ("dated.tsv", "Ann\tknows\tBen\toccursSince\t2005\n"),
+        ("joined.csv", "source,type,target,source_id\nAnn,knows,Ben,c1<SEP>c2\n"),
         ("valid.csv", "subject,predicate,object,valid_from,valid_to\nAnn,knows,Ben,2001,2002\n"),
     ],
 )  # fmt: skip

@@ -141,7 +141,7 @@ class KnowledgeGraph:
         problems: list[Said] = []
         for number, record in enumerate(() if isinstance(entities, Mapping) else entities):
             key = (record.get("entity_id") or record.get("name")) if isinstance(record, dict) else None
-            key = key if isinstance(key, str) else number  # what is wrong with it is said by its number
+            key = key if isinstance(key, str) else number  # messages name it by its number
             if key in records:
                 problems.append(
                     said(
