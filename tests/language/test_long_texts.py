@@ -18,7 +18,6 @@ from tiny_graph_rag.linking.fuzzy import _stretches
 from tiny_graph_rag.linking.llm import _FENCE as QUESTION_FENCE
 from tiny_graph_rag.linking.question_words import EITHER, SEED
 from tiny_graph_rag.llm.base import read_object
-from tiny_graph_rag.llm.cost import _PIECES
 from tiny_graph_rag.measures.base import parse_measures
 
 LONG = 200_000
@@ -67,7 +66,7 @@ RUNS = (
 @pytest.mark.parametrize("around", [("", ""), ("[", "!"), ("<", "x"), ("```", "x"), ("점", "+"), ('"', "\\")])
 def test_no_pattern_looks_at_a_long_text_twice_for_each_character(run: str, around: tuple[str, str]) -> None:
     text = around[0] + run * (LONG // len(run)) + around[1]
-    for pattern in (GRAPH_FENCE, QUESTION_FENCE, _PIECES):
+    for pattern in (GRAPH_FENCE, QUESTION_FENCE):
         pattern.sub("", text)
     sum(1 for _ in _TOKEN.finditer(text))
     cited_facts(text), without_citations(text), abstains(text), _final_of(text)

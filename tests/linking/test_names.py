@@ -1,10 +1,9 @@
-"""Linking by names: against a slow reference, and claim by claim."""
+"""Linking by names, claim by claim."""
 
 from __future__ import annotations
 
 import json
 import random
-import re
 import time
 import unicodedata
 from collections.abc import Sequence
@@ -12,11 +11,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import real, write_kg
-from tests.linking import reference
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.gold import read_eval_set
@@ -40,7 +38,6 @@ WORDS = [
 ]
 PARTICLES = ["은", "는", "이", "이가", "와", "과", "네", "에서는", "무"]
 PIECES = st.sampled_from([*WORDS, *PARTICLES, " ", " ", " ", " ", "'", '"', "?", "!", "-", ".", "&"])
-ARTICLE = re.compile(r"(the|an?)\b", re.IGNORECASE)
 NAMES = st.lists(
     st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
     | st.lists(st.sampled_from(WORDS), min_size=2, max_size=2).map("".join)
@@ -75,14 +72,6 @@ def spans(names: Sequence[str], text: str) -> set[tuple[int | None, int | None, 
         (*place, frozenset(seed.entity for seed in seeds if (seed.start, seed.end) == place))
         for place in places
     }
-
-
-@pytest.mark.slow
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(NAMES, st.lists(PIECES, max_size=12).map("".join))
-def test_linking_equals_the_slow_reference(names: list[str], text: str) -> None:
-    assume(not any(ARTICLE.match(name) for name in names))  # a variant
-    assert spans(names, text) == reference.linked(names, text)
 
 
 @settings(max_examples=60, deadline=None)
@@ -132,7 +121,6 @@ FILMS = [
         ("what films did Tom Hanks act in", ["Tom Hanks"]),
         ("what films did tom hanks act in", ["Tom Hanks"]),
         ("Who directed The?", ["The"]),
-        ('who directed "the"', ["The"]),
         ("Who directed What?", ["What"]),
         ("WHO DIRECTED INCEPTION", ["Inception"]),
         ("Who Directed Inception?", ["Inception"]),
@@ -153,28 +141,6 @@ FILMS = [
 )
 def test_a_name_that_is_a_word_fires_only_with_evidence(tmp_path: Path, text: str, names: list[str]) -> None:
     assert [name for name, _, _ in link(tmp_path, FILMS, text)] == names
-
-
-STORIES = ["Earthquake", "Steam engine", "City", "Box", "Class", "Robots", "Robot", ("William", ["Bill"])]
-
-
-@pytest.mark.parametrize(
-    ("text", "seeds"),
-    [
-        ("which earthquakes were felt?", [("Earthquake", "earthquakes", "plural")]),
-        ("who built steam engines?", [("Steam engine", "steam engines", "plural")]),
-        ("which cities have boxes?", [("City", "cities", "plural"), ("Box", "boxes", "plural")]),
-        ("which classes?", [("Class", "classes", "plural")]),
-        ("what do robots do?", [("Robots", "robots", "folded")]),  # the plural is a name itself
-        ("which earthquakes did the Robot feel?", [("Robot", "Robot", "exact")]),  # weaker than any name
-        ("was that in Williams?", []),  # with a capital inside the sentence it is a name, no plural
-        ("which classical earthquaked?", []),
-    ],
-)
-def test_a_plural_links_to_its_singular_where_nothing_better_is_named(
-    tmp_path: Path, text: str, seeds: list[tuple[str, str, str]]
-) -> None:
-    assert link(tmp_path, STORIES, text) == seeds
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """How strongly a text speaks for each reading: does it name the entity, or is it just a word like the name?
 
 A film called `The`, a tag `films`: such names stand in many questions that do not mean them. What tells
-them apart is in the question and in the graph: capitals in an otherwise lower-case question, quotes, digits,
+them apart is in the question and in the graph: capitals in an otherwise lower-case question, digits,
 several content words, words that the graph's relations are named with, function words.
 """
 
@@ -17,17 +17,12 @@ from functools import cached_property, lru_cache
 from tiny_graph_rag.columns.arrays import key_of
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import Text, nfc, spaced
-from tiny_graph_rag.language.function_words import DETERMINERS, NAMELESS, ParticleFit
+from tiny_graph_rag.language.function_words import NAMELESS, ParticleFit
 from tiny_graph_rag.language.words import words_of_name
 
-CLITIC = 2  # letters behind an apostrophe that make no word of their own: 's, 't, 'll, 're
 # A word that the graph's names hold so many times as often as another word of the question is rather a word.
 COMMON = 4
 ANY = 1 << 31  # the commonness of function words
-SENTENCE = 3  # function words that make a name when they stand together (`Are You Here`)
-MARKS = frozenset("\"'`‘’“”«»‹›「」『』《》〈〉„‚")
-BEFORE_CLOSING = 4  # characters behind a name in which its closing mark must stand: “What?!”
-CLOSING = re.compile(rf"[.,!?…]*[{re.escape(''.join(sorted(MARKS)))}]")
 STEM, HANGUL_STEM = 4, 2  # characters that two words share at their start when they have a stem in common
 KNOWN_WORDS = 1 << 16  # looked up once, before they are forgotten
 DIGIT = re.compile(r"\d")
@@ -36,10 +31,9 @@ DIGIT = re.compile(r"\d")
 class Grade(IntEnum):
     """Best first.
 
-    NAMED: a capital inside the sentence, a digit, quotes, several content words, a script without case, Latin
+    NAMED: a capital inside the sentence, a digit, several content words, a script without case, Latin
     letters among such a script. OTHER_CASE: the same, but the graph writes the name in other case. WORD: one
-    content word. RELATION: only words that relations are named with. FUNCTION: nothing but function words, or
-    the plural of the name.
+    content word. RELATION: only words that relations are named with. FUNCTION: nothing but function words.
     """
 
     NAMED = 0
@@ -69,7 +63,7 @@ class Reading:
     """A stretch of `Text.kept` that is a spelling of the graph.
 
     fit: how the rest of its last word reads, FITS where there is none; inside: whether there is one. change:
-    what was changed to find the spellings, "accent", "plural" or "" for nothing.
+    what was changed to find the spellings, "accent" or "" for nothing.
     """
 
     start: int
@@ -112,21 +106,12 @@ class Evidence:
     def __init__(self, text: Text, readings: Sequence[Reading], known: KnownWords) -> None:
         self.text, self.readings, self.known = text, readings, known
         whole, count = text.whole, len(text.words)
-        self.has_marks = not MARKS.isdisjoint(whole)
         self.is_upper = [False] * count
         if not whole.islower():
             starts = text.places if text.moved is None else [text.bounds(word)[0] for word in range(count)]
             self.is_upper = [
                 whole[start].isupper() and word != "i" for start, word in zip(starts, text.words, strict=True)
             ]
-
-    def kind_of(self, word: int) -> tuple[bool, bool]:
-        """Whether a word of the text is a function word, and whether relations are named with its stem."""
-        function, relation, is_cased = self.known.of(self.text.words[word])
-        if is_cased and not function and word and len(self.text.words[word]) <= CLITIC:
-            # What stands behind an apostrophe without a space before it: what's, don't.
-            function = self.text.bounds(word)[0] - self.text.bounds(word - 1)[1] == 1
-        return function, relation
 
     @cached_property
     def case_counts(self) -> bool:
@@ -164,36 +149,27 @@ class Evidence:
 
     def grade(self, reading: Reading) -> Grade:
         first, last, part = self.words_in(reading)
-        kept = self.text.kept[reading.start : reading.end]
-        function, relation, _ = self.known.of(part)
-        function = function or (reading.end == self.text.ends[last] and self.kind_of(last)[0])
-        if function and first == last and part.isalpha() and not self.has_marks and not self.is_upper[last]:
+        if first == last and not self.is_upper[last] and part.isalpha() and self.known.of(part)[0]:
             return Grade.FUNCTION  # what most readings are: `the`, `what`
-        words = last - first + 1
-        content, clear = int(not function), int(not function and not relation)
-        for word in range(first, last):
-            function, relation = self.kind_of(word)
-            content += not function
-            clear += not function and not relation
+        kept = self.text.kept[reading.start : reading.end]
+        known = [self.known.of(word)[:2] for word in (*self.text.words[first:last], part)]
+        content = sum(not function for function, _ in known)
+        clear = sum(not function and not relation for function, relation in known)
         has_digit = DIGIT.search(kept) is not None
         capital = True in self.is_upper[max(first, 1) : last + 1] and self.case_counts
-        number = has_digit and len(kept) > 1
-        if self.is_quoted(reading):
-            return Grade.NAMED
-        if (capital or number) and (not self.case_counts or self.is_as_written(reading)):
+        marked = capital or (has_digit and len(kept) > 1)
+        if marked and (not self.case_counts or self.is_as_written(reading)):
             return Grade.NAMED
         if clear:
-            if content > 1 or (words >= SENTENCE and not self.case_counts):
-                return Grade.NAMED
-            if self.is_without_case or not (has_digit or kept.islower() or kept.isupper()):
+            if content > 1 or self.is_without_case or not (has_digit or kept.islower() or kept.isupper()):
                 return Grade.NAMED
             if first == 0 and self.is_upper[0] and self.case_counts and self.is_as_written(reading):
                 return Grade.NAMED
-        if capital or number:
+        if marked:
             return Grade.OTHER_CASE
-        if clear or words >= SENTENCE:
+        if clear:
             return Grade.WORD
-        return Grade.RELATION if content or words > 1 else Grade.FUNCTION
+        return Grade.RELATION if content or last > first else Grade.FUNCTION
 
     def is_as_written(self, reading: Reading) -> bool:
         """Whether a spelling has the same letters in the same case."""
@@ -211,23 +187,6 @@ class Evidence:
             return True
         breaks = self.text.breaks_in(reading.start, reading.end)
         return any(spelling.breaks == breaks for spelling in reading.spellings)
-
-    def is_quoted(self, reading: Reading) -> bool:
-        """Whether a quotation mark stands right before the reading, and one behind it or its punctuation."""
-        if not self.has_marks:
-            return False
-        start, end = self.text.span(reading.start, reading.end)
-        whole = self.text.whole
-        return (
-            start > 0
-            and whole[start - 1] in MARKS
-            and CLOSING.match(whole[end : end + BEFORE_CLOSING]) is not None
-        )
-
-    def is_determined(self, reading: Reading) -> bool:
-        """Whether a determiner stands before the reading."""
-        first, _, _ = self.words_in(reading)
-        return first > 0 and self.text.words[first - 1] in DETERMINERS
 
     def rarity(self, reading: Reading) -> int:
         """In how many places of names its only word stands; 1 for several words and for numbers."""

@@ -10,19 +10,16 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import distinct, key_of
+from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import ALIAS, BEGINNING, NAME, PLAIN, VARIANT, NameIndex
 from tiny_graph_rag.language.folding import HAS_HANGUL, Cut, Text, fold, is_dropped, nfc, without_accents
 from tiny_graph_rag.language.function_words import ParticleFit, particles
-from tiny_graph_rag.language.kinds import Kind, kind_of_type, kinds_of_entities
-from tiny_graph_rag.language.words import is_function_word, likeness, singulars, words_of_name
+from tiny_graph_rag.language.kinds import kinds_of_entities
+from tiny_graph_rag.language.words import is_function_word, likeness, words_of_name
 from tiny_graph_rag.linking.grades import COMMON, Evidence, Grade, KnownWords, Reading, Spelling, letters_of
 
-# Kinds of which `the mill` may mean one where `Tom` is next to it.
-TANGIBLE = (Kind.PERSON, Kind.PLACE, Kind.THING)
 RULES = {ALIAS: "alias", VARIANT: "variant", PLAIN: "accent"}
-MOST_WORDS = 6  # of a name that is looked for by its plural
 SPELLINGS_KEPT = 1 << 14  # taken apart once, before they are forgotten
 
 
@@ -30,7 +27,7 @@ SPELLINGS_KEPT = 1 << 14  # taken apart once, before they are forgotten
 class Mention:
     """A place in a text that names entities. start, end: its characters. entities: in tie-break order.
 
-    rule: exact, folded, particle, misfit-particle, alias, variant, accent or plural. grade: how strong the
+    rule: exact, folded, particle, misfit-particle, alias, variant or accent. grade: how strong the
     evidence is.
     """
 
@@ -67,8 +64,6 @@ class MentionFinder:
         readings = list(self._readings(text))
         evidence = Evidence(text, readings, self.known)
         graded = [(reading, evidence.grade(reading)) for reading in readings]
-        if all(grade == Grade.FUNCTION for _, grade in graded):  # a plural gives way to anything better
-            graded += [(reading, Grade.FUNCTION) for reading in self._plurals(evidence)]
         return tuple(
             self._mention(evidence, reading, grade) for reading, grade in self._chosen(evidence, graded)
         )
@@ -81,7 +76,7 @@ class MentionFinder:
         text = Text.of(whole)
         readings = []
         evidence = Evidence(text, list(self._readings(text)), self.known)
-        for reading in [*evidence.readings, *self._plurals(evidence)]:
+        for reading in evidence.readings:
             start, end = text.span(reading.start, reading.end)
             meant = [spelling for spelling in reading.spellings if spelling.entity in entities]
             if meant and all(end <= begin or start >= stop for begin, stop in taken):
@@ -134,30 +129,6 @@ class MentionFinder:
                     if rows:
                         yield start, end, cuts[place].inside, rows
 
-    def _plurals(self, evidence: Evidence) -> Iterator[Reading]:
-        """Stretches whose last word is the English plural of a spelling's, and that are no spelling."""
-        text, known = evidence.text, {(reading.start, reading.end) for reading in evidence.readings}
-        for last, word in enumerate(text.words):
-            for singular in singulars(word):
-                for first in range(last, max(last - MOST_WORDS, -1), -1):
-                    start, end = text.starts[first], text.ends[last]
-                    folded = text.kept[start : text.starts[last]] + singular
-                    spellings = self._spelt(folded, self.names.table.rows_of(key_of(folded)))
-                    if first == last:
-                        spellings = [
-                            spelling
-                            for spelling in spellings
-                            if not self._is_proper(evidence, last, spelling)
-                        ]
-                    if spellings and (start, end) not in known:
-                        yield Reading(start, end, ParticleFit.FITS, False, spellings, "plural")
-
-    def _is_proper(self, evidence: Evidence, word: int, spelling: Spelling) -> bool:
-        """Whether a word that looks like a plural is rather a name: Williams is not several of William."""
-        if evidence.is_upper[word] and evidence.case_counts:
-            return True
-        return kind_of_type(self.graph.entities.types[spelling.entity]) == Kind.PERSON
-
     def _spelt(self, folded: str, rows: Sequence[int]) -> list[Spelling]:
         return [spelling for spelling in map(self._spelling, rows) if spelling.folded == folded]
 
@@ -170,19 +141,7 @@ class MentionFinder:
         if best == Grade.WORD:
             rarest = min(evidence.rarity(reading) for reading, _ in chosen)
             chosen = [pair for pair in chosen if evidence.rarity(pair[0]) <= COMMON * rarest]
-        elif best == Grade.NAMED:
-            chosen += [
-                pair for pair in graded if pair[1] == Grade.WORD and self._may_be_meant(evidence, pair[0])
-            ]
-        return _apart(evidence, chosen, best)
-
-    def _may_be_meant(self, evidence: Evidence, reading: Reading) -> bool:
-        """One content word in lower case next to better evidence: `the mill`, where the graph says that a
-        mill is a thing, a place or a person, and the text speaks of it with a determiner."""
-        if not evidence.is_determined(reading):
-            return False
-        entity_type = self.graph.entities.types[reading.spellings[0].entity]
-        return kind_of_type(entity_type) in TANGIBLE
+        return _apart(evidence, chosen)
 
     def _mention(self, evidence: Evidence, reading: Reading, grade: Grade) -> Mention:
         text, spellings = evidence.text, reading.spellings
@@ -248,13 +207,11 @@ class MentionFinder:
         )
 
 
-def _apart(
-    evidence: Evidence, graded: list[tuple[Reading, Grade]], best: Grade = Grade.FUNCTION
-) -> list[tuple[Reading, Grade]]:
-    """Of readings on the same place one, in the text's order. best: what is weaker gives way to it."""
+def _apart(evidence: Evidence, graded: list[tuple[Reading, Grade]]) -> list[tuple[Reading, Grade]]:
+    """Of readings on the same place one, in the text's order."""
     if len(graded) < 2:
         return graded
-    graded = sorted(graded, key=lambda pair: (pair[1] > best, *_preference(evidence, pair[0])))
+    graded = sorted(graded, key=lambda pair: _preference(evidence, pair[0]))
     taken = bytearray(len(evidence.text.kept))
     apart = []
     for reading, grade in graded:
