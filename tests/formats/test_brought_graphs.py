@@ -67,6 +67,7 @@ def read(folder: Path, name: str, content: Any) -> KnowledgeGraph:
                         "facts": [{"head": "n1", "rel": "knows", "tail": "n2"}], "units": [{"id": "km"}]}),
         ("obo.json", {"graphs": [{"nodes": [{"id": "n1", "lbl": "Ann"}, {"id": "n2", "lbl": "Ben"}],
                                   "edges": [{"sub": "n1", "pred": "knows", "obj": "n2"}]}]}),
+        ("braces.json", {"nodes": PEOPLE, "{1}": [{**EDGE}, {**EDGE, "source": ""}]}),
         ("by number.json", {"0": ["Ann", "knows", "Ben"]}),
         ("dated.txt", "Ann\tknows\tBen\t2014-03-06\n"),
         ("dated.tsv", "Ann\tknows\tBen\toccursSince\t2005\n"),

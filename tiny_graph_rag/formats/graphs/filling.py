@@ -49,6 +49,11 @@ INNER = frozenset({ENTITY_MARK, "__KGBuilder__", "__Node__", "__tempEntity__", "
 UNDIRECTED_WORDS = frozenset({"undirected", "mutual", "false", "0"})
 
 
+def place_in(name: str) -> str:
+    """`name[{}]`, of which a message fills in a number; the name may hold braces of its own."""
+    return name.replace("{", "{{").replace("}", "}}") + "[{}]"
+
+
 def fill_records(
     rows: Rows,
     nodes: Sequence[dict[str, Any]],

@@ -20,7 +20,7 @@ from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format, json_of
-from tiny_graph_rag.formats.graphs.filling import end_text, fill_entities, fill_relations
+from tiny_graph_rag.formats.graphs.filling import end_text, fill_entities, fill_relations, place_in
 from tiny_graph_rag.formats.graphs.given import Columns
 from tiny_graph_rag.formats.graphs.roles import (
     NONE,
@@ -238,7 +238,7 @@ def lists_of(document: Any, given: Columns = NONE) -> Lists | None:
         found = {key: document[key] for key in facts if len(facts) == 1}  # under another name
     if found:  # of several that which holds relations, not their types
         key = max(found, key=lambda key: (_have_ends(found[key]), bool(found[key])))
-        places = f"{held[0] if held else 'entities'}[{{}}]", f"{key}[{{}}]"
+        places = place_in(held[0] if held else "entities"), place_in(key)
         lists = _with_names(Lists(entities, found[key], is_directed, places), document)
         others = {other: values for other, values in document.items() if other not in (key, *held[:1])}
         if not lists.entities:

@@ -17,7 +17,7 @@ from tiny_graph_rag.files import PARQUET_MAGIC, read_start
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.csv_tables import HEADLESS, csv_table
-from tiny_graph_rag.formats.graphs.filling import fill_entities, fill_relations
+from tiny_graph_rag.formats.graphs.filling import fill_entities, fill_relations, place_in
 from tiny_graph_rag.formats.graphs.given import Columns
 from tiny_graph_rag.formats.graphs.json_lists import document_of
 from tiny_graph_rag.formats.graphs.roles import (
@@ -329,7 +329,7 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns = NONE) -> Kno
     for table in nodes:
         if len(nodes) > 1:
             _put_label(table, "type")
-        fill_entities(rows, table, given, place=f"{table.name}[{{}}]")
+        fill_entities(rows, table, given, place=place_in(table.name))
     for table in edges:
         if len(edges) > 1:
             _put_label(table, "relation")
@@ -339,7 +339,7 @@ def of_tables(rows: Rows, tables: Sequence[Table], given: Columns = NONE) -> Kno
         if len(left) == 2 and not has_ends(roles):  # the table's name says that they are ends
             own = {**roles, left[0]: Role.SOURCE, left[1]: Role.TARGET}
         table.row_label = ""
-        fill_relations(rows, table, given, own, alone=not nodes, place=f"{table.name}[{{}}]")
+        fill_relations(rows, table, given, own, alone=not nodes, place=place_in(table.name))
     return rows.graph()
 
 
