@@ -46,25 +46,6 @@ class NodeWithScore:
 BEA = TextNode("Bea lives in Dover.", "c2", {"file_name": "a.txt"})
 Entity = namedtuple("Entity", "name type")
 Label = namedtuple("Label", "label")
-LIGHTRAG = """Knowledge Graph Data (Entity):
-
-```json
-{"entity": "Bea", "type": "PERSON"}
-{"entity": "Dover", "type": "PLACE"}
-```
-
-Knowledge Graph Data (Relationship):
-
-```json
-{"entity1": "Bea", "entity2": "Dover", "description": "lives in"}
-```
-
-Document Chunks (Each entry refers to the `Reference Document List`; """ + "more " * 40 + """):
-
-```json
-{"reference_id": "1", "content": "Bea lives in Dover."}
-```
-"""  # fmt: skip
 
 
 def kinds(value: Any) -> tuple[Any, Any, Any]:
@@ -89,10 +70,6 @@ def kinds(value: Any) -> tuple[Any, Any, Any]:
         ),
         ({"triples": ["Bea -[LIVES_IN]-> Dover"]}, (None, [("Bea", "LIVES_IN", "Dover")], None)),
         (
-            {"paths": [["Ann", "SISTER_OF", "Bea", "LIVES_IN", "Dover"], [("Ann", "SISTER_OF", "Bea")]]},
-            (None, [("Ann", "SISTER_OF", "Bea"), ("Bea", "LIVES_IN", "Dover")], None),
-        ),
-        (
             [(Entity("Bea", "PERSON"), Label("LIVES_IN"), Entity("Dover", "PLACE"))],
             (None, [("Bea", "LIVES_IN", "Dover")], None),
         ),
@@ -103,7 +80,6 @@ def kinds(value: Any) -> tuple[Any, Any, Any]:
             SimpleNamespace(response="Dover", source_nodes=[NodeWithScore(BEA)]),
             (None, None, [("c2", BEA.text)]),
         ),
-        (LIGHTRAG, (["Bea", "Dover"], [("Bea", "", "Dover")], [("", BEA.text)])),
         (
             {
                 "status": "success",

@@ -14,10 +14,10 @@ from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.bfs import BfsRetriever, mentions_of, prices
 from tiny_graph_rag.retrieval.candidates import walked_columns
 from tiny_graph_rag.retrieval.explain import Explanation
-from tiny_graph_rag.retrieval.paths import TIE_BITS, CheapestPaths, Most, RankedPaths, ToRank
+from tiny_graph_rag.retrieval.paths import TIE_BITS, CheapestPaths, RankedPaths, ToRank
 from tiny_graph_rag.retrieval.walk import Layers
 
-MOST = Most(100, 100)
+MOST = (100, 100)
 
 
 def paths_of(made: BfsRetriever, *, fast: bool = False) -> CheapestPaths:
@@ -62,7 +62,7 @@ def test_compiled_and_readable_rank_alike_to_the_last_bit(case: Any) -> None:
     reading, mentions, hops = made.reader.read(question), mentions_of(question.seeds), made.settings.hops
     for asked in (mentions[:1], mentions):
         readable, compiled = (
-            rank(paths_of(made, fast=fast), (asked, reading, MOST), hops, times=2) for fast in (False, True)
+            rank(paths_of(made, fast=fast), (asked, reading, *MOST), hops, times=2) for fast in (False, True)
         )
         for one, other in zip(readable, compiled, strict=True):
             assert columns(one) == columns(other)
@@ -72,7 +72,7 @@ def test_compiled_and_readable_rank_alike_to_the_last_bit(case: Any) -> None:
 @settings(max_examples=150, deadline=None)
 def test_one_walk_gives_the_ranking_of_every_hop_limit(case: Any) -> None:
     _, made, question = made_from(case)
-    asked = mentions_of(question.seeds), made.reader.read(question), MOST
+    asked = mentions_of(question.seeds), made.reader.read(question), *MOST
     every = range(made.settings.hops + 1)
     together = paths_of(made).rank([ToRank(*asked)], every)
     for hops, ranked in zip(every, together, strict=True):
@@ -87,7 +87,7 @@ def test_the_best_of_many_are_the_best_of_all(case: Any, depth: int) -> None:
     graph, made, question = made_from(case)
     asked = mentions_of(question.seeds), made.reader.read(question)
     (best,), (every,) = (
-        paths_of(made).rank([ToRank(*asked, Most(most, most))], [made.settings.hops])
+        paths_of(made).rank([ToRank(*asked, most, most)], [made.settings.hops])
         for most in (depth, len(graph))
     )
     for column in ("entities", "keys", "hops", "paths"):
@@ -100,7 +100,7 @@ def test_the_best_of_many_are_the_best_of_all(case: Any, depth: int) -> None:
 def test_the_parts_of_an_explanation_add_up_to_the_cost(case: Any) -> None:
     """Of each ranked entity, over all mentions; the path shown is the first, from a seed to the entity."""
     graph, made, question = made_from(case)
-    paths, asked = paths_of(made), (mentions_of(question.seeds), made.reader.read(question), MOST)
+    paths, asked = paths_of(made), (mentions_of(question.seeds), made.reader.read(question), *MOST)
     (ranked,) = paths.rank([ToRank(*asked)], [made.settings.hops])
     explanation = Explanation(graph, paths, ranked)
     for row, entity in enumerate(ranked.entities.tolist()):
@@ -126,7 +126,7 @@ def test_machine_code_takes_over_where_the_walks_so_far_say_that_it_pays(
     graph = graph_of(FILMS)
     made = retriever(graph)
     question = ask("who directed the films that Bannon wrote", graph, "Bannon")
-    asked = mentions_of(question.seeds), made.reader.read(question), MOST
+    asked = mentions_of(question.seeds), made.reader.read(question), *MOST
     worth: list[int] = []
     monkeypatch.setattr(
         "tiny_graph_rag.retrieval.paths.worth_compiling",

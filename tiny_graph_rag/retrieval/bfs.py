@@ -29,7 +29,6 @@ from tiny_graph_rag.retrieval.paths import (
     TIE_BITS,
     CheapestPaths,
     Mentions,
-    Most,
     ToRank,
     WeighedMention,
     rank_of,
@@ -112,8 +111,8 @@ class BfsRetriever(Retriever):
             adjacency = Candidates(task).adjacency
             self.texts = graph.shared((TextScores, adjacency), lambda: TextScores(index, adjacency))
         wanted = max(CANDIDATES, self.settings.depth) if self.costs.typed else len(graph)
-        wanted = min(wanted, len(graph))
-        self.most = Most(wanted, min(wanted, self.settings.depth))
+        self.wanted = min(wanted, len(graph))
+        self.enough = min(wanted, self.settings.depth)  # where a path explains the question
         self.paths = CheapestPaths(
             graph,
             walked_columns(graph, self.filters),
@@ -152,7 +151,7 @@ class BfsRetriever(Retriever):
         referred = {row: meant for row, question in enumerate(questions) if (meant := _referred(question))}
         given = [
             # What pronouns stand for costs more, which is added later.
-            ToRank(*pair, self.most._replace(enough=self.most.wanted) if row in referred else self.most)
+            ToRank(*pair, self.wanted, self.wanted if row in referred else self.enough)
             for row, pair in enumerate(zip(named, readings, strict=True))
         ]
         reached = self._by_path(given, limits, more)
@@ -201,9 +200,9 @@ class BfsRetriever(Retriever):
     def _from_text(self, wanted: Sequence[FromText], limits: Limits) -> list[list[Reached]]:
         """What lies within each limit of the text seeds, for each one wanted; kept, for questions that differ
         by the names in them have the same ones."""
-        kept, most = self._kept_from_text, Most(self.most.wanted, self.most.wanted)
+        kept, most = self._kept_from_text, self.wanted
         new = [one for one in dict.fromkeys(wanted) if (one, limits) not in kept]
-        given = [ToRank((mention,), reading, most) for mention, reading, _ in new]
+        given = [ToRank((mention,), reading, most, most) for mention, reading, _ in new]
         reached = self._by_path(given, limits, links=[link for *_, link in new]) if new else []
         for row, one in enumerate(new):
             kept[one, limits] = [within.of(within.of_question(row)) for within in reached]
@@ -323,7 +322,7 @@ class BfsRetriever(Retriever):
         explained = self._explained[1]
         if by_text not in explained:
             mentions = mentions_of(question.by_text if by_text else question.named)
-            given = ToRank(mentions, self.reader.read(question), self.most)
+            given = ToRank(mentions, self.reader.read(question), self.wanted, self.enough)
             (ranked,) = self.paths.rank([given], [self.settings.hops])
             explained[by_text] = Explanation(self.graph, self.paths, ranked)
         return explained[by_text]

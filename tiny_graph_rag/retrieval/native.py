@@ -7,9 +7,7 @@ fast-graphrag's and HippoRAG's, the dictionaries and test cases of ragas and Dee
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from collections.abc import ItemsView, Iterable, KeysView, Mapping, Sequence, Set
 from dataclasses import dataclass, field, fields, replace
 from itertools import chain, islice
@@ -45,12 +43,6 @@ WANTED = (
     "wanted a list of names, (name, score) pairs or objects, or an object with such lists under 'entities', "
     "'relations' or 'passages'"
 )
-# LightRAG's `only_need_context`: a heading, then a block of one JSON object a line.
-_SECTION = re.compile(
-    r"^[^\n]{0,80}?(entit|relation|chunk|source)[^\n]{0,1000}\n+```(?:json|csv)?\n(.*?)\n```",
-    re.IGNORECASE | re.DOTALL | re.MULTILINE,
-)
-_SECTION_KINDS = {"entit": "entities", "relation": "relations", "chunk": "passages", "source": "passages"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +72,13 @@ def reply_of(value: Any) -> OwnReply:
     answer = None
     if isinstance(value, tuple) and len(value) == 2 and isinstance(value[1], Mapping):
         answer, value = value  # GraphRAG's (response, context data)
-    if isinstance(value, str):
-        value = _sections(value)
     if not _has_lists(value):
         inner = attribute(value, ("data", "context", "context_data"))
         if _has_lists(inner):
             answer, value = attribute(value, ANSWERS), inner  # LightRAG's and fast-graphrag's
     if not _has_lists(value):
         return _of_list(value)
-    entities, relations = attribute(value, ENTITIES), _relations_in(value)
+    entities, relations = attribute(value, ENTITIES), attribute(value, RELATIONS)
     passages = [given for name in PASSAGES if (given := attribute(value, (name,))) is not None]
     context = attribute(value, ("context",))
     if not passages and isinstance(context, list | tuple):
@@ -152,7 +142,7 @@ def _has_lists(value: Any) -> bool:
     """Whether it is an object that says which list is of what kind."""
     if value is None or isinstance(value, str | bytes | list | tuple):
         return False
-    named = (*ENTITIES, *RELATIONS, "paths", *PASSAGES)
+    named = (*ENTITIES, *RELATIONS, *PASSAGES)
     if isinstance(value, Mapping):
         listed = isinstance(value.get("context"), list | tuple)
         return listed or any(value.get(name) is not None for name in named)
@@ -239,35 +229,3 @@ def _short(place: Retrieved) -> Retrieved:
         type,
         source,
     )
-
-
-def _relations_in(value: Any) -> Iterable[Any] | None:
-    """Relations, and those of paths: a path is a list of triples, or of names and types by turns."""
-    given, paths = attribute(value, RELATIONS), attribute(value, ("paths",))
-    if paths is None:
-        return given  # type: ignore[no-any-return]
-    steps: dict[Any, None] = {}
-    for path in _items(paths, "paths"):
-        parts = list(path) if isinstance(path, Iterable) and not isinstance(path, str) else [path]
-        if all(isinstance(part, str) for part in parts) and len(parts) % 2:
-            triples: list[Any] = [tuple(parts[at : at + 3]) for at in range(0, len(parts) - 2, 2)]
-        else:
-            triples = parts
-        steps.update(dict.fromkeys(map(relation_of, triples)))
-    return [*([] if given is None else _items(given, "relations")), *steps]
-
-
-def _sections(text: str) -> Any:
-    """LightRAG's context in words as its lists; other texts as they are."""
-    found: dict[str, list[Any]] = {}
-    for heading, block in _SECTION.findall(text):
-        rows = []
-        for line in block.splitlines():
-            try:
-                row = json.loads(line.strip().strip(",[]"))
-            except ValueError:
-                continue
-            if isinstance(row, dict):
-                rows.append({name: row[name] for name in row if name != "id"})
-        found.setdefault(_SECTION_KINDS[heading.lower()], []).extend(rows)
-    return found or text

@@ -50,19 +50,14 @@ class WeighedMention:
 Mentions = tuple[WeighedMention, ...]
 
 
-class Most(NamedTuple):
-    """How many of the best entities are wanted; and how many are enough where a path explains it all."""
-
-    wanted: int
-    enough: int
-
-
 class ToRank(NamedTuple):
-    """A question as its paths are asked for."""
+    """A question as its paths are asked for. wanted: how many of the best entities; enough: how many of them
+    where a path explains it all."""
 
     mentions: Mentions
     reading: Reading
-    most: Most
+    wanted: int
+    enough: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -187,8 +182,8 @@ class CheapestPaths:
         keys = keys_of(total, mass, np.where(row < 0, 1 << 16, self.graph.strength[entity]))
         is_explained = np.zeros(count, np.bool_)
         is_explained[question[total <= self.explained[length]]] = True
-        wanted, enough = np.array([one.most for one in questions.given], np.int64).reshape(-1, 2).T
-        wanted = np.where(is_explained, enough, wanted)
+        wanted = np.array([one.wanted for one in questions.given], np.int64)
+        wanted[is_explained] = np.array([one.enough for one in questions.given], np.int64)[is_explained]
         best = up_to_wanted(question, keys, wanted)
         question, entity, keys, length, row = (
             column[best] for column in (question, entity, keys, length, row)
@@ -224,13 +219,13 @@ class CheapestPaths:
         for number, one in enumerate(given):
             parts = _packed(one.mentions)
             every = np.array([seed for seeds, _ in parts for seed in seeds], np.int64)
-            most, slack, others = one.most, 0, len(parts) - 1
+            enough, slack, others, price = one.enough, 0, len(parts) - 1, self.prices
             if others > 0:  # another mention may fill everything that one leaves empty
-                price, most = self.prices, Most(most.wanted, most.wanted)
+                enough = one.wanted
                 slack = others * price.other_seed + price.off_focus + price.off_head
                 slack += int(asked.left[number, 0])
             starts += [
-                Start(number, np.array(seeds), np.array(masses), every, *most, slack)
+                Start(number, np.array(seeds), np.array(masses), every, one.wanted, enough, slack)
                 for seeds, masses in parts
             ]
             mention += range(len(parts))
