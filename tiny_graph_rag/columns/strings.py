@@ -6,7 +6,7 @@ only when somebody looks at one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import stretches
+from tiny_graph_rag.columns.arrays import stretches, unique
 
 ROWS_AT_ONCE = 1 << 18  # of a column that is read from end to end
 
@@ -28,9 +28,19 @@ class Strings(Sequence[str]):
 
     @classmethod
     def of(cls, rows: Iterable[str]) -> Strings:
-        builder = StringsBuilder()
-        builder.add(list(rows))
-        return builder.done()
+        """A column as it is, or one of strings.
+
+        A lone surrogate (a broken \\ud800 in JSON) is no character; it is shown as the sign for one.
+        """
+        if isinstance(rows, Strings):
+            return rows
+        rows = list(rows)
+        text = "".join(rows)
+        if text.isascii():
+            return cls(np.frombuffer(text.encode(), dtype=np.uint8), _offsets(rows))
+        encoded = [row.encode("utf-8", "surrogatepass") for row in rows]
+        encoded = [raw if b"\xed" not in raw else raw.decode("utf-8", "replace").encode() for raw in encoded]
+        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), _offsets(encoded))
 
     @classmethod
     def kept(cls, arrays: Mapping[str, NDArray[Any]], name: str) -> Strings:
@@ -110,9 +120,10 @@ class StringLists(Sequence[list[str]]):
 
     @classmethod
     def of(cls, rows: Iterable[Sequence[str]]) -> StringLists:
-        builder = StringListsBuilder()
-        builder.add(list(rows))
-        return builder.done()
+        if isinstance(rows, StringLists):
+            return rows
+        rows = list(rows)
+        return cls(Strings.of(chain.from_iterable(rows)), _offsets(rows))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -132,9 +143,17 @@ class Categories(Sequence[str]):
 
     @classmethod
     def of(cls, rows: Iterable[str]) -> Categories:
-        builder = CategoriesBuilder()
-        builder.add(list(rows))
-        return builder.done()
+        """Of a column that is one already, names that don't occur are left out."""
+        if isinstance(rows, Categories):
+            occurring = unique(rows.codes)
+            order = sorted(occurring.tolist(), key=rows.names.__getitem__)
+            place = np.zeros(len(rows.names), dtype=np.int32)
+            place[order] = np.arange(len(order), dtype=np.int32)
+            return cls(place[rows.codes], tuple(rows.names[code] for code in order))
+        rows = list(rows)
+        names = tuple(sorted(set(rows)))
+        code = {name: number for number, name in enumerate(names)}
+        return cls(np.fromiter(map(code.__getitem__, rows), dtype=np.int32, count=len(rows)), names)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -148,86 +167,6 @@ class Categories(Sequence[str]):
         return map(self.names.__getitem__, self.codes.tolist())
 
 
-class StringsBuilder:
-    """Collects a column of strings piece by piece; `done` once."""
-
-    def __init__(self) -> None:
-        self.blocks: list[bytes] = []
-        self.lengths: list[NDArray[np.int64]] = []
-
-    def add(self, rows: Sequence[str]) -> None:
-        if isinstance(rows, Strings):  # of a reader that has columns already
-            self.blocks.append(rows.data.tobytes())
-            self.lengths.append(np.diff(rows.offsets))
-            return
-        text = "".join(rows)
-        lengths: Iterable[int]
-        if text.isascii():
-            block, lengths = text.encode(), map(len, rows)
-        else:
-            # A lone surrogate (a broken \ud800 in JSON) is no character; it is shown as the sign for one.
-            encoded = [row.encode("utf-8", "surrogatepass") for row in rows]
-            encoded = [raw if b"\xed" not in raw else _valid(raw) for raw in encoded]
-            block, lengths = b"".join(encoded), map(len, encoded)
-        self.blocks.append(block)
-        self.lengths.append(np.fromiter(lengths, dtype=np.int64, count=len(rows)))
-
-    def done(self) -> Strings:
-        made = Strings(np.frombuffer(b"".join(self.blocks), dtype=np.uint8), _offsets(self.lengths))
-        self.blocks.clear()
-        self.lengths.clear()
-        return made
-
-
-class StringListsBuilder:
-    """Collects a column of lists piece by piece; `done` once."""
-
-    def __init__(self) -> None:
-        self.items = StringsBuilder()
-        self.lengths: list[NDArray[np.int64]] = []
-
-    def add(self, rows: Sequence[Sequence[str]]) -> None:
-        if isinstance(rows, StringLists):
-            self.items.add(rows.items)
-            self.lengths.append(np.diff(rows.offsets))
-            return
-        self.items.add(list(chain.from_iterable(rows)))
-        self.lengths.append(np.fromiter(map(len, rows), dtype=np.int64, count=len(rows)))
-
-    def done(self) -> StringLists:
-        made = StringLists(self.items.done(), _offsets(self.lengths))
-        self.lengths.clear()
-        return made
-
-
-class CategoriesBuilder:
-    """Collects a column with few different values piece by piece; `done` once."""
-
-    def __init__(self) -> None:
-        self.code: dict[str, int] = {}
-        self.codes: list[NDArray[np.int32]] = []
-
-    def add(self, rows: Sequence[str]) -> None:
-        if isinstance(rows, Categories):  # of a reader that has columns already; names that don't occur go
-            occur = np.flatnonzero(np.bincount(rows.codes, minlength=len(rows.names)))
-            code = np.zeros(len(rows.names), dtype=np.int32)
-            for row in occur.tolist():
-                code[row] = self.code.setdefault(rows.names[row], len(self.code))
-            self.codes.append(code[rows.codes])
-            return
-        for name in set(rows) - self.code.keys():
-            self.code[name] = len(self.code)
-        self.codes.append(np.fromiter(map(self.code.__getitem__, rows), dtype=np.int32, count=len(rows)))
-
-    def done(self) -> Categories:
-        names = tuple(sorted(self.code))
-        place = np.zeros(len(names), dtype=np.int32)  # from the order of appearance to that of the names
-        for index, name in enumerate(names):
-            place[self.code[name]] = index
-        codes = np.concatenate([np.zeros(0, dtype=np.int32), *self.codes])
-        return Categories(place[codes] if len(codes) else codes, names)
-
-
 def _cut(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[str]:
     """The strings of a block of UTF-8. offsets: where each starts, and where the last one ends."""
     block, bounds = data.tobytes(), pairwise(offsets.tolist())
@@ -237,12 +176,8 @@ def _cut(data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> list[str]:
     return [block[start:end].decode() for start, end in bounds]
 
 
-def _valid(encoded: bytes) -> bytes:
-    return encoded.decode("utf-8", "replace").encode()
-
-
-def _offsets(lengths: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Lengths, piece by piece → where each row starts, and where the last one ends."""
-    offsets = np.zeros(sum(map(len, lengths)) + 1, dtype=np.int64)
-    np.concatenate([offsets[:0], *lengths], out=offsets[1:])
-    return np.cumsum(offsets, out=offsets)
+def _offsets(rows: Sequence[Sized]) -> NDArray[np.int64]:
+    """Where each row starts, and where the last one ends."""
+    offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+    np.cumsum(np.fromiter(map(len, rows), dtype=np.int64, count=len(rows)), out=offsets[1:])
+    return offsets

@@ -1,4 +1,4 @@
-"""Records → columns, piece by piece, so that a large file's records never exist all at once.
+"""Records → columns.
 
 The records are those of KG JSON; `check_records` says what is wrong with them.
 """
@@ -10,13 +10,13 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain, compress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct
-from tiny_graph_rag.columns.strings import CategoriesBuilder, StringListsBuilder, StringsBuilder
+from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, Problems, at, json_kind
 from tiny_graph_rag.graph.tables import (
     DANGLING,
@@ -45,6 +45,7 @@ _LIKE_ID = re.compile(
     r"[+-]?[0-9]+(\.0)?|[QP][0-9]+|/[mg]/\w+|[0-9a-f]{32,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I
 )
 Record = Mapping[str, Any]
+T = TypeVar("T")
 RELATION_NOTES = (DANGLING, WEIGHTS, LOOPS, DUPLICATES)
 
 
@@ -80,26 +81,32 @@ class Tables(NamedTuple):
     notes: LoadNotes
 
 
-class GraphColumns:
-    """Add all entities, then all relations, then ask for the graph.
+class RelationBlock(NamedTuple):
+    """Columns of relations, (relations,) each. sources, targets: rows of entities, -1 where there is none."""
 
-    rows: of ids. flaws: what else was not sound, as in LoadNotes.
+    ids: Sequence[str]
+    sources: NDArray[np.int32]
+    targets: NDArray[np.int32]
+    types: Sequence[str]
+    descriptions: Sequence[str]
+    weights: NDArray[np.float64]
+    chunks: Sequence[Sequence[str]]
+    details: Sequence[str]
+
+
+class GraphColumns:
+    """Add all entities, then all relations, in one block or in several, then ask for the graph.
+
+    known: id → row. flaws: what else was not sound, as in LoadNotes.
     """
 
-    def __init__(self, rows: Mapping[str, int]) -> None:
-        self.known = rows
-        self.entities = 0
+    def __init__(self, known: Mapping[str, int]) -> None:
+        self.known = known
+        self.entities: Entities | None = None
         self.notes = Notes()
         self.flaws: list[tuple[str, int, tuple[str, ...]]] = []
-        self.ids, self.names, self.descriptions = StringsBuilder(), StringsBuilder(), StringsBuilder()
-        self.types, self.details = CategoriesBuilder(), StringsBuilder()
-        self.aliases, self.chunks = StringListsBuilder(), StringListsBuilder()
         self.written = 0
-        self.relation_ids, self.relation_descriptions = StringsBuilder(), StringsBuilder()
-        self.relation_types, self.relation_details = CategoriesBuilder(), StringsBuilder()
-        self.relation_chunks = StringListsBuilder()
-        self.ends: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
-        self.weights: list[NDArray[np.float64]] = []
+        self.blocks: list[RelationBlock] = []
         self.missing: list[str] = []  # ends that no entity has, as far as a reader knows them: some examples
 
     def check_ends(self, path: Path) -> None:
@@ -120,7 +127,7 @@ class GraphColumns:
         """rows: records with KG JSON's fields, which are sound (`check_records`)."""
         written = _column(rows, "entity_id")
         other = [key for key, own in zip(ids, written, strict=True) if own is not None and own != key]
-        self.notes.add(KEYS, [self.entities] * len(other), other)
+        self.notes.add(KEYS, [0] * len(other), other)
         self.add_entity_columns(
             ids,
             _column(rows, "name"),
@@ -142,14 +149,15 @@ class GraphColumns:
         details: Sequence[str],
     ) -> None:
         """(entities,) each. details: JSON text, "" where none."""
-        self.entities += len(ids)
-        self.ids.add(ids)
-        self.names.add(names)
-        self.types.add(types)
-        self.descriptions.add(descriptions)
-        self.aliases.add(aliases)
-        self.chunks.add(chunks)
-        self.details.add(details)
+        self.entities = Entities(
+            ids=Strings.of(ids),
+            names=Strings.of(names),
+            types=Categories.of(types),
+            descriptions=Strings.of(descriptions),
+            aliases=StringLists.of(aliases),
+            source_chunks=StringLists.of(chunks),
+            details=Strings.of(details),
+        )
 
     def add_relations(self, rows: Sequence[Record]) -> None:
         """rows: as `add_entities` has them."""
@@ -158,7 +166,7 @@ class GraphColumns:
             first = self.written
             labels = [label or f"relationships[{number}]" for number, label in enumerate(labels, start=first)]
         ends = self._entities(_column(rows, "source_entity_id") + _column(rows, "target_entity_id"))
-        self.add_relation_columns(
+        block = RelationBlock(
             labels,
             ends[: len(rows)],
             ends[len(rows) :],
@@ -168,41 +176,22 @@ class GraphColumns:
             _filled(_column(rows, "source_chunks"), ()),
             _details(rows, RELATION_FIELDS),
         )
+        self.add_relation_block(block)
 
-    def add_relation_columns(
-        self,
-        ids: Sequence[str],
-        sources: NDArray[np.int32],
-        targets: NDArray[np.int32],
-        types: Sequence[str],
-        descriptions: Sequence[str],
-        weights: NDArray[np.float64],
-        chunks: Sequence[Sequence[str]],
-        details: Sequence[str],
-    ) -> None:
-        """(relations,) each. sources, targets: rows of entities, -1 where there is none."""
-        first = self.written
-        self.written += len(ids)
-        kept = (sources >= 0) & (targets >= 0)
-        numbers = np.arange(first, self.written)
+    def add_relation_block(self, block: RelationBlock) -> None:
+        """A relation without one of its ends is left out and counted; a wrong weight becomes the default."""
+        numbers = np.arange(self.written, self.written + len(block.ids))
+        self.written += len(block.ids)
+        kept = (block.sources >= 0) & (block.targets >= 0)
         if not kept.all():
-            self._note(DANGLING, ~kept, numbers, ids)
-            ids, types = list(compress(ids, kept)), list(compress(types, kept))
-            descriptions, details = list(compress(descriptions, kept)), list(compress(details, kept))
-            chunks, weights = list(compress(chunks, kept)), weights[kept]
-            sources, targets, numbers = sources[kept], targets[kept], numbers[kept]
-        weights = np.array(weights)
+            self._note(DANGLING, ~kept, numbers, block.ids)
+            block, numbers = RelationBlock(*(_only(kept, column) for column in block)), numbers[kept]
+        weights = np.array(block.weights)
         wrong = ~(np.isfinite(weights) & (weights >= 0))
-        self._note(WEIGHTS, wrong, numbers, ids)
+        self._note(WEIGHTS, wrong, numbers, block.ids)
         weights[wrong] = DEFAULT_WEIGHT
-        self._note(LOOPS, sources == targets, numbers, ids)
-        self.ends.append((sources, targets))
-        self.weights.append(weights)
-        self.relation_ids.add(ids)
-        self.relation_types.add(types)
-        self.relation_descriptions.add(descriptions)
-        self.relation_chunks.add(chunks)
-        self.relation_details.add(details)
+        self._note(LOOPS, block.sources == block.targets, numbers, block.ids)
+        self.blocks.append(block._replace(weights=weights))
 
     def _entities(self, ids: list[str]) -> NDArray[np.int32]:
         """Rows of entities, -1 where an id is unknown."""
@@ -216,34 +205,29 @@ class GraphColumns:
         self.notes.add(kind, numbers[places].tolist(), shown)
 
     def tables(self) -> Tables:
-        """The graph's tables; the builder is used up."""
-        entities = Entities(
-            ids=self.ids.done(),
-            names=self.names.done(),
-            types=self.types.done(),
-            descriptions=self.descriptions.done(),
-            aliases=self.aliases.done(),
-            source_chunks=self.chunks.done(),
-            details=self.details.done(),
-        )
+        """The graph's tables."""
+        entities = self.entities
+        assert entities is not None  # a reader adds them first
+        columns = list(zip(*self.blocks, strict=True)) or [()] * len(RelationBlock._fields)
+        ids, sources, targets, types, descriptions, weights, chunks, details = columns
         none = np.zeros(0, dtype=np.int32)
         relations = Relations(
-            ids=self.relation_ids.done(),
-            sources=np.concatenate([none, *(sources for sources, _ in self.ends)]),
-            targets=np.concatenate([none, *(targets for _, targets in self.ends)]),
-            types=self.relation_types.done(),
-            descriptions=self.relation_descriptions.done(),
-            weights=np.concatenate([np.zeros(0), *self.weights]),
-            source_chunks=self.relation_chunks.done(),
-            details=self.relation_details.done(),
+            ids=Strings.of(_joined(ids)),
+            sources=np.concatenate([none, *sources]),
+            targets=np.concatenate([none, *targets]),
+            types=Categories.of(_joined(types)),
+            descriptions=Strings.of(_joined(descriptions)),
+            weights=np.concatenate([np.zeros(0), *weights]),
+            source_chunks=StringLists.of(_joined(chunks)),
+            details=Strings.of(_joined(details)),
         )
         adjacency = Adjacency.of(len(entities), relations.sources, relations.targets)
         names = list(entities.names)
         rank, shared = rank_by_name(names, entities.ids)
         has_name = _borne_by_several(names, shared)
-        self.notes.add(SHARED, [self.entities] * len(has_name), has_name)
+        self.notes.add(SHARED, [len(entities)] * len(has_name), has_name)
         if all(map(_LIKE_ID.fullmatch, names)):
-            self.notes.add(ID_NAMES, [self.entities] * len(names), names)
+            self.notes.add(ID_NAMES, [len(entities)] * len(names), names)
         again = _duplicates(relations, adjacency).tolist()
         self.notes.add(DUPLICATES, again, [relations.ids[row] for row in again[:SHOWN_EXAMPLES]])
         notes = [
@@ -252,6 +236,15 @@ class GraphColumns:
             *self.notes.done(RELATION_NOTES),
         ]
         return Tables(entities, relations, adjacency, rank, LoadNotes(tuple(notes)))
+
+
+def _only(kept: NDArray[np.bool_], column: Any) -> Any:
+    return column[kept] if isinstance(column, np.ndarray) else list(compress(column, kept))
+
+
+def _joined(blocks: Sequence[Sequence[T]]) -> Sequence[T]:
+    """One column of several blocks; a single block stays as it is."""
+    return blocks[0] if len(blocks) == 1 else list(chain.from_iterable(blocks))
 
 
 def _borne_by_several(names: Sequence[str], shared: Sequence[Sequence[int]]) -> list[str]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.errors import GraphError, Problems
 from tiny_graph_rag.formats.graphs.table import Table, detail_text
 from tiny_graph_rag.formats.words import Role
-from tiny_graph_rag.graph.building import UNKNOWN_TYPE, GraphColumns, Notes
+from tiny_graph_rag.graph.building import UNKNOWN_TYPE, GraphColumns, Notes, RelationBlock
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT, Dropped, Origin
 from tiny_graph_rag.messages import said
@@ -54,7 +54,7 @@ Codes = NDArray[np.int32]
 
 class Block(NamedTuple):
     """Relations by column. sources, targets: places in `ends`, -1 for an empty one. columns: what else
-    `GraphColumns.add_relation_columns` takes."""
+    a RelationBlock has."""
 
     ends: Sequence[str]
     sources: Codes
@@ -169,7 +169,7 @@ class Rows:
             self._count_ambiguous(block)
             row_of = np.array([*(rows_of[end] for end in block.ends), -1], dtype=np.int32)
             ends = row_of[block.sources], row_of[block.targets]  # the last is that of -1
-            columns.add_relation_columns(sources=ends[0], targets=ends[1], **block.columns)
+            columns.add_relation_block(RelationBlock(sources=ends[0], targets=ends[1], **block.columns))
         columns.missing = [repr(end) for end, row in islice(rows_of.items(), LOOKED_AT) if row < 0][:3]
         dropped = [Dropped(*told) for told in self._dropped.done(list(self._dropped.counts))]
         if not columns.entities:
