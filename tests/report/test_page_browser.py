@@ -506,16 +506,6 @@ def test_the_page_begins_with_a_sentence_and_the_worst_questions_opened(browser,
         assert found.complaints == []
 
 
-def test_a_title_heads_the_page(browser, folder, hardset):
-    _, document = hardset
-    path = folder / "titled.html"
-    path.write_text(results_page(document, title="Spring <b>release</b>"), encoding="utf-8")
-    with pages.opened(browser, path, **SCREENS["phone"]) as found:
-        assert found.page.locator("h1").inner_text() == "Spring <b>release</b>"
-        assert found.page.title().startswith("Spring <b>release</b>")
-        assert KOREAN in found.page.locator(".facts").first.inner_text()
-
-
 @pytest.mark.parametrize(("screen", "least"), [("light", 440), ("phone", 330)])
 def test_the_bars_of_the_waterfall_use_the_width(browser, hardset, screen, least):
     with pages.opened(browser, hardset[0], **SCREENS[screen]) as found:

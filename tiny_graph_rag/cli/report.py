@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -35,16 +34,12 @@ def report_command(
             "next to the first file",
         ),
     ] = None,
-    title: Annotated[str | None, option("Title of the reports.", default="the gold set's name")] = None,
 ) -> None:
     """Show results files as a page, as Markdown, as tables or as pictures. Nothing is computed again."""
     session = Session.open(common)
     names = reports_of(report) or ("html",)
     folder = Path(session.config.storage.results_dir)
-    documents = [
-        replace(read_document(find_input(result, folder, "results file")), title=title or "")
-        for result in results
-    ]
+    documents = [read_document(find_input(result, folder, "results file")) for result in results]
     target = output_path(output, folder) if output is not None else None
     try:
         written = write_reports(documents, names, target, claim=session.outputs.claim)

@@ -5,7 +5,6 @@ What they give has data frames, a paper's table and pictures.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -43,29 +42,8 @@ ResultLike = Any  # Result, Scored, or the path of a results file
 HIGHEST_HOPS = 4  # as `sweep` tries them without `--hops`
 
 
-class _Tabled(ABC):
-    """What has a table for a paper."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def _paper_table(self) -> View: ...
-
-    def to_latex(self) -> str:
-        """The table for a paper (booktabs), the best in bold."""
-        from tiny_graph_rag.report.paper import latex_table
-
-        return latex_table(self._paper_table())
-
-    def to_markdown(self) -> str:
-        """The same table as Markdown."""
-        from tiny_graph_rag.report.markdown import paper_table
-
-        return paper_table(self._paper_table())
-
-
 @dataclass(frozen=True, slots=True, repr=False)
-class ResultComparison(_Tabled):
+class ResultComparison:
     """Several results of the same questions. systems: everything behind it, `.pairs` the tests."""
 
     systems: Systems
@@ -110,6 +88,18 @@ class ResultComparison(_Tabled):
         """Pictures by name (`systems`), as `report --report png` draws them. Raises
         MissingExtraError without matplotlib."""
         return figures_of(self.systems.documents)
+
+    def to_latex(self) -> str:
+        """The table for a paper (booktabs), the best in bold."""
+        from tiny_graph_rag.report.paper import latex_table
+
+        return latex_table(self._paper_table())
+
+    def to_markdown(self) -> str:
+        """The same table as Markdown."""
+        from tiny_graph_rag.report.markdown import paper_table
+
+        return paper_table(self._paper_table())
 
     def _paper_table(self) -> View:
         """The best in bold, letters for what is significantly worse."""
@@ -163,7 +153,7 @@ def compare(
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class SweepResult(_Tabled):
+class SweepResult:
     """Settings tried on one gold set. sweep: everything behind it."""
 
     sweep: Sweep
@@ -212,12 +202,6 @@ class SweepResult(_Tabled):
 
     def _document(self) -> Document:
         return in_memory(self._parts(), f"{self.sweep.examples.name or 'questions'}-sweep")
-
-    def _paper_table(self) -> View:
-        """Settings × measures, the best in bold."""
-        from tiny_graph_rag.report.paper import sweep_table
-
-        return sweep_table(self._document().content)
 
     def __repr__(self) -> str:
         return f"SweepResult({len(self.sweep.settings)} settings, {self.recommended}: {self.reason})"

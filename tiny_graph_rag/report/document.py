@@ -15,12 +15,10 @@ from tiny_graph_rag.study.results_file import UNREADABLE, WRITTEN_BY, changed_fi
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A results file. content: the JSON object as written. name: the file's, without its ending. title: what
-    reports are headed with, "" for the gold set's name."""
+    """A results file. content: the JSON object as written. name: the file's, without its ending."""
 
     path: Path
     content: dict[str, Any]
-    title: str = ""
 
     @property
     def kind(self) -> str:

@@ -63,7 +63,6 @@ def pages(documents: Sequence[Document]) -> Files:
             document.content,
             others,
             {result.name: result.content for result in same if result is not document},
-            title=document.title,
             systems=_side_by_side(same, document),
         )
         yield f"{document.name}.html", made.encode("utf-8", "replace")
@@ -83,19 +82,17 @@ def results_page(
     others: list[Json] | None = None,
     peers: Mapping[str, Json] | None = None,
     *,
-    title: str = "",
     systems: Mapping[str, Any] | None = None,
 ) -> str:
     """The page of a results document; others: sweeps and comparisons to show in the same page; peers: by
     name, results of the same gold set to show next to this one, question by question; systems: all of them
-    side by side (`page_systems`). title: what the page is headed with, "" for the gold set's name."""
+    side by side (`page_systems`)."""
     dataset = (document.get("dataset") or {}).get("name") or document["kind"]
     head = {key: value for key, value in document.items() if key not in ("results", "entities")}
     head["changed"] = changed_settings(document.get("config") or {})
     head["walked"] = walked(document.get("summary") or {})
     data: Json = {
         "head": head,
-        "title": title,
         "tops": TOPS,
         "goldSteps": [],
         "hops": None,
@@ -117,7 +114,7 @@ def results_page(
             "counts": count_lines(document["summary"]),
             "worst": {"measure": measure, "rows": rows[:WORST_OPENED]},
         }
-    return page(title or str(dataset), data, RESULT_SCRIPTS)
+    return page(str(dataset), data, RESULT_SCRIPTS)
 
 
 def _verdict_texts(document: Json) -> dict[str, str]:

@@ -14,14 +14,13 @@ from typing import Any
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.messages import three
 from tiny_graph_rag.report.document import Document, joint_name
-from tiny_graph_rag.report.plain import LONGEST, best_of, one_line, swept_measures
+from tiny_graph_rag.report.plain import LONGEST, best_of, one_line
 from tiny_graph_rag.report.reports import Files, report
 from tiny_graph_rag.report.systems import Systems, system_names
 from tiny_graph_rag.report.tables import Cell, Figure, View, in_full
 
 Json = dict[str, Any]
 
-BEST = "The best mean of each measure is bold."
 LETTERS = (
     "The best mean of each column is bold. A letter marks a system that is significantly worse than the one "
     "it is shown with: paired randomisation test, two-sided, p < .05 after Holm's correction for the pairs "
@@ -56,19 +55,14 @@ _SPECIAL = str.maketrans(
 
 @report("paper", "one LaTeX table of systems and measures")
 def paper(documents: Sequence[Document]) -> Files:
-    """One table of all results where they are of the same questions, else one of each; one of each sweep."""
+    """One table of all results where they are of the same questions, else one of each."""
     results = [document for document in documents if document.has_questions]
     found = Systems.of(results)
     if found is not None:
         yield f"{joint_name(results)}-paper.tex", latex_table(systems_table(found)).encode("utf-8", "replace")
-    for document in documents:
-        if document.kind == "sweep":
-            table = sweep_table(document.content)
-        elif document.has_questions and found is None:
-            table = result_table(document)
-        else:
-            continue
-        yield f"{document.name}-paper.tex", latex_table(table).encode("utf-8", "replace")
+        return
+    for result in results:
+        yield f"{result.name}-paper.tex", latex_table(result_table(result)).encode("utf-8", "replace")
 
 
 def systems_table(found: Systems) -> View:
@@ -80,28 +74,14 @@ def systems_table(found: Systems) -> View:
         for measure, means in columns.items()
     }
     names = [f"{letter}  {name}" for letter, name in zip(letters, found.names, strict=True)]
-    return _table(found.documents[0].content, "system", names, columns, LETTERS, better)
+    return _table(found.documents[0].content, names, columns, LETTERS, better)
 
 
 def result_table(document: Document) -> View:
     """One row: the means of a result."""
     means = document.content["summary"]["measures"]
     columns = {measure: [mean["mean"]] for measure, mean in means.items()}
-    return _table(document.content, "system", system_names([document]), columns)
-
-
-def sweep_table(content: Json) -> View:
-    """A row a setting."""
-    settings = content["settings"]
-    names = [
-        setting["system"] + ("" if setting["hops"] is None else f", {amount(setting['hops'], 'hop')}")
-        for setting in settings
-    ]
-    columns = {
-        measure: [setting["measures"].get(measure, {}).get("mean") for setting in settings]
-        for measure in swept_measures(content)
-    }
-    return _table(content, "setting", names, columns, BEST)
+    return _table(document.content, system_names([document]), columns)
 
 
 def letters_of(count: int) -> list[str]:
@@ -112,7 +92,6 @@ def letters_of(count: int) -> list[str]:
 
 def _table(
     content: Json,
-    first_head: str,
     names: Sequence[str],
     columns: Mapping[str, Sequence[float | None]],
     legend: str = "",
@@ -138,7 +117,7 @@ def _table(
         (one_line(name, 64), *figures) for name, *figures in zip(names, *cells, strict=True)
     ]
     return View(
-        (first_head, *columns),
+        ("system", *columns),
         tuple(rows),
         caption=f"Results on {on}. {legend}".rstrip(),
         label="tab:" + ("-".join(plain.split()).lower() or "results"),

@@ -85,7 +85,7 @@ def _first_sentences(document: Document) -> Iterator[Block]:
 
 
 def _methods(results: Sequence[Document]) -> Iterator[Block]:
-    yield Heading(_title(results[0], t("Method by method")), 1)
+    yield Heading(t("Method by method"), 1)
     if len({result.content["dataset"]["sha256"] for result in results}) > 1:
         yield Paragraph(t("These results are of different gold sets; their means can't be compared."))
         return
@@ -124,10 +124,6 @@ def _which_to_take(found: Systems) -> Iterator[Block]:
     )
 
 
-def _title(document: Document, otherwise: str) -> str:
-    return one_line(document.title) or otherwise
-
-
 def methods(summaries: Mapping[str, Json]) -> View:
     """All results side by side. summaries: name of the results → their summary."""
     measures = _shared_measures(summaries)
@@ -155,7 +151,7 @@ def _shared_measures(summaries: Mapping[str, Json]) -> list[str]:
 def _result(document: Document, level: int) -> Iterator[Block]:
     content, summary = document.content, document.content["summary"]
     name = one_line(content["dataset"]["name"] if level == 1 else document.name)
-    yield Heading(_title(document, name) if level == 1 else name, level)
+    yield Heading(name, level)
     yield from _first_sentences(document)
     yield from _made(content)
     yield tables.means(summary)

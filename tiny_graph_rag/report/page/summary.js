@@ -17,7 +17,6 @@ function masthead(data) {
   const { head } = data;
   const asked = head.kind === "score" ? null : head.config?.retrieval;  // an external run was not made by these settings
   const facts = [
-    data.extra.title && head.dataset?.name && [t("gold set"), " ", name(head.dataset.name)],
     head.graph && [t("graph"), " ", name(head.graph.name)],
     head.run?.name && [t("run"), " ", name(head.run.name)],
     head.summary && [plural(head.summary.questions, "question")],
@@ -29,7 +28,7 @@ function masthead(data) {
   ].filter(Boolean);
   return el("header", { class: "masthead" },
     el("div", {},
-      el("h1", {}, name(data.extra.title || (head.dataset?.name ?? t("Results")))),
+      el("h1", {}, name(head.dataset?.name ?? t("Results"))),
       el("p", { class: "facts" }, facts.map((fact) => el("span", {}, fact))),
       settings(head)),
     themeButton());
