@@ -141,7 +141,7 @@ OTHER_WORDS = _set(
     date time datetime timestamp ts year month day at hour age page line char offset pos position span
     token column row lat lon lng latitude longitude degree weight score count description desc embedding
     embeddings chunk chunks doc document file port handle arrow color url properties 날짜 일 sentence
-    length size x y amount price valid effective since until expires active created updated
+    nodes length size x y amount price valid effective since until expires active created updated
     """
 )
 COUNTED_STEMS = (

@@ -234,9 +234,24 @@ def read_triples(paths: Sequence[Path], columns: Columns | None = None) -> Knowl
         given.check(first, path)
         if not _is_header(first, given):
             _check_first_line(path, first, table)
-            own = dict(zip(HEADLESS, (Role.SOURCE, Role.TYPE, Role.TARGET), strict=True))
+            own = _headless_roles(table)
     fill_relations(rows, table, given, own, alone=True, place="row {}")
     return rows.graph()
+
+
+def _headless_roles(table: Table) -> dict[str, str]:
+    """Columns without a header: source, relation, target, unless these ends share no name and two other
+    columns share most of theirs. What then stands besides is the relation, or a weight."""
+    seen = [set(table.texts(name)) for name in HEADLESS]
+    ends = (0, 2)
+    for pair in ((1, 2), (0, 1)) if not seen[0] & seen[2] else ():
+        first, second = (seen[place] for place in pair)
+        if len(first & second) * 2 >= min(len(first), len(second)) > 1:
+            ends = pair
+    rest = HEADLESS[3 - sum(ends)]
+    is_weight = ends != (0, 2) and all(map(is_number, table.texts(rest)))
+    roles = {HEADLESS[ends[0]]: Role.SOURCE, HEADLESS[ends[1]]: Role.TARGET}
+    return {**roles, rest: Role.WEIGHT if is_weight else Role.TYPE}
 
 
 def _is_header(fields: Sequence[str], given: Columns) -> bool:
