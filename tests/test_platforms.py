@@ -1,4 +1,4 @@
-"""Without what only Linux has: /proc, os.pread, os.geteuid, mkfifo, wakeup pipes.
+"""Without what only Linux has: /proc, os.pread, mkfifo, wakeup pipes.
 
 A stand-in for macOS: each command runs as a process in which these are gone from the start.
 """
@@ -18,7 +18,7 @@ from tests.conftest import ROOT, write_gold, write_kg
 ABSENT = """
 import builtins, os, sys
 sys.modules["resource"] = sys.modules["pwd"] = sys.modules["grp"] = None
-for name in ("pread", "geteuid", "getuid", "mkfifo", "fchmod", "sched_getaffinity", "posix_fadvise"):
+for name in ("pread", "mkfifo", "fchmod", "sched_getaffinity", "posix_fadvise"):
     if hasattr(os, name):
         delattr(os, name)
 def _no_proc(event, arguments):

@@ -1,7 +1,7 @@
 """`mcp`: the program as tools for an assistant, by the Model Context Protocol over standard input and output.
 
-Each tool runs a command of this program as a process of its own with `-o -` and hands on its JSON: a call can
-be cut off, and none can take the server down. It runs in an empty folder without a key: no settings file of a
+Each tool runs a command of this program as a process of its own with `-o -` and hands on its JSON: none can
+take the server down. It runs in an empty folder without a key: no settings file of a
 stranger is read, no code runs, nothing costs money. Tools read below the folders given; only `generate`
 writes, a new gold set there.
 """
@@ -26,7 +26,6 @@ from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, UsageError
 from tiny_graph_rag.version import __version__
 
-SECONDS = 600  # a call that takes longer is given up
 WORST = 5  # questions that `eval` names
 LONGEST_REPLY = 6000  # characters of JSON
 MOST_FILES = 100  # that `files` lists of a kind
@@ -100,8 +99,8 @@ class Tools:
 
     def files(self) -> dict[str, Any]:
         """List the graphs, gold sets and results that the other tools can read."""
-        everything = {path for folder in self.folders for path in folder.rglob("*") if path.is_file()}
-        paths = sorted(str(path) for path in everything if str(path).isprintable())
+        found = {str(path) for folder in self.folders for path in folder.rglob("*") if path.is_file()}
+        paths = sorted(filter(str.isprintable, found))
         return {"notice": NOTICE} | {
             kind: [path for path in paths if path.endswith(endings)][:MOST_FILES]
             for kind, endings in KINDS.items()
@@ -140,8 +139,7 @@ class Tools:
         """Score a graph's retrieval against a gold set: means with intervals, where recall is lost, what is
         recommended, and the worst questions. measures: such as ndcg@5,recall@{1,3,5},mrr."""
         flags = flags_of(hops=hops, retriever=retriever, linker=linker, measures=measures)
-        files = self._graph(graph, dataset)
-        return await self._reply("eval", "--skip-generation", *files, *flags, brief=shortened)
+        return await self._reply("eval", "--skip-generation", *self._graph(graph, dataset), *flags)
 
     async def sweep(
         self, graph: str, dataset: str, hops: str = "0-4", retriever: str | None = None
@@ -190,9 +188,10 @@ class Tools:
         listed = ", ".join(map(str, self.folders))
         raise tool_error(f"{name[:200]}: no such file under {listed}; the tool `files` lists what there is")
 
-    async def _reply(self, name: str, *arguments: str, brief: Any = dict) -> dict[str, Any]:
-        """The JSON that a command of this program gives, as a tool answers it. brief: what is kept of it."""
-        return marked(brief(json.loads(await self._run(name, "-o", "-", *arguments))))
+    async def _reply(self, name: str, *arguments: str) -> dict[str, Any]:
+        """The JSON that a command of this program gives, as a tool answers it."""
+        found = json.loads(await self._run(name, "-o", "-", *arguments))
+        return marked(shortened(found) if name == "eval" else found)
 
     async def _run(self, name: str, *arguments: str) -> bytes:
         """What a command prints. Raises ToolError with its words where it fails."""
@@ -200,12 +199,8 @@ class Tools:
 
         environment = {**os.environ, "OPENAI_API_KEY": "", "OPENAI_BASE_URL": ""}
         call = [sys.executable, "-P", "-m", "tiny_graph_rag", name, *arguments]
-        try:
-            with anyio.fail_after(SECONDS):
-                # Its own standard input: the protocol's belongs to the server.
-                done = await anyio.run_process(call, input=b"", check=False, env=environment, cwd=self.empty)
-        except TimeoutError:
-            raise tool_error(f"{name}: no answer within {SECONDS} seconds; ask for less") from None
+        # Its own standard input: the protocol's belongs to the server.
+        done = await anyio.run_process(call, input=b"", check=False, env=environment, cwd=self.empty)
         if done.returncode not in (0, 1) or not done.stdout:
             raise tool_error(done.stderr.decode("utf-8", "replace").strip()[-1500:] or f"{name} failed")
         return done.stdout
@@ -224,9 +219,9 @@ def shortened(found: dict[str, Any]) -> dict[str, Any]:
     from tiny_graph_rag.report.tables import worst_questions
 
     summary, (measure, worst) = found["summary"], worst_questions(found)
-    parts = ("measures", "waterfall", "recommendations")
+    kept = {name: summary.get(name) for name in ("measures", "waterfall", "recommendations")}
     return {
-        "summary": {name: summary[name] for name in parts if name in summary},
+        "summary": kept,
         "worst": [
             {
                 "id": row["id"],

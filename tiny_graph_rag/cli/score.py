@@ -26,7 +26,9 @@ from tiny_graph_rag.cli.output import STDOUT, Output, keep_earlier
 from tiny_graph_rag.cli.session import Session, named_after, selected
 from tiny_graph_rag.errors import UsageError, at
 from tiny_graph_rag.files import sha256_meanwhile
+from tiny_graph_rag.formats.gold.base import GOLD_FORMATS
 from tiny_graph_rag.formats.runs import WrittenRun
+from tiny_graph_rag.formats.runs.base import RUN_FORMATS
 from tiny_graph_rag.gold.examples import GRADED
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.inputs import bare_name, find_input
@@ -76,6 +78,10 @@ class Scoring:
 
     def request(self, session: Session, run: Path, chosen: Chosen) -> Request:
         """The two files, and how they are read. Raises InputError where one is not there."""
+        if self.run_format is not None:
+            RUN_FORMATS.entry(self.run_format)
+        if self.gold_format is not None:
+            GOLD_FORMATS.entry(self.gold_format)
         storage, settings = session.config.storage, session.config.evaluation
         match = settings.match if self.match in (None, "name") else self.match
         passage_match = TextMatch.of_passages(match, settings.rouge_threshold)

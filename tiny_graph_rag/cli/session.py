@@ -19,7 +19,6 @@ from tiny_graph_rag.config import (
     NO_CACHE,
     Config,
     cache_folder,
-    find_setting,
     language,
     load_config,
     settings_of,
@@ -279,17 +278,11 @@ def _hinted(error: InputError, path: Path, signs: Sequence[bytes], hint: str) ->
 
 
 def _with_flags(config: Config, given: Iterable[str], flags: Mapping[str, object]) -> Config:
-    """The settings of `--set`, then those of flags, None where not given. Raises UsageError where both give
-    one."""
-    by_name = {}
-    for setting, text in settings_of(given, "--set"):
-        if flags.get(setting.name) is not None and find_setting(setting.name) == setting:
-            raise UsageError(
-                "--set {name} and --{flag} set the same thing; leave one out",
-                name=setting.full_name,
-                flag=setting.name.replace("_", "-"),
-            )
-        by_name[setting.full_name] = setting.parse(text, f"--set {setting.full_name}")
+    """The settings of `--set`, then those of flags, None where not given."""
+    by_name = {
+        setting.full_name: setting.parse(text, f"--set {setting.full_name}")
+        for setting, text in settings_of(given, "--set")
+    }
     return config.replaced(by_name).trusting(by_name).override(**flags)
 
 

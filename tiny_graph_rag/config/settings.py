@@ -19,7 +19,7 @@ from tiny_graph_rag.config.sections import (
     Storage,
     check_bounds,
 )
-from tiny_graph_rag.errors import ConfigError, UsageError, nearest
+from tiny_graph_rag.errors import ConfigError, UsageError, json_kind, nearest
 from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.secret import Secret, safe_url
 
@@ -143,6 +143,19 @@ class Setting:
             return False
         return True
 
+    def check(self, value: object, place: str) -> None:
+        """Raises ConfigError for a value of another type or out of the bounds; place: its name in errors."""
+        if isinstance(value, str) and "\0" in value:
+            raise ConfigError("{place} contains the character NUL, which a name can't contain", place=place)
+        if not self.accepts(value):
+            raise ConfigError(
+                "{place} must be {wanted}, got {got}",
+                place=place,
+                wanted=self.type_name,
+                got=json_kind(value),
+            )
+        check_bounds(self.field, value, place)
+
     def parse(self, text: str, place: str) -> Any:
         """Its value from text; `none` is null too, a mapping is YAML. place: its name in errors.
 
@@ -234,9 +247,8 @@ def find_setting(name: str) -> Setting:
 def settings_of(given: Iterable[str], option: str) -> Iterator[tuple[Setting, str]]:
     """What `--set section.name=value` says, given several times: each setting with its text.
 
-    Raises UsageError for what has no `=`, a name that is no setting, and a setting given twice.
+    Raises UsageError for what has no `=`, and for a name that is no setting.
     """
-    seen: set[str] = set()
     for text in given:
         name, sign, value = text.partition("=")
         if not sign:
@@ -245,11 +257,7 @@ def settings_of(given: Iterable[str], option: str) -> Iterator[tuple[Setting, st
                 option=option,
                 text=repr(text),
             )
-        setting = find_setting(name)
-        if setting.full_name in seen:
-            raise UsageError("{option}: {name} is given twice", option=option, name=setting.full_name)
-        seen.add(setting.full_name)
-        yield setting, value
+        yield find_setting(name), value
 
 
 def changed_settings(recorded: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -12,13 +12,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.config.sections import check_bounds
 from tiny_graph_rag.config.settings import Config, all_settings, section_comment, section_names
 from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import ConfigError, json_kind, nearest
@@ -33,9 +31,8 @@ OF_DOTENV = ("OPENAI_API_KEY", "OPENAI_MODEL", "OPENAI_BASE_URL")  # all that a 
 FOLDER_NAME = "tiny-graph-rag"
 NO_CACHE = Path(os.devnull, FOLDER_NAME)  # holds nothing and takes nothing
 SENSITIVE = {"base_url": "openai", "retriever": "retrieval"}  # setting → its section
-# What upstream tiny-graph-RAG's config.yaml has next to `openai` and `storage`: how it makes graphs of texts.
-UPSTREAM = ("chunking",)
-UPSTREAM_KEYS = {"storage": ("hardset_dir",)}  # and of sections that are ours too
+# What upstream tiny-graph-RAG's config.yaml has next to what is ours: how it makes graphs of texts.
+UPSTREAM = ("chunking", "storage.hardset_dir")
 
 
 def language(environment: Mapping[str, str] | None = None) -> str:
@@ -59,17 +56,21 @@ def load_config(
     if file is None and trust and "OPENAI_BASE_URL" not in folders:
         raise ConfigError("--trust-config: there is no {file} in this folder", file=CONFIG_FILE)
     config = Config()
-    untrusted: tuple[str, ...] = ()
     if file is not None:
         config = with_file(config, file)
-        untrusted = untrusted_settings(config, file, real, trust=trust)
+        changed = tuple(
+            name
+            for name, section in SENSITIVE.items()
+            if getattr(getattr(config, section), name) != getattr(getattr(Config(), section), name)
+        )
+        if (changed or trust) and not _is_trusted(file, real, trust=trust):
+            config = replace(config, untrusted=changed)
     from_environment = {
         setting.full_name: setting.parse(environment[setting.environment], setting.environment)
         for setting in all_settings()
         if setting.environment and environment.get(setting.environment)
     }
-    config = replace(config, untrusted=untrusted).replaced(from_environment)
-    config = config.trusting(from_environment)
+    config = config.replaced(from_environment).trusting(from_environment)
     if "OPENAI_BASE_URL" in folders and not _is_trusted(Path(DOTENV), real, trust=trust):
         config = replace(config, untrusted=(*config.untrusted, "base_url"), address_of=Path(DOTENV))
     key = Secret(environment.get("OPENAI_API_KEY", "").strip())
@@ -115,129 +116,89 @@ def with_file(config: Config, file: Path) -> Config:
             "{file}: wanted sections such as 'storage:', got {got}", file=file, got=json_kind(document)
         )
     problems: list[Said] = []
-    for section, values in document.items():
+    values: dict[str, Any] = {}
+    unused: list[str] = []
+    known = {setting.full_name: setting for setting in all_settings()}
+    for section, given in document.items():
         if section in UPSTREAM:
-            config = replace(config, unused=(*config.unused, section))
+            unused.append(section)
         elif section not in section_names():
+            near, name = _known(section, section_names()), repr(section)
             problems.append(
-                said(
-                    "{file}: unknown section {section}{known}",
-                    file=file,
-                    section=repr(section),
-                    known=_known(section, section_names()),
-                )
+                said("{file}: unknown section {section}{known}", file=file, section=name, known=near)
             )
-        elif isinstance(values, dict):
-            theirs = [key for key in UPSTREAM_KEYS.get(section, ()) if key in values]
-            config = replace(config, unused=(*config.unused, *(f"{section}.{key}" for key in theirs)))
-            values = {key: value for key, value in values.items() if key not in theirs}
-            current = getattr(config, section)
-            config = replace(config, **{section: _with_section(current, section, values, file, problems)})
-        elif values is not None:
+        elif given is not None and not isinstance(given, dict):
+            got = json_kind(given)
             problems.append(
                 said(
                     "{file}: '{section}' must contain settings, got {got}",
                     file=file,
                     section=section,
-                    got=json_kind(values),
+                    got=got,
                 )
             )
+        for key, value in given.items() if isinstance(given, dict) and section in section_names() else ():
+            name = f"{section}.{key}"
+            if name in UPSTREAM:
+                unused.append(name)
+            elif name not in known:
+                near = _known(key, [setting.name for setting in known.values() if setting.section == section])
+                problems.append(said("{file}: unknown key '{key}'{known}", file=file, key=name, known=near))
+            elif value is not None or not known[name].accepts(""):
+                try:
+                    known[name].check(value, f"{file}: {name}")
+                except ConfigError as error:
+                    problems += error.args
+                values[name] = value
     if problems:
         raise ConfigError(*problems)
-    return config
+    return replace(config.replaced(values), unused=tuple(unused))
 
 
-def _with_section(
-    current: Any, section: str, values: dict[Any, Any], file: Path, problems: list[Said]
-) -> Any:
-    known = {setting.name: setting for setting in all_settings() if setting.section == section}
-    accepted = {}
-    for key, value in values.items():
-        place = f"{file}: {section}.{key}"
-        setting = known.get(key)
-        if setting is None:
-            problems.append(
-                said(
-                    "{file}: unknown key '{section}.{key}'{known}",
-                    file=file,
-                    section=section,
-                    key=key,
-                    known=_known(key, tuple(known)),
-                )
-            )
-        elif value is None and setting.accepts(""):
-            continue
-        elif isinstance(value, str) and "\0" in value:
-            problems.append(
-                said("{place} contains the character NUL, which a name can't contain", place=place)
-            )
-        elif not setting.accepts(value):
-            problems.append(
-                said(
-                    "{place} must be {wanted}, got {got}",
-                    place=place,
-                    wanted=setting.type_name,
-                    got=json_kind(value),
-                )
-            )
-        else:
-            try:
-                check_bounds(setting.field, value, place)
-            except ConfigError as error:
-                problems.append(error.args[0])
-            accepted[key] = value
-    return replace(current, **accepted)
-
-
-def _known(name: object, names: tuple[str, ...]) -> str:
+def _known(name: object, names: Sequence[str]) -> str:
     return nearest(str(name), names) or said("; choices: {names}", names=", ".join(names))
 
 
-def config_yaml(config: Config | None = None) -> str:
+def config_yaml() -> str:
     """config.yaml as `init` writes it: every setting with its default and its comment, in the language
     spoken."""
     import yaml
 
-    config = config or Config()
     lines = [
         f"# {t('Settings of Tiny-Graph-RAG eval.')}",
         f"# {t('Environment variables override this file; options of a command override both.')}",
         f"# {t('For one run: --set section.name=value.')}",
     ]
     for section in section_names():
-        current = getattr(config, section)
         lines += ["", f"# {t(section_comment(section))}", f"{section}:"]
         for setting in all_settings():
             if setting.section == section:
-                value = yaml.safe_dump(
-                    getattr(current, setting.name), default_flow_style=True, allow_unicode=True
-                )
+                value = yaml.safe_dump(setting.default, default_flow_style=True, allow_unicode=True)
                 value = value.replace("...\n", "").strip()
                 lines.append(f"  {setting.name}: {value}  # {t(setting.comment)}")
     return "\n".join(lines) + "\n"
 
 
-def untrusted_settings(
-    config: Config, file: Path, environment: Mapping[str, str], *, trust: bool
-) -> tuple[str, ...]:
-    """Names of the sensitive settings that `file` changes and that its user has not trusted; the rest as
-    `_is_trusted` has it."""
-    default = type(config)()
-    changed = tuple(
-        name
-        for name, section in SENSITIVE.items()
-        if getattr(getattr(config, section), name) != getattr(getattr(default, section), name)
-    )
-    return () if not (changed or trust) or _is_trusted(file, environment, trust=trust) else changed
-
-
 def _is_trusted(file: Path, environment: Mapping[str, str], *, trust: bool) -> bool:
-    """Whether the user trusts this file with its present content. environment: the real one, which says where
-    records of that lie. trust: remember it as trusted. Raises ConfigError where that fails."""
-    record = _record(file, environment)
+    """Whether the user trusts this file with its present content: a record of both exists, in a folder where
+    nobody else can put one. environment: the real one, which says where records lie. trust: make the record.
+    Raises ConfigError where that fails."""
+    real = os.fsencode(os.path.realpath(file))
+    digest = hashlib.sha256(real + b"\0" + read_bytes(file)).hexdigest()
+    folder = _user_folder(environment, "XDG_DATA_HOME", "~/.local/share") / "trusted"
     if trust:
-        _remember(record, file)
-    return record.is_file() and is_own_folder(record.parent)
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not is_own_folder(folder):
+                raise PermissionError(None, "the folder is another user's")
+            write_atomically(folder / digest, [real + b"\n"])
+        except OSError as error:
+            raise ConfigError(
+                "--trust-config: {folder} can't be written ({why})",
+                folder=folder,
+                why=said(error.strerror or ""),
+            ) from error
+    return (folder / digest).is_file() and is_own_folder(folder)
 
 
 def require_trust(config: Config, name: str) -> None:
@@ -262,42 +223,12 @@ def require_trust(config: Config, name: str) -> None:
     )
 
 
-def data_folder(environment: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """Where this user's records lie. It may not exist."""
-    return user_folder(
-        environment, platform, "XDG_DATA_HOME", "~/Library/Application Support", "~/.local/share"
-    )
-
-
-def user_folder(environment: Mapping[str, str], platform: str, xdg: str, mac: str, other: str) -> Path:
-    """This program's folder under the one that the variable `xdg` names, else under the platform's own."""
-    base = environment.get(xdg, "")
+def _user_folder(environment: Mapping[str, str], variable: str, otherwise: str) -> Path:
+    """This program's folder under the one that a variable names, else under `otherwise`."""
+    base = environment.get(variable, "")
     if not Path(base).is_absolute():  # the XDG specification: a relative path is to be ignored
-        base = environment.get("LOCALAPPDATA", "") if platform == "win32" else ""
-    if not base:
-        base = mac if platform == "darwin" else other
+        base = otherwise
     return Path(base).expanduser() / FOLDER_NAME
-
-
-def _record(file: Path, environment: Mapping[str, str]) -> Path:
-    """The file whose existence says that `file` is trusted with the content that it has now."""
-    real = os.fsencode(os.path.realpath(file))
-    digest = hashlib.sha256(real + b"\0" + read_bytes(file)).hexdigest()
-    return data_folder(environment) / "trusted" / digest
-
-
-def _remember(record: Path, file: Path) -> None:
-    try:
-        record.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        if not is_own_folder(record.parent):
-            raise PermissionError(None, "the folder is another user's")
-        write_atomically(record, [os.fsencode(os.path.realpath(file)) + b"\n"])
-    except OSError as error:
-        raise ConfigError(
-            "--trust-config: {folder} can't be written ({why})",
-            folder=record.parent,
-            why=said(error.strerror or ""),
-        ) from error
 
 
 def is_own_folder(folder: Path) -> bool:
@@ -305,8 +236,6 @@ def is_own_folder(folder: Path) -> bool:
     write to is closed to them."""
     try:
         found = folder.stat()
-        if not hasattr(os, "geteuid"):
-            return True
         if found.st_uid != os.geteuid():
             return False
         if found.st_mode & 0o022:
@@ -324,11 +253,11 @@ def tokenizer_folder(environment: Mapping[str, str] | None = None) -> str:
     return environment.get("TIKTOKEN_CACHE_DIR") or environment.get("DATA_GYM_CACHE_DIR") or ""
 
 
-def cache_folder(environment: Mapping[str, str] | None = None, platform: str = sys.platform) -> Path:
+def cache_folder(environment: Mapping[str, str] | None = None) -> Path:
     """Where caches lie. It may not exist.
 
     NO_CACHE where it is another user's: what lies there could be made to mislead.
     """
     environment = os.environ if environment is None else environment
-    folder = user_folder(environment, platform, "XDG_CACHE_HOME", "~/Library/Caches", "~/.cache")
+    folder = _user_folder(environment, "XDG_CACHE_HOME", "~/.cache")
     return folder if is_own_folder(folder) else NO_CACHE
