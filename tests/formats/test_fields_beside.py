@@ -82,9 +82,7 @@ def test_records_without_a_question_are_told_once_where_to_name_it(tmp_path: Pat
         read_questions(path)
 
 
-def test_passages_alone_are_scored_where_something_returns_passages(
-    run_cli: Callable[..., Result], own_folder: Path
-) -> None:
+def test_passages_alone_are_scored(run_cli: Callable[..., Result], own_folder: Path) -> None:
     entities = {name: {"name": name, "source_chunks": [f"c{name}"]} for name in ("Ann", "Ben")}
     relation = {"source_entity_id": "Ann", "target_entity_id": "Ben", "relationship_type": "KNOWS"}
     (own_folder / "kg.json").write_text(
@@ -93,10 +91,24 @@ def test_passages_alone_are_scored_where_something_returns_passages(
     row = {"query": "Whom does Ann know?", "reference_chunks": ["cBen"]}
     put(own_folder, "gold.jsonl", json.dumps(row) + "\n")
     command = ["eval", "--dataset", "./gold.jsonl", "-g", "./kg.json", "--skip-generation"]
-    refused = run_cli(*command)
-    assert refused.exit_code == 2
-    assert "evaluation.source_chunks=passages" in refused.output.replace("\n", " ")
-    scored = run_cli(*command, "--set", "evaluation.source_chunks=passages")
-    assert scored.exit_code == 0, scored.output
-    assert "passages:recall@5 1.000" in scored.output
-    assert "no question has reference entities; their passages are scored" in scored.output
+    for more in ((), ("--set", "evaluation.source_chunks=passages")):
+        scored = run_cli(*command, *more)
+        assert scored.exit_code == 0, scored.output
+        assert "passages:recall@5 1.000" in scored.output
+
+
+def test_a_collection_of_passages_is_a_graph(run_cli: Callable[..., Result], own_folder: Path) -> None:
+    texts = {"c1": "Bea lives in Dover since spring.", "c2": "Cy knows Ann.", "c3": "Calais has a harbour."}
+    rows = [json.dumps({"_id": id, "title": "", "text": text}) + "\n" for id, text in texts.items()]
+    put(own_folder, "corpus.jsonl", "".join(rows))
+    gold = [
+        {"query": "Where does Bea live?", "reference_chunks": ["c1"]},
+        {"query": "Who knows Ann?", "reference_texts": [texts["c2"]]},
+    ]
+    put(own_folder, "gold.jsonl", "".join(json.dumps(row) + "\n" for row in gold))
+    graph = ("--dataset", "./gold.jsonl", "-g", "./corpus.jsonl")
+    done = run_cli("eval", *graph, "--retriever", "bm25", "--skip-generation", "-o", "./r.json")
+    assert "passages:recall@5 1.000" in done.output
+    done = run_cli("recommend", *graph, "--retrievers", "bm25", "-o", "./draft.jsonl")
+    first, second = map(json.loads, (own_folder / "draft.jsonl").read_text().splitlines())
+    assert [row["candidates"][0]["id"] for row in (first, second)] == ["c1", "c2"]

@@ -146,14 +146,12 @@ class Session:
         if not self.quiet:
             print(f"{t('warning')}: {_worded(text, values)}", file=sys.stderr)
 
-    def eval_set(self, dataset: Path, chosen: Chosen | None = None) -> EvalSet:
+    def eval_set(self, dataset: Path, chosen: Chosen | None = None, *, passages: bool = False) -> EvalSet:
+        """passages: whether ids or texts of passages say what is relevant, where no names do."""
         from tiny_graph_rag.formats.gold import read_eval_set
 
         path = find_input(dataset, Path(self.config.storage.dataset_dir), "gold set")
         self.outputs.confirm()
-        passages = (
-            self.config.evaluation.source_chunks == "passages" or ":" in self.config.retrieval.retriever
-        )
         try:
             examples = read_eval_set(path, passages=passages)
         except InputError as error:

@@ -32,6 +32,7 @@ from tiny_graph_rag.messages import said
 OF_RECORDS = {"reference", "ref", "target", "correct"}  # their bare `id` is of the record itself
 LISTED_BY_ID = ("entities", "relations", "texts")
 LEVELS = 6  # of lists and objects between a file's one value and its records
+_FILE = re.compile(r"file://.*|\S+\.[a-z]{2,5}")
 _SEPARATORS = re.compile(r"[\s\-]+")
 
 
@@ -199,7 +200,7 @@ def _flat(row: Any, is_record: Callable[[Mapping[str, Any]], bool]) -> Any:
     objects = {name: row[name] for name in INNER_OBJECTS if isinstance(row.get(name), dict)}
     variables = objects.get("vars")
     if variables and not is_record(variables):
-        asks = next((name for name, value in variables.items() if isinstance(value, str)), None)
+        asks = next((key for key, text in variables.items() if _is_words(text)), None)
         objects["vars"] = {"query" if name == asks else name: value for name, value in variables.items()}
     if not any(map(is_record, objects.values())):
         return row
@@ -208,6 +209,10 @@ def _flat(row: Any, is_record: Callable[[Mapping[str, Any]], bool]) -> Any:
     answers = _answers_checked(checks if isinstance(checks, list) else [])
     own = {name: value for name, value in row.items() if name not in (*objects, "assert")}
     return {**own, **inner, **({"ground_truth": answers} if answers else {})}
+
+
+def _is_words(value: Any) -> bool:
+    return isinstance(value, str) and _FILE.fullmatch(value) is None
 
 
 def _answers_checked(checks: list[Any]) -> list[str]:

@@ -181,9 +181,9 @@ HEADER_WORDS = _set(
 # --- questions, and what was judged or retrieved
 QUERY_KEYS = _keys(
     """
-    query question q claim user_input input msg messages prompt prompts user_query user_question question_text
-    text 질문 질의 물음 문항 사용자_질문 问题 提问 問題 質問 pregunta pergunta questão вопрос frage प्रश्न
-    প্রশ্ন سؤال السؤال user_message question_en question_ko question_zh
+    query question q claim user_input input input_text msg messages prompt prompts user_query user_question
+    question_text text 질문 질의 물음 문항 사용자_질문 问题 提问 問題 質問 pregunta pergunta questão вопрос
+    frage प्रश्न প্রশ্ন سؤال السؤال user_message question_en question_ko question_zh
     """
 )
 ID_KEYS = _keys("id query_id question_id qid eval_id example_id _id sample_id case_id test_id no 번호")
@@ -236,17 +236,11 @@ ORIGIN_KEYS = _keys(
     document_id source document file filename document_url source_url url
     """
 )
+# Other keys are read by a qualifier and a noun: `expected_entities`, `relevant_doc_ids`.
 FIELDS: dict[str, tuple[str, ...]] = {
     "id": ID_KEYS,
     "query": QUERY_KEYS,
-    "reference_entities": _keys(
-        """
-        reference_entities references expected_entities gold_entities relevant_entities answer_entities
-        ground_truth_entities target_entities expected_nodes gold_nodes relevant_nodes entities
-        expected_node_ids gold_node_ids relevant_node_ids expected_entity_ids gold_entity_ids
-        relevant_entity_ids
-        """
-    ),
+    "reference_entities": _keys("reference_entities references answer_entities entities"),
     "highly_relevant_entities": _keys("highly_relevant_entities highly_relevant 핵심_정답"),
     "irrelevant_entities": _keys("irrelevant_entities irrelevant 오답"),
     "seed_entities": _keys("seed_entities seeds seed topic_entity topic_entities 출발_개체"),
@@ -268,8 +262,8 @@ FIELDS: dict[str, tuple[str, ...]] = {
         relevant_ids expected_docs reference_docs ground_truth_docs gold_chunk_ids golden_chunk_ids
         expected_chunk_ids relevant_passage_ids relevant_passages relevant_doc_ids relevant_docs
         relevant_documents required_context_chunk_ids source_documents context_ground_truth
-        ground_truth_sources expected_source expected_files reference_doc reference_document
-        gold_doc_ids expected_sources required_references reference_node_id supporting_facts 정답_문서
+        ground_truth_sources expected_source expected_files reference_doc reference_document gold_doc_ids
+        expected_sources required_references reference_node_id supporting_facts relevant 정답_문서
         """
     ),
     "reference_relations": _keys(

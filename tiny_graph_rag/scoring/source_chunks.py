@@ -1,33 +1,43 @@
 """From entities to the passages that they were read from, and back, by the `source_chunks` of a graph.
 
-An explicit option (`evaluation.source_chunks`): a gold set may name chunks where a retriever returns
-entities, or entities where it returns chunks.
+A gold set may name chunks where a retriever returns entities, or entities where it returns chunks
+(`evaluation.source_chunks`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
+from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.run import NO_HOP, Passage, Run
 
 NONE, PASSAGES, ENTITIES = "none", "passages", "entities"
 
 
+def expects_passages_alone(examples: Iterable[Example]) -> bool:
+    """Whether a gold set expects passages, by their ids or texts, and no entities."""
+    return any(one.reference_chunks or one.reference_texts for one in examples) and not any(
+        one.relevant_entities for one in examples
+    )
+
+
 def passages_of_entities(graph: KnowledgeGraph, run: Run) -> Run:
-    """The run with the chunks of its entities as passages, best entity first, each chunk once."""
-    chunks = graph.entities.source_chunks
+    """The run with the chunks of its entities as passages, best entity first, each chunk once. An entity
+    that names no chunk is a passage itself, of a graph that is a collection of passages."""
+    known = graph.entities
+
+    def passages_of(entity: int) -> list[Passage]:
+        named = [Passage(chunk) for chunk in known.source_chunks[entity]]
+        return named or [Passage(known.ids[entity], known.descriptions[entity])]
+
     rows = []
     for question in range(len(run)):
-        listed = (
-            chunk
-            for entity in run.entities[run.rows(question)].tolist()
-            if entity < len(chunks)
-            for chunk in chunks[entity]
-        )
-        rows.append(tuple(Passage(chunk) for chunk in dict.fromkeys(listed)))
+        ranked = (entity for entity in run.entities[run.rows(question)].tolist() if entity < len(known.ids))
+        rows.append(tuple(dict.fromkeys(passage for entity in ranked for passage in passages_of(entity))))
     return replace(run, passages=tuple(rows))
 
 

@@ -105,7 +105,7 @@ def evaluate(
         graph, trials = foreign.graph, replace(trials, graph=foreign.graph)
     timed = 0 if foreign is not None else config.evaluation.latency_sample
     linked, run, latency = _retrieved(linker, retriever, examples, timed, progress)
-    run = _with_chunks(graph, run, config)
+    run = _with_chunks(graph, run, examples, config)
     if every_kind:
         measures = _of_every_kind(run, examples.examples, measures, config.evaluation.top_k)
     if foreign is not None:
@@ -144,15 +144,22 @@ def evaluate(
     )
 
 
-def _with_chunks(graph: KnowledgeGraph, run: Run, config: Config) -> Run:
-    """The run as `evaluation.source_chunks` has it judged."""
-    if config.evaluation.source_chunks == "none":
-        return run
-    from tiny_graph_rag.scoring.source_chunks import entities_of_passages, passages_of_entities
+def _with_chunks(graph: KnowledgeGraph, run: Run, examples: EvalSet, config: Config) -> Run:
+    """The run as `evaluation.source_chunks` has it judged; entities by their chunks too where the gold set
+    expects passages alone and none were returned."""
+    from tiny_graph_rag.scoring.source_chunks import (
+        NONE,
+        entities_of_passages,
+        expects_passages_alone,
+        passages_of_entities,
+    )
 
-    if config.evaluation.source_chunks == PASSAGES:
+    how = config.evaluation.source_chunks
+    if how == NONE and run.passages is None and expects_passages_alone(examples):
+        return replace(passages_of_entities(graph, run), returns_entities=False)
+    if how == PASSAGES:
         return passages_of_entities(graph, run)
-    return entities_of_passages(graph, run, config.retrieval.depth)
+    return run if how == NONE else entities_of_passages(graph, run, config.retrieval.depth)
 
 
 def _of_every_kind(

@@ -137,8 +137,7 @@ def with_references(gold: EvalSet, path: Path, *, passages: bool = False) -> Eva
     if any(example.reference_chunks or example.reference_texts for example in gold):
         raise DatasetError.at(
             path.name,
-            "{questions} with passages and without 'reference_entities'. Passages are scored with "
-            "--set evaluation.source_chunks=passages, with a --retriever of your own, or by `score`",
+            "{questions} with passages and without 'reference_entities'. `eval` and `score` score passages",
             questions=counted(len(gold), "{n} question", "{n} questions"),
         )
     unused = dict.fromkeys(field for example in gold for field in example.unknown)

@@ -104,6 +104,8 @@ def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: boo
                 continue
             value = row[keys[key]]
             if not (own and key == field):
+                if field == "ground_truth" and not table and isinstance(value, str) and not list_in(value):
+                    value = [value]  # `|` parts the answers of a cell alone
                 value = _CONVERTED[field](value, row)
                 if value is None:
                     continue
@@ -295,8 +297,8 @@ def _chunks(value: Any, row: Mapping[str, Any]) -> list[str] | None:
         firsts = [one[0] if isinstance(one, list) and one else one for one in value]
         if any(isinstance(one, dict | list) for one in firsts):
             return None
-        return list(dict.fromkeys(map(str, firsts)))
-    return _names(value, row)
+        return list(dict.fromkeys(map(str, firsts))) or None
+    return _names(value, row) or None
 
 
 def _relations(value: Any, row: Mapping[str, Any]) -> list[Any] | None:

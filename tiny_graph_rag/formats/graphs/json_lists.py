@@ -34,7 +34,15 @@ from tiny_graph_rag.formats.graphs.roles import (
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.spelling import key_of, looks_like_id
 from tiny_graph_rag.formats.graphs.table import Table, columns_of, flat, text_of
-from tiny_graph_rag.formats.words import ADJACENCIES, ENTITY_LISTS, NODE_KEYS, RELATION_LISTS, Role
+from tiny_graph_rag.formats.words import (
+    ADJACENCIES,
+    ENTITY_LISTS,
+    NODE_KEYS,
+    PASSAGE_IDS,
+    PASSAGE_TEXTS,
+    RELATION_LISTS,
+    Role,
+)
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import Said, said
 
@@ -407,6 +415,8 @@ def _of_list(values: list[Any]) -> Lists:
     records = flat(values)
     ends = edge_roles(Table.of_records(records))
     if not has_ends(ends):
+        if passages := _passages(values):
+            return Lists(passages, [])
         related = _inner(values)
         return Lists(values if related else None, related or values)
     sides = [set(of_role(ends, Role.SOURCE)), set(of_role(ends, Role.TARGET))]
@@ -421,6 +431,21 @@ def _of_list(values: list[Any]) -> Lists:
         )
         (entities if is_node else relations).append(record)
     return Lists(entities or None, relations)
+
+
+def _passages(values: list[Any]) -> list[dict[str, str]]:
+    """A collection of passages (`_id` and `text`, as BEIR has it) as entities without relations, so that
+    `recommend`, `curate` and `eval` work on their ids; empty for any other list."""
+    first = values[0] if values and isinstance(values[0], dict) else {}
+    id, text = (
+        next((key for key in keys if isinstance(first.get(key), str)), "")
+        for keys in (PASSAGE_IDS, PASSAGE_TEXTS)
+    )
+    is_collection = id and text and all(isinstance(row, dict) and {id, text} <= row.keys() for row in values)
+    return [
+        {"id": row[id], "name": row[id], "description": f"{row.get('title') or ''}\n{row[text]}".strip()}
+        for row in (values if is_collection else ())
+    ]
 
 
 def _of_documents(parts: list[Lists]) -> Lists:
