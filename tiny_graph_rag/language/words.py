@@ -255,8 +255,6 @@ def ends_of(word: str) -> list[str]:
     return [word[place:] for place in range(SHORTEST_STEM, len(word) - SHORTEST_STEM)]
 
 
-_TRIED = re.compile(r"[^\W_]+(?:[-.'’][^\W_]+)*")
-_POSSESSIVE = re.compile(r"['’]s$", re.IGNORECASE)
 MOST_TRIED = 20  # words of a question; who asks in more has other worries
 
 
@@ -267,11 +265,9 @@ def words_tried(texts: Iterable[str]) -> tuple[str, ...]:
     """
     words: dict[str, str] = {}
     for text in texts:
-        for whole in _TRIED.findall(text):
-            word = _POSSESSIVE.sub("", whole)
-            folded = nfc(word).casefold()
-            if folded not in NAMELESS:
-                words.setdefault(folded, word)
+        for word in words_of(text):
+            if word.text not in NAMELESS:
+                words.setdefault(word.text, POSSESSIVE.sub("", text[word.start : word.end]))
     return tuple(words.values())[:MOST_TRIED]
 
 

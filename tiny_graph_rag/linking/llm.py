@@ -15,7 +15,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.base import LinkedQuestion, Linker, LinkerTask, Seed, in_text_order, linker
 from tiny_graph_rag.linking.grades import Grade
-from tiny_graph_rag.linking.mentions import Mention, MentionFinder, occurrences
+from tiny_graph_rag.linking.mentions import Mention, MentionFinder
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Outcome, Template, read_object, strict_object
 from tiny_graph_rag.llm.chat import Chat
 from tiny_graph_rag.llm.cost import Spent
@@ -102,26 +102,19 @@ class ModelLinker(Linker):
     def _seeds(
         self, example: Example, mentions: Sequence[str], meant: dict[str, tuple[Mention, ...]]
     ) -> tuple[Seed, ...]:
-        """Each entity once at each place where the question has its mention; without a place where it has
-        none, as an earlier turn may."""
-        seeds: dict[tuple[int, int | None], Seed] = {}
-        for mention in mentions:
-            spans = occurrences(example.query, mention)
-            for part in meant[mention]:
-                words = mention[part.start : part.end]
-                places: list[tuple[int, int] | tuple[None, None]] = [
-                    (start, end)
-                    for start, end in occurrences(example.query, words)
-                    if any(first <= start and end <= last for first, last in spans)
-                ]
-                for start, end in places or [(None, None)]:
-                    stands = words if start is None else example.query[start:end]
-                    for seed in Seed.sharing(part.entities, stands, start, end, part.rule):
-                        seeds.setdefault((seed.entity, start), seed)
-        placed = {entity for entity, start in seeds if start is not None}
-        return in_text_order(
-            [seed for seed in seeds.values() if seed.start is not None or seed.entity not in placed]
-        )
+        """Each entity where the question names it; without a place where only an earlier turn does."""
+        parts = [(mention[part.start : part.end], part) for mention in mentions for part in meant[mention]]
+        unplaced = {entity for _, part in parts for entity in part.entities}
+        seeds: list[Seed] = []
+        for place in self.finder.places_of(example.query, unplaced):
+            words = example.query[place.start : place.end]
+            seeds += Seed.sharing(place.entities, words, place.start, place.end, place.rule)
+        unplaced -= {seed.entity for seed in seeds}
+        for words, part in parts:
+            of_part = Seed.sharing(part.entities, words, None, None, part.rule)
+            seeds += [seed for seed in of_part if seed.entity in unplaced]
+            unplaced.difference_update(part.entities)
+        return in_text_order(seeds)
 
 
 def mention_call(example: Example, settings: OpenAI) -> Call:
