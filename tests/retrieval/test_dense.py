@@ -269,4 +269,4 @@ def test_without_a_service_it_is_an_error(
     write_kg(tmp_path / "a-KG.json", ["A"])
     found = run_cli("query", "A?", "-g", tmp_path / "a-KG.json", "--retriever", "dense")
     assert found.exit_code == 2
-    assert "--retriever dense needs a service: set OPENAI_API_KEY" in found.stderr
+    assert "--retriever dense needs an API: set OPENAI_API_KEY" in found.stderr

@@ -18,7 +18,7 @@ from tiny_graph_rag.answers.judge import Judging, judge_all
 from tiny_graph_rag.answers.prompt import answer_template
 from tiny_graph_rag.answers.records import Answer
 from tiny_graph_rag.answers.rubrics import Rubric, parse_judges
-from tiny_graph_rag.cli.asking import Model, require_api
+from tiny_graph_rag.cli.asking import Model
 from tiny_graph_rag.cli.options import Generating
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import FoundProblems, ServiceError, TinyGraphRagError
@@ -28,7 +28,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking import LINKERS, LinkedQuestion, LinkerMaker, asks_model, make_linker
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Template
 from tiny_graph_rag.llm.kept import journal_path
-from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
+from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON, can_ask, require_api
 from tiny_graph_rag.messages import said, t
 from tiny_graph_rag.report.terminal.answers import answers_lines, forecast_lines
 from tiny_graph_rag.retrieval.candidates import Filters
@@ -48,10 +48,10 @@ def prepare(
     """
     config = session.config
     if asks_model(config) and not options.dry_run:
-        require_api(session, f"--linker {config.retrieval.linker}")
-    if not (config.api_key or config.openai.base_url or options.dry_run):
+        require_api(config, f"--linker {config.retrieval.linker}")
+    if not (can_ask(config) or options.dry_run):
         if options.generate:
-            require_api(session, "--generate")
+            require_api(config, "--generate")
         session.say("answers are not generated: no API is set; {how}", how=t(HOW_TO_TURN_ON))
         return None
     template = answer_template(config.generation.prompt)

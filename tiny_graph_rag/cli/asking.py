@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import ServiceError, UsageError
+from tiny_graph_rag.errors import ServiceError
 from tiny_graph_rag.linking import LinkedQuestion, LinkerMaker, asks_model, make_linker
 from tiny_graph_rag.messages import counted, said, t, verbatim
 
@@ -126,7 +126,9 @@ class Linking:
         """Before any work. Raises UsageError where a model is needed and none can be asked."""
         if not asks_model(session.config):
             return cls(make_linker)
-        require_api(session, f"--linker {session.config.retrieval.linker}")
+        from tiny_graph_rag.llm.setup import require_api
+
+        require_api(session.config, f"--linker {session.config.retrieval.linker}")
         model = Model.of(session, "linking", cap_usd=cap_usd)
         return cls(partial(make_linker, chat=model.chat), model)
 
@@ -137,11 +139,3 @@ class Linking:
         for question in linked:
             if question.error is not None:
                 raise ServiceError(verbatim(question.error))
-
-
-def require_api(session: Session, option: str) -> None:
-    """Raises UsageError where an option has no model to ask."""
-    from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON, can_ask
-
-    if not can_ask(session.config):
-        raise UsageError("{option} needs an API: {how}", option=option, how=said(HOW_TO_TURN_ON))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from tiny_graph_rag.cli import app
-from tiny_graph_rag.cli.asking import Model, require_api
+from tiny_graph_rag.cli.asking import Model
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gold_files import gold_output, pin, write_gold
 from tiny_graph_rag.cli.help import GOLD, OPTIONS
@@ -21,6 +21,7 @@ from tiny_graph_rag.gold.generate import SHARES, Wanted, generate, names_an_answ
 from tiny_graph_rag.gold.rewrite import rewrite_call, rewritten
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
+from tiny_graph_rag.llm.setup import require_api
 from tiny_graph_rag.report.terminal.checks import generated_lines
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def generate_command(
     format = None if output is None or Path(output).suffix else "jsonl"
     session = Session.open(common, to_stdout=output == STDOUT, model=model)
     if rewrite and not dry_run:
-        require_api(session, "--rewrite")
+        require_api(session.config, "--rewrite")
     wanted = Wanted(
         n,
         parse_shapes(shapes) if shapes is not None else SHARES,

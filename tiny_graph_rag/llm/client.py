@@ -210,16 +210,14 @@ class Client:
         counter, price = self.counter(call.model), self.price(call.model)
         most = Tokens(counter.prompt(call)[2], call.max_tokens)
         worst_usd = 0.0 if price is None or self.cap_usd is None else price.cost(most)
-        await self.budget.reserve(worst_usd)
-        paid_usd, doubtful, succeeded = 0.0, False, False
+        await self._pace.enter()
+        paid_usd, doubtful, succeeded = 0.0, True, False  # it may be cancelled at any moment
         try:
-            await self._pace.enter()
-            doubtful = True  # until something says otherwise: it may be cancelled at any moment
+            await self.budget.reserve(worst_usd)
             try:
                 reply = await self.endpoint.send(self._connection, call, extra, counter)
                 paid_usd = 0.0 if price is None else price.cost(reply.tokens)
-                doubtful, succeeded = False, True
-                self.answered = True
+                doubtful, succeeded, self.answered = False, True, True
                 attempts.paid += reply.tokens
                 self.budget.unpriced += price is None
                 return reply
@@ -227,11 +225,10 @@ class Client:
                 doubtful = failure.charged
                 raise
             finally:
-                self._pace.leave(succeeded=succeeded)
+                attempts.perhaps += most if doubtful else NO_TOKENS
+                self.budget.settle(worst_usd, paid_usd, doubtful=doubtful)
         finally:
-            if doubtful:
-                attempts.perhaps += most
-            self.budget.settle(worst_usd, paid_usd, doubtful=doubtful)
+            self._pace.leave(succeeded=succeeded)
 
 
 # What to send instead of a parameter that an API refuses; None leaves it out.

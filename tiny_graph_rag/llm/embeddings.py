@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from tiny_graph_rag.config import Config, cache_folder
-from tiny_graph_rag.errors import ServiceError, UsageError, amount
+from tiny_graph_rag.errors import ServiceError, amount
 from tiny_graph_rag.llm.base import Call, Message
 from tiny_graph_rag.llm.client import Attempts, Client
 from tiny_graph_rag.llm.endpoint import CallFailed, Endpoint, Vectors
 from tiny_graph_rag.llm.kept import ReplyCache
-from tiny_graph_rag.llm.setup import Tariff
+from tiny_graph_rag.llm.setup import Tariff, require_api
 from tiny_graph_rag.messages import said
 
 OPENAI = "https://api.openai.com/v1"
@@ -105,12 +105,7 @@ class Embedder:
 def make_embedder(config: Config, option: str) -> Embedder:
     """The configured service. Raises UsageError where neither key nor address is there; option: who asks."""
     service, settings = config.openai, config.embeddings
-    if not service.base_url and not config.api_key:
-        raise UsageError(
-            "{option} needs a service: set OPENAI_API_KEY for OpenAI's, or OPENAI_BASE_URL for "
-            "another (http://localhost:11434/v1 for Ollama)",
-            option=option,
-        )
+    require_api(config, option)
     tariff = Tariff(config)
     return Embedder(
         Client(Endpoint.of(config), tariff.counter, tariff.price, service.concurrency),

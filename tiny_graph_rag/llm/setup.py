@@ -24,6 +24,12 @@ def can_ask(config: Config) -> bool:
     return bool(config.api_key) or bool(config.openai.base_url)
 
 
+def require_api(config: Config, option: str) -> None:
+    """Raises UsageError where an option has no model to ask."""
+    if not can_ask(config):
+        raise UsageError("{option} needs an API: {how}", option=option, how=said(HOW_TO_TURN_ON))
+
+
 class Tariff:
     """Prices and token counters of the models of one run, each looked up once."""
 
