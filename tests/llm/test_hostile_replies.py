@@ -198,7 +198,7 @@ def test_parts_that_a_provider_counts_beside_their_whole_are_added(total: int, e
 def test_a_spoiled_answer_in_the_cache_is_asked_again(tmp_path: Path) -> None:
     cache, asked = ReplyCache(tmp_path), call(check=json.loads)
     spoiled = [b"", b"[]", b"null", DEEP.encode(), b'{"reply": 3}', b"\xff", b'{"error": 7}']
-    spoiled += [b'{"error": "\\ud83d"}', b"no json"]
+    spoiled += [b'{"error": "\\ud83d"}', b'{"error": "\xfd"}', b"no json"]
     with ChatServer(scripted(answer('{"ok": 1}'))) as server:
         key = chat(server, cache=cache).key(asked)
         chat(server, cache=cache).ask([asked])
@@ -235,7 +235,7 @@ def test_a_cache_that_cannot_be_kept_keeps_nothing(tmp_path: Path) -> None:
     assert cache.get("key") is None
 
 
-@pytest.mark.parametrize("content", [b"precious", b"precious\n", b'{"a": 1}\n{"b": 2}\n', b"\x00" * 50])
+@pytest.mark.parametrize("content", [b"precious\n", b'{"a": 1}\n{"b": 2}\n', b'{"a": "\xfd"}\n', b"\x00" * 50])
 @pytest.mark.parametrize("resume", [False, True])
 def test_a_file_that_is_no_journal_is_refused_and_left_as_it_is(
     content: bytes, resume: bool, tmp_path: Path

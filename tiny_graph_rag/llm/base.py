@@ -160,6 +160,7 @@ class Outcome(Struct, frozen=True, omit_defaults=True):
 # Structured output: the JSON schema that a reply must follow, and reading the reply.
 
 Json = dict[str, Any]
+NOT_JSON = (msgspec.MsgspecError, ValueError, RecursionError)  # what its decoder raises, of bytes too
 FENCE = "```"
 
 
@@ -178,5 +179,5 @@ def read_object(text: str) -> Json:
     bare = text.strip().removeprefix(FENCE).removeprefix("json").removesuffix(FENCE)
     try:
         return msgspec.json.decode(bare, type=Json)
-    except (msgspec.MsgspecError, RecursionError):
+    except NOT_JSON:
         raise wrong_value("wanted a JSON object, got {got}", got=json_kind(text)) from None

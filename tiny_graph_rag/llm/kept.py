@@ -19,7 +19,7 @@ import msgspec
 
 from tiny_graph_rag.errors import InputError
 from tiny_graph_rag.journals import JournalFile
-from tiny_graph_rag.llm.base import NO_TOKENS, Call, Outcome, Tokens
+from tiny_graph_rag.llm.base import NO_TOKENS, NOT_JSON, Call, Outcome, Tokens
 from tiny_graph_rag.llm.cost import Price
 
 HEADER_LINE = b'{"tiny-graph-rag-journal": 2}\n'
@@ -131,7 +131,7 @@ def _recovered(file: JournalFile) -> list[Entry]:
             continue
         try:
             entries.append(msgspec.json.decode(line, type=Entry))
-        except msgspec.MsgspecError:
+        except NOT_JSON:
             is_journal = False
         if not is_journal:
             raise _no_journal(file.path, number)
@@ -199,7 +199,7 @@ class ReplyCache:
         """The answer to a call; None where there is none, or what is kept is no answer."""
         try:
             return msgspec.json.decode(self.get(key) or b"", type=Outcome)
-        except msgspec.MsgspecError:
+        except NOT_JSON:
             return None
 
     def keep_outcome(self, key: str, outcome: Outcome) -> None:

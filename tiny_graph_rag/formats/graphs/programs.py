@@ -296,8 +296,9 @@ def read_hipporag(paths: Sequence[Path]) -> KnowledgeGraph:
         entities = doc.get("extracted_entities")
         named |= dict.fromkeys(map(text_of, entities if isinstance(entities, list) else ()))
         for triple in triples:
-            parts = [part.strip() for part in triple if isinstance(part, str)] if triple else []
-            if len(parts) != len(triple) or len(parts) != 3 or not all(parts):
+            texts = triple if isinstance(triple, list) else []
+            parts = [part.strip() for part in texts if isinstance(part, str)]
+            if len(texts) != 3 or len(parts) != 3 or not all(parts):
                 rows.flaw(BROKEN, f"{triple!r:.60}")
                 continue
             source, relation, target = parts
