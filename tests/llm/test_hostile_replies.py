@@ -235,7 +235,7 @@ def test_a_cache_that_cannot_be_kept_keeps_nothing(tmp_path: Path) -> None:
     assert cache.get("key") is None
 
 
-@pytest.mark.parametrize("content", [b"precious\n", b'{"a": 1}\n{"b": 2}\n', b'{"a": "\xfd"}\n', b"\x00" * 50])
+@pytest.mark.parametrize("content", [b"precious\n", b'{"a": 1}\n{"b": 2}\n', b'{"a": "\xfd"}\n', b"\x00\x00"])
 @pytest.mark.parametrize("resume", [False, True])
 def test_a_file_that_is_no_journal_is_refused_and_left_as_it_is(
     content: bytes, resume: bool, tmp_path: Path
