@@ -49,6 +49,7 @@ from tiny_graph_rag.retrieval.paths import WeighedMention
 
 UNIT = 1_000_000  # a cost of 1
 Column = NDArray[np.int64]
+NarrowColumn = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,8 @@ def lacking(bits: Column, of_a_bit: int, weight: int = MILLI) -> Column:
     return cost
 
 
-KNOWN_SCORES = 1 << 20  # scores that are kept: as many questions as these are for
+KNOWN_SCORES = 1 << 22  # scores that are kept: for as many sets of words as these are, and
+KEPT_QUESTIONS = 200  # for questions where there is room for so many
 MOST_SLOTS = 1 << 15  # relations looked at for the best neighbour
 PLAIN = 1000  # weight of a relation that the question doesn't speak of
 GUIDE = 3, 10  # of the bits that speak for a relation, so much is added to its weight, in thousandths
@@ -138,7 +140,9 @@ class TextScores:
     def __init__(self, index: TextIndex, adjacency: Adjacency) -> None:
         self.index, self.graph, self.adjacency = index, index.graph, adjacency
         self.random_walk = RandomWalk(adjacency, SynonymEdges.of(index.graph))
-        self._columns = lru_cache(max(1, KNOWN_SCORES // max(1, len(self.graph))))(self._columns_of)
+        room = KNOWN_SCORES // max(1, len(self.graph))
+        self._columns = lru_cache(room // 4 if room >= 4 * KEPT_QUESTIONS else 0)(self._columns_of)
+        self._by_words = lru_cache(max(1, room))(self._by_words_of)
 
     def of(
         self,
@@ -157,7 +161,7 @@ class TextScores:
         columns = self._columns(
             replace(question, id=""), tuple(mentions), mentioned=mentioned, every_text=every_text
         )
-        own, neighbour, near = (column[entities] for column in columns)
+        own, neighbour, near = (column[entities].astype(np.int64) for column in columns)
         return own, neighbour, near
 
     def _columns_of(
@@ -167,16 +171,22 @@ class TextScores:
         *,
         mentioned: int,
         every_text: bool,
-    ) -> tuple[Column, Column, Column]:
+    ) -> tuple[Column, NarrowColumn, Column]:
         """The same of all entities; kept, for other settings ask about the same questions."""
         outside = content_stems_of(tokens(without_seeds(question))[0].values())
         inside = [stem for stem in content_stems_of(tokens(question.text)[0].values()) if stem not in outside]
-        scores = [self.index.bits(stem) for stem in outside]
-        own = self._sum_of(scores)
         bits_of = self.index.bits if every_text else self.index.own_bits
-        own += self._sum_of(map(bits_of, inside)) * mentioned // MILLI
+        own, neighbour, guide = self._by_words(tuple(outside))
+        every: Column = own + self._sum_of(map(bits_of, inside)) * mentioned // MILLI
+        return every, neighbour, self._near(mentions, guide)
+
+    def _by_words_of(self, stems: tuple[str, ...]) -> tuple[NarrowColumn, NarrowColumn, Guide]:
+        """What words outside the mentions say of all entities and of their neighbours, and where they lead;
+        kept, for questions that differ by the names in them share it."""
+        scores = [self.index.bits(stem) for stem in stems]
         total = self.index.total(scores)
-        return own, self._neighbour(total.rows, total.sums), self._near(mentions, outside)
+        neighbour = self._neighbour(total.rows, total.sums)
+        return self._sum_of(scores).astype(np.int32), neighbour.astype(np.int32), self._guide(stems)
 
     def words_in(self, question: LinkedQuestion, entity: int) -> tuple[str, ...]:
         """The question's words outside its mentions that the entity's own texts hold, in order."""
@@ -199,10 +209,9 @@ class TextScores:
         np.maximum.at(column, self.adjacency.neighbours[slots], bits[best][owner])
         return column
 
-    def _near(self, mentions: Sequence[WeighedMention], stems: Sequence[str]) -> Column:
+    def _near(self, mentions: Sequence[WeighedMention], guide: Guide) -> Column:
         """The sum over mentions of PageRank from each one's seeds; a name that is repeated counts each
         time."""
-        guide = self._guide(stems)
         column = np.zeros(len(self.graph), dtype=np.int64)
         for (seeds, shares), times in Counter(
             (mention.seeds, mention.shares) for mention in mentions
