@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
-from tiny_graph_rag.errors import GraphError, Problems, at, json_kind
+from tiny_graph_rag.errors import GraphError, at, json_kind
 from tiny_graph_rag.graph.tables import (
     DANGLING,
     DEFAULT_WEIGHT,
@@ -300,7 +300,6 @@ def _details(rows: Sequence[Record], known: Collection[str]) -> list[str]:
 
 
 SHAPE = 'wanted {"entities": {id: {"name": …}}, "relationships": [{…}]}'
-PARTS = {"entities": "an object from id to entity", "relationships": "a list"}  # of KG JSON
 TEXT, TEXTS, NUMBER, OBJECT = "a string", "a list of strings", "a number", "an object"
 TYPES: dict[str, set[type]] = {TEXT: {str}, TEXTS: {list}, NUMBER: {int, float}, OBJECT: {dict}}
 # The fields of KG JSON's records and what they hold; all but those that are needed may be null.
@@ -399,23 +398,3 @@ def _float(number: float | None) -> float:
         return DEFAULT_WEIGHT if number is None else float(number)
     except OverflowError:  # a whole number beyond all floats
         return float("inf")
-
-
-def check_parts(path: Path, keys: Sequence[str], others: Mapping[str, Said]) -> None:
-    """Raises GraphError where one of KG JSON's two parts is not among an object's keys, or holds what it must
-    not. others: a part → what it holds instead of an object or a list."""
-    missing = [key for key in PARTS if key not in keys]
-    if missing:
-        raise GraphError.at(
-            path,
-            "{wanted}; missing: {names} (it has {keys})",
-            wanted=SHAPE,
-            names=" and ".join(map(repr, missing)),
-            keys=", ".join(map(repr, keys[:5])) or "no keys",
-        )
-    problems = Problems(GraphError)
-    for key, got in others.items():
-        problems.add(
-            path, "{part} must be {wanted}, got {got}", part=repr(key), wanted=said(PARTS[key]), got=got
-        )
-    problems.check()

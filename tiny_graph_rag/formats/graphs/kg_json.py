@@ -37,7 +37,7 @@ def _is_kg_json(head: Head) -> bool:
 )
 def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
     """Load KG JSON. Raises GraphError listing all that is wrong (file, line or field, what came)."""
-    from tiny_graph_rag.graph.building import SHAPE, TWICE, check_parts, columns_of
+    from tiny_graph_rag.graph.building import SHAPE, TWICE, columns_of
 
     path = paths[0]
     text = decode_utf8(read_bytes(path), path)
@@ -57,9 +57,10 @@ def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
         from tiny_graph_rag.formats.graphs.rows import Rows
 
         return graph_of(Rows(path, "JSON lists"), document)
-    others = {} if isinstance(entities, dict) else {"entities": json_kind(entities)}
-    others |= {} if isinstance(relationships, list) else {"relationships": json_kind(relationships)}
-    check_parts(path, list(document), others)
+    if not isinstance(entities, dict) or not isinstance(relationships, list):
+        parts = [f"{key!r}: {json_kind(part)}" for key, part in list(document.items())[:5]]
+        got = ", ".join(parts) or json_kind(document)
+        raise GraphError.at(path, "{wanted}, got {got}", wanted=SHAPE, got=got)
     columns = columns_of(entities, relationships, path)
     columns.notes.add(TWICE, [0] * len(twice), [repr(name) for name in twice])
     columns.check_ends(path)

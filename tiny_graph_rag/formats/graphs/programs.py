@@ -296,12 +296,11 @@ def read_hipporag(paths: Sequence[Path]) -> KnowledgeGraph:
         entities = doc.get("extracted_entities")
         named |= dict.fromkeys(map(text_of, entities if isinstance(entities, list) else ()))
         for triple in triples:
-            texts = triple if isinstance(triple, list) else []
-            parts = [part.strip() for part in texts if isinstance(part, str)]
-            if len(texts) != 3 or len(parts) != 3 or not all(parts):
+            parts = triple if isinstance(triple, list) else []
+            if len(parts) != 3 or not all(isinstance(part, str) and part.strip() for part in parts):
                 rows.flaw(BROKEN, f"{triple!r:.60}")
                 continue
-            source, relation, target = parts
+            source, relation, target = (part.strip() for part in parts)
             chunks_of.setdefault(source, {})[chunk] = chunks_of.setdefault(target, {})[chunk] = None
             edges.append({"<source>": source, "<target>": target, "<type>": relation, "<chunks>": [chunk]})
     nodes = [
