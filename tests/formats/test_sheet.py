@@ -39,34 +39,6 @@ def test_columns_go_by_their_names_and_cells_hold_several(tmp_path: Path) -> Non
     assert read_eval_set(path).name == "a"
 
 
-@pytest.mark.parametrize(
-    ("header", "row"),
-    [
-        ("질문,정답,태그", "누가 싸웠어?,점순|나,다중홉"),
-        ("질문;정답;태그", "누가 싸웠어?;점순|나;다중홉"),
-        ("질문\t정답\t태그", "누가 싸웠어?\t점순; 나\t다중홉"),
-        ("질문,정답,태그", '누가 싸웠어?,"점순\n나",다중홉'),
-        ("질문,정답,태그", '누가 싸웠어?,"[""점순"", ""나""]",다중홉'),
-    ],
-)
-def test_korean_headers_and_the_signs_of_spreadsheets(tmp_path: Path, header: str, row: str) -> None:
-    (example,) = read_eval_set(sheet(tmp_path / "질문.csv", header, row))
-    assert (example.id, example.reference_entities, example.tags) == ("line-2", ("점순", "나"), ("다중홉",))
-
-
-def test_a_sheet_that_says_no_references_is_read_but_not_judged_by(tmp_path: Path) -> None:
-    path = sheet(tmp_path / "a.csv", "question,answers", "Who?,Bob")
-    (example,) = read_gold(path)
-    assert (example.ground_truth, example.judged) == (("Bob",), False)
-    with pytest.raises(DatasetError, match=r"a\.csv: 1 question without 'reference_entities'"):
-        read_eval_set(path)
-
-
-def test_a_table_of_one_column_holds_any_sign(tmp_path: Path) -> None:
-    (example,) = read_questions(sheet(tmp_path / "a.csv", "question", "Who, of all, is it; and why?"))
-    assert example.query == "Who, of all, is it; and why?"
-
-
 def test_a_broken_row_is_named_with_its_line(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"a\.csv:3: wanted 2 fields \(question, references\), got 1"):
         read_eval_set(sheet(tmp_path / "a.csv", "question,references", "Who?,Bob", "Why?"))
@@ -98,12 +70,6 @@ def test_every_field_that_a_sheet_holds_comes_back(tmp_path: Path) -> None:
             for field in (*rows[0], "expected_types"):
                 assert getattr(found, field) == getattr(wanted, field), field
     assert "'=SUM(1)?" in (tmp_path / "s.csv").read_text("utf-8-sig")
-
-
-def test_score_reads_a_sheet_and_still_takes_judgments_for_judgments(tmp_path: Path) -> None:
-    found = read_gold(sheet(tmp_path / "a", "question,references,tags", "Who?,Bob; Cid,x"))
-    assert (found.format, found.questions[0].grades) == ("sheet", {"Bob": 1, "Cid": 1})
-    assert read_gold(sheet(tmp_path / "b", "query_id,doc_id,score", "Q1,d1,1")).format == "table"
 
 
 def test_missing_names_of_a_sheet_are_proposed_as_lines(
