@@ -235,19 +235,16 @@ def evaluate_predictions(
     preds: Mapping[str, Iterable[tuple[str, float]]],
     qrels: pandas.DataFrame,
     ks: Sequence[int] = (1, 3, 5, 10),
-    split: str | None = None,
 ) -> pandas.DataFrame:
     """A row a cutoff with k, MRR, nDCG, MAP, Recall, Precision, averaged over the questions in `preds`.
 
-    qrels: columns query_id, doc_id, score and, where `split` is given, split. nDCG gains the score, the rest
-    count score > 0. A question without qrels counts 0 here.
+    qrels: columns query_id, doc_id, score. nDCG gains the score, the rest count score > 0. A question without
+    qrels counts 0 here.
     """
     frames = pandas_for(said("scoring into tables"))
     if not preds:
         raise UsageError("there is no prediction; wanted {query_id: [(doc_id, score), …]}")
     cutoffs = [Measure.parse(f"recall@{k}").cutoff for k in ks]
-    if split is not None:
-        qrels = _of_split(qrels, split)
     gold, rankings = _as_dicts(qrels, must_agree=True), _as_dicts(preds)
     _say_what_differs(rankings, gold, all_of_gold=False)
     judged = judged_dicts(rankings, {question: gold.get(question, {}) for question in preds})
@@ -394,18 +391,6 @@ def _of_pairs(pairs: Iterable[tuple[str, float]], question: Any, must_agree: boo
     except (TypeError, ValueError) as error:
         raise UsageError("wanted (document, score) pairs, each score a number") from error
     return found
-
-
-def _of_split(qrels: pandas.DataFrame, split: str) -> pandas.DataFrame:
-    if "split" not in qrels.columns:
-        raise UsageError("the table has no column 'split'; leave out split=")
-    kept = qrels[qrels["split"] == split]
-    if not len(kept):
-        known = sorted(map(str, set(qrels["split"].tolist())))
-        raise UsageError(
-            "no row has the split {split}; there are: {names}", split=repr(split), names=", ".join(known)
-        )
-    return kept
 
 
 def pandas_for(what: str) -> Any:
