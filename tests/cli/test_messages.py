@@ -113,22 +113,6 @@ def test_history_says_no_hops_of_what_does_not_walk(tale: Path, run_cli) -> None
     assert ["hops" in row for row in rows] == [True, True, False, False]
 
 
-def test_a_foreign_run_differs_in_no_setting_that_is_the_default(tale: Path, run_cli) -> None:
-    run_cli(*EVAL, "--set", "retrieval.depth=50", "-o", "./a.json", "--save-run", "./a.trec")
-    run_cli("score", "--run", "./a.trec", "--gold", "tale-eval.jsonl", "-o", "./b.json")
-    told = run_cli("compare", "./a.json", "./b.json", "-o", "./c.json", "--details").stdout
-    (differs,) = [line for line in told.splitlines() if line.startswith("Settings that differ: ")]
-    assert "run – / a.trec" in differs
-    assert "depth" not in differs
-
-
-def test_a_system_called_like_its_setting_is_named_once(tale: Path, run_cli) -> None:
-    run_cli(*EVAL, "-o", "./bfs.json")
-    run_cli(*EVAL, "--retriever", "bm25", "--set", "retrieval.depth=50", "-o", "./bm25.json")
-    told = run_cli("compare", "./bfs.json", "./bm25.json", "-o", "./c.json", "--details").stdout
-    assert "Settings that differ: retriever bfs / bm25; depth 100 / 50\n" in told
-
-
 @pytest.mark.parametrize(
     ("arguments", "hint", "never"),
     [
