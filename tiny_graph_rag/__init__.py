@@ -61,30 +61,19 @@ if TYPE_CHECKING:
     from tiny_graph_rag.scoring.frames import evaluate_predictions as evaluate_predictions
     from tiny_graph_rag.scoring.frames import score as score
 
-# Public name → the module that has it, imported when the name is first used.
-PUBLIC = {
-    "KnowledgeGraph": "tiny_graph_rag.graph.model",
-    "load_graph": "tiny_graph_rag.library",
-    "load_questions": "tiny_graph_rag.library",
-    "ask": "tiny_graph_rag.library",
-    "evaluate": "tiny_graph_rag.library",
-    "assert_retrieval": "tiny_graph_rag.library",
-    "compare": "tiny_graph_rag.library.studies",
-    "sweep": "tiny_graph_rag.library.studies",
-    "score": "tiny_graph_rag.scoring.frames",
-    "evaluate_predictions": "tiny_graph_rag.scoring.frames",
-    "Ranking": "tiny_graph_rag.library",
-    "Result": "tiny_graph_rag.library",
-    "ResultComparison": "tiny_graph_rag.library.studies",
-    "SweepResult": "tiny_graph_rag.library.studies",
-    "EvalSet": "tiny_graph_rag.gold.examples",
-    "Example": "tiny_graph_rag.gold.examples",
-    "Config": "tiny_graph_rag.config",
-    "load_config": "tiny_graph_rag.config",
-    "Run": "tiny_graph_rag.run",
-    "Retriever": "tiny_graph_rag.retrieval.base",
-    "Measure": "tiny_graph_rag.measures.base",
+# Module → its public names; it is imported when one is first used.
+_MODULES = {
+    "config": ("Config", "load_config"),
+    "gold.examples": ("EvalSet", "Example"),
+    "graph.model": ("KnowledgeGraph",),
+    "library": ("Ranking", "Result", "ask", "assert_retrieval", "evaluate", "load_graph", "load_questions"),
+    "library.studies": ("ResultComparison", "SweepResult", "compare", "sweep"),
+    "measures.base": ("Measure",),
+    "retrieval.base": ("Retriever",),
+    "run": ("Run",),
+    "scoring.frames": ("evaluate_predictions", "score"),
 }
+PUBLIC = {name: f"tiny_graph_rag.{module}" for module, names in _MODULES.items() for name in names}
 __all__ = sorted([*PUBLIC, "__version__"])
 
 

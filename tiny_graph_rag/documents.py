@@ -118,14 +118,8 @@ def read_yaml(path: Path, failure: type[TinyGraphRagError]) -> Any:
     """
     raw = read_bytes(path)
     if len(raw) > MOST_YAML_BYTES:
-        raise failure(
-            said(
-                "{path}: {n} bytes are too many for YAML; at most {most_yaml_bytes}",
-                path=path,
-                n=f"{len(raw):,}",
-                most_yaml_bytes=f"{MOST_YAML_BYTES:,}",
-            )
-        )
+        n, most = f"{len(raw):,}", f"{MOST_YAML_BYTES:,}"
+        raise failure(at(path, "{n} bytes are too many for YAML; at most {most}", n=n, most=most))
     return parse_yaml(decode_utf8(raw, path), str(path), failure)
 
 
@@ -158,7 +152,7 @@ def _check_events(yaml: Any, text: str, loader: Any, name: str, failure: type[Ti
     # Of each open collection: the keys so far (None in a list), and whether a key comes next.
     open_: list[tuple[set[str] | None, bool]] = []
     for event in yaml.parse(text, Loader=loader):
-        place = f"{name}:{event.start_mark.line + 1}:{event.start_mark.column + 1}"
+        wrong = None
         if isinstance(event, yaml.CollectionEndEvent):
             open_.pop()
             continue
@@ -168,35 +162,20 @@ def _check_events(yaml: Any, text: str, loader: Any, name: str, failure: type[Ti
             keys, is_key = open_[-1]
             if keys is not None and is_key and isinstance(event, yaml.ScalarEvent):
                 if event.value in keys:
-                    raise failure(
-                        said(
-                            "{place}: the key {value} is given twice; keep one of them",
-                            place=place,
-                            value=repr(event.value[:60]),
-                        )
-                    )
+                    key = repr(event.value[:60])
+                    wrong = said("the key {value} is given twice; keep one of them", value=key)
                 keys.add(event.value)
             open_[-1] = (keys, not is_key)
         if isinstance(event, yaml.AliasEvent):
             aliases += 1
             if aliases > MOST_YAML_ALIASES:
-                raise failure(
-                    said(
-                        "{place}: more than {most_yaml_aliases} aliases (*name); write the values out",
-                        place=place,
-                        most_yaml_aliases=MOST_YAML_ALIASES,
-                    )
-                )
+                wrong = said("more than {n} aliases (*name); write the values out", n=MOST_YAML_ALIASES)
         elif isinstance(event, yaml.CollectionStartEvent):
             open_.append((set() if isinstance(event, yaml.MappingStartEvent) else None, True))
             if len(open_) > MOST_YAML_DEPTH:
-                raise failure(
-                    said(
-                        "{place}: nested more than {most_yaml_depth} levels deep",
-                        place=place,
-                        most_yaml_depth=MOST_YAML_DEPTH,
-                    )
-                )
+                wrong = said("nested more than {n} levels deep", n=MOST_YAML_DEPTH)
+        if wrong is not None:
+            raise failure(at(f"{name}:{event.start_mark.line + 1}:{event.start_mark.column + 1}", wrong))
 
 
 class Record(NamedTuple):
