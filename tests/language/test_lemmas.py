@@ -13,21 +13,8 @@ import simplemma
 from tiny_graph_rag.config import cache_folder
 from tiny_graph_rag.language.words import Lemmas
 
-# Regular, irregular, known with a capital only, unknown.
-WORDS = [
-    "works",
-    "written",
-    "went",
-    "better",
-    "children",
-    "monday",
-    "ated",
-    "tten",
-    "zxqvs",
-    "a",
-    "iting",
-    "rther",
-]
+WORDS = ["works", "written", "went", "better", "children", "monday", "a"]
+UNKNOWN = ["ated", "zxqvs", "rther"]
 
 
 @pytest.mark.slow
@@ -46,7 +33,8 @@ def test_lemmas_are_simplemmas_with_the_cache_written_read_damaged_and_impossibl
             shutil.rmtree(kept.parent)
             kept.parent.write_text("a file where the folder should be")
         lemmas = Lemmas.open()
-        assert [lemmas.lemma(word) for word in WORDS] == wanted, state
+        assert [lemmas.form(word) for word in WORDS] == wanted, state
+        assert [lemmas.form(word) for word in UNKNOWN] == [None] * len(UNKNOWN)
 
 
 def test_words_that_the_dictionary_holds_need_no_simplemma() -> None:

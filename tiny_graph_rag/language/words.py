@@ -6,9 +6,8 @@ prepositions, particles, endings. No list serves one graph.
 
 Lemmas are simplemma's, read when the first English word asks for one. It unpacks its dictionary at every
 start: half a second and 80 MB. Unpacked once, what it says of words in small letters lies as sorted columns
-in the cache folder, with the few endings that it changes where it does not know a word; simplemma itself is
-then not imported. Where the cache can't be written, the columns are made again at each start; the lemmas
-are the same.
+in the cache folder; simplemma itself is then not imported. Where the cache can't be written, the columns are
+made again at each start; the lemmas are the same.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from __future__ import annotations
 import contextlib
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.util import find_spec
@@ -163,7 +162,8 @@ def is_dictionary_word(word: str) -> bool:
 @lru_cache(CACHED_WORDS)
 def lemma(word: str) -> str:
     """The dictionary form of an English word; any other word as it is."""
-    return _lemmas().lemma(word) if word.isascii() and word.isalpha() else word
+    form = _lemmas().form(word) if word.isascii() and word.isalpha() else None
+    return word if form is None else form
 
 
 @lru_cache(CACHED_WORDS)
@@ -288,27 +288,20 @@ def singulars(word: str) -> Iterator[str]:
 
 
 LANGUAGE = "en"
-TRIED = 5  # last letters of its words that its rules are tried on
-UNKNOWN = "qxqxq"  # no word begins so
 FIRST_BITS = 16  # of a key, by which words are found
 
 
 class Lemmas:
     """What simplemma says of words in small ASCII letters.
 
-    words, forms: the dictionary, and of each word its form in small letters. rules: what words that the
-    dictionary lacks end in, what instead, and from which length on. A look-up by key takes a fifth of the
-    time that comparing words would.
+    words, forms: the dictionary, and of each word its form in small letters. A look-up by key takes a fifth
+    of the time that comparing words would.
     """
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """arrays: as `_unpacked` makes them. Raises KeyError where one is missing."""
-        self.words, self.forms, endings, changed = (
-            Strings.kept(arrays, name) for name in ("words", "forms", "endings", "changed")
-        )
+        self.words, self.forms = (Strings.kept(arrays, name) for name in ("words", "forms"))
         self._table = KeyTable(arrays)
-        self._rules = tuple(zip(endings, changed, arrays["least"].tolist(), strict=True))
-        self._endings = tuple(endings)
 
     @classmethod
     def open(cls) -> Lemmas:
@@ -322,16 +315,6 @@ class Lemmas:
             write_arrays(path, arrays, {})
         return cls(arrays)
 
-    def lemma(self, word: str) -> str:
-        form = self.form(word)
-        if form is not None:
-            return form
-        if word.endswith(self._endings):
-            for ending, instead, least in self._rules:
-                if len(word) >= least and word.endswith(ending):
-                    return word[: -len(ending)] + instead
-        return word
-
     def form(self, word: str) -> str | None:
         """The dictionary form of a word in small letters; None for a word that the dictionary lacks."""
         for row in self._table.rows_of(key_of(word)):
@@ -341,8 +324,7 @@ class Lemmas:
 
 
 def _unpacked() -> dict[str, NDArray[Any]]:
-    """simplemma's dictionary and rules as columns."""
-    from simplemma import Lemmatizer
+    """simplemma's dictionary as columns."""
     from simplemma.strategies import DEFAULT_DICTIONARY_FACTORY
 
     unpacked = DEFAULT_DICTIONARY_FACTORY.get_dictionary(LANGUAGE)
@@ -351,37 +333,10 @@ def _unpacked() -> dict[str, NDArray[Any]]:
         key = word.lower()
         if key.isascii() and key.isalpha() and word in (key, key.capitalize()):
             small[key] = (unpacked.get(key) or unpacked[key.capitalize()]).lower()
-    lemmatiser = Lemmatizer()
-    endings, changed, least = zip(
-        *_rules(small, lambda word: lemmatiser.lemmatize(word, LANGUAGE).lower()), strict=True
-    )
-    columns = {
-        "words": small,
-        "forms": small.values(),
-        "endings": endings,
-        "changed": changed,
-    }
-    arrays = {"least": np.array(least, dtype=np.int32)}
-    arrays |= KeyTable.columns(keys_of(list(small)), np.arange(len(small), dtype=np.int32), FIRST_BITS)
-    for name, column in columns.items():
+    arrays = KeyTable.columns(keys_of(list(small)), np.arange(len(small), dtype=np.int32), FIRST_BITS)
+    for name, column in (("words", small), ("forms", small.values())):
         arrays |= Strings.of(column).arrays(name)
     return arrays
-
-
-def _rules(known: Mapping[str, str], lemma: Callable[[str], str]) -> list[tuple[str, str, int]]:
-    """What simplemma does with words that it does not know, longest endings first: tried, not listed, so that
-    it is what the installed one does."""
-    found: dict[str, tuple[str, int]] = {}
-    for tail in sorted({word[-TRIED:] for word in known}):
-        if lemma(UNKNOWN + tail) == UNKNOWN + tail:
-            continue
-        ends = (tail[place:] for place in range(len(tail) - 1, -1, -1))
-        ending = next(end for end in ends if lemma(UNKNOWN + end) != UNKNOWN + end)
-        words = [UNKNOWN[:size] + ending for size in range(len(UNKNOWN) + 1)]
-        same = [len(word) for word in words if word not in known and lemma(word) == word]
-        found[ending] = lemma(UNKNOWN + ending)[len(UNKNOWN) :], max(same, default=len(ending) - 1) + 1
-    longest = sorted(found, key=lambda ending: (-len(ending), ending))
-    return [(ending, *found[ending]) for ending in longest]
 
 
 def _installed() -> int:
