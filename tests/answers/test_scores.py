@@ -86,12 +86,6 @@ def test_korean_is_scored_by_korquads_rules(said, truth, exact, f1) -> None:
     assert token_f1(truth, [said]) == pytest.approx(f1)
 
 
-def test_hangul_typed_in_parts_is_the_same_answer() -> None:
-    import unicodedata
-
-    assert exact_match(unicodedata.normalize("NFD", "점순이"), ["점순이"]) == 1.0
-
-
 def test_a_long_korean_answer_is_scored_in_time() -> None:
     long = " ".join(["점순이는 수탉을"] * 200)
     assert exact_match(long, [long]) == 1.0
