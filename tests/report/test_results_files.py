@@ -49,6 +49,7 @@ def through_the_types(document: dict[str, Any]) -> dict[str, Any]:
 def test_what_eval_writes_passes_through_the_types_without_loss(graph: str) -> None:
     document = written_by_eval(graph, SAMPLES[graph])
     assert list(differences(document, through_the_types(document))) == []
+    jsonschema.validate(document, SCHEMA)
 
 
 @pytest.mark.slow

@@ -50,12 +50,7 @@ def validation_json(
         "drift": drift,
         "broken_lines": broken,
         "findings": [
-            {
-                "severity": finding.severity,
-                "kind": finding.kind,
-                "line": finding.line,
-                "message": finding.message,
-            }
+            {name: getattr(finding, name) for name in ("severity", "kind", "line", "message")}
             for finding in found.findings
         ],
     }
