@@ -51,17 +51,6 @@ def test_lists_of_entities_and_relations(own_folder: Path, entities: str, relati
     assert (graph.relations.weights.tolist(), list(graph.relations.details)) == ([2.0], ['{"x": 1}'])
 
 
-def test_triples_one_a_line(own_folder: Path) -> None:
-    (own_folder / "t.jsonl").write_text(
-        '{"head": "Ann", "relation": "knows", "tail": "Ben", "weight": 3}\n\n'
-        '{"head": "Ben", "relation": "knows", "tail": "Zoe"}\n',
-        encoding="utf-8",
-    )
-    graph = read_graph(own_folder / "t.jsonl")
-    assert told(graph) == [("Ann", "knows", "Ben"), ("Ben", "knows", "Zoe")]
-    assert graph.relations.weights.tolist() == [3.0, 1.0]
-
-
 def test_an_end_that_the_list_of_entities_lacks_is_counted(own_folder: Path) -> None:
     relations = [["Ann", "knows", "Zoe"], ["Zoe", "knows", "Ann"], ["Ann", "knows", "Ben"]]
     graph = read(own_folder, {"entities": ["Ann", "Zoe"], "relations": relations})
