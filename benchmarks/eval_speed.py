@@ -6,8 +6,8 @@
 Retrieval only, results written. The first run warms the caches and is shown apart. Then, in turn with it,
 pytrec_eval reads and scores a run of two million lines (benchmarks/scoring.py writes it): the yardstick for
 the whole set. All keep their bytecode, as an installed Python does, in a
-folder of this benchmark. Ends with a check that results are the same bytes, times aside, for one thread and
-two, with and without the compiled path, with and without the graph cache.
+folder of this benchmark. Ends with a check that results are the same bytes, times aside, with and
+without the compiled path, with and without the graph cache.
 """
 
 from __future__ import annotations
