@@ -59,6 +59,8 @@ def test_every_field_that_a_sheet_holds_comes_back(tmp_path: Path) -> None:
             "ground_truth": ["one, two; three", "four"],
             "context": ["Earlier; said.", "Then this."],
             "group": "g",
+            "reference_relations": [["a", "T", "b"]],
+            "reference_relationships": [{"source": "a", "target": "b", "type": "T"}],
         },
         {"id": "Q2", "query": "Nothing?", "reference_entities": []},
     ]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,9 +22,11 @@ from tiny_graph_rag.formats.writing import GOLD_WRITERS, form_of, gold_writer, p
 from tiny_graph_rag.gold.examples import Example
 
 # --- of a sheet: one value a cell, columns that are always there, and what stands between several values
-_PLAIN = ("id", "query", "group")
 _REQUIRED = ("query", "reference_entities")
-_SIGNS = {"tags": ",;|\n", "ground_truth": "|\n", "context": "\n", "reference_texts": "\n"}
+_SIGNS = {
+    **dict.fromkeys(("id", "query", "group"), ""),
+    **{"tags": ",;|\n", "ground_truth": "|\n", "context": "\n", "reference_texts": "\n"},
+}
 _NAMES_SIGNS = ";|\n"
 _COLUMNS = ("query_id", "doc_id", "score")
 _FIELDS = (  # in the order in which they are written
@@ -104,7 +106,37 @@ def json_list(examples: Sequence[Example], path: Path) -> Iterable[bytes]:
 
 @gold_writer("sheet", "a table with one question per row; references split by ;", ending=".csv")
 def sheet(examples: Sequence[Example], path: Path) -> Iterable[bytes]:
-    return sheet_parts(list(map(row_of, examples)), "\t" if path.suffix.lower() == ".tsv" else ",")
+    """With a mark, so that spreadsheets show Hangul. What has no field of ours gets a column of its own,
+    values that are no text as JSON."""
+    rows = list(map(row_of, examples))
+    known = [name for name in FIELDS if name in _REQUIRED or any(row.get(name) for row in rows)]
+    own = dict.fromkeys(name for row in rows for name in row if name not in FIELDS)
+    text = io.StringIO()
+    writer = TableWriter(text, "\t" if path.suffix.lower() == ".tsv" else ",")
+    writer.writerow([*known, *own])
+    for row in rows:
+        cells = [_cell(row.get(name), _SIGNS.get(name, _NAMES_SIGNS)) for name in known]
+        writer.writerow([guarded(cell) for cell in (*cells, *(_own_cell(row.get(name)) for name in own))])
+    return [BYTE_ORDER_MARK + text.getvalue().encode()]
+
+
+def _own_cell(value: Any) -> str:
+    return "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _cell(value: Any, signs: str) -> str:
+    """What `parts_of_cell` reads back. signs: that part several values, "" where there is one."""
+    if not signs:
+        return str(value or "")
+    listed = [value] if isinstance(value, str) else list(value or ())
+    texts = all(isinstance(part, str) for part in listed)
+    if (
+        not texts
+        or any(sign in part for part in listed for sign in signs)
+        or (listed and listed[0][:1] == "[")
+    ):
+        return json.dumps(listed, ensure_ascii=False)
+    return "; ".join(listed) if ";" in signs else signs[0].join(listed)
 
 
 @gold_writer(
@@ -138,39 +170,3 @@ def table(examples: Sequence[Example], path: Path) -> Iterable[bytes]:
     writer.writerow(_COLUMNS)
     writer.writerows((guarded(id), guarded(name), grade) for id, name, grade in rows)
     return [text.getvalue().encode("utf-8", "replace")]
-
-
-def sheet_parts(rows: Sequence[dict[str, Any]], delimiter: str) -> Iterator[bytes]:
-    """The file's content, with a mark, so that spreadsheets show Hangul. rows: lines of our own format; what
-    has no field of ours gets a column of its own, values that are no text as JSON."""
-    known = [name for name in FIELDS if name in _REQUIRED or any(row.get(name) for row in rows)]
-    own = dict.fromkeys(name for row in rows for name in row if name not in FIELDS)
-    text = io.StringIO()
-    table = TableWriter(text, delimiter)
-    table.writerow([*known, *own])
-    for row in rows:
-        cells = [
-            str(row.get(name) or "")
-            if name in _PLAIN
-            else _cell(row.get(name), _SIGNS.get(name, _NAMES_SIGNS))
-            for name in known
-        ]
-        table.writerow([guarded(cell) for cell in (*cells, *(_own_cell(row.get(name)) for name in own))])
-    yield BYTE_ORDER_MARK + text.getvalue().encode()
-
-
-def _own_cell(value: Any) -> str:
-    return "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _cell(value: Any, signs: str) -> str:
-    """What `listed` reads back."""
-    listed = [value] if isinstance(value, str) else list(value or ())
-    texts = all(isinstance(part, str) for part in listed)
-    if (
-        not texts
-        or any(sign in part for part in listed for sign in signs)
-        or (listed and listed[0][:1] == "[")
-    ):
-        return json.dumps(listed, ensure_ascii=False)
-    return "; ".join(listed) if ";" in signs else signs[0].join(listed)

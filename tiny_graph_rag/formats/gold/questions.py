@@ -137,8 +137,8 @@ def _no_query(rows: Sequence[Mapping[str, Any]], path: Path) -> DatasetError:
 
 
 def _object(value: Any) -> Any:
-    """The object that a cell spells as JSON, None where it spells none."""
-    is_object = isinstance(value, str) and value[:1] == "{" and value[-1:] == "}"
+    """The object, or the list of objects or lists, that a cell spells as JSON; None where it spells none."""
+    is_object = isinstance(value, str) and value.startswith(("{", "[{", "[[")) and value[-1:] in ("}", "]")
     return literal(value) if is_object else None
 
 
