@@ -208,6 +208,8 @@ def test_a_spoiled_answer_in_the_cache_is_asked_again(tmp_path: Path) -> None:
             {"text": '{"ok": "\ud83d"}'},
             {"tokens": {"prompt": "many"}},
             {"tokens": {"prompt": -1}},
+            {"tokens": {"prompt": 10**400}},
+            {"tokens": {"prompt": 1 << 60}},
         ):
             spoiled.append(json.dumps({**whole, "reply": {**whole["reply"], **reply}}).encode())
         for number, spoilt in enumerate(spoiled, 2):

@@ -18,6 +18,7 @@ Purpose = Literal["linking", "answering", "judging", "retrieving", "rewriting"]
 Role = Literal["system", "user"]
 PURPOSES: tuple[Purpose, ...] = ("linking", "answering", "judging")  # that answers are accounted by
 NOT_ASKED = "not asked: the run had stopped"  # the error of a call that was never made
+LARGEST_COUNT = 1 << 53  # of tokens: what a float still holds exactly
 DIVIDER = "---"  # of a prompt: a line of its own between the system's part and the user's
 KEY_VERSION = 1  # goes into every key: raise it when a request of the same content would mean something else
 
@@ -58,7 +59,7 @@ class Template:
 class Tokens:
     """As the provider counts them. cached is a part of prompt, reasoning a part of completion.
 
-    Raises ValueError for counts that no call can have: below 0, a part greater than its whole.
+    Raises ValueError for counts that no run can have: below 0, a part greater than its whole, no exact float.
     """
 
     prompt: int = 0
@@ -67,7 +68,8 @@ class Tokens:
     reasoning: int = 0
 
     def __post_init__(self) -> None:
-        if not (0 <= self.cached <= self.prompt and 0 <= self.reasoning <= self.completion):
+        parts = ((self.cached, self.prompt), (self.reasoning, self.completion))
+        if not all(0 <= part <= whole <= LARGEST_COUNT for part, whole in parts):
             raise wrong_value("{as_dict} are not token counts", as_dict=self.as_dict())
 
     @property
