@@ -207,6 +207,15 @@ def test_the_same_selection_is_the_same_however_it_is_written(run_cli, tmp_path)
     assert "(--limit 2 --tags x,y and all questions)" in refused.stderr
 
 
+def test_the_screen_names_the_settings_that_differ(run_cli, tmp_path) -> None:
+    paths = [write_results(tmp_path / f"{name}.json", {"a": 0, "b": 1}) for name in ("one", "two")]
+    for path, hops in zip(paths, (2, 4), strict=True):
+        config = {"retrieval": {"hops": hops, "retriever": "bfs"}}
+        path.write_text(json.dumps(json.loads(path.read_text()) | {"config": config}))
+    done = run_cli("compare", *paths)
+    assert "Settings that differ: hops 2 / 4\n" in done.stdout
+
+
 def test_one_file_is_nothing_to_compare(run_cli, tmp_path) -> None:
     one = write_results(tmp_path / "one.json", {"a": 0})
     assert run_cli("compare", one).exit_code == 2

@@ -282,6 +282,13 @@ def comparison_lines(content: Json) -> Iterator[Shown]:
     """content: of a comparison's file. One p, corrected for all tests over all questions."""
     for verdict in content["told"]:
         yield from map(StrongLine, wrapped(t(verdict["said"], **verdict["values"]), SCREEN_WIDTH, INDENT)[:3])
+    differs = [
+        f"{setting.rpartition('.')[2]} {' / '.join('–' if value is None else str(value) for value in values)}"
+        for setting, values in content["differs"].items()
+        if None not in values or "." not in setting  # an external run was made by no setting of ours
+    ]
+    if differs:
+        yield cut(t("Settings that differ: {settings}", settings="; ".join(differs)), SCREEN_WIDTH)
     for note in content["notes"][:1]:
         yield cut(shown(note), SCREEN_WIDTH)
     rows = [(measure, rows[0], row) for measure, rows in content["measures"].items() for row in rows[1:]]
