@@ -12,13 +12,9 @@ from typing import Any
 from tiny_graph_rag.messages import Said, shown
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.plain import worst_by
-from tiny_graph_rag.study.compare import (
-    align,
-    incomparable,
-    measures_in_common,
-)
+from tiny_graph_rag.study.compare import align, incomparable, measures_in_common
 from tiny_graph_rag.study.pairs import Pairs, pairs
-from tiny_graph_rag.study.results_file import ENDINGS, System, system_of
+from tiny_graph_rag.study.results_file import ENDINGS, system_of
 
 Json = dict[str, Any]
 
@@ -26,12 +22,11 @@ Json = dict[str, Any]
 @dataclass(frozen=True, slots=True, eq=False)
 class Systems:
     """documents: results of the same questions. names: of each, unique and short. measure: the one that says
-    which is best. aligned: the same as columns over the questions that all of them hold."""
+    which is best. pairs: every two of them tested, over the questions that all of them hold."""
 
     documents: tuple[Document, ...]
     names: tuple[str, ...]
     measure: str
-    aligned: tuple[System, ...]
     pairs: Pairs
 
     @classmethod
@@ -46,7 +41,7 @@ class Systems:
         measures = measures_in_common(aligned, wanted or ())
         deciding = worst_by(measures, aligned[0].k) or measures[0]
         named = [replace(system, name=name) for system, name in zip(aligned, names, strict=True)]
-        return cls(tuple(documents), names, deciding, tuple(named), pairs(named, measures))
+        return cls(tuple(documents), names, deciding, pairs(named, measures))
 
     @property
     def measures(self) -> list[str]:

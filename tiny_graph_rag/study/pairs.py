@@ -14,7 +14,7 @@ import numpy as np
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.measures.summary import numbered
 from tiny_graph_rag.messages import Said, p_value, said, signed, three
-from tiny_graph_rag.study.compare import Compared, Rows, compared_rows, corrected, sign
+from tiny_graph_rag.study.compare import Compared, compared_rows, corrected, sign
 from tiny_graph_rag.study.results_file import System
 
 # Signs are drawn for so many tests at most: with thousands of questions and twenty systems more would take
@@ -30,7 +30,6 @@ class Pairs:
     systems: tuple[str, ...]
     means: dict[str, tuple[Compared, ...]]
     tests: dict[str, dict[tuple[int, int], Compared]]
-    questions: int
 
     def best(self, measure: str) -> int | None:
         """The place of the best mean, of equal ones the first; None where it is undefined."""
@@ -43,24 +42,16 @@ class Pairs:
 
     def better_than(self, measure: str, place: int) -> list[int]:
         """The systems that the one at `place` is significantly better than."""
-        return [other for other in range(len(self.systems)) if self._way(measure, place, other) > 0]
-
-    def between(self, measure: str, one: int, other: int) -> Compared:
-        return self.tests[measure][min(one, other), max(one, other)]
-
-    def _way(self, measure: str, one: int, other: int) -> int:
-        """1 where `one` is significantly better than `other`, -1 where it is worse, else 0."""
-        if one == other:
-            return 0
-        row = self.between(measure, one, other)
-        if not row.is_sure:
-            return 0
-        return int(np.sign(sign(measure) * row.difference)) * (-1 if one < other else 1)
+        return [
+            one if place == other else other
+            for (one, other), row in self.tests[measure].items()
+            if row.is_sure and place == (other if sign(measure) * row.difference > 0 else one)
+        ]
 
     def advice(self, measure: str) -> list[Said]:
         """Which system to take by `measure`, how sure that is, and what speaks against it."""
         best = self.best(measure)
-        if best is None or len(self.systems) < 2:
+        if best is None:
             return []
         others = [place for place in range(len(self.systems)) if place != best]
         beaten = self.better_than(measure, best)
@@ -72,7 +63,7 @@ class Pairs:
             "questions": amount(self.means[measure][best].n, "question"),
         }
         if not alike:
-            p = max(self.between(measure, best, other).p_holm for other in others)
+            p = max(row.p_holm for pair, row in self.tests[measure].items() if best in pair)
             lines = [
                 said(
                     "Take {best}: its {measure} of {mean} is significantly better than that of every other "
@@ -83,7 +74,7 @@ class Pairs:
             ]
         else:
             nearest = max(alike, key=lambda place: (sign(measure) * self.means[measure][place].mean, -place))
-            row = self.between(measure, best, nearest)
+            row = self.tests[measure][min(best, nearest), max(best, nearest)]
             behind = self.means[measure][nearest].mean - self.means[measure][best].mean
             rest = ", ".join(self.systems[place] for place in alike if place != nearest)
             values |= {
@@ -105,7 +96,7 @@ class Pairs:
                 )
             ]
         for name in self.means:
-            ahead = [place for place in others if self._way(name, place, best) > 0]
+            ahead = [place for place in others if best in self.better_than(name, place)]
             if ahead:
                 lines.append(
                     said(
@@ -122,25 +113,17 @@ def pairs(systems: Sequence[System], measures: Sequence[str], *, seed: int = 0) 
     """systems: aligned, so that all hold the same questions in one order (`align`)."""
     groups = numbered(systems[0].groups)
     family = min(len(systems) * (len(systems) - 1) // 2, MOST_DRAWN_FOR)
-    means: dict[str, tuple[Compared, ...]] = {}
-    found: dict[str, dict[str, Rows]] = {}
+    found = Pairs(tuple(system.name for system in systems), {}, {})
     for measure in measures:
         columns = np.stack([system.columns[measure] for system in systems])
         defined = np.flatnonzero(~np.isnan(columns).any(axis=0))
-        for place in range(len(systems)):
-            rows = compared_rows(systems[place:], measure, defined, groups, seed, family)
-            found.setdefault(measure, {})[str(place)] = {measure: rows}
-            means[measure] = (*means.get(measure, ()), rows[0])
-    fixed = {measure: corrected(rows) for measure, rows in found.items()}
-    return Pairs(
-        tuple(system.name for system in systems),
-        means,
-        {
-            measure: {
-                (one, other): fixed[measure][str(one)][measure][other - one]
-                for one, other in combinations(range(len(systems)), 2)
-            }
-            for measure in measures
-        },
-        len(systems[0].ids),
-    )
+        against = {
+            str(place): {measure: compared_rows(systems[place:], measure, defined, groups, seed, family)}
+            for place in range(len(systems))
+        }
+        rows = [part[measure] for part in corrected(against).values()]
+        found.means[measure] = tuple(first for first, *_ in rows)
+        found.tests[measure] = {
+            (one, other): rows[one][other - one] for one, other in combinations(range(len(systems)), 2)
+        }
+    return found
