@@ -72,9 +72,9 @@ def test_hangul_is_drawn_by_a_font_that_has_it(tmp_path):
 
 
 def test_without_a_font_the_message_says_what_to_install(tmp_path, monkeypatch):
-    from tiny_graph_rag.report.plots import fonts
+    from tiny_graph_rag.report.plots import figures
 
-    monkeypatch.setattr(fonts, "_covered", lambda path: set(range(128)))
+    monkeypatch.setattr(figures, "_covered", lambda path: set(range(128)))
     korean = results(4, 8) | {"dataset": {"name": "동백꽃", "sha256": "", "selection": None}}
     with pytest.raises(UsageError, match=r"no font on this machine has the letters .*fonts-noto-cjk"):
         write_reports([document(tmp_path, "korean", korean)], ["png"])

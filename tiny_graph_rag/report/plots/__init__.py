@@ -67,8 +67,7 @@ def _figures(documents: Sequence[Document], purpose: str) -> Iterator[tuple[str,
         from matplotlib.text import Text
     except ImportError as error:
         raise MissingExtraError(purpose, "matplotlib", "plots") from error
-    from tiny_graph_rag.report.plots.figures import figures
-    from tiny_graph_rag.report.plots.fonts import families_for
+    from tiny_graph_rag.report.plots.figures import families_for, figures
 
     with matplotlib.rc_context(STYLE), speaking(ENGLISH):
         for name, picture in figures(documents):

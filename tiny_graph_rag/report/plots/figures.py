@@ -1,20 +1,26 @@
 """The pictures: a row for each tag or system, and hop curves. A notebook shows one by itself, without
-`%matplotlib inline`."""
+`%matplotlib inline`. Below them the fonts that have their letters: Hangul shows, or a message says which
+package brings it."""
 
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
+from matplotlib import font_manager
 from matplotlib.figure import Figure
+from matplotlib.ft2font import FT2Font
 
+from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.messages import three
 from tiny_graph_rag.report.document import Document, joint_name
 from tiny_graph_rag.report.headline import subject
-from tiny_graph_rag.report.plain import swept_measures, tags_of
-from tiny_graph_rag.report.plots.fonts import drawable
+from tiny_graph_rag.report.plain import one_line, swept_measures, tags_of
 from tiny_graph_rag.report.systems import Systems
 
 Json = dict[str, Any]
@@ -25,6 +31,8 @@ DPI = 200
 NEAR_THE_TITLE = 0.94  # of a panel: a value above its point would stand in the title
 INK, SOFT, ACCENT, GRID = "#1d1c1a", "#65625c", "#1d5a96", "#e3e0d8"
 LINES = ("#1d5a96", "#a04a1c", "#1b7a4a", "#7a4b9c", "#8f5b00", "#65625c")
+BASE_FONT = "DejaVu Sans"  # comes with matplotlib
+LIKELY_FONTS = re.compile("pretendard|notosans(cjk|kr)|nanum|malgun|applesd|unifont|cjk")  # have Hangul
 
 
 class Picture(Figure):
@@ -208,3 +216,48 @@ def _panels(
         empty.remove()
     picture.suptitle(drawable(heading, 100), x=0.01, ha="left", fontsize=11)
     return picture, cells[:count]
+
+
+def families_for(letters: set[str]) -> list[str]:
+    """Font families that together have all of `letters` that are letters; the first is the base font.
+
+    Signs that `drawable` leaves out (emoji, marks) don't count. Raises UsageError naming what is missing.
+    """
+    needed = {ord(letter) for letter in letters if _has_to_show(letter)}
+    base = font_manager.findfont(BASE_FONT)
+    missing = needed - _covered(base)
+    if not missing:
+        return [BASE_FONT]
+    for path in sorted(font_manager.findSystemFonts(), key=_likelihood):
+        if missing <= _covered(path):
+            font_manager.fontManager.addfont(path)
+            return [BASE_FONT, font_manager.FontProperties(fname=path).get_name()]
+    shown = "".join(map(chr, sorted(missing)[:8]))
+    raise UsageError(
+        "no font on this machine has the letters {shown}: pictures would show empty boxes. Install "
+        "one: `apt-get install fonts-noto-cjk` (Debian, Ubuntu), `brew install font-noto-sans-cjk-kr` "
+        "(macOS)",
+        shown=repr(shown),
+    )
+
+
+def drawable(text: str, most: int = 60) -> str:
+    """`text` in one line, with a dot for every sign that fonts commonly lack."""
+    return "".join(sign if _has_to_show(sign) or sign == " " else "·" for sign in one_line(text, most))
+
+
+def _has_to_show(sign: str) -> bool:
+    return sign.isalnum() or (sign.isascii() and sign.isprintable()) or unicodedata.category(sign)[0] == "P"
+
+
+def _likelihood(path: str) -> tuple[bool, bool, str]:
+    """Fonts that have Hangul are looked at first, of a family the regular one."""
+    name = Path(path).name.lower().replace("-", "").replace("_", "")
+    return not LIKELY_FONTS.search(name), "regular" not in name, name
+
+
+def _covered(path: str) -> set[int]:
+    try:
+        return set(FT2Font(path).get_charmap())
+    except (RuntimeError, OSError):  # a font that FreeType can't read covers nothing
+        return set()
