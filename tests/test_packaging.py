@@ -98,12 +98,9 @@ def installed(built: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
     return home / "env" / "bin" / "tiny-graph-rag"
 
 
-def test_the_installed_program_says_its_version_and_that_no_extra_is_there(
-    installed: Path, tmp_path: Path
-) -> None:
+def test_the_installed_program_says_its_version(installed: Path, tmp_path: Path) -> None:
     said = done(installed, "--version", folder=tmp_path, home=tmp_path)
     assert said.startswith(f"tiny-graph-rag {__version__}")
-    assert "extras: none" in said
 
 
 def test_the_samples_come_along_and_evaluate(installed: Path, tmp_path: Path) -> None:

@@ -132,8 +132,8 @@ def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: boo
 def _in_chunks(row: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
     """What else a record says that judges ids of chunks as relevant: none of them twice, and that they are
     all; its id stands for its words."""
-    if not CHUNK_FIELDS.keys() & row.keys():
-        return {}
+    if not {"relevant_chunk_ids", "highly_relevant_chunk_ids"} & row.keys():
+        return {}  # what is irrelevant says nothing of what is relevant
     highly = found.get("highly_relevant_entities", ())
     relevant = [id for id in found.get("reference_entities", ()) if id not in highly]
     return {"reference_entities": relevant, "query": found.get("query", str(found.get("id", "")))}

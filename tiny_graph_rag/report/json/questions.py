@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import UNSET
 
@@ -13,8 +13,10 @@ from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
 from tiny_graph_rag.report.json.spelled import Spelled, linked_seeds, ranking
 from tiny_graph_rag.results import Question, Reference
 from tiny_graph_rag.run import Relation
-from tiny_graph_rag.study.evaluate import Evaluation
 from tiny_graph_rag.study.waterfall import NO_ENTITY, NO_RANK, Verdict
+
+if TYPE_CHECKING:  # a single question has no evaluation
+    from tiny_graph_rag.study.evaluate import Evaluation
 
 VERDICTS = tuple(map(str, Verdict))
 

@@ -48,7 +48,7 @@ function settingTable(rows, measure, best) {
     el("tbody", {}, rows.map(({ setting, part }) => el("tr", { class: best && Number.isInteger(best.hops) && best.hops === setting.hops && (best.system ?? setting.system) === setting.system ? "best" : "" },
       el("th", { scope: "row" }, name(setting.system, 40)), el("td", { class: "number" }, setting.hops === null ? "–" : String(setting.hops)),
       el("td", { class: "number" }, figure(part.measures[measure].mean), el("span", { class: "small" }, intervalWords(part.measures[measure]))),
-      share(part.oracle_recall), share(part.oracle_all))));
+      share(part.oracle_recall), share(part.oracle_all)))));
 }
 
 function comparisonSection(comparison) {
