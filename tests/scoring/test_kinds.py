@@ -11,9 +11,11 @@ import pytest
 from typer.testing import Result
 
 from tests.conftest import write_gold
-from tiny_graph_rag import KnowledgeGraph, evaluate, load_questions
+from tiny_graph_rag import KnowledgeGraph, evaluate, load_questions, sweep
+from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.measures import Measure
+from tiny_graph_rag.study.gold_questions import GoldQuestions
 
 KNOWN = [
     ("Ann", "SISTER_OF", "Bea"),
@@ -133,6 +135,18 @@ def test_a_retriever_of_passages_has_no_entities_to_judge(graph: KnowledgeGraph)
     asked = evaluate(graph, load_questions(GOLD), retriever=passages.get, measures="recall@5")
     assert asked.means["recall@5"] != asked.means["recall@5"]
     assert "returned no entities for any question: recall@5 undefined" in " ".join(asked.evaluation.notes)
+
+
+def test_passages_alone_decide_in_sweep_and_fix_too(graph: KnowledgeGraph) -> None:
+    """Ann's neighbours name c2 only at the second hop."""
+    alone = [
+        {"query": "Where does Ann's sister live?", "reference_chunks": [chunk]} for chunk in ("c2", "c8")
+    ]
+    result = evaluate(graph, alone, hops=2)
+    found = sweep(graph, alone, hops=[0, 2]).to_pandas().query("measure == 'passages:recall@5'")
+    assert found["mean"].tolist() == [0, result.means["passages:recall@5"]] == [0, 1]
+    questions = GoldQuestions.of(graph, load_questions(alone), Config(), Measure.parse("passages:recall@5"))
+    assert questions.today.values.tolist() == [1, 1]
 
 
 def test_a_built_in_retrievers_context_is_cut_at_k(graph: KnowledgeGraph) -> None:

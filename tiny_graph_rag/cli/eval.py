@@ -86,7 +86,7 @@ def evaluate_command(
     gates = floors(fail_under)
     computed = _measures(config, measures, gates)
     saved, form = _run_file(session, save_run)
-    examples = session.eval_set(dataset, chosen, passages=True)
+    examples = session.eval_set(dataset, chosen)
     check_tags(gates, {tag for example in examples for tag in example.tags})
     out = out.at(f"{examples.file_name}-results.json")
     generating.check()

@@ -35,6 +35,7 @@ from tiny_graph_rag.report.json.studies import fixes_json
 from tiny_graph_rag.report.terminal import CopiedLine
 from tiny_graph_rag.report.terminal.screens import details_lines, fix_lines
 from tiny_graph_rag.retrieval import check_retrieval
+from tiny_graph_rag.scoring.source_chunks import kind_expected
 from tiny_graph_rag.study.evaluate import check_depth
 from tiny_graph_rag.study.sweep import deciding_measure
 
@@ -88,9 +89,9 @@ def fix_command(
             raise unknown(said("kind of fix"), kind, KINDS)
     if "renames" in wanted and was is None:
         raise UsageError("--kinds renames needs the older graph; name it with --was FILE")
-    measure = deciding_measure(decide_by, config.evaluation.top_k)
-    check_depth(config, [measure], config.evaluation.top_k)
     examples = session.eval_set(dataset, chosen)
+    measure = deciding_measure(decide_by, config.evaluation.top_k, kind_expected(examples))
+    check_depth(config, [measure], config.evaluation.top_k)
     others = session.eval_set(holdout) if holdout is not None else None
     out = out.at(f"{examples.file_name}-fixes.yaml")
     knowledge = session.graph(graph, examples)

@@ -146,14 +146,14 @@ class Session:
         if not self.quiet:
             print(f"{t('warning')}: {_worded(text, values)}", file=sys.stderr)
 
-    def eval_set(self, dataset: Path, chosen: Chosen | None = None, *, passages: bool = False) -> EvalSet:
-        """passages: whether ids or texts of passages say what is relevant, where no names do."""
+    def eval_set(self, dataset: Path, chosen: Chosen | None = None) -> EvalSet:
+        """Questions that say what is relevant, those that `chosen` leaves."""
         from tiny_graph_rag.formats.gold import read_eval_set
 
         path = find_input(dataset, Path(self.config.storage.dataset_dir), "gold set")
         self.outputs.confirm()
         try:
-            examples = read_eval_set(path, passages=passages)
+            examples = read_eval_set(path)
         except InputError as error:
             raise _hinted(error, path, GRAPH_SIGNS, said(GRAPH_HINT)) from error
         for line in examples.notes:

@@ -38,6 +38,7 @@ from tiny_graph_rag.report.json.spelled import lines_of
 from tiny_graph_rag.report.json.studies import sweep_document
 from tiny_graph_rag.report.terminal.screens import details_lines, sweep_lines
 from tiny_graph_rag.retrieval import make_retriever
+from tiny_graph_rag.scoring.source_chunks import kind_expected
 from tiny_graph_rag.study.sweep import Plan, sweep
 
 OWN_OPTIONS = ("retrieval.hops", "evaluation.top_k", "retrieval.retriever", "retrieval.linker")
@@ -86,6 +87,7 @@ def sweep_command(
     )
     config = session.config
     out = Output.of(session, output, report)
+    examples = session.eval_set(dataset, chosen)
     plan = Plan.of(
         config,
         limits,
@@ -94,8 +96,8 @@ def sweep_command(
         measures=parse_measures(measures) if measures is not None else (),
         decide_by=decide_by,
         tolerance=tolerance,
+        of=kind_expected(examples),
     )
-    examples = session.eval_set(dataset, chosen)
     out = out.at(f"{examples.file_name}-sweep.json")
     linking = Linking.of(session)
     path = session.graph_path(graph, examples)

@@ -228,6 +228,7 @@ def sweep(
     at `top_k` without it; tolerance: how far below the best mean still counts as equal. The rest is as for
     `evaluate`. Raises UsageError for what does not go together, ConfigError for a value out of its bounds.
     """
+    from tiny_graph_rag.scoring.source_chunks import kind_expected
     from tiny_graph_rag.study.sweep import Plan
     from tiny_graph_rag.study.sweep import sweep as swept
 
@@ -245,6 +246,7 @@ def sweep(
     if retriever is not None:
         lists = {"retriever": [chosen.retrieval.retriever], **lists}
     cutoffs = _several(top_k) if top_k is not None else (chosen.evaluation.top_k,)
+    examples = questions if isinstance(questions, EvalSet) else load_questions(questions)
     plan = Plan.of(
         chosen,
         limits,
@@ -253,8 +255,8 @@ def sweep(
         measures=() if measures is None else measures_of(measures),
         decide_by=decide_by,
         tolerance=tolerance,
+        of=kind_expected(examples),
     )
-    examples = questions if isinstance(questions, EvalSet) else load_questions(questions)
     return SweepResult(swept(graph_of(graph), examples, chosen, plan, progress))
 
 

@@ -121,7 +121,7 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
     run = read_run(request.run, request.run_format, ties=request.ties)
     by_text = match is not None and match.by_text
     if not by_text:
-        gold = with_references(gold, request.gold, passages=run.passages is not None)
+        gold = with_references(gold, request.gold)
         gold = with_patterns(graph, gold)
     questions = (gold if request.selection is None else gold.select(request.selection)).questions
     if match is not None and by_text and not any(question.reference_texts for question in questions):

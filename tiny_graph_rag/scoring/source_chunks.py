@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tiny_graph_rag.config import Config
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.run import NO_HOP, Passage, Run
@@ -18,11 +19,22 @@ from tiny_graph_rag.run import NO_HOP, Passage, Run
 NONE, PASSAGES, ENTITIES = "none", "passages", "entities"
 
 
-def expects_passages_alone(examples: Iterable[Example]) -> bool:
-    """Whether a gold set expects passages, by their ids or texts, and no entities."""
-    return any(one.reference_chunks or one.reference_texts for one in examples) and not any(
-        one.relevant_entities for one in examples
-    )
+def kind_expected(examples: Iterable[Example]) -> str:
+    """What usual measures are of: passages where a gold set expects them, by ids or texts, and no entities;
+    else "", entities."""
+    has_passages = any(one.reference_chunks or one.reference_texts for one in examples)
+    return PASSAGES if has_passages and not any(one.relevant_entities for one in examples) else ""
+
+
+def as_expected(graph: KnowledgeGraph, run: Run, examples: Iterable[Example], config: Config) -> Run:
+    """The run as `evaluation.source_chunks` has it judged; entities by their chunks too where the gold set
+    expects passages alone and none were returned."""
+    how = config.evaluation.source_chunks
+    if how == NONE and run.passages is None and kind_expected(examples) == PASSAGES:
+        return replace(passages_of_entities(graph, run), returns_entities=False)
+    if how == PASSAGES:
+        return passages_of_entities(graph, run)
+    return run if how == NONE else entities_of_passages(graph, run, config.retrieval.depth)
 
 
 def passages_of_entities(graph: KnowledgeGraph, run: Run) -> Run:

@@ -24,6 +24,7 @@ from tiny_graph_rag.messages import t
 from tiny_graph_rag.retrieval import Reason, Retriever, RetrieverMaker, make_retriever
 from tiny_graph_rag.retrieval.base import Foreign
 from tiny_graph_rag.run import Run
+from tiny_graph_rag.scoring.source_chunks import as_expected
 from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.explanation import Explanation, explain
 from tiny_graph_rag.study.trials import Trials
@@ -105,7 +106,7 @@ def evaluate(
         graph, trials = foreign.graph, replace(trials, graph=foreign.graph)
     timed = 0 if foreign is not None else config.evaluation.latency_sample
     linked, run, latency = _retrieved(linker, retriever, examples, timed, progress)
-    run = _with_chunks(graph, run, examples, config)
+    run = as_expected(graph, run, examples, config)
     if every_kind:
         measures = _of_every_kind(run, examples.examples, measures, config.evaluation.top_k)
     if foreign is not None:
@@ -142,24 +143,6 @@ def evaluate(
         notes=tuple(notes),
         foreign=foreign,
     )
-
-
-def _with_chunks(graph: KnowledgeGraph, run: Run, examples: EvalSet, config: Config) -> Run:
-    """The run as `evaluation.source_chunks` has it judged; entities by their chunks too where the gold set
-    expects passages alone and none were returned."""
-    from tiny_graph_rag.scoring.source_chunks import (
-        NONE,
-        entities_of_passages,
-        expects_passages_alone,
-        passages_of_entities,
-    )
-
-    how = config.evaluation.source_chunks
-    if how == NONE and run.passages is None and expects_passages_alone(examples):
-        return replace(passages_of_entities(graph, run), returns_entities=False)
-    if how == PASSAGES:
-        return passages_of_entities(graph, run)
-    return run if how == NONE else entities_of_passages(graph, run, config.retrieval.depth)
 
 
 def _of_every_kind(

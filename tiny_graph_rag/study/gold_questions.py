@@ -18,6 +18,7 @@ from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.run import Run
+from tiny_graph_rag.scoring.source_chunks import PASSAGES, kind_expected
 from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.choosing import Rows
 from tiny_graph_rag.study.trials import Trials, linked_by
@@ -75,12 +76,15 @@ class GoldQuestions:
         allowed: float = EVALUATIONS,
         progress: Progress = lambda spent, what: None,
     ) -> GoldQuestions:
-        """Of the questions that have a reference, whether or not the graph has it."""
+        """Of the questions that have a reference, whether or not the graph has it: a passage where the gold
+        set expects these alone."""
         whole = Trials.of(graph, examples)
+        alone = kind_expected(whole.examples) == PASSAGES
         scored = [
             row
             for row, question in enumerate(whole.examples)
-            if question.reference_entities or question.highly_relevant_entities
+            if question.relevant_entities
+            or (alone and (question.reference_chunks or question.reference_texts))
         ]
         config = config.override(compiled=config.running.compiled and len(scored) >= COMPILED_FROM)
         return cls(whole.only(np.array(scored, dtype=np.int64)), config, measure, allowed, progress)

@@ -82,17 +82,19 @@ class Plan:
         measures: Sequence[Measure] = (),
         decide_by: Measure | str | None = None,
         tolerance: float = TOLERANCE,
+        of: str = "",
     ) -> Plan:
         """What the command and the library sweep. values: of each setting those to try, every combination;
         where it is empty, today's retriever, as `eval` and `fix` try it. measures: the usual ones at each
-        cutoff without them.
+        cutoff without them. of: what these and the one that decides are of, passages where a gold set expects
+        them alone.
 
         decide_by: nDCG at 5 without it, at the last cutoff where 5 is none. Raises UsageError for a value
         that can't be, and for a plan that looks deeper than a variant retrieves.
         """
         if not 0 <= tolerance <= 1:
             raise UsageError("--tolerance must be from 0 to 1, got {tolerance}", tolerance=tolerance)
-        deciding = deciding_measure(decide_by, 5 if 5 in cutoffs else cutoffs[-1])
+        deciding = deciding_measure(decide_by, 5 if 5 in cutoffs else cutoffs[-1], of)
         today = {"retriever": config.retrieval.retriever}
         tried = {"retriever": [today["retriever"]], **values}
         variants = [Variant(dict(zip(tried, some, strict=True))) for some in product(*tried.values())]
@@ -101,19 +103,19 @@ class Plan:
             check_retrieval(varied)
             check_depth(varied, (*measures, deciding), max(cutoffs))
         without_seeds = None
-        if not values and not config.retrieval.exclude_seeds:
+        if not values and not config.retrieval.exclude_seeds and not of:
             without_seeds = Variant({**today, "exclude_seeds": True})
 
         def measures_at(cutoff: int) -> tuple[Measure, ...]:
-            return tuple(dict.fromkeys([*(measures or default_measures(cutoff)), deciding]))
+            return tuple(dict.fromkeys([*(measures or default_measures(cutoff, of)), deciding]))
 
         return cls(hops, cutoffs, tuple(variants), measures_at, deciding, tolerance, without_seeds)
 
 
-def deciding_measure(decide_by: Measure | str | None, usual: int) -> Measure:
-    """The measure that decides, nDCG at the cutoff `usual` without one. Raises UsageError for one that pools
-    its counts."""
-    (measure,) = measures_of([decide_by]) if decide_by else (Measure("ndcg", usual),)
+def deciding_measure(decide_by: Measure | str | None, usual: int, of: str = "") -> Measure:
+    """The measure that decides, without one nDCG of that kind at the cutoff `usual`. Raises UsageError for
+    one that pools its counts."""
+    (measure,) = measures_of([decide_by]) if decide_by else (Measure("ndcg", usual, (), of),)
     if measure.kind.weight is not None:
         raise UsageError(
             "decide by {measure}: this measure has no value for a single question; choose another",

@@ -19,6 +19,7 @@ from tiny_graph_rag.measures import Judged, Measure, judge
 from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, JudgedKind
 from tiny_graph_rag.retrieval import Retriever, RetrieverMaker, make_retriever
 from tiny_graph_rag.run import Run
+from tiny_graph_rag.scoring.source_chunks import as_expected
 
 Rows = NDArray[np.int64]
 
@@ -102,7 +103,8 @@ class Trials:
                 run = made[limit].retrieve(batch) if shared is None else next(shared)
                 parts[limit].append(replace(run, walks=None))
         for limit in limits:
-            yield limit, Run.concatenated(parts.pop(limit))
+            run = Run.concatenated(parts.pop(limit))
+            yield limit, as_expected(self.graph, run, self.examples.examples, config)
 
     def judged(
         self, linked: Sequence[LinkedQuestion], run: Run, measures: Iterable[Measure], config: Config

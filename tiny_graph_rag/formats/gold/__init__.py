@@ -17,7 +17,7 @@ from tiny_graph_rag.formats.gold.base import (
     gold_format,
     graded,
 )
-from tiny_graph_rag.formats.gold.questions import EMPTY, with_own_ids
+from tiny_graph_rag.formats.gold.questions import EMPTY, judged_by_passages, with_own_ids
 from tiny_graph_rag.formats.records import is_yaml
 from tiny_graph_rag.formats.tables import fields_beside
 from tiny_graph_rag.formats.words import FIELDS
@@ -121,25 +121,18 @@ def check_is_content(head: Head) -> None:
 FIELDS_NAMED = 10  # of a gold set that none of ours is among
 
 
-def read_eval_set(path: Path, *, passages: bool = False) -> EvalSet:
+def read_eval_set(path: Path) -> EvalSet:
     """Load a gold set. Raises DatasetError with every broken line (file, line, field, what came), and for one
-    that asks but does not say what is relevant. passages: as `with_references` has it."""
-    return with_references(read_gold(path), path, passages=passages)
+    that asks but does not say what is relevant."""
+    return with_references(read_gold(path), path)
 
 
-def with_references(gold: EvalSet, path: Path, *, passages: bool = False) -> EvalSet:
-    """The set, where any of its questions says what is relevant. passages: whether ids or texts of passages
-    say it too. Raises DatasetError where none does."""
+def with_references(gold: EvalSet, path: Path) -> EvalSet:
+    """The set, where any of its questions says what is relevant: entities, or ids or texts of passages.
+    Raises DatasetError where none does."""
+    gold = replace(gold, examples=judged_by_passages(gold.examples))
     if any(example.judged for example in gold):
         return gold
-    if passages and any(example.reference_chunks or example.reference_texts for example in gold):
-        return replace(gold, examples=tuple(replace(example, judged=True) for example in gold))
-    if any(example.reference_chunks or example.reference_texts for example in gold):
-        raise DatasetError.at(
-            path.name,
-            "{questions} with passages and without 'reference_entities'. `eval` and `score` score passages",
-            questions=counted(len(gold), "{n} question", "{n} questions"),
-        )
     unused = dict.fromkeys(field for example in gold for field in example.unknown)
     raise DatasetError.at(
         path.name,

@@ -200,11 +200,20 @@ def with_own_ids(examples: Sequence[Example]) -> tuple[tuple[Example, ...], list
     ]
 
 
+def judged_by_passages(examples: tuple[Example, ...]) -> tuple[Example, ...]:
+    """The questions, judged where passages alone say what is relevant to them."""
+    has_passages = any(example.reference_chunks or example.reference_texts for example in examples)
+    if not has_passages or any(example.judged for example in examples):
+        return examples
+    return tuple(replace(example, judged=True) for example in examples)
+
+
 def eval_set_of(given: Iterable[Mapping[str, Any]], name: str = "") -> EvalSet:
     """A gold set of records with the fields of a line. Raises DatasetError with every broken one."""
     problems = Problems(DatasetError)
     every = (Record(number, f"question {number}", row) for number, row in enumerate(given, start=1))
-    read, _ = _examples(every, frozenset(), problems, "")
+    found, _ = _examples(every, frozenset(), problems, "")
+    read = dict(zip(found, judged_by_passages(tuple(found.values())), strict=True))
     for place, example in read.items():
         if not example.judged:
             problems.add(place, MISSING, field="'reference_entities'")
