@@ -27,6 +27,7 @@ CASES = [
     *(("query Who?", *option) for option in RETRIEVING),
     ("eval --dataset t-eval.jsonl", "--save-run r.xyz", "r.xyz: which form?"),
     ("eval --dataset t-eval.jsonl", "--measures nope@5", "unknown measure 'nope@5'"),
+    ("eval --dataset t-eval.jsonl --skip-generation", "--judge nice", "unknown judge 'nice'"),
     ("eval --dataset t-eval.jsonl", "--report nope", "unknown report 'nope'"),
     ("eval --dataset t-eval.jsonl", "-o ./page.html", "the file is JSON; name it page.json"),
     ("fix --dataset t-eval.jsonl", "-o ./page.md", "the file is YAML; name it page.yaml"),

@@ -85,7 +85,7 @@ def detected(path: Path) -> str:
     check_is_content(head)
     if fields_beside(path, FIELDS, DatasetError):
         return "jsonl" if head.is_json or is_yaml(path) else "sheet"
-    found = recognised(GOLD_FORMATS, head, "--gold-format")
+    found = recognised(GOLD_FORMATS, head, "score --gold-format")
     if found is None and looks_like_a_run(head.first):
         raise DatasetError.at(
             f"{path.name}:1",
@@ -95,7 +95,7 @@ def detected(path: Path) -> str:
         raise DatasetError.at(
             f"{path.name}:1",
             "unknown gold format; wanted JSONL, JSON, TREC qrels (4 fields) or a table with a header, got "
-            "{line}. Set it with --gold-format: {names}",
+            "{line}. `score --gold-format` names it: {names}",
             line=repr(head.line[:60]),
             names=", ".join(GOLD_FORMATS),
         )
