@@ -1,4 +1,4 @@
-"""`init`, `stats`, `query`."""
+"""`init`, `stats`, `query`, and what the program's own help says of all commands."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
+import typer
 import yaml
 
 from tests.conftest import write_gold, write_kg
+from tiny_graph_rag.cli import app
+from tiny_graph_rag.cli.help import commands_with_help, paragraphs
 from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.measures import KINDS
 
@@ -92,3 +95,8 @@ def test_measures_lists_every_measure_on_a_line_of_its_own(run_cli) -> None:
     lines = run_cli("measures").stdout.splitlines()
     named = [re.match(r"\w+", line)[0] for line in lines]
     assert named == list(KINDS)
+
+
+def test_help_says_of_each_command_what_its_own_help_begins_with() -> None:
+    commands = getattr(typer.main.get_command(app), "commands", {})
+    assert {name: paragraphs(its.help)[0] for name, its in commands.items()} == commands_with_help()

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 
 from tiny_graph_rag.cli.command import Commands, declare
+from tiny_graph_rag.cli.help import commands_with_help
 from tiny_graph_rag.cli.options import COMMON, COMMON_SETTINGS, Common
 from tiny_graph_rag.version import __version__
 
@@ -95,38 +96,13 @@ declare(
 app.callback()(root)
 
 
-# Each is registered by the module of this folder that has its name or is named in TOGETHER.
-COMMANDS = (
-    "init",
-    "eval",
-    "score",
-    "sweep",
-    "fix",
-    "retrieve",
-    "compare",
-    "history",
-    "query",
-    "report",
-    "stats",
-    "convert",
-    "visualize",
-    "measures",
-    "settings",
-    "mcp",
-    "validate",
-    "generate",
-    "recommend",
-    "curate",
-    "dataset",
-)
-
-
+# Commands that the module of another one registers; each other one has a module of its name in this folder.
 TOGETHER = {"visualize": "stats", "measures": "settings", "history": "report"}
 
 
 def load(*names: str) -> None:
     """Register these commands, all of them where none is named."""
-    for name in names or COMMANDS:
+    for name in names or commands_with_help():
         import_module(f"tiny_graph_rag.cli.{TOGETHER.get(name, name)}")
 
 
@@ -136,9 +112,11 @@ def run() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # no name in a file ends a run
     gc.set_threshold(100_000)  # what a command loads stays: to search it for waste is in vain
-    asked = next((argument for argument in sys.argv[1:] if not argument.startswith("-")), "")
-    if asked in ("score", "eval", "query"):
+    given = sys.argv[1:]
+    asked = [word for word in given if word in commands_with_help()]
+    if asked[:1] in (["score"], ["eval"], ["query"]):
         # They multiply no large matrices, and starting the threads for that takes some of every start.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    load(*([asked] if asked in COMMANDS else []))  # the other commands would only slow the start
+    if asked or not given:  # a shell that completes gives none; other commands would only slow the start
+        load(*asked)
     app()

@@ -22,7 +22,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import OptionInfo
 
-from tiny_graph_rag.cli.help import write_help
+from tiny_graph_rag.cli.help import commands_with_help, write_help
 from tiny_graph_rag.cli.options import Common, Settings
 from tiny_graph_rag.config import language
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError, at, nearest
@@ -63,7 +63,7 @@ class Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if self.get_command(ctx, args[0]) is None:
-            known = list(self.commands)
+            known = list(self.commands if ctx.parent else commands_with_help())
             hint = nearest(args[0], known) or said("; there are: {names}", names=", ".join(known))
             raise typer.BadParameter(
                 said("no such command: {command}{hint}", command=args[0], hint=hint), ctx
@@ -74,13 +74,8 @@ class Commands(TyperGroup):
         write_help(self, ctx, formatter)
 
 
-def command(
-    app: typer.Typer, name: str, panel: str | None = None
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a command whose parameters may be option groups, and report its errors in words.
-
-    panel: the group of commands that it is listed under.
-    """
+def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a command whose parameters may be option groups, and report its errors in words."""
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(function, include_extras=True)
@@ -127,7 +122,7 @@ def command(
             _reported(work, common.debug, values.get("junit"))
 
         declare(run, parameters.values())
-        app.command(name, cls=ParsedCommand, rich_help_panel=panel)(run)
+        app.command(name, cls=ParsedCommand)(run)
         return function
 
     return register

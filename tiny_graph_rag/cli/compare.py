@@ -9,7 +9,7 @@ from typing import Annotated
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Junit, conclude
-from tiny_graph_rag.cli.help import GATES, MEASURE, MEASURES
+from tiny_graph_rag.cli.help import GATES, MEASURES
 from tiny_graph_rag.cli.options import Common, Details, Reports, argument, option, to_file
 from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
@@ -26,7 +26,7 @@ from tiny_graph_rag.study.results_file import System, read_system
 LONGEST_NAME = 70  # characters of a derived file name: file systems take 255 bytes, a Hangul sign takes three
 
 
-@command(app, "compare", MEASURE)
+@command(app, "compare")
 def compare_command(
     results: Annotated[list[Path], argument("Results files of eval or score; the first is the baseline.")],
     common: Common,

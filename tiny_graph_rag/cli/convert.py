@@ -7,7 +7,7 @@ from typing import Annotated
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.help import LOOK, MORE, OUTPUT
+from tiny_graph_rag.cli.help import MORE, OUTPUT
 from tiny_graph_rag.cli.options import Common, Graph, PatchFile, from_config, option, to_file
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import amount
@@ -18,7 +18,7 @@ from tiny_graph_rag.formats.writing import GRAPH_WRITERS, form_of
 from tiny_graph_rag.gold.examples import EvalSet
 
 
-@command(app, "convert", LOOK)
+@command(app, "convert")
 def convert(
     common: Common,
     output: Annotated[Path, to_file("File to write; its suffix sets the format.", default=False)],

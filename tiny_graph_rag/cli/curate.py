@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.options import Common, Graph, option, to_file
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session
@@ -34,7 +33,7 @@ EMPTY_MANY = (
 )
 
 
-@command(app, "curate", GOLD)
+@command(app, "curate")
 def curate_command(
     dataset: Annotated[Path, option("Draft of `recommend`, questions, or a gold set to review.")],
     common: Common,

@@ -11,7 +11,7 @@ from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.asking import Linking
 from tiny_graph_rag.cli.command import Commands, command
 from tiny_graph_rag.cli.gold_files import gold_output, read_any, write_gold
-from tiny_graph_rag.cli.help import GOLD, OPTIONS
+from tiny_graph_rag.cli.help import OPTIONS
 from tiny_graph_rag.cli.options import (
     Chosen,
     Common,
@@ -43,7 +43,7 @@ sets = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.add_typer(sets, rich_help_panel=GOLD)
+app.add_typer(sets)
 
 Sets = Annotated[list[Path], argument("Gold sets in any supported format.")]
 One = Annotated[Path, argument("Gold set in any supported format.")]

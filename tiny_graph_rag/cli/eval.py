@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import FailUnder, Junit, floors, hold
-from tiny_graph_rag.cli.help import MEASURE, MORE
+from tiny_graph_rag.cli.help import MORE
 from tiny_graph_rag.cli.options import (
     ANSWERING,
     CUTTING,
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.cli.answering import Answering
 
 
-@command(app, "eval", MEASURE)
+@command(app, "eval")
 def evaluate_command(
     dataset: Dataset,
     retrieving: Annotated[Given, RETRIEVING],
@@ -83,6 +83,10 @@ def evaluate_command(
     out = Output.of(session, output, report)
     config = session.config
     check_retrieval(config)
+    if config.generation.judge:
+        from tiny_graph_rag.answers.rubrics import parse_judges
+
+        parse_judges(config.generation.judge)
     gates = floors(fail_under)
     computed = _measures(config, measures, gates)
     saved, form = _run_file(session, save_run)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, MORE
+from tiny_graph_rag.cli.help import INPUT, MEASURES, MORE
 from tiny_graph_rag.cli.options import (
     RETRIEVING,
     Chosen,
@@ -40,7 +40,7 @@ from tiny_graph_rag.study.evaluate import check_depth
 from tiny_graph_rag.study.sweep import deciding_measure
 
 
-@command(app, "fix", MEASURE)
+@command(app, "fix")
 def fix_command(
     dataset: Dataset,
     retrieving: Annotated[Given, RETRIEVING],

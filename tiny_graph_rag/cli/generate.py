@@ -11,7 +11,7 @@ from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.asking import Model
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gold_files import gold_output, pin, write_gold
-from tiny_graph_rag.cli.help import GOLD, OPTIONS
+from tiny_graph_rag.cli.help import OPTIONS
 from tiny_graph_rag.cli.options import Common, Graph, from_config, option, to_file
 from tiny_graph_rag.cli.output import STDOUT, Output
 from tiny_graph_rag.cli.session import Session
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.llm.base import Call
 
 
-@command(app, "generate", GOLD)
+@command(app, "generate")
 def generate_command(
     common: Common,
     graph: Graph = None,

@@ -8,7 +8,6 @@ from typing import Annotated
 
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.help import BEGIN
 from tiny_graph_rag.cli.options import FOLDERS, Common, option
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.config import CONFIG_FILE
@@ -21,7 +20,7 @@ SAMPLE, QUESTION = "conan-doyle-speckled-band", "Who hired Sherlock Holmes?"
 PACKAGE = "tiny_graph_rag"
 
 
-@command(app, "init", BEGIN)
+@command(app, "init")
 def init(
     common: Common,
     example: Annotated[

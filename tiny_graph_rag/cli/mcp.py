@@ -20,7 +20,6 @@ from typing import Any
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.help import LOOK
 from tiny_graph_rag.cli.options import FOLDERS, Common
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, UsageError
@@ -45,7 +44,7 @@ A good order: `files`; `validate` and `stats`; `eval`, which says where recall i
 only with their intervals (low, high). Long replies are cut: "…"."""
 
 
-@command(app, "mcp", LOOK)
+@command(app, "mcp")
 def mcp_command(common: Common) -> None:
     """Offer stats, query, eval, sweep, compare, validate and generate to an AI assistant (MCP over
     standard input and output). It reads the folders of graphs, gold sets and results."""

@@ -9,7 +9,7 @@ from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.asking import Linking, Model
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import end_with
-from tiny_graph_rag.cli.help import ANSWERS, INPUT, LOOK, MEASURES, OUTPUT
+from tiny_graph_rag.cli.help import ANSWERS, INPUT, MEASURES, OUTPUT
 from tiny_graph_rag.cli.options import (
     RETRIEVING,
     Common,
@@ -36,7 +36,7 @@ from tiny_graph_rag.run import Run
 from tiny_graph_rag.study.ask import ask
 
 
-@command(app, "query", LOOK)
+@command(app, "query")
 def query(
     retrieving: Annotated[Given, RETRIEVING],
     common: Common,

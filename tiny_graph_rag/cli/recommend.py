@@ -9,7 +9,6 @@ from typing import Annotated
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.asking import Linking
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.options import (
     RETRIEVING,
     Common,
@@ -53,7 +52,7 @@ LEAVES_THE_MEANS = (
 )
 
 
-@command(app, "recommend", GOLD)
+@command(app, "recommend")
 def recommend_command(
     dataset: Annotated[Path, option("Questions: text (one per line), CSV, JSON or JSONL.")],
     retrieving: Annotated[Given, RETRIEVING.without("retriever")],

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.help import INPUT, LOOK, MEASURE, OUTPUT
+from tiny_graph_rag.cli.help import INPUT, OUTPUT
 from tiny_graph_rag.cli.options import Common, Reports, argument, option, reports_of, to_file
 from tiny_graph_rag.cli.output import STDOUT, Output, Written, say_reports
 from tiny_graph_rag.cli.session import Session
@@ -20,7 +20,7 @@ from tiny_graph_rag.report.history import groups, history_document, history_line
 from tiny_graph_rag.report.reports import write_reports
 
 
-@command(app, "report", LOOK)
+@command(app, "report")
 def report_command(
     results: Annotated[
         list[Path], argument("Results files of eval, score, sweep or compare.", default=False)
@@ -50,7 +50,7 @@ def report_command(
     say_reports(session, names, written)
 
 
-@command(app, "history", MEASURE)
+@command(app, "history")
 def history_command(
     common: Common,
     folder: Annotated[Path | None, argument("Folder of results.", default="--results-dir")] = None,

@@ -9,7 +9,7 @@ from typing import Annotated
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.asking import Linking
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.help import MEASURE, OUTPUT
+from tiny_graph_rag.cli.help import OUTPUT
 from tiny_graph_rag.cli.options import (
     RETRIEVING,
     Chosen,
@@ -31,7 +31,7 @@ from tiny_graph_rag.retrieval import check_retrieval
 from tiny_graph_rag.study.evaluate import evaluate
 
 
-@command(app, "retrieve", MEASURE)
+@command(app, "retrieve")
 def retrieve_command(
     questions: Annotated[Path, argument("Questions: text (one per line), or a file in any gold format.")],
     chosen: Chosen,

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import FailUnder, Junit, floors, hold
-from tiny_graph_rag.cli.help import INPUT, MEASURE, MEASURES, MORE
+from tiny_graph_rag.cli.help import INPUT, MEASURES, MORE
 from tiny_graph_rag.cli.options import (
     Chosen,
     Common,
@@ -105,7 +105,7 @@ class Scoring:
         return wanted
 
 
-@command(app, "score", MEASURE)
+@command(app, "score")
 def score(
     how: Scoring,
     chosen: Chosen,

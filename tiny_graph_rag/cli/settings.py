@@ -7,7 +7,7 @@ from typing import Annotated
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.help import LOOK, names_of, registry_of
+from tiny_graph_rag.cli.help import names_of, registry_of
 from tiny_graph_rag.cli.options import Common, argument
 from tiny_graph_rag.cli.output import STDOUT, Output, Written
 from tiny_graph_rag.cli.session import Session
@@ -18,7 +18,7 @@ from tiny_graph_rag.report.tables import View
 from tiny_graph_rag.secret import safe_url
 
 
-@command(app, "settings", LOOK)
+@command(app, "settings")
 def settings_command(
     common: Common,
     section: Annotated[
@@ -52,7 +52,7 @@ def spelled(value: object) -> str:
     return str(value)
 
 
-@command(app, "measures", LOOK)
+@command(app, "measures")
 def measures(common: Common, output: Written = None) -> None:
     """List every measure with its spelling, range, definition and source."""
     session = Session.open(common, to_stdout=output == STDOUT)

@@ -7,7 +7,6 @@ from typing import Annotated
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.help import LOOK
 from tiny_graph_rag.cli.options import Common, Details, Graph, option, to_file
 from tiny_graph_rag.cli.output import STDOUT, Output, Written
 from tiny_graph_rag.cli.session import Session
@@ -18,7 +17,7 @@ from tiny_graph_rag.report.graph_page import core_of, graph_page
 from tiny_graph_rag.report.terminal.checks import statistics_lines
 
 
-@command(app, "stats", LOOK)
+@command(app, "stats")
 def stats(common: Common, graph: Graph = None, output: Written = None, details: Details = False) -> None:
     """Show the entities, relations, types, degrees, components, aliases and problems of a graph."""
     session = Session.open(common, to_stdout=output == STDOUT)
@@ -31,7 +30,7 @@ def stats(common: Common, graph: Graph = None, output: Written = None, details: 
     out.document("stats", graph=known, statistics=counts)
 
 
-@command(app, "visualize", LOOK)
+@command(app, "visualize")
 def visualize_command(
     common: Common,
     graph: Graph = None,

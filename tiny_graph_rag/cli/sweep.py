@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.asking import Linking
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.help import MEASURE, MEASURES, MORE, RETRIEVAL
+from tiny_graph_rag.cli.help import MEASURES, MORE, RETRIEVAL
 from tiny_graph_rag.cli.options import (
     RETRIEVING,
     Chosen,
@@ -45,7 +45,7 @@ OWN_OPTIONS = ("retrieval.hops", "evaluation.top_k", "retrieval.retriever", "ret
 RETRIEVES = ("retrieval", "ranking", "embeddings", "openai")  # sections that say what is retrieved
 
 
-@command(app, "sweep", MEASURE)
+@command(app, "sweep")
 def sweep_command(
     dataset: Dataset,
     retrieving: Annotated[Given, RETRIEVING.without("hops", "retriever", "linker")],

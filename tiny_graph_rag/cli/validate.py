@@ -7,7 +7,6 @@ from typing import Annotated
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.help import GOLD
 from tiny_graph_rag.cli.options import Chosen, Common, Dataset, Details, Graph, option
 from tiny_graph_rag.cli.output import STDOUT, Output, Written
 from tiny_graph_rag.cli.session import Session, selection
@@ -32,7 +31,7 @@ from tiny_graph_rag.study.gold_seeds import gold_links
 from tiny_graph_rag.study.verdicts import HopTag, hop_tags
 
 
-@command(app, "validate", GOLD)
+@command(app, "validate")
 def validate_command(
     dataset: Dataset,
     chosen: Chosen,
