@@ -102,16 +102,15 @@ class Run:
     def cut(self, depth: int) -> Run:
         """The first `depth` rows of every question."""
         rank = np.arange(len(self.entities)) - np.repeat(self.offsets[:-1], np.diff(self.offsets))
-        keep = rank < depth
-        offsets = np.concatenate([[0], np.cumsum(np.minimum(np.diff(self.offsets), depth))]).astype(np.int64)
-        return self._kept(keep, offsets)
+        return self.where(rank < depth)
 
     def where(self, keep: NDArray[np.bool_]) -> Run:
         """Only the rows where `keep` is true; a question left with none has retrieved nothing."""
         counts = np.concatenate([[0], np.cumsum(keep)])
         return self._kept(keep, counts[self.offsets])
 
-    def _kept(self, keep: NDArray[np.bool_], offsets: NDArray[np.int64]) -> Run:
+    def _kept(self, keep: NDArray[Any], offsets: NDArray[np.int64]) -> Run:
+        """Of every column the rows `keep`, a mask or places; lists and failures as they are."""
         return replace(
             self,
             offsets=offsets,
@@ -128,24 +127,13 @@ class Run:
 
     def of(self, questions: NDArray[np.int64]) -> Run:
         """Only these questions, in this order."""
-        lengths = np.diff(self.offsets)[questions]
-        rows = stretches(self.offsets[questions], lengths)
-        chosen = list(enumerate(questions.tolist()))
-        failures = {new: self.failures[row] for new, row in chosen if row in self.failures}
+        lengths, chosen = np.diff(self.offsets)[questions], questions.tolist()
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        chosen = questions.tolist()
-        return Run(
-            offsets,
-            self.entities[rows],
-            self.scores[rows],
-            self.hops[rows],
-            _of(self.walks, rows),
-            _of(self.parts, rows),
+        return replace(
+            self._kept(stretches(self.offsets[questions], lengths), offsets),
             relations=None if self.relations is None else tuple(self.relations[row] for row in chosen),
             passages=None if self.passages is None else tuple(self.passages[row] for row in chosen),
-            returns_entities=self.returns_entities,
-            external=self.external,
-            failures=failures,
+            failures={new: self.failures[row] for new, row in enumerate(chosen) if row in self.failures},
         )
 
     @classmethod
