@@ -6,14 +6,12 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar
 
 import numpy as np
 
 from tiny_graph_rag.errors import RunError, UsageError
 from tiny_graph_rag.formats.runs import read_run
-from tiny_graph_rag.gold.examples import EvalSet
-from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.inputs import find_input
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Retriever, Task, names_of, retriever
@@ -52,20 +50,16 @@ class OracleRetriever(Retriever):
     (1 + grade) / (1 + highest grade), for the others 1 / (1 + highest grade) / (1 + hop).
     """
 
-    def __init__(self, task: Task, examples: EvalSet, judgments: Judgments) -> None:
+    def __init__(self, task: Task) -> None:
+        if task.examples is None or task.judgments is None:
+            raise UsageError("--retriever oracle needs a gold set: it ranks by the references")
         self.candidates = Candidates(task)
         self.grades: dict[str, dict[int, int]] = {}
-        for example, references in zip(examples, judgments.references, strict=True):
+        for example, references in zip(task.examples, task.judgments.references, strict=True):
             grades = self.grades.setdefault(example.id, {})
             for reference in references:
                 for entity in reference.entities:
                     grades[entity] = max(grades.get(entity, 0), reference.grade)
-
-    @classmethod
-    def of(cls, task: Task) -> Self:
-        if task.examples is None or task.judgments is None:
-            raise UsageError("--retriever oracle needs a gold set: it ranks by the references")
-        return cls(task, task.examples, task.judgments)
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         parts = []
@@ -98,24 +92,12 @@ class HybridRetriever(Retriever):
     argument: ClassVar[str] = "NAME*WEIGHT+NAME"
     usual: ClassVar[str] = "bfs*3+bm25"  # mean nDCG@10 of ten sets .682; .640 with equal weights
 
-    def __init__(self, task: Task, parts: Sequence[Retriever], weights: Sequence[float]) -> None:
-        self.candidates, self.parts, self.weights = Candidates(task), parts, weights
-        self.walks = any(piece.walks for piece in parts)  # type: ignore[misc]
-        self.from_named = all(part.from_named for part in parts if part.walks)  # type: ignore[misc]
-
-    @classmethod
-    def walks_as(cls, argument: str) -> bool:
-        from tiny_graph_rag.retrieval import walks
-
-        return any(walks(name) for name in names_of(argument))
-
-    @classmethod
-    def of(cls, task: Task) -> Self:
+    def __init__(self, task: Task) -> None:
         from tiny_graph_rag.retrieval import make_retriever
 
         names = names_of(task.argument)
         parts = [part.partition("*") for part in task.argument.split("+")]
-        weights = [_weight(weight, task.argument) if star else 1.0 for _, star, weight in parts]
+        self.weights = [_weight(weight, task.argument) if star else 1.0 for _, star, weight in parts]
         if len(names) < 2 or len(set(names)) < len(names) or any(name.startswith("hybrid") for name in names):
             raise UsageError(
                 "--retriever hybrid needs different retrievers, as in hybrid:bfs*3+bm25; got {argument}",
@@ -127,8 +109,16 @@ class HybridRetriever(Retriever):
             replace(config, retrieval=replace(config.retrieval, retriever=name, min_score=0.0))
             for name in names
         ]
-        retrievers = [make_retriever(task.graph, one, task.examples, task.judgments) for one in configs]
-        return cls(task, retrievers, weights)
+        self.candidates = Candidates(task)
+        self.parts = [make_retriever(task.graph, one, task.examples, task.judgments) for one in configs]
+        self.walks = any(part.walks for part in self.parts)  # type: ignore[misc]
+        self.from_named = all(part.from_named for part in self.parts if part.walks)  # type: ignore[misc]
+
+    @classmethod
+    def walks_as(cls, argument: str) -> bool:
+        from tiny_graph_rag.retrieval import walks
+
+        return any(walks(name) for name in names_of(argument))
 
     def prepare(self, linked: Callable[[], Sequence[LinkedQuestion]]) -> None:
         for part in self.parts:

@@ -32,36 +32,26 @@ class DenseRetriever(Retriever):
     walks: ClassVar[bool] = False
 
     def __init__(self, task: Task, embedder: Embedder) -> None:
-        self.candidates = Candidates(task)
-        self.near = Nearness(task, embedder)
+        self.candidates, self._embedder = Candidates(task), embedder
+        self._entities = embedder.vectors([_text(task.graph, number) for number in range(len(task.graph))])
+        self._questions: dict[str, NDArray[np.float32]] = {}
 
     @classmethod
     def of(cls, task: Task) -> Self:
         return cls(task, make_embedder(task.config, "--retriever dense"))
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
-        self.near.learn(questions)
-        entities = np.arange(len(self.candidates.graph), dtype=np.int32)
-        return Run.concatenated(
-            [
-                self.candidates.ranked(question, entities, self.near.cosines(question))
-                for question in questions
-            ]
-        )
+        self._learn(questions)
+        entities, parts = np.arange(len(self.candidates.graph), dtype=np.int32), []
+        for question in questions:
+            products = (self._entities @ self._questions[question.text]).astype(np.float64)
+            parts.append(self.candidates.ranked(question, entities, np.round(products, DIGITS)))
+        return Run.concatenated(parts)
 
     def notes(self) -> list[str]:
-        return [self.near.note()]
+        return [self._embedder.note()]
 
-
-class Nearness:
-    """The entities of a graph by the embeddings of their texts, next to those of questions."""
-
-    def __init__(self, task: Task, embedder: Embedder) -> None:
-        self._embedder = embedder
-        self._entities = embedder.vectors([_text(task.graph, number) for number in range(len(task.graph))])
-        self._questions: dict[str, NDArray[np.float32]] = {}
-
-    def learn(self, questions: Sequence[LinkedQuestion]) -> None:
+    def _learn(self, questions: Sequence[LinkedQuestion]) -> None:
         """Embed new questions in as few calls as there are batches. Raises ServiceError where that fails."""
         new = [item for item in dict.fromkeys(q.text for q in questions) if item not in self._questions]
         asked = self._embedder.vectors(new)
@@ -72,15 +62,6 @@ class Nearness:
                 asked=asked.shape[1],
             )
         self._questions.update(zip(new, asked, strict=True))
-
-    def cosines(self, question: LinkedQuestion) -> NDArray[np.float64]:
-        """(entities,), of a question that was learned."""
-        products = (self._entities @ self._questions[question.text]).astype(np.float64)
-        rounded: NDArray[np.float64] = np.round(products, DIGITS)
-        return rounded
-
-    def note(self) -> str:
-        return self._embedder.note()
 
 
 def _text(graph: KnowledgeGraph, entity: int) -> str:
