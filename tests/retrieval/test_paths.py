@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from tests.retrieval.test_bfs import FILMS, ask, cases, graph_of, retriever
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.retrieval.bfs import BfsRetriever, mentions_of, prices
+from tiny_graph_rag.retrieval.bfs import BfsRetriever, Explanation, mentions_of, prices
 from tiny_graph_rag.retrieval.candidates import walked_columns
-from tiny_graph_rag.retrieval.explain import Explanation
 from tiny_graph_rag.retrieval.paths import TIE_BITS, CheapestPaths, RankedPaths, ToRank
 from tiny_graph_rag.retrieval.walk import Layers
 
