@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tiny_graph_rag.language.segments import word_spans, words_in
-from tiny_graph_rag.language.words import is_in_listed_language
+from tiny_graph_rag.language.words import is_in_listed_language, word_spans, words_in
 
 
 @pytest.mark.parametrize(

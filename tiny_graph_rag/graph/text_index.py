@@ -23,13 +23,13 @@ from tiny_graph_rag.columns.arrays import Summed, counted, expanded, summed
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import without_accents
-from tiny_graph_rag.language.segments import words_in
 from tiny_graph_rag.language.words import (
     POSSESSIVE,
     folded_word,
     is_function_word,
     is_question_word,
     keys,
+    words_in,
     words_of_name,
 )
 
