@@ -34,7 +34,7 @@ from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, sp
 from tiny_graph_rag.report import fix_words, tables
 from tiny_graph_rag.report.plain import VERDICT_WORDS
 from tiny_graph_rag.report.terminal import question
-from tiny_graph_rag.retrieval import explain
+from tiny_graph_rag.retrieval import bfs
 from tiny_graph_rag.scoring import stretches
 from tiny_graph_rag.study import advice, compare, settings, waterfall
 from tiny_graph_rag.study.bridge import ACCEPTED
@@ -65,7 +65,7 @@ BY_NAME = {
     ),
     *("exact", "alias", "folded", "particle", "misfit-particle", "variant"),  # rules that link a seed
     *("fuzzy", "coreference", "ellipsis", "gold"),
-    *(value for name, value in vars(explain).items() if name.isupper() and isinstance(value, str)),
+    *(value for name, value in vars(bfs).items() if name.isupper() and isinstance(value, str)),
     *advice.REMEDY.values(),
     *(value for name, value in vars(advice).items() if name.isupper() and isinstance(value, str)),
     "tried",
