@@ -21,14 +21,9 @@ SLICE = ("slice", "questions", "measure", "mean", "low", "high", "n", "reliable"
 @report("csv", "one row per question; one row per slice and measure")
 def tables(documents: Sequence[Document]) -> Files:
     for document in documents:
-        yield from csv_files(document)
-
-
-def csv_files(document: Document) -> Files:
-    content = document.content
-    if document.has_questions:
-        yield f"{document.name}-questions.csv", _written(*_questions(content))
-        yield f"{document.name}-slices.csv", _written(SLICE, _slices(content["summary"]))
+        if document.has_questions:
+            yield f"{document.name}-questions.csv", _written(*_questions(document.content))
+            yield f"{document.name}-slices.csv", _written(SLICE, _slices(document.content["summary"]))
 
 
 def _questions(content: Json) -> tuple[list[str], list[Row]]:

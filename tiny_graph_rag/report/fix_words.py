@@ -58,22 +58,19 @@ def summary_line(content: Json) -> str:
 
 
 def proven(content: Json) -> Iterator[Row]:
+    from tiny_graph_rag.study.settings import label_of  # most commands show no fixes
+
     patch = content["patch"]
     for entry in patch.get("settings", ()):
-        note = t(
-            "{won} better, {lost} worse",
-            won=len(entry.get("won", ())),
-            lost=len(entry.get("lost", ())),
-        )
-        ids = (*entry.get("won", ()), *entry.get("lost", ()))
-        yield Row("settings", setting_words(entry["values"]), gain(entry), control(entry), note, ids)
+        what, ids = label_of(dict(entry["values"])), tuple(moved_ids(entry))
+        yield Row("settings", what, gain(entry), control(entry), moved_words(entry), ids)
     words = patch.get("vocabulary", ())
     if words:
         listed = "; ".join(f"{one['type']}: {', '.join(one['words'])}" for one in words[:LONGEST_LIST])
         n = sum(len(one["words"]) for one in words)
         what = counted(n, "{n} word for relation types", "{n} words for relation types")
         more = "; …" if len(words) > LONGEST_LIST else ""
-        ids = tuple(dict.fromkeys(id for one in words for id in (*one.get("won", ()), *one.get("lost", ()))))
+        ids = tuple(dict.fromkeys(id for one in words for id in moved_ids(one)))
         yield Row("vocabulary", what, gain(words[0]), control(words[0]), f"{listed}{more}", ids)
 
 
@@ -96,6 +93,16 @@ def batches(content: Json) -> Iterator[Row]:
         )
 
 
+def moved_ids(entry: Json) -> list[str]:
+    """Of the questions that an entry moves, those that get better first."""
+    return [*entry.get("won", ()), *entry.get("lost", ())]
+
+
+def moved_words(entry: Json) -> str:
+    won, lost = len(entry.get("won", ())), len(entry.get("lost", ()))
+    return t("{won} better, {lost} worse", won=won, lost=lost)
+
+
 def effects(batch: Json) -> Iterator[str]:
     """How many questions a batch moves up and down, and where its kinds don't add up."""
     if batch.get("won") or batch.get("lost"):
@@ -112,10 +119,6 @@ def judged_entries(content: Json) -> Iterator[tuple[str, Json]]:
 
 def entry_words(kind: str, entry: Json) -> str:
     """One proposal in a few words."""
-    if kind == "settings":
-        return setting_words(entry["values"])
-    if kind == "vocabulary":
-        return f"{entry['type']}: {', '.join(entry['words'])}"
     if kind == "merges":
         names = entry.get("names") or (entry["keep_id"], *entry["drop_ids"])
         return " = ".join(names)
@@ -128,9 +131,8 @@ def judged(content: Json) -> Iterator[Row]:
         yield row
         for kind, entry in judged_entries(content):
             if kind == row.kind:
-                won, lost = entry.get("won", ()), entry.get("lost", ())
-                ids = tuple(dict.fromkeys((*won, *lost, *entry.get("questions", ()))))
-                moved = t("{won} better, {lost} worse", won=len(won), lost=len(lost)) if won or lost else ""
+                moved = moved_words(entry) if moved_ids(entry) else ""
+                ids = tuple(dict.fromkeys((*moved_ids(entry), *entry.get("questions", ()))))
                 note = "; ".join(entry.get("evidence", ()))
                 yield Row(kind, f"– {entry_words(kind, entry)}", moved, "", note, ids)
 
@@ -175,9 +177,3 @@ def control(entry: Json) -> str:
     if entry.get("control") is None:
         return ""
     return t("at random {gain}", gain=signed(entry["control"]))
-
-
-def setting_words(values: Json) -> str:
-    from tiny_graph_rag.study.settings import label_of
-
-    return label_of(dict(values))

@@ -118,12 +118,6 @@ def cost_figure(cost: float) -> str:
     return f"{cost:.6f}".rstrip("0").rstrip(".")
 
 
-def gold_beside(named: int, scored: int) -> bool:
-    """Whether what the gold set's own seeds reach may be shown next to all questions: of the scored ones,
-    half or more must name their seeds."""
-    return named > 0 and 2 * named >= scored
-
-
 def walked(summary: Json) -> bool:
     """Whether what was measured walks, so that its hops are worth a word: a retriever that doesn't loses
     nothing to hops, and its waterfall has no such step."""
