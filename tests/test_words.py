@@ -57,7 +57,7 @@ PLAIN = {
 WORDS = {re.compile(rf"(?<![\w-])(?:{pattern})(?![\w-])", re.I): plain for pattern, plain in PLAIN.items()}
 
 DOCUMENTS = [
-    *(ROOT / name for name in ("README.md", "README.ko.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *(ROOT / name for name in ("README.md", "README.ko.md", "CONTRIBUTING.md")),
     *(path for path in (ROOT / "docs").rglob("*.md") if path.name != "benchmarks.md"),  # measured by others
     *(ROOT / "examples").rglob("*.md"),
     ROOT / "data" / "README.md",
