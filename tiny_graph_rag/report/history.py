@@ -31,9 +31,10 @@ _KEPT_AT = re.compile(r"-\d{8}T\d{6}\.\d{6}Z$")
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """One results file. at: when it was made, by itself or else by its file's date (UTC). settings: not the
-    default; None of an external run, which this program made by no settings. walks: whether hops count for
-    it. measures: name → mean, low, high, n, reliable; by_tag: tag → the same."""
+    """One results file. at: when it was made, by itself or else by its file's date (UTC). asked: the name of
+    the gold set or of the selection from it (--limit, --tags, --ids), and the SHA-256 of the set. settings:
+    not the default; None of an external run, which this program made by no settings. walks: whether hops
+    count for it. measures: name → mean, low, high, n, reliable; by_tag: tag → the same."""
 
     name: str
     path: Path
@@ -42,8 +43,7 @@ class Past:
     graph: str
     patch: str
     dataset: str
-    dataset_sha256: str
-    selection: Selection
+    asked: tuple[str, str]
     settings: dict[str, Any] | None
     walks: bool
     questions: int
@@ -71,23 +71,16 @@ def read_past(folder: Path) -> tuple[list[Past], list[str]]:
 
 
 def groups(past: Iterable[Past]) -> dict[str, list[Past]]:
-    """By gold set and selection (--limit, --tags, --ids): means over different questions are no series. Name
-    (with the SHA-256 where a name has had several contents) → results, oldest first."""
+    """By what was asked: means over different questions are no series. Name (with the SHA-256 where a name
+    has had several contents) → results, oldest first."""
     by_content: dict[tuple[str, str], list[Past]] = {}
     for entry in past:
-        name = entry.selection.named(entry.dataset)
-        by_content.setdefault((name, entry.dataset_sha256), []).append(entry)
+        by_content.setdefault(entry.asked, []).append(entry)
     names = [name for name, _ in by_content]
     return {
         f"{name} ({content[:8]})" if names.count(name) > 1 else name: rows
         for (name, content), rows in by_content.items()
     }
-
-
-def _selection(found: Any) -> Selection:
-    return (
-        Selection() if found is None else Selection(found.limit or None, tuple(found.tags), tuple(found.ids))
-    )
 
 
 def differing(rows: Sequence[Past]) -> list[dict[str, Any]]:
@@ -136,6 +129,9 @@ def past_of(path: Path) -> Past:
     """Raises RunError for a file that is no results file of `eval` or `score`."""
     found = read_results(path, MEASURED, _PAST)
     summary, made, dataset = found.summary, found.made or Made(), found.dataset
+    chosen, selection = dataset.selection, Selection()
+    if chosen is not None:
+        selection = Selection(chosen.limit or None, tuple(chosen.tags), tuple(chosen.ids))
     try:
         at = datetime.fromisoformat(made.at or "")
     except ValueError:
@@ -148,8 +144,7 @@ def past_of(path: Path) -> Past:
         graph=found.graph.name if found.graph else "",
         patch=found.patch.name if found.patch else "",
         dataset=dataset.name,
-        dataset_sha256=dataset.sha256,
-        selection=_selection(dataset.selection),
+        asked=(selection.named(dataset.name), dataset.sha256),
         settings=changed_settings(found.config) if found.kind == "eval" else None,
         walks=found.kind == "eval" and walked(msgspec.to_builtins(summary)),
         questions=summary.questions,
