@@ -51,7 +51,7 @@ LARGEST_BODY = 1 << 16
 END_SECONDS = 1  # that requests under way have to end in once the server is stopped
 LONGEST_TEXT = 400  # characters of a description in the list
 LONGEST_SOURCE, MOST_SOURCES = 2000, 12  # characters of a piece of evidence, and pieces, that are shown
-_FILES = {"page.css": "text/css", "page.js": "text/javascript"}
+_FILES = {"page.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -87,8 +87,9 @@ class CurationServer:
 
     def app(self) -> Starlette:
         routes: list[tuple[str, str, Handler, bool]] = [
-            ("/", "GET", self._page, True),
-            *((f"/{name}", "GET", self._file, False) for name in _FILES),
+            ("/", "GET", self._file, True),
+            ("/page.css", "GET", self._file, False),
+            ("/page.js", "GET", self._file, False),
             ("/api/questions", "GET", self._questions, True),
             ("/api/question", "GET", self._question, True),
             ("/api/search", "GET", self._search, True),
@@ -135,12 +136,10 @@ class CurationServer:
         given = request.headers.get("x-token") or request.query_params.get("token") or ""
         return secrets.compare_digest(given.encode(), self.token.encode())
 
-    async def _page(self, request: Request) -> Response:
-        return Response(_content("page.html"), media_type="text/html; charset=utf-8")
-
     async def _file(self, request: Request) -> Response:
-        name = request.url.path.removeprefix("/")
-        return Response(_content(name), media_type=f"{_FILES[name]}; charset=utf-8")
+        name = request.url.path.removeprefix("/") or "page.html"
+        content = resources.files(__package__).joinpath(name).read_bytes()
+        return Response(content, media_type=f"{_FILES[name]}; charset=utf-8")
 
     async def _questions(self, request: Request) -> Response:
         curation = self.curation
@@ -396,10 +395,6 @@ async def _body(request: Request) -> bytes | None:
         if len(body) > LARGEST_BODY:
             return None
     return bytes(body)
-
-
-def _content(name: str) -> bytes:
-    return resources.files(__package__).joinpath(name).read_bytes()
 
 
 def _differ(grades: dict[str, dict[str, int]]) -> bool:
