@@ -48,21 +48,17 @@ WORST_SHOWN = 10
 MOST_MOVED = 50  # questions before and after, of a kind of fix
 
 
-def blocks(documents: Sequence[Document]) -> list[Block]:
+def file_blocks(documents: Sequence[Document]) -> list[Block]:
+    """`blocks` of a file, which is in English; only what `fix` found is for a person to decide."""
+    if any(document.kind == "fixes" for document in documents):
+        return list(blocks(documents))
+    with speaking(ENGLISH):
+        return list(blocks(documents))
+
+
+def blocks(documents: Sequence[Document]) -> Iterator[Block]:
     """One report of all documents, in the language spoken: results method by method where there are several,
     each of them, then the sweeps and comparisons, and what `fix` found."""
-    return list(_blocks(documents))
-
-
-def file_blocks(documents: Sequence[Document]) -> list[Block]:
-    """The same for a file, which is in English; only what `fix` found is for a person to decide."""
-    if any(document.kind == "fixes" for document in documents):
-        return blocks(documents)
-    with speaking(ENGLISH):
-        return blocks(documents)
-
-
-def _blocks(documents: Sequence[Document]) -> Iterator[Block]:
     results = [document for document in documents if document.has_questions]
     if len(results) > 1:
         yield from _methods(results)

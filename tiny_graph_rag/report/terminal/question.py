@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tiny_graph_rag.messages import figure, t, three
@@ -52,18 +52,13 @@ COST_LEGEND = (
 
 
 def costs_lines(found: dict[str, Any], names: Mapping[str, str], shown: int) -> Iterator[Shown]:
-    """The five parts of each cost, adding up to it; then what its retriever says of them."""
+    """The five parts of each cost, adding up to it; then what its retriever says of them: each reason, the
+    words that it explains or leaves, its cost."""
     ranked = found["ranked"][:shown]
     has_costs = any("cost" in row for row in ranked)
     if has_costs:
         yield tables.ranking(ranked, found["linked"], names, ("rank", "entity", *tables.COSTS))
         yield t(COST_LEGEND)
-    if not has_costs or any(row.get("reasons") for row in ranked):
-        yield from reasons_lines(ranked)
-
-
-def reasons_lines(ranked: Sequence[dict[str, Any]]) -> Iterator[Shown]:
-    """For each ranked entity that has reasons: what each is, the words it explains or leaves, its cost."""
     rows: list[tuple[str, ...]] = []
     for rank, entity in enumerate(ranked, start=1):
         parts = entity.get("reasons") or ()
@@ -72,8 +67,7 @@ def reasons_lines(ranked: Sequence[dict[str, Any]]) -> Iterator[Shown]:
             rows.append((name, t(part["what"]), ", ".join(part["words"]), three(part["price"])))
         if parts:
             rows.append(("", t("total"), "", three(sum(part["price"] for part in parts))))
-    if not rows:
+    if rows:
+        yield View((t("entity"), t("part"), t("words"), t("cost")), tuple(rows), (0, 1, 2))
+    elif not has_costs:
         yield t("this retriever doesn't explain its ranking")
-        return
-    heads = (t("entity"), t("part"), t("words"), t("cost"))
-    yield View(heads, tuple(rows), (0, 1, 2))
