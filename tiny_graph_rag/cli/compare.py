@@ -8,7 +8,7 @@ from typing import Annotated
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import Junit, conclude
+from tiny_graph_rag.cli.gating import Junit, claim, conclude
 from tiny_graph_rag.cli.help import GATES, MEASURES
 from tiny_graph_rag.cli.options import Common, Details, Reports, argument, option, to_file
 from tiny_graph_rag.cli.output import STDOUT, Output
@@ -50,6 +50,7 @@ def compare_command(
     """Compare results: which is better, by how much, how certain that is, and which questions changed."""
     session = Session.open(common, to_stdout=output == STDOUT)
     out = Output.of(session, output, report)
+    claim(session, junit)
     gates = parse_drops(max_drop) if max_drop is not None else ()
     folder = Path(session.config.storage.results_dir)
     systems = [read_system(find_input(result, folder, "results file")) for result in results]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import FailUnder, Junit, floors, hold
+from tiny_graph_rag.cli.gating import FailUnder, Junit, claim, floors, hold
 from tiny_graph_rag.cli.help import MORE
 from tiny_graph_rag.cli.options import (
     ANSWERING,
@@ -87,6 +87,7 @@ def evaluate_command(
         from tiny_graph_rag.answers.rubrics import parse_judges
 
         parse_judges(config.generation.judge)
+    claim(session, junit)
     gates = floors(fail_under)
     computed = _measures(config, measures, gates)
     saved, form = _run_file(session, save_run)

@@ -11,7 +11,6 @@ from tiny_graph_rag.cli.options import option
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError
 from tiny_graph_rag.measures.summary import Summary
-from tiny_graph_rag.outputs import write_atomically
 from tiny_graph_rag.study.gates import Gate, GateOutcome, hold_floors, junit_xml, parse_floors
 
 FailUnder = Annotated[
@@ -22,6 +21,12 @@ FailUnder = Annotated[
 Junit = Annotated[
     Path | None, option("Write the gates' outcome, or the error of this command, as JUnit XML.", GATES)
 ]
+
+
+def claim(session: Session, junit: Path | None) -> None:
+    """Before any work. Raises UsageError for a JUnit file that may not be written."""
+    if junit is not None:
+        session.outputs.claim(junit)
 
 
 def floors(fail_under: str | None) -> tuple[Gate, ...]:
@@ -57,7 +62,7 @@ def conclude(
     junit: the file for CI that holds the same.
     """
     if junit is not None:
-        write_atomically(session.outputs.claim(junit), [junit_xml(outcomes)])
+        session.outputs.write(junit, [junit_xml(outcomes)])
     for outcome in outcomes:
         if outcome.passed:
             session.say(outcome.message)

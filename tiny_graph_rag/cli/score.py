@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import FailUnder, Junit, floors, hold
+from tiny_graph_rag.cli.gating import FailUnder, Junit, claim, floors, hold
 from tiny_graph_rag.cli.help import INPUT, MEASURES, MORE
 from tiny_graph_rag.cli.options import (
     Chosen,
@@ -128,6 +128,7 @@ def score(
     if session.config.evaluation.ambiguous != "first" and how.graph is None:
         raise UsageError("evaluation.ambiguous needs a graph; add -g")
     text_match = how.text_match(session.config.evaluation.rouge_threshold)
+    claim(session, junit)
     gates = floors(fail_under)
     config = session.config
     cutoff = config.evaluation.top_k
