@@ -24,9 +24,8 @@ from statistics import median
 from openai import AsyncOpenAI
 from openai.types.chat import ChatCompletionMessageParam
 
-from tiny_graph_rag.answers.answering import AnsweringTask, answer_all
+from tiny_graph_rag.answers.answering import AnsweringTask, answer_all, answer_template
 from tiny_graph_rag.answers.context import ContextMaker
-from tiny_graph_rag.answers.prompt import answer_template
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph

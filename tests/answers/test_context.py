@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from tests.conftest import kg
-from tiny_graph_rag.answers.answering import abstains, cited_facts, without_citations
+from tiny_graph_rag.answers.answering import abstains, answer_template, cited_facts, without_citations
 from tiny_graph_rag.answers.context import NO_FACTS, ContextMaker
-from tiny_graph_rag.answers.prompt import answer_template
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph.model import KnowledgeGraph

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 
-from tiny_graph_rag.answers.forecast import forecast
 from tiny_graph_rag.answers.records import Answer, Answers, JudgeAgreement
 from tiny_graph_rag.llm.base import Call, Message
-from tiny_graph_rag.llm.cost import Price, TokenCounter
+from tiny_graph_rag.llm.cost import Price, TokenCounter, forecast
 from tiny_graph_rag.study.answer_scores import summarise_answers
 
 

@@ -24,7 +24,7 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.measures import KINDS, Judged, Measure, judge, means, weights
 from tiny_graph_rag.measures.facts import Facts, RelationReference, RetrievedContext, Subgraph
-from tiny_graph_rag.measures.graph_facts import graph_facts
+from tiny_graph_rag.scoring.subgraphs import graph_facts
 
 NAMES = [f"n{number:02d}" for number in range(12)]
 EVERY = [Measure(name, None if KINDS[name].cutoff == "none" else 3) for name in KINDS]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import resources
+from pathlib import Path
 
 from tiny_graph_rag.answers.context import Context, ContextMaker
-from tiny_graph_rag.answers.prompt import question_text
 from tiny_graph_rag.answers.records import Answer, Answers
 from tiny_graph_rag.answers.scores import (
     abstention_score,
@@ -16,6 +17,8 @@ from tiny_graph_rag.answers.scores import (
     failed_scores,
 )
 from tiny_graph_rag.config import Config
+from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.language.folding import nfc
@@ -34,8 +37,32 @@ _ABSTAINS = re.compile(
     r"|알 수 없|알수 없|모르겠|모릅니다|(?:정보|내용|언급|답)[이가은는]? ?없|나와 ?있지 않|나오지 않",
     re.IGNORECASE,
 )
+PLACES = ("graph", "question")  # of a prompt
 NOTHING_SENT = Context((), "", 0, False)
 _CITATION = re.compile(r"\[(\d{1,6}(?:\s*[,;]\s*\d{1,6})*)\]")
+
+
+def answer_template(file: str) -> Template:
+    """file: "" for the built-in one. Raises InputError or UsageError in words, also where a place is
+    missing."""
+    if not file:
+        return Template.of(resources.files(__package__).joinpath("prompts/answer.txt").read_text("utf-8"))
+    path = Path(file).expanduser()
+    text = decode_utf8(read_bytes(path), path)
+    for place in PLACES:
+        if f"{{{place}}}" not in text:
+            raise UsageError(
+                "{source}: the prompt needs {{{place}}} where the {place} should be inserted",
+                source=path,
+                place=place,
+            )
+    return Template.of(text)
+
+
+def question_text(example: Example) -> str:
+    """The question, after the earlier turns that it may refer to."""
+    turns = "".join(f"Earlier question: {turn}\n" for turn in example.context)
+    return f"{turns}Question: {example.query}"
 
 
 @dataclass(frozen=True, slots=True)

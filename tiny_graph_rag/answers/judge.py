@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from tiny_graph_rag.answers.answering import AnsweringTask, without_citations
-from tiny_graph_rag.answers.prompt import question_text
+from tiny_graph_rag.answers.answering import AnsweringTask, question_text, without_citations
 from tiny_graph_rag.answers.records import Answer, Answers, Flips, JudgeAgreement
 from tiny_graph_rag.answers.rubrics import NEARNESS, Rubric, accuracy, entity_grades
 from tiny_graph_rag.answers.scores import has_truth

@@ -11,11 +11,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from tiny_graph_rag.answers.answering import AnsweringTask, answer_all
+from tiny_graph_rag.answers.answering import AnsweringTask, answer_all, answer_template
 from tiny_graph_rag.answers.context import ContextMaker
-from tiny_graph_rag.answers.forecast import Forecast, forecast
 from tiny_graph_rag.answers.judge import Judging, judge_all
-from tiny_graph_rag.answers.prompt import answer_template
 from tiny_graph_rag.answers.records import Answer
 from tiny_graph_rag.answers.rubrics import Rubric, parse_judges
 from tiny_graph_rag.cli.asking import Model
@@ -27,6 +25,7 @@ from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking import LINKERS, LinkedQuestion, LinkerMaker, asks_model, make_linker
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Template
+from tiny_graph_rag.llm.cost import Forecast, forecast
 from tiny_graph_rag.llm.kept import journal_path
 from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON, can_ask, require_api
 from tiny_graph_rag.messages import said, t

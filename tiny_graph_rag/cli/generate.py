@@ -113,7 +113,7 @@ def _calls(session: Session, graph: KnowledgeGraph, questions: Sequence[Example]
 
 
 def _forecast(model: Model, calls: Sequence[Call]) -> None:
-    from tiny_graph_rag.answers.forecast import forecast
+    from tiny_graph_rag.llm.cost import forecast
     from tiny_graph_rag.report.terminal.answers import forecast_lines
 
     name = model.session.config.openai.model

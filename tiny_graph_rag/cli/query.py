@@ -103,8 +103,7 @@ def _answered(
     config = session.config
     if not (config.api_key or config.openai.base_url):  # before anything of the API is loaded
         return {}
-    from tiny_graph_rag.answers.answering import answer_all
-    from tiny_graph_rag.answers.prompt import answer_template
+    from tiny_graph_rag.answers.answering import answer_all, answer_template
     from tiny_graph_rag.cli.answering import answering_task
     from tiny_graph_rag.report.json.answers import answer as answer_json
 

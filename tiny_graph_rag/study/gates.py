@@ -99,19 +99,14 @@ def hold_floors(
         figure = found.mean if basis == MEAN else ends[gate.sign[0]]
         what = said("mean") if basis == MEAN else said("end of the 95 % interval")
         passed = not math.isnan(figure) and _SIGNS[gate.sign](figure, gate.limit)
-        outcomes.append(
-            GateOutcome(
-                str(gate),
-                passed,
-                said(
-                    "gate {gate}: {what} {figure}, {verdict}",
-                    gate=gate,
-                    what=what,
-                    figure=_said(figure),
-                    verdict=_verdict(passed),
-                ),
-            )
+        message = said(
+            "gate {gate}: {what} {figure}, {verdict}",
+            gate=gate,
+            what=what,
+            figure=_said(figure),
+            verdict=_verdict(passed),
         )
+        outcomes.append(GateOutcome(str(gate), passed, message))
     return outcomes
 
 
@@ -135,21 +130,16 @@ def hold_drops(
         what = said("mean drop") if basis == MEAN else said("drop at the end of the 95 % interval")
         drop = -change if higher else change
         passed = not math.isnan(drop) and drop <= gate.limit
-        outcomes.append(
-            GateOutcome(
-                f"{system}: {gate}",
-                passed,
-                said(
-                    "gate {measure} may drop by {limit}: {system} has a {what} of {drop}, {verdict}",
-                    measure=gate.figure,
-                    limit=f"{gate.limit:g}",
-                    system=system,
-                    what=what,
-                    drop=_said(drop),
-                    verdict=_verdict(passed),
-                ),
-            )
+        message = said(
+            "gate {measure} may drop by {limit}: {system} has a {what} of {drop}, {verdict}",
+            measure=gate.figure,
+            limit=f"{gate.limit:g}",
+            system=system,
+            what=what,
+            drop=_said(drop),
+            verdict=_verdict(passed),
         )
+        outcomes.append(GateOutcome(f"{system}: {gate}", passed, message))
     return outcomes
 
 

@@ -30,7 +30,6 @@ from tiny_graph_rag.study.gold_questions import Measured
 from tiny_graph_rag.study.settings import Tried, decide, question_groups, seeds_are_no_answers
 from tiny_graph_rag.study.trials import Trials
 from tiny_graph_rag.study.verdicts import reachable_hops
-from tiny_graph_rag.study.waterfall import Limits
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +210,9 @@ def sweep(
         if variant is variants[0] and plan.without_seeds and seeds_are_no_answers(linked, judgments):
             variants.append(plan.without_seeds)
         retriever = trials.retriever(varied)
-        reach = Reaches.of(graph, judgments, retriever.starting(linked), limits_of(graph, retriever, varied))
+        limits, starting = limits_of(graph, retriever, varied), retriever.starting(linked)
+        is_limited = limits.walks and limits.strict
+        items = reachable_hops(graph, starting, judgments, limits) if is_limited else None
         asked = [measure for cutoff in plan.cutoffs for measure in plan.measures(cutoff)]
         for hops, run in trials.runs(varied, retriever, plan.hops):
             judged = trials.judged(linked, run, [plan.decide_by, *asked], varied)
@@ -222,7 +223,9 @@ def sweep(
                 summary = summarise(score(judged, plan.measures(cutoff)), judged, tags, groups)
                 slices = {"": summary.overall, **summary.by_tag}
                 parts = {
-                    tag: SettingSlice(slice_.questions, slice_.measures, *reach.of_slice(hops, rows_of[tag]))
+                    tag: SettingSlice(
+                        slice_.questions, slice_.measures, *_reach(judgments, items, hops, rows_of[tag])
+                    )
                     for tag, slice_ in slices.items()
                 }
                 settings.append(SweptSetting(variant, hops, cutoff, parts.pop(""), parts))
@@ -268,40 +271,20 @@ def _without_failures(linked: tuple[LinkedQuestion, ...]) -> tuple[LinkedQuestio
     return linked
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Reaches:
-    """What one retriever's hops allow, question by question.
+def _reach(
+    judgments: Judgments, items: NDArray[np.int32] | None, hops: int | None, rows: NDArray[np.int64]
+) -> tuple[float, float]:
+    """`oracle_recall` and `oracle_all` of a slice.
 
-    items: int32, hops to each relevant item, None where the retriever does not walk, or returns what lies
-    beyond its hops too.
+    items: hops to each relevant item, None where the retriever does not walk, or returns what lies beyond its
+    hops too. rows: the questions of the slice; those without gold are left out.
     """
-
-    judgments: Judgments
-    items: NDArray[np.int32] | None
-
-    @classmethod
-    def of(
-        cls,
-        graph: KnowledgeGraph,
-        judgments: Judgments,
-        linked: Sequence[LinkedQuestion],
-        limits: Limits,
-    ) -> Reaches:
-        if not (limits.walks and limits.strict):
-            return cls(judgments, None)
-        return cls(judgments, reachable_hops(graph, linked, judgments, limits))
-
-    def of_slice(self, hops: int | None, rows: NDArray[np.int64]) -> tuple[float, float]:
-        """`oracle_recall` and `oracle_all` of a slice.
-
-        rows: the questions of the slice; those without gold are left out.
-        """
-        relevant = self.judgments.relevant
-        rows = rows[relevant[rows] > 0]
-        if hops is None or self.items is None or not len(rows):
-            return float("nan"), float("nan")
-        near = (self.items != NOT_REACHED) & (self.items <= hops)
-        before = np.concatenate([[0], np.cumsum(near)])
-        offsets = self.judgments.item_offsets
-        found = (before[offsets[1:]] - before[offsets[:-1]])[rows]
-        return float((found / relevant[rows]).mean()), float((found == relevant[rows]).mean())
+    relevant = judgments.relevant
+    rows = rows[relevant[rows] > 0]
+    if hops is None or items is None or not len(rows):
+        return float("nan"), float("nan")
+    near = (items != NOT_REACHED) & (items <= hops)
+    before = np.concatenate([[0], np.cumsum(near)])
+    offsets = judgments.item_offsets
+    found = (before[offsets[1:]] - before[offsets[:-1]])[rows]
+    return float((found / relevant[rows]).mean()), float((found == relevant[rows]).mean())

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tiny_graph_rag.answers.forecast import Forecast
 from tiny_graph_rag.answers.records import LEAST_KAPPA, Answers
-from tiny_graph_rag.llm.cost import total
+from tiny_graph_rag.llm.cost import Forecast, total
 from tiny_graph_rag.messages import t, three
 from tiny_graph_rag.report.json.answers import answer_slice
 from tiny_graph_rag.report.tables import View, answer_scores
