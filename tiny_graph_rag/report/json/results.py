@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -21,10 +21,6 @@ from tiny_graph_rag.results import Entity, as_read, encoded
 from tiny_graph_rag.study.advice import recommendations
 from tiny_graph_rag.study.evaluate import Evaluation
 from tiny_graph_rag.study.waterfall import WITHIN_HOPS
-
-if TYPE_CHECKING:
-    from tiny_graph_rag.results import Decision
-
 
 EXPLAINED = ("verdicts", "causes", "waterfall", "waterfall_by_tag", "ties")
 
@@ -102,13 +98,8 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
     if explained.unlinked is not None:
         found["not_recognised"] = explained.unlinked
     if decision is not None:
-        found["decision"] = decision_json(decision)
+        found["decision"] = as_read(decision) | said_json(verbatim(decision.reason))
     return dict(as_read(found))
-
-
-def decision_json(decision: Decision) -> dict[str, Any]:
-    """What was tried and what is recommended, with its sentence for other languages."""
-    return {**as_read(decision), **said_json(verbatim(decision.reason))}
 
 
 def _of_gold_seeds(evaluation: Evaluation) -> dict[str, Any]:

@@ -26,7 +26,6 @@ one was applied."""
 
 MILLION = 1_000_000
 
-K = TypeVar("K")
 T = TypeVar("T")
 
 
@@ -79,14 +78,14 @@ def said_json(sentence: Said) -> dict[str, Any]:
     return {"said": sentence.template, "values": sentence.values}
 
 
-class Remembered(dict[K, T], Generic[K, T]):
-    """What `make` gives for a key, made once; its keys are those that somebody asked for."""
+class Remembered(dict[int, T], Generic[T]):
+    """What `make` gives for a row, made once; its keys are the rows that somebody asked for."""
 
-    def __init__(self, make: Callable[[K], T]) -> None:
+    def __init__(self, make: Callable[[int], T]) -> None:
         self.make = make
 
-    def __missing__(self, key: K) -> T:
-        value = self[key] = self.make(key)
+    def __missing__(self, row: int) -> T:
+        value = self[row] = self.make(row)
         return value
 
 
@@ -104,9 +103,9 @@ class Spelled:
 
     def __init__(self, graph: KnowledgeGraph) -> None:
         self.graph = graph
-        self.ids: Remembered[int, str] = Remembered(graph.entities.ids.__getitem__)
-        self.names: Remembered[int, str] = Remembered(graph.entities.names.__getitem__)
-        self._relations: Remembered[int, Relation] = Remembered(self._relation)
+        self.ids: Remembered[str] = Remembered(graph.entities.ids.__getitem__)
+        self.names: Remembered[str] = Remembered(graph.entities.names.__getitem__)
+        self._relations: Remembered[Relation] = Remembered(self._relation)
 
     @property
     def mentioned(self) -> list[int]:
