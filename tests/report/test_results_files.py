@@ -136,6 +136,9 @@ def test_a_part_of_a_record_reads_that_alone() -> None:
         ('{"schema_version": 2, "kind": "eval"}', "wanted schema_version 1, got the number 2"),
         ('{"schema_version": 1, "kind": "eval"}', "missing required field"),
         ("[[[[", "not a results file"),
+        ("[]", "Expected `object`, got `array`"),
+        ('{"entities": {}}', "its 'kind' is null"),
+        ('{"kind": "eval", "schema_version": 1, "dataset": {}, "summary": {}}', "missing required field"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, text: str, message: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import subprocess
 import sys
 
@@ -10,6 +11,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tiny_graph_rag.measures.statistics import Mean
+from tiny_graph_rag.messages import figure
 from tiny_graph_rag.report.plain import cell_width
 from tiny_graph_rag.report.tables import View
 from tiny_graph_rag.report.terminal import Console, CopiedLine, StrongLine, table_lines, wrapped
@@ -62,10 +64,25 @@ def test_a_wide_sign_takes_two_columns_and_an_accent_none() -> None:
     assert [cell_width(text) for text in ("abc", "수탉", "漢a", "e\u0301", "\u200d")] == [3, 4, 3, 1, 0]
 
 
-def test_quiet_prints_nothing() -> None:
-    stream = io.StringIO()
-    Console(stream, quiet=True).print("x")
-    assert stream.getvalue() == ""
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (402.7, 2, "403"),
+        (1.5e6, 2, "1,500,000"),
+        (0.2512, 2, "0.25"),
+        (9.996, 3, "10"),
+        (4.1, 3, "4.1"),
+        (0.0000412, 2, "0.000041"),
+        (-0.5, 2, "-0.5"),
+        (100, 3, "100"),
+        (0, 3, "0"),
+        (None, 3, "–"),
+        (math.nan, 3, "–"),
+        (math.inf, 3, "–"),
+    ],
+)
+def test_a_figure_has_no_power_of_ten(value: float | None, digits: int, text: str) -> None:
+    assert figure(value, digits) == text
 
 
 @pytest.mark.slow
