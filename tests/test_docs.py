@@ -34,7 +34,7 @@ def test_the_list_of_measures_is_what_the_registry_says() -> None:
 
 
 def test_the_shipped_config_yaml_is_the_built_in_defaults() -> None:
-    assert read("config.yaml") == config_yaml(), "run: uv run python -m tiny_graph_rag.config > config.yaml"
+    assert read("config.yaml") == config_yaml(), "copy what `init --lang en` writes"
 
 
 @pytest.mark.parametrize("readme", READMES)

@@ -46,10 +46,6 @@ def main() -> None:
             run()
         except KeyboardInterrupt:
             sys.exit(INTERRUPTED)
-        except OSError as error:  # of `--help` and `--version`; a command says its own
-            from tiny_graph_rag.cli.command import end_refused
-
-            end_refused(error)
     except SystemExit as ended:
         _finish(ended.code)
         raise

@@ -240,18 +240,6 @@ def test_korean_errors_leave_no_english_behind_a_name(tale: Path) -> None:
     assert "no such" not in log[0]
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device of Linux")
-@pytest.mark.parametrize("command", ["--version", "--help"])
-def test_a_full_disk_is_told_before_a_command_runs_too(tale: Path, command: str) -> None:
-    line = [sys.executable, str(ROOT / "main.py"), command]
-    with Path("/dev/full").open("w") as full:
-        done = subprocess.run(line, cwd=tale, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.startswith("error: standard output: can't be written (")
-    assert done.stderr.count("\n") == 1
-
-
 def test_a_file_where_a_folder_should_be_is_called_one(tale: Path, run_cli) -> None:
     done = run_cli(*EVAL, "-o", "./mine.py/x.json")
     assert (done.exit_code, "mine.py: wanted a folder, this is a file" in done.stderr) == (2, True)

@@ -20,7 +20,6 @@ from tests.messages.test_one_way import is_of_session, makes_its_text
 from tiny_graph_rag import inputs
 from tiny_graph_rag.cli import app, curate, load, recommend
 from tiny_graph_rag.cli import help as help_
-from tiny_graph_rag.cli.command import FULL
 from tiny_graph_rag.config import all_settings, section_comment, section_names
 from tiny_graph_rag.fixing import fixes
 from tiny_graph_rag.formats.words import Role
@@ -203,8 +202,9 @@ def in_measures() -> Iterator[str]:
 
 def in_system() -> Iterator[str]:
     """What the machine or Python's own JSON reader says, in words that stand in the message."""
+    full = ("ENOSPC", "EDQUOT", "EFBIG", "EIO", "EROFS")
     named = ("EACCES", "EPERM", "ENAMETOOLONG", "ELOOP", "ENOENT", "ENOTDIR", "EISDIR", "EINVAL", "EEXIST")
-    yield from (os.strerror(number) for number in (*FULL, *(getattr(errno, name) for name in named)))
+    yield from (os.strerror(getattr(errno, name)) for name in (*full, *named))
     broken_texts = ("", "{1", '{"a"', '{"a":1 2', "1 2", '"a', '"\t"', '"\\q"', '"\\u12"', "[1,]", "{,}")
     for broken in broken_texts:
         try:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import errno
 import functools
 import inspect
 import os
@@ -31,8 +30,6 @@ from tiny_graph_rag.report.plain import one_line, without_controls
 
 CONTEXT = "context"  # of the parser, which has what stands before the command
 INTERNAL_ERROR = 70  # EX_SOFTWARE: a mistake of ours, none of the documented codes
-# What a disk says that takes no more.
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EROFS)
 # Typer keeps its parser to itself; what it raises is known by this one, which it gives away.
 ParserError: type[Any] = typer.BadParameter.__mro__[1]
 
@@ -239,6 +236,8 @@ def _reported(work: Callable[[], None], debug: bool, junit: Path | None) -> None
     except (typer.Exit, typer.Abort):
         raise
     except OSError as error:
+        if not error.strerror:
+            _unexpected(error, debug)
         raise typer.Exit(_refused(error, debug)) from None
     except Exception as error:
         _unexpected(error, debug)
@@ -253,11 +252,6 @@ def _write_error(junit: Path, error: str) -> None:
             junit.write_bytes(junit_xml((), error))
 
 
-def end_refused(error: OSError) -> NoReturn:
-    """The same for what fails before a command runs."""
-    sys.exit(_refused(error, False))
-
-
 def _refused(error: OSError, debug: bool) -> int:
     """Say what the machine refused; the exit code. Where nobody reads standard output any more, the program
     ends as others do."""
@@ -266,17 +260,8 @@ def _refused(error: OSError, debug: bool) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):
         return FoundProblems.exit_code
-    place, why = error.filename or said("standard output"), said(error.strerror or "")
-    if error.errno in FULL:
-        told = said(
-            "{place}: can't be written ({why}); free some space, or write to another place",
-            place=place,
-            why=why,
-        )
-    elif error.filename:
-        told = at(one_line(os.fsdecode(place)), why)
-    else:
-        _unexpected(error, debug)
+    why = said(error.strerror or "")
+    told = why if error.filename is None else at(one_line(os.fsdecode(error.filename)), why)
     _say_failed(f"{t('error')}: {shown(told)}", debug)
     return UsageError.exit_code
 
