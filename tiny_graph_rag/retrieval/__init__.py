@@ -13,7 +13,7 @@ from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.inputs import find_input
 from tiny_graph_rag.linking.base import LINKERS
-from tiny_graph_rag.retrieval.base import RETRIEVERS, Reason, Retriever, Task, retriever
+from tiny_graph_rag.retrieval.base import RETRIEVERS, Reason, Retriever, Task, parts_of, retriever
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.examples import EvalSet
@@ -72,8 +72,8 @@ def walks(spec: str) -> bool:
     """Whether `--hops` means anything to what `--retriever` names. Raises UsageError for an unknown name."""
     if is_own(spec):
         return False
-    found, argument = _named(spec)
-    return found.walks_as(argument)
+    found, parts = _named(spec)[0], parts_of(spec)
+    return found.walks if parts == [spec] else any(map(walks, parts))
 
 
 def _named(spec: str) -> tuple[type[Retriever], str]:

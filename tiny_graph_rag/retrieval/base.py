@@ -90,11 +90,6 @@ class Retriever(ABC):
         """Make it. Raises UsageError for an argument or settings that it can't use."""
         return cls(task)
 
-    @classmethod
-    def walks_as(cls, argument: str) -> bool:
-        """Whether it walks where it is made with this argument, known before it is made."""
-        return cls.walks
-
     @abstractmethod
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         """At most the configured depth of entities a question, sorted by (-score, hop, NFC name, id)."""
@@ -158,6 +153,13 @@ def retriever(name: str, line: str) -> Callable[[type[R]], type[R]]:
     return RETRIEVERS.register(name, line, named)
 
 
-def names_of(argument: str) -> list[str]:
-    """The retrievers that a hybrid's argument names, without their weights."""
-    return [part.partition("*")[0].strip() for part in argument.split("+")]
+HYBRID = "hybrid"
+USUAL_PARTS = "bfs*3+bm25"  # mean nDCG@10 of ten sets .682; .640 with equal weights
+
+
+def parts_of(spec: str) -> list[str]:
+    """The retrievers that a hybrid fuses, without their weights; any other is its only part."""
+    name, _, argument = spec.partition(":")
+    if name != HYBRID:
+        return [spec]
+    return [part.partition("*")[0].strip() for part in (argument or USUAL_PARTS).split("+")]

@@ -14,7 +14,7 @@ from tiny_graph_rag.errors import RunError, UsageError
 from tiny_graph_rag.formats.runs import read_run
 from tiny_graph_rag.inputs import find_input
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.retrieval.base import Retriever, Task, names_of, retriever
+from tiny_graph_rag.retrieval.base import HYBRID, USUAL_PARTS, Retriever, Task, parts_of, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates, ReturnedNames
 from tiny_graph_rag.run import ABSENT, NO_HOP, NO_STEP, Run
 
@@ -90,15 +90,15 @@ class HybridRetriever(Retriever):
     """
 
     argument: ClassVar[str] = "NAME*WEIGHT+NAME"
-    usual: ClassVar[str] = "bfs*3+bm25"  # mean nDCG@10 of ten sets .682; .640 with equal weights
+    usual: ClassVar[str] = USUAL_PARTS
 
     def __init__(self, task: Task) -> None:
         from tiny_graph_rag.retrieval import make_retriever
 
-        names = names_of(task.argument)
+        names = parts_of(f"{HYBRID}:{task.argument}")
         parts = [part.partition("*") for part in task.argument.split("+")]
         self.weights = [_weight(weight, task.argument) if star else 1.0 for _, star, weight in parts]
-        if len(names) < 2 or len(set(names)) < len(names) or any(name.startswith("hybrid") for name in names):
+        if len(names) < 2 or len(set(names)) < len(names) or any(name.startswith(HYBRID) for name in names):
             raise UsageError(
                 "--retriever hybrid needs different retrievers, as in hybrid:bfs*3+bm25; got {argument}",
                 argument=repr(task.argument),
@@ -113,12 +113,6 @@ class HybridRetriever(Retriever):
         self.parts = [make_retriever(task.graph, one, task.examples, task.judgments) for one in configs]
         self.walks = any(part.walks for part in self.parts)  # type: ignore[misc]
         self.from_named = all(part.from_named for part in self.parts if part.walks)  # type: ignore[misc]
-
-    @classmethod
-    def walks_as(cls, argument: str) -> bool:
-        from tiny_graph_rag.retrieval import walks
-
-        return any(walks(name) for name in names_of(argument))
 
     def prepare(self, linked: Callable[[], Sequence[LinkedQuestion]]) -> None:
         for part in self.parts:

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 from tiny_graph_rag.config import Config, cache_folder
 from tiny_graph_rag.errors import InputError, ServiceError, UsageError, optional
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.retrieval.base import Retriever, Task, names_of
+from tiny_graph_rag.retrieval.base import Retriever, Task, parts_of
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.secret import Secret
 
@@ -47,9 +47,7 @@ class Shared:
 
 def can_be_shared(config: Config) -> bool:
     """Whether a retriever needs no more than a worker has."""
-    names = config.retrieval.retriever.partition(":")
-    parts = names_of(names[2]) if names[0] == "hybrid" else [config.retrieval.retriever]
-    return all(part in SHARED for part in parts)
+    return all(part in SHARED for part in parts_of(config.retrieval.retriever))
 
 
 @cache

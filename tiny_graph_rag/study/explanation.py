@@ -24,7 +24,7 @@ from tiny_graph_rag.measures import Judged, Measure, judge, score
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.results import NotRecognised
 from tiny_graph_rag.retrieval import Retriever, walks
-from tiny_graph_rag.retrieval.base import names_of
+from tiny_graph_rag.retrieval.base import parts_of
 from tiny_graph_rag.retrieval.candidates import Filters
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.shown import short_repr
@@ -151,7 +151,6 @@ def _mean(values: Column) -> float:
     return float(defined.mean()) if len(defined) else float("nan")
 
 
-HYBRID = "hybrid"  # the one retriever that has parts
 NEAREST_SOUGHT = 2000  # different missing names whose nearest are looked up: seconds on a large graph
 
 
@@ -196,12 +195,8 @@ def limits_of(graph: KnowledgeGraph, retriever: Retriever, config: Config) -> Li
 
 def _all_walk(name: str) -> bool:
     """Whether all parts of a hybrid walk; another retriever is its only part."""
-    kind, _, parts = name.partition(":")
-    if kind != HYBRID:
-        return True
-    from tiny_graph_rag.retrieval.baselines import HybridRetriever
-
-    return all(walks(name) for name in names_of(parts or HybridRetriever.usual))
+    parts = parts_of(name)
+    return parts == [name] or all(map(walks, parts))
 
 
 def explain(
