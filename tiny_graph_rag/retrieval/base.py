@@ -135,7 +135,7 @@ RETRIEVERS: Registry[type[Retriever]] = Registry(
         "oracle": "baselines:OracleRetriever",
         "hybrid": "baselines:HybridRetriever",
         "run": "baselines:RunFileRetriever",
-        "bm25": "bm25:Bm25Retriever",
+        "bm25": "baselines:Bm25Retriever",
         "dense": "dense:DenseRetriever",
         "pagerank": "pagerank:PageRankRetriever",
     },

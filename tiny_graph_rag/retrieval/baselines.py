@@ -1,4 +1,4 @@
-"""The plainest baseline: what a naive walk gives."""
+"""What `bfs` is compared with: a naive walk, text search, the best there could be, fusion, somebody's run."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ import numpy as np
 
 from tiny_graph_rag.errors import RunError, UsageError
 from tiny_graph_rag.formats.runs import read_run
+from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.text_index import MILLI, TextIndex, content_stem
 from tiny_graph_rag.inputs import find_input
+from tiny_graph_rag.language.words import words_of_name
 from tiny_graph_rag.linking.base import LinkedQuestion
+from tiny_graph_rag.linking.question_words import tokens
 from tiny_graph_rag.retrieval.base import HYBRID, USUAL_PARTS, Retriever, Task, parts_of, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates, ReturnedNames
 from tiny_graph_rag.run import ABSENT, NO_HOP, NO_STEP, Run
@@ -39,6 +43,42 @@ class PlainBfsRetriever(Retriever):
         """Nearest first: what lies within fewer hops stands in front."""
         deepest = self.retrieve(questions)
         return (deepest.within(hop) for hop in hops)
+
+
+@retriever("bm25", "text search over names, descriptions and relations")
+class Bm25Retriever(Retriever):
+    """BM25F over what the graph says of an entity, by stems and without function words.
+
+    Its name, aliases, type and description, its relations' types and descriptions, its neighbours' names. The
+    score is in bits; entities without a word of the question are not returned. Source: Robertson & Zaragoza,
+    The probabilistic relevance framework: BM25 and beyond (2009).
+    """
+
+    walks: ClassVar[bool] = False
+
+    def __init__(self, task: Task) -> None:
+        self.candidates, self.index = Candidates(task), TextIndex(task.graph, every_text=True)
+
+    def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
+        return Run.concatenated([self._ranked(question) for question in questions])
+
+    def _ranked(self, question: LinkedQuestion) -> Run:
+        words, _ = tokens(question.text)
+        stems = {stem for word in words.values() if (stem := content_stem(word)) is not None}
+        entities, bits = self.index.total(map(self.index.bits, stems))
+        return self.candidates.ranked(question, entities.astype(np.int32), bits / MILLI)
+
+
+def relation_words(name: str) -> str:
+    """`WRITTEN_BY`, `writtenBy` → `written by`."""
+    return " ".join(words_of_name(name))
+
+
+def own_text(graph: KnowledgeGraph, entity: int) -> str:
+    """Name, aliases, type and description."""
+    known = graph.entities
+    parts = [known.names[entity], *known.aliases[entity], relation_words(known.types[entity])]
+    return ". ".join(part for part in (*parts, known.descriptions[entity]) if part)
 
 
 @retriever("oracle", "references first: the best result of any ranking")

@@ -13,7 +13,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.llm.embeddings import Embedder, make_embedder
 from tiny_graph_rag.retrieval.base import Retriever, Task, retriever
-from tiny_graph_rag.retrieval.bm25 import neighbour_texts, own_text
+from tiny_graph_rag.retrieval.baselines import own_text, relation_words
 from tiny_graph_rag.retrieval.candidates import Candidates
 from tiny_graph_rag.run import Run
 
@@ -65,9 +65,11 @@ class DenseRetriever(Retriever):
 
 
 def _text(graph: KnowledgeGraph, entity: int) -> str:
-    text = own_text(graph, entity)
-    for relation, other in neighbour_texts(graph, entity):
+    """Its own, then its relations and neighbours, as the adjacency lists them."""
+    adjacency, text = graph.adjacency, own_text(graph, entity)
+    for slot in range(int(adjacency.indptr[entity]), int(adjacency.indptr[entity + 1])):
         if len(text) >= TEXT_CHARACTERS:
             break
-        text += f". {relation} {other}"
+        relation = relation_words(graph.relations.types[int(adjacency.relations[slot])])
+        text += f". {relation} {graph.entities.names[int(adjacency.neighbours[slot])]}"
     return text[:TEXT_CHARACTERS]

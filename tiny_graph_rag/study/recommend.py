@@ -22,7 +22,7 @@ from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.language.words import stem, words_of, words_tried
 from tiny_graph_rag.linking import LinkedQuestion, LinkerMaker, make_linker
 from tiny_graph_rag.retrieval import make_retriever
-from tiny_graph_rag.retrieval.bm25 import own_text
+from tiny_graph_rag.retrieval.baselines import own_text
 from tiny_graph_rag.run import NO_HOP, NO_STEP, Run
 
 FIRST = 30  # questions proposed for judging first
