@@ -335,3 +335,9 @@ def test_a_cell_far_out_takes_no_more_memory_than_another(own_folder: Path) -> N
     far = '<row r="1048576"><c r="XFD1048576" t="inlineStr"><is><t>x</t></is></c></row>'
     path = workbook(own_folder / "g.xlsx", {"Sheet1": [["source", "target"], ["Ann", "Ben"]]}, far)
     assert [relation[::2] for relation in told(read_graph(path))] == [("Ann", "Ben")]
+
+
+def test_neighbours_without_a_key_of_their_own_are_entities(own_folder: Path) -> None:
+    graph = read(own_folder, "leaves.json", {"Ann": ["Ben", "Cy"], "Ben": ["Cy"]})
+    assert list(graph.entities.names) == ["Ann", "Ben", "Cy"]
+    assert len(graph.relations) == 3

@@ -345,10 +345,10 @@ def _of_adjacency(document: dict[str, Any]) -> Lists | None:
     """Of `{"Ann": ["Ben"]}`, `{"Ann": {"knows": ["Ben"]}}`, `{"Ann": {"Ben": {…}}}`, where most of what is
     pointed at is a key as well: else any settings would be a graph."""
     relations = _neighbours(document, None)
-    targets = {text_of(relation["target"]) for relation in relations}
-    if not targets or 2 * len(targets & document.keys()) < len(targets):
+    targets = dict.fromkeys(text_of(relation["target"]) for relation in relations)
+    if not targets or 2 * len(targets.keys() & document.keys()) < len(targets):
         return None
-    return Lists([{"id": key} for key in document], relations)
+    return Lists([{"id": key} for key in {**document, **targets}], relations)
 
 
 def _neighbours(value: Any, nodes: list[Any] | None) -> list[dict[str, Any]]:
