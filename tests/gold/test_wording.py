@@ -241,6 +241,21 @@ THINGS |= {"Union": "GROUP", "Fire": "EVENT"}
             "Where do the parents of Bea live?",
             None,
         ),
+        # Kin of kin lead back by meaning; a noun of relation stands before no other, and no noun comes twice.
+        (["Ann PARENT_OF Bea", "Bea SPOUSE Cy"], "(Ann)-[:PARENT_OF]->()-[:SPOUSE]->(?)", None, None),
+        (
+            ["Ann FRIEND_OF Bea", "Cy PRESIDENT_OF Union", "Cy FRIEND_OF Eve"],
+            "(Union)<-[:PRESIDENT_OF]-()-[:FRIEND_OF]->(?)",
+            None,
+            None,
+        ),
+        (
+            ["Fire PART_OF Paper", "Fire OWNED_BY Ann", "Ann INCLUDES Bea"],
+            "(Fire)-[:OWNED_BY]->()-[:INCLUDES]->(?)",
+            None,
+            None,
+        ),
+        (["Ann RECEIVED Tours"], "(Ann)-[:RECEIVED]->(?)", "What did Ann win?", None),
         # A thing without a noun does not stand in the middle.
         (["Ann OWNS Rope", "Rope LOCATED_IN Dover"], "(Ann)-[:OWNS]->()-[:LOCATED_IN]->(?)", None, None),
     ],

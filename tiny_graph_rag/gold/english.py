@@ -30,6 +30,10 @@ _INTRANSITIVE = table("""
     traveled returned retired resigned belonged occurred happened suffered performed collaborated emigrated
     escaped resided disappeared danced acted talked traded stayed waited walked arrived
     """)
+_KIN = table("""
+    parent child father mother son daughter sibling brother sister husband wife married
+    grandfather grandmother grandchild stepfather stepmother stepchild aunt uncle cousin
+    """)
 _NOUN_ENDINGS = ("er", "or", "ment", "tion", "ist", "ty", "age", "year", "date")
 _DETERMINERS = table("the a an his her its their our my your this that some")
 _OF_PEOPLES = ("ish", "ian", "ean", "ese")  # Turkish slippers keep their capital
@@ -81,6 +85,7 @@ class Clause:
 @dataclass(eq=False)
 class English(Wording):
     language: ClassVar[str] = "en"
+    follows_no_other: ClassVar[frozenset[str]] = _KIN | {"killed", "victim"}
 
     def said(self, step: RelationStep) -> str:
         clause, asks_subject = self._seen(step)
@@ -123,7 +128,7 @@ class English(Wording):
         plain = f"Which {plural(noun) if many else noun}" if noun else "What"
         is_who = ends.kind == Kind.PERSON or (self.nouns(step)[1] == "person" and not noun)
         asks = "Who" if is_who else plain
-        if (clause.role and of.many) or _jars(clause, of, noun):
+        if _jars(clause, of, noun):
             return None
         if asks_subject:
             if asks == "What" and not clause.role and (of.clauses or " of " in of.text):
@@ -132,9 +137,7 @@ class English(Wording):
                 return f"{asks} {clause.says(many=many and asks == plain != 'What')} {of.text}?"
             role = plural(clause.role) if many else clause.role
             whose = f"its {role}" if of.text == "it" else f"the {role} of {of.text}"
-            return (
-                f"{'Who' if self.nouns(step)[1] == 'person' else 'What'} {'are' if many else 'is'} {whose}?"
-            )
+            return f"{'Who' if is_who else 'What'} {'are' if many else 'is'} {whose}?"
         if of.clauses > 1 or clause.role:
             return None
         if ends.is_date and clause.words.startswith("is "):
@@ -150,7 +153,8 @@ class English(Wording):
         (clause, asks_subject), noun, many = self._seen(step), self._noun(step, ends), ends.many
         if asks_subject and clause.role:
             role = plural(clause.role) if many else clause.role
-            return None if of.many else NounPhrase(f"the {role} of {of.text}", many, of.clauses)
+            phrase = NounPhrase(f"the {role} of {of.text}", many, of.clauses, is_role=True)
+            return None if _jars(clause, of, "") else phrase
         if clause.role or noun in ("", "event") or _jars(clause, of, noun):
             return None
         name, that = plural(noun) if many else noun, "who" if ends.kind == Kind.PERSON else "that"
@@ -212,11 +216,14 @@ class English(Wording):
 
 
 def _jars(clause: Clause, of: NounPhrase, noun: str) -> bool:
-    """Whether a verb or a noun comes twice, or a place is called `it`: published the work that was published
-    in it."""
+    """Whether a verb or a noun comes twice, a place is called `it`, or a noun of relation stands before
+    another one or before several: the works that were published in the works, the parent of the friend
+    of Bea."""
     words = set(clause.words.split()) - _BE - _PREPOSITIONS - _DETERMINERS
     is_in_it = of.text == "it" and clause.words.endswith((" in", " at", " on"))
-    return bool(words & set(of.text.split())) or f"the {noun or '-'} " in of.text or is_in_it
+    is_again = words & set(of.text.split()) or (noun and re.search(f"the ({noun}|{plural(noun)}) ", of.text))
+    is_of_some = (clause.role and (of.many or of.is_role)) or (of.many and words & _KIN)
+    return bool(is_in_it or is_again or is_of_some)
 
 
 def plural(words: str) -> str:
@@ -240,9 +247,11 @@ def _is_past(word: str) -> bool:
 
 
 def _base(verb: str, *, if_present: bool = False) -> str:
-    if verb.endswith("xed"):  # whose lemma the dictionary lacks
-        return verb[:-2]
-    return lemma(verb) if not if_present or _is_present(verb) else verb
+    if if_present and not _is_present(verb):
+        return verb
+    if verb == "won" or verb.endswith("xed"):  # whose lemma the dictionary lacks
+        return verb.removesuffix("ed").replace("won", "win")
+    return lemma(verb)
 
 
 @cache

@@ -17,7 +17,7 @@ import numpy as np
 
 from tiny_graph_rag.gold.formulas import RelationStep
 from tiny_graph_rag.gold.wording import Ends, NounPhrase, Wording, phrase_lines
-from tiny_graph_rag.language.function_words import RIEUL, final_consonant
+from tiny_graph_rag.language.function_words import RIEUL, final_consonant, table
 from tiny_graph_rag.language.kinds import Kind, singular
 from tiny_graph_rag.language.words import words_of_name
 
@@ -47,6 +47,7 @@ _TYPES = {
 }  # fmt: skip
 _ASKED = {Kind.PERSON: "누구", Kind.PLACE: "어디", Kind.GROUP: "어디"}
 _PRONOUNS = {Kind.PERSON: "그 사람", Kind.PLACE: "그곳", Kind.WORK: "그 작품", Kind.GROUP: "그곳"}
+_KIN = table("부모 자식 아버지 어머니 아들 딸 형제 자매 형제자매 배우자 혼인한")
 _MIEUM, _RIEUL_MIEUM = 16, 10  # finals as `final_consonant` numbers them
 _ADNOMINAL = ("한", "된", "하는", "되는", "던", "은", "는")
 
@@ -117,6 +118,7 @@ def _korean_phrases(words: str) -> tuple[str, str] | None:
 @dataclass(eq=False)
 class Korean(Wording):
     language: ClassVar[str] = "ko"
+    follows_no_other: ClassVar[frozenset[str]] = _KIN
 
     def said(self, step: RelationStep) -> str:
         return self._seen(step)[0]

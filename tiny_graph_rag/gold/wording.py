@@ -12,7 +12,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
-from operator import eq
+from operator import and_, eq
 from typing import ClassVar
 
 from tiny_graph_rag.gold.formulas import Formula, RelationStep, Rows, StepIndex
@@ -25,6 +25,7 @@ _NO_NOUNS = table("""
     thing object item artifact artefact concept idea topic theory number time date year material substance
     loc gpe org per role human individual facility body other 사물 물건 개념 시간 날짜 연도 위치 등장인물 인물
     """)
+_WORD = re.compile(r"\w+")
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec"
 _DATE = re.compile(
     rf"(?:(?:{_MONTHS.replace(' ', '|')})[a-z]*\.?,?\s+|\d{{1,2}},?\s+)*\d{{3,4}}(?:s|년|-\d\d(?:-\d\d)?)?"
@@ -70,11 +71,13 @@ class Ends:
 
 @dataclass(frozen=True, slots=True)
 class NounPhrase:
-    """many: whether it stands for several. clauses: how many it holds."""
+    """many: whether it stands for several. clauses: how many it holds. is_role: whether it begins with a noun
+    of relation: the parent of Bea."""
 
     text: str
     many: bool = False
     clauses: int = 0
+    is_role: bool = False
 
 
 @dataclass(eq=False)
@@ -86,6 +89,7 @@ class Wording(ABC):
     is_typed: bool = field(init=False)
 
     language: ClassVar[str]
+    follows_no_other: ClassVar[frozenset[str]]  # words of steps that in a row lead back: a wife's child
 
     def __post_init__(self) -> None:
         types = self.index.graph.entities.types
@@ -125,7 +129,8 @@ class Wording(ABC):
         here, where not by its name."""
         steps, images = formula.paths[0].steps, self.index.images(formula.paths[0])
         said, back = ([self.said(step) for step in way] for way in (steps, [step.reversed for step in steps]))
-        is_loop = any(map(eq, said, back[1:]))  # a child's mother's child
+        leads_back = [not self.follows_no_other.isdisjoint(_WORD.findall(words)) for words in said]
+        is_loop = any(map(eq, said, back[1:])) or any(map(and_, leads_back, leads_back[1:]))
         is_loop |= len({*said, ""}) <= len(said)
         names = [*formula.seeds, *answers.tolist()]
         if is_loop or not all(map(self.is_name, names)) or not all(map(self._is_all, steps, images)):
