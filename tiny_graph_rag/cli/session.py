@@ -33,7 +33,7 @@ from tiny_graph_rag.report.plain import without_controls
 from tiny_graph_rag.secret import is_loopback, safe_url, scrubbed, url_secrets
 
 if TYPE_CHECKING:  # a command loads only what it uses
-    from tiny_graph_rag.cli.patching import UsedPatch
+    from tiny_graph_rag.fixing.applying import UsedPatch
     from tiny_graph_rag.gold.examples import EvalSet, Selection
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.report.terminal import Console, Shown
@@ -81,11 +81,11 @@ class Session:
         config = load_config(common.config, trust=common.trust_config)
         used = None
         if patch is not None:
-            from tiny_graph_rag.cli.patching import UsedPatch
+            from tiny_graph_rag.fixing.applying import UsedPatch, with_patch
 
             results = Path(config.override(**common.settings).storage.results_dir)
             used = UsedPatch.read(find_input(patch, results, "patch file"))
-            config = used.configured(config)
+            config = with_patch(config, used.patch, used.path.name)
         config = _with_flags(config, common.set_, {**flags, **common.settings})
         allow_unpacked(config.running.largest_unpacked)
         if config.file is not None:
@@ -194,15 +194,17 @@ class Session:
         are where no patch is given."""
         if self.patch is None:
             return graph, examples
+        from tiny_graph_rag.fixing.applying import patched
+
         if not self.patch.fits(graph):
             self.warn(
                 "{file} was made for another version of the graph {graph}; check its entries",
                 file=self.patch.path.name,
                 graph=self.patch.patch.graph.name,
             )
-        patched = self.patch.applied(graph, examples)
+        found = patched(graph, examples, self.patch.patch)
         self.say(self.patch.line())
-        return patched
+        return found
 
     def graph_path(self, given: Path | None, examples: EvalSet | None = None) -> Path:
         """The file that `graph` reads."""

@@ -10,14 +10,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
 from tiny_graph_rag.config import Config, find_setting
+from tiny_graph_rag.errors import amount
+from tiny_graph_rag.files import sha256_of
 from tiny_graph_rag.fixing.patch import (
     CONFIRMED,
+    DRAFT,
     REJECTED,
     Alias,
     Merge,
@@ -26,6 +30,7 @@ from tiny_graph_rag.fixing.patch import (
     Status,
     Words,
     ids_of,
+    read_patch,
 )
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.gold.patterns import with_patterns
@@ -33,8 +38,8 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.tables import Entities
 from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.messages import Said, said
-from tiny_graph_rag.study.settings import can_be_tried
+from tiny_graph_rag.messages import Said, said, shown, t
+from tiny_graph_rag.study.settings import can_be_tried, label_of
 
 
 def apply(graph: KnowledgeGraph, patch: Patch, statuses: Sequence[Status] = (CONFIRMED,)) -> KnowledgeGraph:
@@ -236,3 +241,58 @@ def with_patch(config: Config, patch: Patch, name: str) -> Config:
                 place=place,
             )
     return config
+
+
+@dataclass(frozen=True, slots=True)
+class UsedPatch:
+    """`--patch FILE`: the confirmed entries of a patch, applied in memory for one command."""
+
+    path: Path
+    patch: Patch
+    sha256: str
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        return cls(path, read_patch(path), sha256_of(path))
+
+    @property
+    def has_words(self) -> bool:
+        return bool(self.patch.only(CONFIRMED).vocabulary)
+
+    @property
+    def settings(self) -> str:
+        """The confirmed settings as options; "" where there are none."""
+        return " ".join(label_of(entry.values) for entry in self.patch.only(CONFIRMED).settings)
+
+    def record(self) -> dict[str, Any]:
+        """As results files hold it."""
+        return {
+            "name": self.path.name,
+            "sha256": self.sha256,
+            "applied": ", ".join(by_kind(self.patch.only(CONFIRMED))),
+        }
+
+    def fits(self, graph: KnowledgeGraph) -> bool:
+        """Whether it was made for this version of the graph, as far as both are known."""
+        made_for = self.patch.graph.sha256
+        return not made_for or not graph.sha256 or made_for == graph.sha256
+
+    def line(self) -> str:
+        """`patch fixes.yaml: 2 aliases, 1 merge · 12 drafts are not applied`."""
+        drafts = sum(entry.status == DRAFT for _, entry in self.patch.entries())
+        counts = ", ".join(map(shown, by_kind(self.patch.only(CONFIRMED))))
+        applied = counts or t("nothing is confirmed, so nothing is applied")
+        line = t("patch {file}: {applied}", file=self.path.name, applied=applied)
+        return line + (" · " + t("{n} not decided yet and not applied", n=f"{drafts:,}") if drafts else "")
+
+
+def by_kind(patch: Patch) -> list[Said]:
+    """`2 aliases`, `1 merge`: how many entries of each kind a patch has, kinds without any left out."""
+    counts = (
+        (len(patch.settings), amount(len(patch.settings), "setting")),
+        (len(patch.vocabulary), amount(sum(len(entry.words) for entry in patch.vocabulary), "word")),
+        (len(patch.aliases), amount(len(patch.aliases), "alias", "aliases")),
+        (len(patch.merges), amount(len(patch.merges), "merge")),
+        (len(patch.renames), amount(len(patch.renames), "rename")),
+    )
+    return [words for n, words in counts if n]

@@ -27,7 +27,6 @@ import numpy as np
 from msgspec.structs import asdict
 
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.errors import amount
 from tiny_graph_rag.fixing import vocabulary as learning
 from tiny_graph_rag.fixing.aliases import propose_aliases
 from tiny_graph_rag.fixing.applying import apply, frozen, with_words
@@ -57,7 +56,7 @@ from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.paired import EQUAL, interval
 from tiny_graph_rag.measures.statistics import Groups
-from tiny_graph_rag.messages import Said, counted, shown, t
+from tiny_graph_rag.messages import counted, shown, t
 from tiny_graph_rag.results import Decision
 from tiny_graph_rag.study.choosing import Rows, held_out
 from tiny_graph_rag.study.gold_questions import (
@@ -459,15 +458,3 @@ def _entities_of(answers: Measured, row: int) -> set[int]:
     """Seeds of a question, and what is ranked first."""
     seeds = {seed.entity for seed in answers.linked[row].seeds}
     return (seeds | set(answers.first[row].tolist())) - {NOBODY}
-
-
-def by_kind(patch: Patch) -> list[Said]:
-    """`2 aliases`, `1 merge`: how many entries of each kind a patch has, kinds without any left out."""
-    counts = (
-        (len(patch.settings), amount(len(patch.settings), "setting")),
-        (len(patch.vocabulary), amount(sum(len(entry.words) for entry in patch.vocabulary), "word")),
-        (len(patch.aliases), amount(len(patch.aliases), "alias", "aliases")),
-        (len(patch.merges), amount(len(patch.merges), "merge")),
-        (len(patch.renames), amount(len(patch.renames), "rename")),
-    )
-    return [words for n, words in counts if n]
