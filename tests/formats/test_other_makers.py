@@ -336,6 +336,24 @@ def test_a_file_is_read_as_it_lies(
 
 
 @pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("2wiki.json", '{"Nodes": ["person"], "Relations": ["knows"]}', "no questions in this JSON"),
+        (
+            "gold.jsonl",
+            '{"query": "Who?", "relevant_chunk_ids": ["c1"], "expected_doc_types": 3}',
+            "'expected_types' must be a list of strings, got",
+        ),
+    ],
+)
+def test_what_is_no_gold_set_is_refused(tmp_path: Path, name: str, content: str, said: str) -> None:
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    with pytest.raises(DatasetError, match=said):
+        read_gold(path)
+
+
+@pytest.mark.parametrize(
     ("text", "said"),
     [
         ("version https://git-lfs.github.com/spec/v1\noid sha256:ab\n", "a pointer of Git LFS"),

@@ -17,11 +17,13 @@ from tiny_graph_rag.formats.tables import read_table, trec_rows
 from tiny_graph_rag.formats.words import (
     COLUMN_KEYS,
     DOCUMENT_NAMES,
+    ENTITY_LISTS,
     FIELDS,
     GRADE_NAMES,
     QUERY_KEYS,
     QUESTION_LISTS,
     QUESTION_NAMES,
+    RELATION_LISTS,
 )
 from tiny_graph_rag.gold.examples import Example
 
@@ -32,10 +34,12 @@ _ANSWERED = {
 
 
 def is_contest(head: Head) -> bool:
-    """Whether it is `{question: [document]}`, or such lists alone in the questions' order."""
+    """Whether it is `{question: [document]}`, or such lists alone in the questions' order; lists of a graph's
+    types, as a schema has them, are neither."""
     document = head.first
     names = {*map(folded, document)} if isinstance(document, dict) else set()
-    if names & {*COLUMN_KEYS, *QUESTION_LISTS} or looks_like_a_run(document):
+    others = {*COLUMN_KEYS, *QUESTION_LISTS, *ENTITY_LISTS, *RELATION_LISTS}
+    if names & others or looks_like_a_run(document):
         return False
     lists = document.values() if isinstance(document, dict) else document
     return bool(lists) and isinstance(document, dict | list) and all(map(_is_ids, lists))

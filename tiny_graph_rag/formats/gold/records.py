@@ -247,6 +247,11 @@ def _names(value: Any, row: Mapping[str, Any]) -> list[str] | None:
     return parts_of_cell(value.strip()) if isinstance(value, str) else _several(value, row)
 
 
+def _type_names(value: Any, row: Mapping[str, Any]) -> Any:
+    """A number is no name of a type: it is left as it is, so that it is reported."""
+    return value if isinstance(value, int | float) else _names(value, row)
+
+
 def _tags(value: Any, row: Mapping[str, Any]) -> list[str] | None:
     return parts_of_cell(value.strip(), ",;|\n") if isinstance(value, str) else _several(value, row)
 
@@ -319,7 +324,7 @@ _CONVERTED: dict[str, Callable[[Any, Mapping[str, Any]], Any]] = {
     "ground_truth": _answer,
     "tags": _tags,
     "context": _turns,
-    "expected_types": _names,
+    "expected_types": _type_names,
     "reference_texts": _texts,
     "reference_chunks": _chunks,
     "reference_relations": _relations,

@@ -34,6 +34,7 @@ from tiny_graph_rag.formats.words import (
     RUN_FIELDS,
     SCORE_NAMES,
 )
+from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.run import Passage, Relation
 
 Item = TypeVar("Item")
@@ -49,10 +50,14 @@ UNITS = {  # key of a time that a question took → how many of it are a second
     **dict.fromkeys(("latency_ms", "retrieval_latency_ms", "response_time_ms"), 1000),
 }
 WANTED = (
-    f"wanted one of {', '.join(map(repr, ID_KEYS[:6]))} or the question's text "
-    f"({', '.join(map(repr, ASKED_KEYS[:2]))}), and what was retrieved under one of "
-    f"{', '.join(map(repr, RETRIEVED_KEYS))}"
+    "wanted one of {ids} or the question's text ({texts}), and what was retrieved under one of {retrieved}"
 )
+
+
+def _wanted() -> Said:
+    """What makes a record, in words."""
+    listed = {"ids": ID_KEYS[:6], "texts": ASKED_KEYS[:2], "retrieved": RETRIEVED_KEYS}
+    return said(WANTED, **{name: ", ".join(map(repr, keys)) for name, keys in listed.items()})
 
 
 def lists_in(row: Mapping[str, Any]) -> dict[str, str]:
@@ -130,7 +135,7 @@ def _read(path: Path) -> WrittenRun:
             for number, (key, ranking) in enumerate(rankings.items(), start=1)
         )
     else:
-        read = records(path, problems, Kind(RUN_FIELDS, is_question, WANTED))
+        read = records(path, problems, Kind(RUN_FIELDS, is_question, _wanted()))
         found = _of_cells(list(read), path, problems) if read.kind == "table" else read
     run = _run_of(found, problems)
     problems.check()
@@ -252,7 +257,7 @@ def _run_of(found: Iterable[Record], problems: Problems) -> WrittenRun:
         key = next((str(row[name]) for name in ID_KEYS if _is_id(row.get(name))), query)
         if not key or not (lists or error):
             names = ", ".join(map(repr, row)) or "none"
-            problems.add(place, "{wanted}; got the keys {names}", wanted=WANTED, names=names)
+            problems.add(place, "{wanted}; got the keys {names}", wanted=_wanted(), names=names)
             continue
         if key in run.rankings or key in run.failures:
             twice.append((place, key))
