@@ -21,6 +21,7 @@ from tiny_graph_rag.formats.tables import (
     is_trec,
     read_table,
 )
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Registry
 
 HEAD_BYTES = 1 << 20
@@ -152,7 +153,8 @@ Reader = TypeVar("Reader", bound=Callable[..., Any])
 @dataclass(frozen=True)
 class Format(Generic[Reader]):
     """recognises: whether a file is of the format, by its head. suffixes: that such files have. general:
-    whether it is a form of files that others have too; those are asked last."""
+    whether it is a form of files that others have too; those are asked last. example: a sound gold set or
+    run, small, with a line or more; the contract tests read it, and what is left when it is cut."""
 
     name: str
     recognises: Callable[[Head], bool]
@@ -160,15 +162,16 @@ class Format(Generic[Reader]):
     _: KW_ONLY
     suffixes: tuple[str, ...] = ()
     general: bool = False
+    example: str = ""
 
 
 F = TypeVar("F", bound=Format[Any])
 
 
-def registering(registry: Registry[F], kind: type[F]) -> Callable[..., Callable[[Reader], Reader]]:
+def registering(registry: Registry[F], kind: type[Any]) -> Callable[..., Callable[[Reader], Reader]]:
     """The decorator of the readers of one kind of files: `@….(name, line, recognises, **fields)`.
 
-    line: what such a file is, for `--help` and the docs. fields: of `kind`.
+    line: what such a file is, for `--help` and the docs. kind: `Format` or one of its own. fields: of it.
     """
 
     def decorator(
@@ -211,6 +214,19 @@ def detected(formats: Registry[F], head: Head, option: str) -> str | None:
             option=option,
         )
     return found[0] if found else None
+
+
+def unknown_format(formats: Registry[F], head: Head, option: str, failure: type[InputError]) -> InputError:
+    """That no format of gold sets or of runs recognises a file. option: as `detected` has it."""
+    return failure.at(
+        f"{head.path.name}:1",
+        "unknown {kind}; wanted JSONL, JSON, TREC or a table with a header, got {line}. `score "
+        "{option}` names it: {names}",
+        kind=said(formats.kind),
+        line=repr(head.line[:60]),
+        option=option,
+        names=", ".join(formats),
+    )
 
 
 def looks_like_a_run(value: Any) -> bool:

@@ -248,6 +248,15 @@ def _table(path: Path) -> Iterator[Record]:
             yield Record(number, place, cells)
 
 
+def is_id(value: Any) -> bool:
+    """Whether it names something: a text, or a whole number."""
+    return isinstance(value, str | int) and not isinstance(value, bool) and value != ""
+
+
+def is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(text, str) for text in value)
+
+
 def parts_of_cell(cell: str, signs: str = ";|\n") -> list[str]:
     """Several values of one cell: a list as JSON or Python write it, else what stands between `signs`."""
     values = list_in(cell)

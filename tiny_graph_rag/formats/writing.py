@@ -37,7 +37,7 @@ GraphWriter = Callable[[KnowledgeGraph, Path], Iterable[str | bytes]]  # (graph,
 # (questions, the file, for its suffix alone) → the file's content
 GoldWriter = Callable[[Sequence[Example], Path], Iterable[bytes]]
 RunWriter = Callable[[Iterable[Ranked]], Iterator[bytes]]
-W = TypeVar("W")
+W = TypeVar("W", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +88,19 @@ RUN_WRITERS: Registry[Form[RunWriter]] = Registry(
 )
 
 
-def graph_writer(name: str, line: str, **fields: Any) -> Callable[[GraphWriter], GraphWriter]:
-    """Register the writer below. line: what is written. fields: of Form."""
-    return GRAPH_WRITERS.register(name, line, lambda write: Form(name, write, **fields))
+def _registering(registry: Registry[Form[W]]) -> Callable[..., Callable[[W], W]]:
+    """The decorator of the writers of one kind of files: `@….(name, line, **fields)`. line: what is written.
+    fields: of Form."""
+
+    def decorator(name: str, line: str, **fields: Any) -> Callable[[W], W]:
+        return registry.register(name, line, lambda write: Form(name, write, **fields))
+
+    return decorator
 
 
-def gold_writer(name: str, line: str, **fields: Any) -> Callable[[GoldWriter], GoldWriter]:
-    """The same for gold sets."""
-    return GOLD_WRITERS.register(name, line, lambda write: Form(name, write, **fields))
-
-
-def run_writer(name: str, line: str, **fields: Any) -> Callable[[RunWriter], RunWriter]:
-    """The same for runs."""
-    return RUN_WRITERS.register(name, line, lambda write: Form(name, write, **fields))
+graph_writer = _registering(GRAPH_WRITERS)
+gold_writer = _registering(GOLD_WRITERS)
+run_writer = _registering(RUN_WRITERS)
 
 
 def form_of(registry: Registry[Form[W]], path: Path, given: str | None, option: str) -> str:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
 from tiny_graph_rag.errors import DatasetError, at
 from tiny_graph_rag.files import encoding_of, read_bytes, sha256_of, text_in
-from tiny_graph_rag.formats.detection import Head, looks_like_a_run
+from tiny_graph_rag.formats.detection import Head, looks_like_a_run, unknown_format
 from tiny_graph_rag.formats.detection import detected as recognised
-from tiny_graph_rag.formats.gold.base import (
-    GOLD_FORMATS,
-    GoldFormat,
-    Sound,
-    gold_format,
-    graded,
-)
+from tiny_graph_rag.formats.gold.base import GOLD_FORMATS, Sound, gold_format, graded
 from tiny_graph_rag.formats.gold.questions import EMPTY, judged_by_passages, with_own_ids
 from tiny_graph_rag.formats.records import is_yaml
 from tiny_graph_rag.formats.tables import fields_beside
@@ -25,7 +18,7 @@ from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import Said, counted, said
 
-__all__ = ["GOLD_FORMATS", "GoldFormat", "detected", "gold_format", "graded", "read_gold", "read_sound"]
+__all__ = ["GOLD_FORMATS", "detected", "gold_format", "graded", "read_gold", "read_sound"]
 
 
 def read_gold(path: Path, format: str | None = None) -> EvalSet:
@@ -92,29 +85,18 @@ def detected(path: Path) -> str:
             "this looks like a run or a graph, not like a gold set; is it meant as --run or -g?",
         )
     if found is None:
-        raise DatasetError.at(
-            f"{path.name}:1",
-            "unknown gold format; wanted JSONL, JSON, TREC qrels (4 fields) or a table with a header, got "
-            "{line}. `score --gold-format` names it: {names}",
-            line=repr(head.line[:60]),
-            names=", ".join(GOLD_FORMATS),
-        )
+        raise unknown_format(GOLD_FORMATS, head, "--gold-format", DatasetError)
     return found
 
 
 LFS_POINTER = "version https://git-lfs.github.com/spec/"
-_NUMBERS = re.compile(r"[-+0-9.eE,;\s]+")
 
 
 def check_is_content(head: Head) -> None:
-    """Raises DatasetError for what is no file of questions: a pointer of Git LFS, rows of numbers."""
+    """Raises DatasetError for a pointer of Git LFS, which is no file of questions."""
     if head.text.startswith(LFS_POINTER):
         raise DatasetError.at(
             head.path.name, "a pointer of Git LFS, not the file itself; run `git lfs pull` to get the file"
-        )
-    if head.line and not head.is_json and _NUMBERS.fullmatch(head.line) and not head.is_trec(4):
-        raise DatasetError.at(
-            f"{head.path.name}:1", "rows of numbers, no questions; got {line}", line=repr(head.line[:60])
         )
 
 

@@ -7,7 +7,7 @@ entry point in the group `tiny_graph_rag.gold_formats`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tiny_graph_rag.formats.detection import Format, registering
 from tiny_graph_rag.gold.examples import HIGHEST, Example, Source
@@ -41,20 +41,10 @@ class Sound:
     notes: tuple[str, ...] = ()
 
 
+# Path → questions, drafts too, or `Sound` with the problems of some; raises DatasetError with every problem:
+# file, line, what was wanted, what came.
 GoldReader = Callable[..., Sequence[Example] | Sound]
-
-
-@dataclass(frozen=True)
-class GoldFormat(Format[GoldReader]):
-    """read: path → questions, drafts too, or `Sound` with the problems of some; raises DatasetError with
-    every problem: file, line, what was wanted, what came. example: a sound file, small, with a line or more;
-    the contract tests read it, and what is left when it is cut.
-    """
-
-    example: str = field(kw_only=True)
-
-
-GOLD_FORMATS: Registry[GoldFormat] = Registry(
+GOLD_FORMATS: Registry[Format[GoldReader]] = Registry(
     "gold format",
     "tiny_graph_rag.formats.gold",
     {
@@ -65,4 +55,4 @@ GOLD_FORMATS: Registry[GoldFormat] = Registry(
         "table": "readers:read_table_gold",
     },
 )
-gold_format = registering(GOLD_FORMATS, GoldFormat)
+gold_format = registering(GOLD_FORMATS, Format)

@@ -18,7 +18,7 @@ from tiny_graph_rag.formats.gold.records import (
     is_question,
     ours,
 )
-from tiny_graph_rag.formats.records import Kind, folded, records
+from tiny_graph_rag.formats.records import Kind, folded, is_id, is_texts, records
 from tiny_graph_rag.formats.tables import literal
 from tiny_graph_rag.formats.words import FIELDS, NAMES_OR_ANSWER, QUERY_KEYS
 from tiny_graph_rag.gold.examples import PATTERN, EvalSet, Example, ReferenceRelationship, Source
@@ -263,7 +263,7 @@ def _is_sound(row: object, place: str, problems: Problems) -> bool:
         problems.add(place, "'query' must be a question in words, got {got}", got=json_kind(query))
     for name in ("reference_entities", *STRING_LISTS):
         value = row.get(name)
-        if name in row and not is_string_list(value) and not (value is None and name != "reference_entities"):
+        if name in row and not is_texts(value) and not (value is None and name != "reference_entities"):
             example = said(AS_LIST, value=_as_list(value)) if isinstance(value, str) else ""
             problems.add(place, NOT_STRINGS, field=repr(name), got=json_kind(value), example=example)
         elif name != "context" and isinstance(value, list) and any(not item.strip() for item in value):
@@ -280,10 +280,6 @@ def _as_list(value: str) -> str:
     return "[" + ", ".join(f'"{part}"' for part in parts[:4]) + (", …]" if len(parts) > 4 else "]")
 
 
-def _is_name(value: object) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool) and value != ""
-
-
 def _is_relationship(value: object) -> bool:
     return (
         isinstance(value, dict)
@@ -292,13 +288,9 @@ def _is_relationship(value: object) -> bool:
     )
 
 
-def is_string_list(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
-
-
 IS_RIGHT: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("id", "group"), _is_name),
-    "ground_truth": lambda value: isinstance(value, str) or is_string_list(value),
+    **dict.fromkeys(("id", "group"), is_id),
+    "ground_truth": lambda value: isinstance(value, str) or is_texts(value),
     "reference_relations": lambda value: isinstance(value, list),
     "reference_relationships": lambda value: isinstance(value, list) and all(map(_is_relationship, value)),
 }

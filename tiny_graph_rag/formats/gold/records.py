@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from tiny_graph_rag.formats.records import folded, list_in, parts_of_cell, thing_meant
+from tiny_graph_rag.formats.records import folded, is_id, is_texts, list_in, parts_of_cell, thing_meant
 from tiny_graph_rag.formats.words import (
     FIELDS,
     NAMES_OR_ANSWER,
@@ -70,10 +70,6 @@ def is_question(row: Mapping[str, Any]) -> bool:
         if name != "prompts" and not (value and is_texts(value))  # a list of questions is a column of them
     }
     return bool(plain & {*QUERY_KEYS}) or bool({"reference_entities", "relevant_chunk_ids"} & row.keys())
-
-
-def is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
 class Reading(NamedTuple):
@@ -210,7 +206,7 @@ def _types(row: Mapping[str, Any], taken: set[str]) -> list[str]:
 
 
 def _id(value: Any, row: Mapping[str, Any]) -> Any:
-    return value if isinstance(value, str | int) and not isinstance(value, bool) and value != "" else None
+    return value if is_id(value) else None
 
 
 def _query(value: Any, row: Mapping[str, Any]) -> Any:

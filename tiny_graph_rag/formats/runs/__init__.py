@@ -8,22 +8,13 @@ from pathlib import Path
 
 from tiny_graph_rag.errors import RunError
 from tiny_graph_rag.files import decode_utf8, read_bytes
-from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.detection import Head, unknown_format
 from tiny_graph_rag.formats.detection import detected as recognised
-from tiny_graph_rag.formats.runs.base import RUN_FORMATS, Retrieved, RunFormat, WrittenRun, run_format
+from tiny_graph_rag.formats.runs.base import RUN_FORMATS, Retrieved, WrittenRun, run_format
 from tiny_graph_rag.formats.tables import fields_beside
 from tiny_graph_rag.formats.words import RUN_FIELDS
 
-__all__ = [
-    "RUN_FORMATS",
-    "Retrieved",
-    "RunFormat",
-    "WrittenRun",
-    "detected",
-    "in_order",
-    "read_run",
-    "run_format",
-]
+__all__ = ["RUN_FORMATS", "Retrieved", "WrittenRun", "detected", "in_order", "read_run", "run_format"]
 
 
 def read_run(path: Path, format: str | None = None, *, ties: str = "list") -> WrittenRun:
@@ -78,11 +69,5 @@ def detected(path: Path) -> str:
             )
         if not decode_utf8(read_bytes(path), path).strip():
             raise RunError.at(path.name, "the run is empty")
-        raise RunError.at(
-            f"{path.name}:1",
-            "unknown run format; wanted TREC (6 fields), JSONL, JSON or a table with a header, got {line}. "
-            "Set it with --run-format: {names}",
-            line=repr(head.line[:60]),
-            names=", ".join(RUN_FORMATS),
-        )
+        raise unknown_format(RUN_FORMATS, head, "--run-format", RunError)
     return found

@@ -89,19 +89,8 @@ def failure_of(error: Any) -> str | None:
     return " ".join(str(error).split())[:LONGEST_ERROR] or None
 
 
-RunReader = Callable[[Path], WrittenRun]
-
-
-@dataclass(frozen=True)
-class RunFormat(Format[RunReader]):
-    """read: raises RunError with every problem: file, line, what was wanted, what came. example: a sound
-    file, small, with a line or more; the contract tests read it, and what is left when it is cut.
-    """
-
-    example: str = field(kw_only=True)
-
-
-RUN_FORMATS: Registry[RunFormat] = Registry(
+RunReader = Callable[[Path], WrittenRun]  # raises RunError with every problem: file, line, what came
+RUN_FORMATS: Registry[Format[RunReader]] = Registry(
     "run format",
     "tiny_graph_rag.formats.runs",
     {
@@ -110,4 +99,4 @@ RUN_FORMATS: Registry[RunFormat] = Registry(
         "table": "records:read_table_run",
     },
 )
-run_format = registering(RUN_FORMATS, RunFormat)
+run_format = registering(RUN_FORMATS, Format)

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from tiny_graph_rag.documents import Record
 from tiny_graph_rag.errors import Problems, RunError, json_kind, wrong_value
 from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.records import Kind, folded, list_in, parts_of_cell, records, thing_meant
+from tiny_graph_rag.formats.records import Kind, folded, is_id, list_in, parts_of_cell, records, thing_meant
 from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, failure_of, run_format
 from tiny_graph_rag.formats.runs.items import entity_of, is_score, passage_of, relation_of
 from tiny_graph_rag.formats.tables import trec_rows
@@ -78,7 +78,7 @@ def lists_in(row: Mapping[str, Any]) -> dict[str, str]:
 def is_question(row: Mapping[str, Any]) -> bool:
     """Whether an object is one question of a run, and neither what holds them nor an item of it."""
     names = {folded(key): value for key, value in row.items()}
-    return bool(lists_in(names)) or any(_is_id(names.get(key)) for key in (*ID_KEYS[1:], *ASKED_KEYS))
+    return bool(lists_in(names)) or any(is_id(names.get(key)) for key in (*ID_KEYS[1:], *ASKED_KEYS))
 
 
 def is_records(head: Head) -> bool:
@@ -254,7 +254,7 @@ def _run_of(found: Iterable[Record], problems: Problems) -> WrittenRun:
         row |= {key: [text] if text.strip() else [] for key, text in alone.items()}
         lists, error = lists_in(row), failure_of(row.get("error"))
         query = next((row[name] for name in (*ASKED_KEYS, "input") if isinstance(row.get(name), str)), "")
-        key = next((str(row[name]) for name in ID_KEYS if _is_id(row.get(name))), query)
+        key = next((str(row[name]) for name in ID_KEYS if is_id(row.get(name))), query)
         if not key or not (lists or error):
             names = ", ".join(map(repr, row)) or "none"
             problems.add(place, "{wanted}; got the keys {names}", wanted=_wanted(), names=names)
@@ -308,7 +308,7 @@ def _run_of(found: Iterable[Record], problems: Problems) -> WrittenRun:
 def document_of(value: Any) -> Retrieved:
     """A place of a ranking of ids: one, or an [id, score] pair. Raises ValueError."""
     id, score = (value[0], value[1]) if isinstance(value, list) and len(value) == 2 else (value, None)
-    if not _is_id(id) or not (score is None or is_score(score)):
+    if not is_id(id) or not (score is None or is_score(score)):
         raise wrong_value("an id must be a text or a number, got {got}", got=json_kind(value))
     return Retrieved("", str(id), None if score is None else float(score))
 
@@ -322,10 +322,6 @@ def _items(values: Iterable[Any], read: Callable[[Any], Item], place: str, probl
         except ValueError as error:
             problems.add(place, error)
     return items
-
-
-def _is_id(value: Any) -> bool:
-    return isinstance(value, str | int) and not isinstance(value, bool) and value != ""
 
 
 @run_format(
