@@ -14,7 +14,7 @@ import pytest
 from tests.formats.test_json_lists import told
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.formats.graphs.given import Columns
+from tiny_graph_rag.formats.graphs.roles import Columns
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 KNOWS = [("Ann", "knows", "Ben")]

@@ -13,7 +13,7 @@ from typer.testing import Result
 from tiny_graph_rag.errors import DatasetError, InputError, UsageError
 from tiny_graph_rag.formats.gold import read_gold
 from tiny_graph_rag.formats.gold.drafts import read_questions
-from tiny_graph_rag.formats.graphs.given import Columns
+from tiny_graph_rag.formats.graphs.roles import Columns
 from tiny_graph_rag.formats.runs import read_run
 
 ROW = {"asked": "Who keeps hens?", "wanted": "Ann; Ben", "nr": "7"}

@@ -18,7 +18,7 @@ from tests.formats.test_json_lists import told
 from tiny_graph_rag import ask, load_graph
 from tiny_graph_rag.errors import GraphError, UsageError
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.formats.graphs.given import Columns
+from tiny_graph_rag.formats.graphs.roles import Columns
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 FACTS = [("Ann", "keeps", "hen"), ("Ben", "keeps", "Ann"), ("hen", "pecks", "Ben")]

@@ -33,7 +33,7 @@ from tiny_graph_rag.messages import said
 from tiny_graph_rag.outputs import write_atomically
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.formats.graphs.given import Columns
+    from tiny_graph_rag.formats.graphs.roles import Columns
     from tiny_graph_rag.graph.large import Triples
 
 CACHED_FROM_BYTES = 4_000_000  # below this, loading takes less time than looking for a cache
@@ -92,7 +92,7 @@ def _large(format: GraphFormat, paths: Sequence[Path]) -> Triples | None:
     """The triples of files that are loaded piece by piece."""
     if format.name != "triples" or paths[0].stat().st_size < STREAMED_FROM_BYTES:
         return None
-    from tiny_graph_rag.formats.graphs.streams import triples_of
+    from tiny_graph_rag.formats.graphs.tabular import triples_of
     from tiny_graph_rag.graph.large import LARGE_FROM_ROWS
 
     triples = triples_of(paths[0])
@@ -130,7 +130,7 @@ def stated_columns(text: str | None) -> Columns | None:
     """What `--columns` says. Raises UsageError."""
     if text is None:
         return None
-    from tiny_graph_rag.formats.graphs.given import Columns
+    from tiny_graph_rag.formats.graphs.roles import Columns
 
     return Columns.of(text)
 
@@ -171,7 +171,7 @@ def columns_beside(path: Path) -> Columns | None:
     beside = home / f"{graph_name(path)}{COLUMNS_ENDING}"
     if not beside.is_file():
         return None
-    from tiny_graph_rag.formats.graphs.given import Columns
+    from tiny_graph_rag.formats.graphs.roles import Columns
 
     return Columns.read(beside)
 

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError
-from tiny_graph_rag.formats.graphs.given import Columns, listed
-from tiny_graph_rag.formats.graphs.roles import NONE, edge_roles, node_roles
+from tiny_graph_rag.formats.graphs.roles import NONE, Columns, edge_roles, listed, node_roles
 from tiny_graph_rag.formats.graphs.rows import BAD_WEIGHTS, OWN, SOME_UNDIRECTED, Block, Codes, Roles, Rows
 from tiny_graph_rag.formats.graphs.spelling import admin_kind, bare, is_number, key_of
 from tiny_graph_rag.formats.graphs.table import (

@@ -21,9 +21,9 @@ from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format, json_of
 from tiny_graph_rag.formats.graphs.filling import end_text, fill_entities, fill_relations, place_in
-from tiny_graph_rag.formats.graphs.given import Columns
 from tiny_graph_rag.formats.graphs.roles import (
     NONE,
+    Columns,
     are_types,
     edge_roles,
     has_ends,

@@ -18,9 +18,9 @@ from tiny_graph_rag.errors import GraphError, InputError, optional
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
-from tiny_graph_rag.formats.graphs.given import Columns
 from tiny_graph_rag.formats.graphs.graphml import DOCTYPE_REFUSED
 from tiny_graph_rag.formats.graphs.json_lists import Lists, fill
+from tiny_graph_rag.formats.graphs.roles import Columns
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said

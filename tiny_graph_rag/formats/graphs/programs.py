@@ -17,9 +17,9 @@ from tiny_graph_rag.files import read_start
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format, json_of
 from tiny_graph_rag.formats.graphs.filling import LEXICAL, fill_records
-from tiny_graph_rag.formats.graphs.given import Columns
 from tiny_graph_rag.formats.graphs.graphml import read_xml
 from tiny_graph_rag.formats.graphs.json_lists import document_of, fill, graph_of, lists_of
+from tiny_graph_rag.formats.graphs.roles import Columns
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.table import text_of
 from tiny_graph_rag.formats.tables import literal

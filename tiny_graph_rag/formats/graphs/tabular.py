@@ -11,18 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tiny_graph_rag.errors import GraphError, MissingExtraError
-from tiny_graph_rag.files import PARQUET_MAGIC, read_start
+from tiny_graph_rag.files import GZIP_MAGIC, PARQUET_MAGIC, read_start
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.csv_tables import HEADLESS, csv_table
 from tiny_graph_rag.formats.graphs.filling import fill_entities, fill_relations, place_in
-from tiny_graph_rag.formats.graphs.given import Columns
 from tiny_graph_rag.formats.graphs.json_lists import document_of
 from tiny_graph_rag.formats.graphs.roles import (
     NONE,
     TIME,
+    Columns,
     edge_roles,
     has_ends,
     names_ends,
@@ -42,6 +43,9 @@ from tiny_graph_rag.formats.graphs.table import Table, flat, parquet_table, work
 from tiny_graph_rag.formats.tables import delimiter_of
 from tiny_graph_rag.formats.words import EDGE_KEYS, EDGE_WORDS, HEADER_WORDS, NODE_KEYS, NODE_WORDS, Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.graph.large import Triples
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".json")
 JSON_ENDINGS = ENDINGS[3:]
@@ -305,6 +309,50 @@ def _says_column(field: str) -> bool:
     keys = {key for keys in (*NODE_KEYS.values(), *EDGE_KEYS.values()) for key in keys}
     is_short = len(words) < 4 and len(field.split()) < 3
     return is_short and (bool(HEADER_WORDS & set(words)) or key_of(field) in keys)
+
+
+# --- triples that graph/large.py loads piece by piece
+
+ENDS = {"source": Role.SOURCE, "relation": Role.TYPE, "target": Role.TARGET}
+
+
+def triples_of(path: Path) -> Triples | None:
+    """How DuckDB reads the triples of a Parquet or TSV file that may be larger than memory; None where it is
+    none or names columns that are no triples."""
+    with path.open("rb") as stream:
+        start = stream.read(1 << 16)
+    if start.startswith(PARQUET_MAGIC):
+        held = parquet_table(path)
+        names, rows, table = [*held.names, *held.unread], held.rows, "read_parquet($path)"
+        roles = edge_roles(Table.of_header(names))
+    else:
+        line, _, rest = start.partition(b"\n")
+        names = line.decode("utf-8", "replace").rstrip("\r").split("\t")
+        if len(names) < len(ENDS) or b'"' in start or start[:2] == GZIP_MAGIC or not rest:
+            return None
+        roles = edge_roles(Table.of_header(names), strict=True)
+        has_header = has_ends(roles)
+        if not has_header and len(names) == len(ENDS):
+            names, roles = list(ENDS), dict(ENDS)
+        rows = path.stat().st_size * start.count(b"\n") // len(start)
+        columns = ", ".join(_quoted(name, "'") + ": 'varchar'" for name in names)
+        table = (
+            f"read_csv($path, delim = '\t', quote = '', escape = '', auto_detect = false, "
+            f"header = {str(has_header).lower()}, columns = {{{columns}}})"
+        )
+    column_of = {role: name for name, role in reversed(roles.items())}
+    if not set(ENDS.values()) <= column_of.keys():
+        return None
+    ends = {end: column_of[role] for end, role in ENDS.items()}
+    left_out = [name for name in names if name not in ends.values()]
+    from tiny_graph_rag.graph.large import Triples
+
+    return Triples(path, rows, ends, left_out, table, {end: _quoted(name, '"') for end, name in ends.items()})
+
+
+def _quoted(name: str, quote: str) -> str:
+    """A name in DuckDB's SQL."""
+    return f"{quote}{name.replace(quote, 2 * quote)}{quote}"
 
 
 # --- the graph of tables
