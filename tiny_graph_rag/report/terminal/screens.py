@@ -97,7 +97,7 @@ def evaluation_lines(
 ) -> Iterator[Shown]:
     """content: of `eval` or `score`, its questions left out. counts: questions answered in whole, in part,
     and all with a reference; None where entities were not judged. worst: id of the worst question, and what
-    became of its first reference. commands: `fix` and `query`, the commands to go on with."""
+    became of its first reference, "" of passages. commands: `fix` and `query`, the commands to go on with."""
     summary = content["summary"]
     yield StrongLine(cut(subject(content), SCREEN_WIDTH))
     if counts is not None and counts[2]:
@@ -113,8 +113,8 @@ def evaluation_lines(
         yield CopiedLine(INDENT + commands["fix"])
     if worst is not None and commands.get("query"):
         question_id, became = worst
-        words = t("Worst question: {id} ({became})", id=question_id, became=became)
-        yield cut(words, SCREEN_WIDTH)
+        words = t("Worst question: {id}", id=question_id)
+        yield cut(f"{words} ({became})" if became else words, SCREEN_WIDTH)
         yield CopiedLine(INDENT + commands["query"])
 
 
