@@ -21,7 +21,6 @@ from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.language.function_words import ParticleFit, particles, table
 from tiny_graph_rag.language.kinds import Kind, kind_of_type
 from tiny_graph_rag.linking.base import Seed
-from tiny_graph_rag.linking.grades import Grade
 from tiny_graph_rag.linking.mentions import Mention
 
 
@@ -164,8 +163,3 @@ def _antecedents(
                     return tuple(dict.fromkeys(entity for entities in fitting for entity in entities))
                 return fitting[-1]
     return ()
-
-
-def is_telling(mention: Mention) -> bool:
-    """Whether a mention outweighs the context: not where the name is but a relation's or a function word."""
-    return mention.grade < Grade.RELATION

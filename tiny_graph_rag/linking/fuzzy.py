@@ -25,7 +25,7 @@ from tiny_graph_rag.language.function_words import (
     particles,
 )
 from tiny_graph_rag.linking.base import Seed
-from tiny_graph_rag.linking.grades import Grade, stem_of, stems_of_types
+from tiny_graph_rag.linking.grades import stem_of, stems_of_types
 from tiny_graph_rag.linking.mentions import Mention
 
 FEWEST_LETTERS = 5  # in shorter names one letter is too much of a difference
@@ -52,7 +52,7 @@ class NearNames:
 
     def seeds(self, text: str, mentions: Sequence[Mention]) -> list[Seed]:
         """The best stretches first; no two of them, and no stretch and mention, share a place."""
-        taken = [(mention.start, mention.end) for mention in mentions if mention.grade < Grade.RELATION]
+        taken = [(mention.start, mention.end) for mention in mentions if mention.is_telling]
         stretches = [stretch for stretch in _stretches(text, self.stems) if not _overlaps(stretch, taken)]
         matches = self._matches(text, [stretch for stretch in stretches if stretch.is_name_like])
         if not matches and not taken:

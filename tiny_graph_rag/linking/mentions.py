@@ -37,6 +37,11 @@ class Mention:
     rule: str
     grade: Grade
 
+    @property
+    def is_telling(self) -> bool:
+        """Whether it outweighs the context: not where the name is but a relation's or a function word."""
+        return self.grade < Grade.RELATION
+
 
 class MentionFinder:
     """Finds the names of a graph in texts."""

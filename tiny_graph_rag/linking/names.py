@@ -21,7 +21,7 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.text_index import TextIndex, content_stem
 from tiny_graph_rag.language.words import words_tried
 from tiny_graph_rag.linking.base import TEXT, LinkedQuestion, Linker, LinkerTask, Seed, in_text_order, linker
-from tiny_graph_rag.linking.coreference import from_context, is_telling
+from tiny_graph_rag.linking.coreference import from_context
 from tiny_graph_rag.linking.mentions import Mention, MentionFinder
 from tiny_graph_rag.linking.question_words import (
     RelationWords,
@@ -71,12 +71,12 @@ class NameLinker(Linker):
         near = self.near.seeds(example.query, mentions) if self.near else []
         from_turns: list[Seed] = []
         if turns:
-            telling = [mention for mention in mentions if is_telling(mention)]
-            earlier = [[mention for mention in turn if is_telling(mention)] for turn in turns]
+            telling = [mention for mention in mentions if mention.is_telling]
+            earlier = [[mention for mention in turn if mention.is_telling] for turn in turns]
             from_turns = from_context(example.query, telling, earlier, self.finder.kinds, unsaid=not near)
             mentions = telling if from_turns else mentions
         if near:
-            mentions = [mention for mention in mentions if is_telling(mention)]
+            mentions = [mention for mention in mentions if mention.is_telling]
         named: list[Seed] = []
         for mention in mentions:
             start, end = mention.start, mention.end
