@@ -204,7 +204,7 @@ class Candidates:
         kept = self._returned(question, entities, scores)
         entities, scores = entities[kept], scores[kept]
         hops = np.full(len(entities), NO_HOP, dtype=np.int32) if hops is None else hops[kept]
-        order = house_order(self.graph, entities, scores, hops, self.settings.depth)
+        order = self._first(entities, scores, hops)
         offsets = np.array([0, len(order)], dtype=np.int64)
         return Run(offsets, entities[order], scores[order], hops[order])
 
@@ -228,6 +228,18 @@ class Candidates:
             kept &= ~np.isin(entities, [seed.entity for seed in question.named])
         return kept
 
+    def _first(
+        self, entities: NDArray[np.int32], scores: NDArray[np.float64], hops: NDArray[np.int32]
+    ) -> NDArray[np.int64]:
+        """The places up to the depth by (-score, hop, NFC name, id); what no walk reached stands behind."""
+        places, depth = np.arange(len(entities)), self.settings.depth
+        if len(entities) > 4 * depth:  # sorting everything would take longer than finding what to sort
+            worst = np.partition(scores, len(scores) - depth)[len(scores) - depth]
+            places = np.flatnonzero(scores >= worst)
+        chosen, behind = entities[places], np.where(hops[places] == NO_HOP, LAST_HOP, hops[places])
+        order = np.lexsort((self.graph.name_rank[chosen], behind, -scores[places]))
+        return places[order[:depth]]
+
     def walks(self, reached: Reached, entities: NDArray[np.int32]) -> NDArray[np.int32]:
         """(entities, hops): a shortest walk to each of `entities`, all of them reached."""
         if not hasattr(self, "_levels"):
@@ -244,23 +256,6 @@ class Candidates:
             both_ways = self.filters.out and self.filters.against
             self._back = self.adjacency if both_ways else self.adjacency.reversed()
         return self._back
-
-
-def house_order(
-    graph: KnowledgeGraph,
-    entities: NDArray[np.int32],
-    scores: NDArray[np.float64],
-    hops: NDArray[np.int32],
-    depth: int,
-) -> NDArray[np.int64]:
-    """The first `depth` places by (-score, hop, NFC name, id); what no walk reached stands behind."""
-    places = np.arange(len(entities))
-    if len(entities) > 4 * depth:  # sorting everything would take longer than finding what to sort
-        worst = np.partition(scores, len(scores) - depth)[len(scores) - depth]
-        places = np.flatnonzero(scores >= worst)
-    chosen, behind = entities[places], np.where(hops[places] == NO_HOP, LAST_HOP, hops[places])
-    order = np.lexsort((graph.name_rank[chosen], behind, -scores[places]))
-    return places[order[:depth]]
 
 
 class ReturnedNames:

@@ -216,7 +216,9 @@ def load_function(spec: str) -> Function:
     place, _, name = spec.rpartition(":")
     path = file_of(place) if place.endswith(".py") else None
     try:
-        module = _module(place) if path is None else _module_of_file(path)
+        if path is None:
+            sys.path.append(str(Path.cwd()))
+        module = importlib.import_module(place) if path is None else _module_of_file(path)
         function = getattr(module, name, None)
         if function is not None:
             return callable_of(function, f"--retriever {spec}: {name!r}")
@@ -231,7 +233,7 @@ def load_function(spec: str) -> Function:
         spec=spec,
         place=place,
         name=repr(name),
-        hint=nearest(name, vars(module)),
+        hint=nearest(name, list(vars(module))),
     )
 
 
@@ -255,11 +257,6 @@ def _module_of_file(path: Path) -> Any:
     sys.path.append(str(path.parent))  # so that it can import what lies next to it, now and later
     spec.loader.exec_module(module)
     return module
-
-
-def _module(name: str) -> Any:
-    sys.path.append(str(Path.cwd()))
-    return importlib.import_module(name)
 
 
 def _takes_several(function: Function) -> bool:
