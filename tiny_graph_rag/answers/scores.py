@@ -57,7 +57,7 @@ def abstention_score(abstained: bool, example: Example) -> dict[str, float]:
 
 def has_answer(example: Example) -> bool:
     """A gold set marks a question without an answer by no reference at all."""
-    return bool(example.reference_entities or example.highly_relevant_entities or example.reference_texts)
+    return bool(example.relevant_entities or example.reference_texts or example.reference_chunks)
 
 
 def has_truth(example: Example) -> bool:

@@ -139,12 +139,13 @@ def waterfall_steps(summary: Json) -> Sequence[Json]:
 
 
 def worst_by(measures: Sequence[str], cutoff: int | None = None) -> str:
-    """The measure that says which questions went worst, as spelled; empty where there is none. cutoff: as
-    `telling` has it."""
+    """The measure that says which questions went worst, as spelled, of entities where one is; empty where
+    there is none. cutoff: as `telling` has it."""
     from tiny_graph_rag.measures.base import telling
 
     known = {name: measure for name in measures if (measure := _known(name)) is not None}
-    chosen = telling(list(known.values()), cutoff)
+    of_entities = [measure for measure in known.values() if not measure.of]
+    chosen = telling(of_entities or list(known.values()), cutoff)
     return next((key for key, measure in known.items() if measure == chosen), "")
 
 
@@ -174,7 +175,8 @@ def _known(measure: str) -> Measure | None:
     """None for one of a package that isn't installed, or a score of answers."""
     from tiny_graph_rag.measures.base import KINDS, Measure
 
-    return Measure.parse(measure) if re.split("[@(]", measure)[0] in KINDS else None
+    name = re.split("[@(]", measure.rpartition(":")[2])[0]
+    return Measure.parse(measure) if name in KINDS else None
 
 
 def verdict_words(

@@ -307,10 +307,12 @@ def reference_lines(question: Json, hops: int | None = None) -> Iterator[str]:
         yield f"{one_line(reference['name'], 40)}: {end_words(reference, hops)}"
     if len(missed) > REFERENCES_SHOWN:
         yield t("… and {n} more", n=len(missed) - REFERENCES_SHOWN)
-    metrics = question["metrics"].items()
-    if not references and all(value is None for name, value in metrics if name.startswith("passages:")):
+    scored = [name for name, value in question["metrics"].items() if value is not None]
+    if not references and any(name.startswith("passages:") for name in scored):
+        yield t("its reference passages are missing or ranked low")
+    elif not references:
         yield t("should return nothing, but returned entities")
-    elif references and not missed:
+    elif not missed:
         ranks = sorted(reference["rank"] for reference in references if reference.get("rank"))
         yield t("every reference was found: rank {ranks}", ranks=", ".join(map(str, ranks)))
 

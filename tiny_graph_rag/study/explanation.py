@@ -257,8 +257,7 @@ def _reference_verdicts(verdicts: NDArray[np.int8], judgments: Judgments) -> dic
     """Verdict → references that have it, found first, then in the order of loss; those that occur."""
     references = judgments.references
     items = judgments.item_offsets[references.questions] + references.items
-    counts = by_verdict(np.bincount(verdicts[items], minlength=len(Verdict)))
-    return {verdict: count for verdict, count in counts.items() if count}
+    return by_verdict(np.bincount(verdicts[items], minlength=len(Verdict)))
 
 
 def _nearest(graph: KnowledgeGraph, judgments: Judgments) -> dict[str, tuple[Near, ...]]:

@@ -146,10 +146,10 @@ def _where_walks_end(
     run: Run,
 ) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
     """Verdict and hops of pairs that are not in the list of a retriever that walks."""
-    free = free_hops(graph.adjacency, linked, question, entity)
-    hops = free
+    seeds = seed_columns(linked)
+    hops = free = hops_between(graph.adjacency, seeds, (question, entity))
     if limits.passable is not None:
-        hops = hops_between(graph.adjacency, seed_columns(linked), (question, entity), limits.passable)
+        hops = hops_between(graph.adjacency, seeds, (question, entity), limits.passable)
     most = np.iinfo(np.int32).max if limits.hops is None else limits.hops
     beyond = hops > most
     kept_out = hops == NOT_REACHED
@@ -172,17 +172,6 @@ def _furthest(
     row_order = np.where(rows >= 0, rows, np.iinfo(np.int64).max)
     order = np.lexsort((np.arange(len(rows)), hops, row_order, -verdicts.astype(np.int64)))
     return assigned(judgments, order)
-
-
-def free_hops(
-    adjacency: Adjacency,
-    linked: Sequence[LinkedQuestion],
-    question: NDArray[np.int64],
-    entity: NDArray[np.int64],
-) -> NDArray[np.int32]:
-    """For each pair the fewest relations from a seed of its question, without any filter; NOT_REACHED where
-    no path leads."""
-    return hops_between(adjacency, seed_columns(linked), (question, entity))
 
 
 def seed_columns(linked: Sequence[LinkedQuestion]) -> Columns:
@@ -239,7 +228,7 @@ def hop_tags(
     question, entity = judgments.pairs
     pairs = np.flatnonzero(asked[question])
     hops = np.full(len(question), NOT_REACHED, dtype=np.int32)
-    hops[pairs] = free_hops(adjacency, linked, question[pairs], entity[pairs])
+    hops[pairs] = hops_between(adjacency, seed_columns(linked), (question[pairs], entity[pairs]))
     farthest = farthest_hops(judgments, nearest_hops(judgments, hops))
     return {tag: _tag(int(hops_of_tag(tag) or 0), farthest[part]) for tag, part in rows.items()}
 

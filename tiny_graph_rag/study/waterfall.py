@@ -190,9 +190,9 @@ def verdict_table(verdicts: NDArray[np.int8], relevant: NDArray[np.int64]) -> ND
 
 
 def by_verdict(verdicts: NDArray[np.int64]) -> dict[str, int]:
-    """By name, found first, then in the order of loss. verdicts: how many have each."""
-    counts = verdicts.tolist()
-    return {str(verdict): counts[verdict] for verdict in (Verdict.HIT, *list(Verdict)[:-1])}
+    """By name, found first, then in the order of loss, those that occur. verdicts: how many have each."""
+    ordered = (Verdict.HIT, *list(Verdict)[:-1])
+    return {str(verdict): int(verdicts[verdict]) for verdict in ordered if verdicts[verdict]}
 
 
 def losses(table: NDArray[np.int64], limits: Limits, cutoff: int) -> dict[str, NDArray[np.int64]]:

@@ -111,9 +111,8 @@ def _why(columns: ScoreColumns, cutoff: int) -> dict[str, Any]:
         return {}
     lost = losses(columns.verdicts, Limits(walks=False, hops=None), cutoff)
     whole, by_tag = waterfalls(lost, columns.beside.relevant, columns.tags)
-    counts = by_verdict(columns.verdicts.sum(axis=0))
     return {
-        "verdicts": {verdict: count for verdict, count in counts.items() if count},
+        "verdicts": by_verdict(columns.verdicts.sum(axis=0)),
         "waterfall": whole,
         "waterfall_by_tag": by_tag,
     }
