@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import FailUnder, Junit, claim, floors, hold
+from tiny_graph_rag.cli.gating import FailUnder, Junit, claim, hold
 from tiny_graph_rag.cli.help import MORE
 from tiny_graph_rag.cli.options import (
     ANSWERING,
@@ -44,7 +44,7 @@ from tiny_graph_rag.report.json.results import content_head, document_parts, sum
 from tiny_graph_rag.report.terminal.screens import answered_counts, details_lines, evaluation_lines, worst_of
 from tiny_graph_rag.retrieval import RetrieverMaker, check_retrieval, is_own, make_retriever
 from tiny_graph_rag.study.evaluate import Evaluation, check_depth, evaluate
-from tiny_graph_rag.study.gates import Gate, check_tags
+from tiny_graph_rag.study.gates import Gate, check_tags, parse_floors
 from tiny_graph_rag.study.settings import tried_by_eval
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def evaluate_command(
 
         parse_judges(config.generation.judge)
     claim(session, junit)
-    gates = floors(fail_under)
+    gates = parse_floors(fail_under) if fail_under is not None else ()
     computed = _measures(config, measures, gates)
     saved, form = _run_file(session, save_run)
     examples = session.eval_set(dataset, chosen)

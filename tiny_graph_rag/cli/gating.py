@@ -11,7 +11,7 @@ from tiny_graph_rag.cli.options import option
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError
 from tiny_graph_rag.measures.summary import Summary
-from tiny_graph_rag.study.gates import Gate, GateOutcome, hold_floors, junit_xml, parse_floors
+from tiny_graph_rag.study.gates import Gate, GateOutcome, hold_floors, junit_xml
 
 FailUnder = Annotated[
     str | None,
@@ -27,13 +27,6 @@ def claim(session: Session, junit: Path | None) -> None:
     """Before any work. Raises UsageError for a JUnit file that may not be written."""
     if junit is not None:
         session.outputs.claim(junit)
-
-
-def floors(fail_under: str | None) -> tuple[Gate, ...]:
-    """The gates of `--fail-under`. Raises UsageError for what is no gate."""
-    if fail_under is None:
-        return ()
-    return parse_floors(fail_under)
 
 
 def hold(

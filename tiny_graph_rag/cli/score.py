@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import FailUnder, Junit, claim, floors, hold
+from tiny_graph_rag.cli.gating import FailUnder, Junit, claim, hold
 from tiny_graph_rag.cli.help import INPUT, MEASURES, MORE
 from tiny_graph_rag.cli.options import (
     Chosen,
@@ -23,7 +23,7 @@ from tiny_graph_rag.cli.options import (
     to_file,
 )
 from tiny_graph_rag.cli.output import STDOUT, Output, keep_earlier
-from tiny_graph_rag.cli.session import Session, named_after, selected
+from tiny_graph_rag.cli.session import Session, selected
 from tiny_graph_rag.errors import UsageError, at
 from tiny_graph_rag.files import sha256_meanwhile
 from tiny_graph_rag.formats.gold.base import GOLD_FORMATS
@@ -41,7 +41,7 @@ from tiny_graph_rag.report.terminal.screens import answered_counts, evaluation_l
 from tiny_graph_rag.scoring.opening import Opened, Request, attempts, check_needs
 from tiny_graph_rag.scoring.stretches import Collected
 from tiny_graph_rag.scoring.trec import AnotherWay
-from tiny_graph_rag.study.gates import Gate
+from tiny_graph_rag.study.gates import Gate, parse_floors
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +129,13 @@ def score(
         raise UsageError("evaluation.ambiguous needs a graph; add -g")
     text_match = how.text_match(session.config.evaluation.rouge_threshold)
     claim(session, junit)
-    gates = floors(fail_under)
+    gates = parse_floors(fail_under) if fail_under is not None else ()
     config = session.config
     cutoff = config.evaluation.top_k
     wanted = how.computed(gates, cutoff)
     request = how.request(session, run, chosen)
-    out = out.at(f"{named_after(chosen, bare_name(request.run))}-results.json")
+    part, name = request.selection, bare_name(request.run)
+    out = out.at(f"{name if part is None else part.named(name)}-results.json")
     graph_path = session.graph_path(how.graph) if how.graph is not None else None
     knowledge = session.graph(graph_path) if graph_path is not None else None
     wish = Wish(

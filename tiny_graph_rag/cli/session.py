@@ -298,12 +298,6 @@ def selected(chosen: Chosen) -> Selection | None:
     return selection(chosen) if chosen.limit is not None or chosen.tags or chosen.ids else None
 
 
-def named_after(chosen: Chosen, name: str) -> str:
-    """What files made from these questions are called."""
-    part = selected(chosen)
-    return name if part is None else part.named(name)
-
-
 def base_name(examples: EvalSet) -> str:
     """`NAME` of `NAME-eval.jsonl` and `NAME-hardset.jsonl`."""
     for ending in SET_ENDINGS:
