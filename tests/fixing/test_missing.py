@@ -81,13 +81,3 @@ def test_what_most_questions_would_gain_from_is_asked_first() -> None:
         ("harbour", 3),
         ("lighthouse", 2),
     ]
-
-
-def test_letters_of_two_long_forms_are_asked_about() -> None:
-    names = ["Programmed Death 1 (PD-1)", "Pupillary Distance 1 (PD-1)", "PD-1"]
-    graph = KnowledgeGraph.from_records({name: {"name": name} for name in names}, [])
-    (ask,) = propose_asks(graph, EvalSet(()))
-    assert ask.question == (
-        "PD-1 is the abbreviation of Programmed Death 1, Pupillary Distance 1: which does it mean?"
-    )
-    assert ask.entity_ids == ("PD-1", *names[:2])

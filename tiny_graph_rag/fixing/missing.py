@@ -18,7 +18,6 @@ from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.bfs import BreadthFirst
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.graph.namesakes import abbreviations
 from tiny_graph_rag.graph.nearest import LIKE_ENOUGH, NearestNames
 from tiny_graph_rag.graph.tables import Entities, Relations
 from tiny_graph_rag.linking.mentions import MentionFinder, occurrences
@@ -49,25 +48,7 @@ def propose_asks(graph: KnowledgeGraph, questions: EvalSet, older: KnowledgeGrap
     texts = _Texts(graph, names, older)
     asks = [*_relations(graph, names, questions, texts), *_references(graph, names, questions, texts)]
     asks.sort(key=lambda ask: (-ask.lifts, not ask.texts, ask.reference, ask.entity_ids))
-    return [*_letters(graph), *asks][:MOST_ASKED]
-
-
-def _letters(graph: KnowledgeGraph) -> Iterator[Ask]:
-    """Entities called by letters that two long forms of the graph share: which is meant?"""
-    longs: dict[int, dict[str, int]] = defaultdict(dict)
-    for abbreviation in abbreviations(graph):
-        for row in abbreviation.unclear:
-            longs[row][abbreviation.long] = abbreviation.source
-    ids, names = graph.entities.ids, graph.entities.names
-    for row, sources in longs.items():
-        yield Ask(
-            question=t(
-                "{short} is the abbreviation of {longs}: which does it mean?",
-                short=names[row],
-                longs=", ".join(sources),
-            ),
-            entity_ids=(ids[row], *(ids[source] for source in sources.values())),
-        )
+    return asks[:MOST_ASKED]
 
 
 def _relations(graph: KnowledgeGraph, names: NameIndex, questions: EvalSet, texts: _Texts) -> Iterator[Ask]:

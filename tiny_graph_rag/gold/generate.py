@@ -245,13 +245,10 @@ class _Maker:
         text = self.wording.question(drawn.formula, drawn.answers, {})
         if text is None or len(text) > LONGEST_QUESTION or fold(text) in self.texts:
             return False
-        if self._names_an_answer(text, drawn):
+        if names_an_answer(self.graph, text, drawn.answers.tolist()):
             return False
         self.texts.add(fold(text))
         return True
-
-    def _names_an_answer(self, text: str, drawn: DrawnQuestion) -> bool:
-        return names_an_answer(self.graph, text, drawn.answers.tolist())
 
     def variants(self, kind: str, quota: int) -> list[Example]:
         """At most `quota` variants of a kind, of the questions in an order of chance, one of each."""
@@ -265,7 +262,9 @@ class _Maker:
             if drawn.shape == NO_ANSWER:
                 continue
             found = variant(kind, drawn, self.wording, self.names, self.chance)
-            if found is None or fold(found.query) in self.texts or self._names_an_answer(found.query, drawn):
+            if found is None or fold(found.query) in self.texts:
+                continue
+            if names_an_answer(self.graph, found.query, drawn.answers.tolist()):
                 continue
             if not found.context:  # with earlier turns the same words may ask something else
                 self.texts.add(fold(found.query))

@@ -31,14 +31,9 @@ _INSTRUCTIONS = (
 )
 
 
-def kept_words(example: Example) -> tuple[str, ...]:
-    """What a rewriting must hold: what the question calls its seeds."""
-    return tuple(dict.fromkeys(example.unknown.get("mentions", ())))
-
-
 def rewrite_call(example: Example, settings: OpenAI, gives_away: Callable[[Example, str], bool]) -> Call:
     """What the model is asked. gives_away: whether a wording names an answer."""
-    words = kept_words(example)
+    words = tuple(dict.fromkeys(example.unknown.get("mentions", ())))
     text = f"{example.query}\n\n" + "\n".join(f"<keep>{word}</keep>" for word in words)
 
     def check(reply: str) -> str:
