@@ -353,10 +353,18 @@ def test_what_is_no_gold_set_is_refused(tmp_path: Path, name: str, content: str,
         read_gold(path)
 
 
-def test_a_pointer_of_git_lfs_is_not_taken_for_lines_of_questions(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("version https://git-lfs.github.com/spec/v1\noid sha256:ab\n", "a pointer of Git LFS"),
+        ("1 2 3\n4 5 6\n", "rows of numbers"),
+        ("1,2,3\n4,5,6\n", "rows of numbers"),
+    ],
+)
+def test_what_holds_no_questions_is_not_taken_for_lines_of_them(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "questions.txt"
-    path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:ab\n", encoding="utf-8")
-    with pytest.raises(DatasetError, match="a pointer of Git LFS"):
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(DatasetError, match=said):
         read_questions(path)
 
 

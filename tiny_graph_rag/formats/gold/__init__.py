@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,13 +91,18 @@ def detected(path: Path) -> str:
 
 
 LFS_POINTER = "version https://git-lfs.github.com/spec/"
+_NUMBERS = re.compile(r"[-+0-9.eE,;\s]+")
 
 
 def check_is_content(head: Head) -> None:
-    """Raises DatasetError for a pointer of Git LFS, which is no file of questions."""
+    """Raises DatasetError for what is no file of questions: a pointer of Git LFS, rows of numbers."""
     if head.text.startswith(LFS_POINTER):
         raise DatasetError.at(
             head.path.name, "a pointer of Git LFS, not the file itself; run `git lfs pull` to get the file"
+        )
+    if head.line and not head.is_json and _NUMBERS.fullmatch(head.line) and not head.is_trec(4):
+        raise DatasetError.at(
+            f"{head.path.name}:1", "rows of numbers, no questions; got {line}", line=repr(head.line[:60])
         )
 
 
