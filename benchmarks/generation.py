@@ -30,7 +30,7 @@ from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.llm.base import Message
-from tiny_graph_rag.llm.setup import Tariff, open_chat
+from tiny_graph_rag.llm.chat import Tariff, open_chat
 from tiny_graph_rag.study.evaluate import evaluate
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -27,7 +27,7 @@ from tiny_graph_rag.gold import ambiguous, curation, validate
 from tiny_graph_rag.graph import building
 from tiny_graph_rag.graph.tables import UNDIRECTED, LoadNotes
 from tiny_graph_rag.language.name_forms import Difference
-from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON
+from tiny_graph_rag.llm.chat import HOW_TO_TURN_ON
 from tiny_graph_rag.measures.reference import KINDS
 from tiny_graph_rag.messages import ENGLISH, LANGUAGES, catalogue, of_locale, speak, t
 from tiny_graph_rag.report import fix_words, tables

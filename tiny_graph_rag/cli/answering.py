@@ -25,9 +25,9 @@ from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking import LINKERS, LinkedQuestion, LinkerMaker, asks_model, make_linker
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Template
+from tiny_graph_rag.llm.chat import HOW_TO_TURN_ON, can_ask, require_api
 from tiny_graph_rag.llm.cost import Forecast, forecast
 from tiny_graph_rag.llm.kept import journal_path
-from tiny_graph_rag.llm.setup import HOW_TO_TURN_ON, can_ask, require_api
 from tiny_graph_rag.messages import said, t
 from tiny_graph_rag.report.terminal.answers import answers_lines, forecast_lines
 from tiny_graph_rag.retrieval.candidates import Filters

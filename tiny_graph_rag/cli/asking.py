@@ -19,8 +19,7 @@ from tiny_graph_rag.messages import counted, said, t, verbatim
 
 if TYPE_CHECKING:
     from tiny_graph_rag.llm.base import Outcome
-    from tiny_graph_rag.llm.chat import Chat
-    from tiny_graph_rag.llm.setup import Tariff
+    from tiny_graph_rag.llm.chat import Chat, Tariff
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +46,7 @@ class Model:
 
         Raises UsageError for a cap without a price, ConfigError for an address that may not be asked.
         """
-        from tiny_graph_rag.llm.setup import Tariff, open_chat
+        from tiny_graph_rag.llm.chat import Tariff, open_chat
 
         tariff, used = Tariff(session.config), used or (session.config.openai.model,)
         if cap_usd is not None:
@@ -126,7 +125,7 @@ class Linking:
         """Before any work. Raises UsageError where a model is needed and none can be asked."""
         if not asks_model(session.config):
             return cls(make_linker)
-        from tiny_graph_rag.llm.setup import require_api
+        from tiny_graph_rag.llm.chat import require_api
 
         require_api(session.config, f"--linker {session.config.retrieval.linker}")
         model = Model.of(session, "linking", cap_usd=cap_usd)

@@ -21,7 +21,7 @@ from tiny_graph_rag.gold.generate import SHARES, Wanted, generate, names_an_answ
 from tiny_graph_rag.gold.rewrite import rewrite_call, rewritten
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.llm.setup import require_api
+from tiny_graph_rag.llm.chat import require_api
 from tiny_graph_rag.report.terminal.checks import generated_lines
 
 if TYPE_CHECKING:

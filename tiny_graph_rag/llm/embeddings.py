@@ -12,10 +12,10 @@ import numpy as np
 from tiny_graph_rag.config import Config, cache_folder
 from tiny_graph_rag.errors import ServiceError, amount
 from tiny_graph_rag.llm.base import Call, Message
+from tiny_graph_rag.llm.chat import Tariff, require_api
 from tiny_graph_rag.llm.client import Attempts, Client
 from tiny_graph_rag.llm.endpoint import CallFailed, Endpoint, Vectors
 from tiny_graph_rag.llm.kept import ReplyCache
-from tiny_graph_rag.llm.setup import Tariff, require_api
 from tiny_graph_rag.messages import said
 
 OPENAI = "https://api.openai.com/v1"
