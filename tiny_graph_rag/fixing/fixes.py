@@ -306,7 +306,7 @@ class Study:
         ranking = questions.config.ranking
         if not types_say_something(graph) or questions.config.retrieval.retriever.startswith("bm25"):
             why = t("the relation types have too little meaning, or the retriever does not use them")
-            self.not_kept("vocabulary", t("words for relation types"), why)
+            self.not_kept("vocabulary", t("no proposal"), why)
             return
         evidence = learning.gold_evidence(questions)
 
