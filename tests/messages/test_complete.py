@@ -67,7 +67,7 @@ BY_NAME = {
     *(value for name, value in vars(bfs).items() if name.isupper() and isinstance(value, str)),
     *advice.REMEDY.values(),
     *(value for name, value in vars(advice).items() if name.isupper() and isinstance(value, str)),
-    "tried",
+    *("tried", "FAILED"),
     *(
         "names not recognised",
         "largest loss",

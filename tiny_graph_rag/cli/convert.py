@@ -56,8 +56,13 @@ def convert(
             settings=session.patch.settings,
         )
     session.say(
-        f"{knowledge.name} ({knowledge.origin.writer}): {amount(len(knowledge), 'entity', 'entities')}, "
-        f"{amount(len(knowledge.relations), 'relation')} → {output} ({form})"
+        "{name} ({writer}): {entities}, {relations} → {path} ({form})",
+        name=knowledge.name,
+        writer=knowledge.origin.writer,
+        entities=amount(len(knowledge), "entity", "entities"),
+        relations=amount(len(knowledge.relations), "relation"),
+        path=output,
+        form=form,
     )
     if DATABASE.match(str(graph)) and form == "kg-json":
         session.say("fingerprint (SHA-256): {sha256}", sha256=sha256_of(output))

@@ -121,7 +121,10 @@ def split_command(
     for out, part in zip(outs, parts, strict=True):
         write_gold(out, part, format)
         tags = ", ".join(f"{tag} {sum(tag in item.tags for item in part):,}" for tag in examples.tags[:8])
-        session.say(f"{out.path}: {amount(len(part), 'question')}" + (f" ({tags})" if tags else ""))
+        questions = amount(len(part), "question")
+        session.say(
+            "{path}: {questions}{tags}", path=out.path, questions=questions, tags=tags and f" ({tags})"
+        )
 
 
 def _stem(output: str | None, examples: EvalSet, format: str | None) -> tuple[tuple[str, str], str | None]:
@@ -245,7 +248,7 @@ def version_command(
     session.outputs.claim(versions_path(examples), is_own=True)
     entry, path = record(examples, note)
     session.say(say_entry(entry))
-    session.say(f"changelog: {path}")
+    session.say("changelog: {path}", path=path)
 
 
 def _tell(out: Output, examples: object, format: str | None) -> None:

@@ -14,10 +14,11 @@ from pathlib import Path
 
 import msgspec
 
-from tiny_graph_rag.errors import DatasetError, UsageError, wrong_value
+from tiny_graph_rag.errors import DatasetError, UsageError, amount, wrong_value
 from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.inputs import bare_name, readable
+from tiny_graph_rag.messages import Said, said
 from tiny_graph_rag.outputs import write_atomically
 
 ENDING = ".versions.json"
@@ -73,6 +74,11 @@ def record(examples: EvalSet, note: str) -> tuple[Version, Path]:
     return entry, path
 
 
-def say_entry(entry: Version) -> str:
-    parts = [f"{entry.version}  {entry.sha256[:12]}  {entry.questions:,} questions", entry.note]
-    return "  ".join(filter(None, parts))
+def say_entry(entry: Version) -> Said:
+    return said(
+        "{version}  {sha256}  {questions}{note}",
+        version=entry.version,
+        sha256=entry.sha256[:12],
+        questions=amount(entry.questions, "question"),
+        note=entry.note and f"  {entry.note}",
+    )

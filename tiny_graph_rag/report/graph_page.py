@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.messages import said
+from tiny_graph_rag.messages import said, shown
 from tiny_graph_rag.report.html import page
 
 SCRIPTS = ("data.js", "dom.js", "layout.js", "graph.js")
@@ -39,7 +39,7 @@ def graph_page(graph: KnowledgeGraph, core: Core) -> str:
         "name": graph.name,
         "entities": len(graph),
         "relations": len(graph.relations),
-        "leftOut": list(core.left_out),
+        "leftOut": [shown(line) for line in core.left_out],
         "nodes": {
             "name": [known.names[row] for row in core.entities.tolist()],
             "type": [known.types[row] for row in core.entities.tolist()],

@@ -49,6 +49,8 @@ OTHER_RELATION = "the last relation isn't the one asked for"
 NAMED = "named in the question, which asks for something else"
 OTHER_KIND = "not of the kind asked for"
 UNEXPLAINED = "left unexplained"
+HELD = "its texts hold"
+REFERRED = "a pronoun stands for it: the question asks for another"
 WITHOUT_PATH = "no path from other names in the question"
 
 FromText = tuple[WeighedMention, Reading, int]  # text seeds, the question and what a link from them costs
@@ -317,11 +319,9 @@ class BfsRetriever(Retriever):
         elif run.hops[row]:
             why.append(Reason(counted(int(run.hops[row]), "{n} hop", "{n} hops"), (), walk / UNIT))
         if not run.hops[row] and entity in _referred(question):
-            why.append(
-                Reason("a pronoun stands for it: the question asks for another", (), self.ranking.referred)
-            )
+            why.append(Reason(REFERRED, (), self.ranking.referred))
         if self.texts is not None and (words := self.texts.words_in(question, entity)):
-            why.append(Reason("its texts hold", words, 0.0))
+            why.append(Reason(HELD, words, 0.0))
         return tuple(why)
 
     def _explanation(self, question: LinkedQuestion, *, by_text: bool) -> Explanation:

@@ -24,6 +24,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.tables import SLOTS_AT_ONCE, Adjacency, entity_ranges
 from tiny_graph_rag.linking.base import LinkedQuestion
+from tiny_graph_rag.messages import listed, said
 from tiny_graph_rag.retrieval.base import Task
 from tiny_graph_rag.retrieval.walk import Columns
 from tiny_graph_rag.run import NO_HOP, Run
@@ -47,9 +48,11 @@ class Filters:
     def of(cls, graph: KnowledgeGraph, settings: Retrieval) -> Filters:
         """Raises UsageError for an unknown type, with the nearest names."""
         kinds = graph.relations.types
-        wanted = _codes(settings.relations, kinds.names, "retrieval.relations", "relation type")
-        unwanted = _codes(settings.not_relations, kinds.names, "retrieval.not_relations", "relation type")
-        types = _codes(settings.types, graph.entities.types.names, "retrieval.types", "entity type")
+        wanted = _codes(settings.relations, kinds.names, "retrieval.relations", said("relation type"))
+        unwanted = _codes(
+            settings.not_relations, kinds.names, "retrieval.not_relations", said("relation type")
+        )
+        types = _codes(settings.types, graph.entities.types.names, "retrieval.types", said("entity type"))
         limits = []
         if wanted:
             limits.append(np.isin(kinds.codes, wanted))
@@ -80,17 +83,15 @@ class Filters:
         return may
 
 
-def _codes(listed: str, known: Sequence[str], flag: str, what: str) -> list[int]:
-    names = [name.strip() for name in listed.split(",") if name.strip()]
+def _codes(wanted: str, known: Sequence[str], flag: str, what: str) -> list[int]:
+    names = [name.strip() for name in wanted.split(",") if name.strip()]
     by_fold = {name.casefold(): place for place, name in enumerate(known)}
     found = []
     for name in names:
         place = known.index(name) if name in known else by_fold.get(name.casefold())
         if place is None:
-            more = ", …" if len(known) > LISTED else ""
-            choices = (
-                f". The graph has: {', '.join(known[:LISTED])}{more}" if known else ": the graph has none"
-            )
+            has = said(". The graph has: {names}", names=listed(known, LISTED))
+            choices = has if known else said(": the graph has none")
             raise UsageError(
                 "{flag}: no {what} {name}{near}",
                 flag=flag,

@@ -106,7 +106,7 @@ function lossSection(data, state) {
   const body = el("div");
   const draw = () => {
     const mine = state.tag ? summary.waterfall_by_tag?.[state.tag] : summary.waterfall;
-    const others = state.tag || !data.extra.goldSteps.length ? [] : [["gold seeds", data.extra.goldSteps]];
+    const others = state.tag || !data.extra.goldSteps.length ? [] : [[t("gold seeds"), data.extra.goldSteps]];
     body.replaceChildren(
       ...(mine?.length ? [waterfallTable(mine, others, state.tag, summary.k, data.extra.hops)] : []));
   };
@@ -162,7 +162,7 @@ function waterfallTable(steps, others, tag, k, hops, meanings = STEPS) {
     el("thead", {}, el("tr", {},
       el("th", { scope: "col" }, t("step")), el("th", { scope: "col", class: "bar" }, el("span", { class: "hidden" }, t("bar"))),
       el("th", { scope: "col", class: "number" }, others.length ? t("as run") : t("recall")), el("th", { scope: "col", class: "number" }, t("points")),
-      others.map(([head]) => el("th", { scope: "col", class: "number other" }, t(head))))),
+      others.map(([head]) => el("th", { scope: "col", class: "number other" }, head)))),
     el("tbody", {}, rows));
 }
 
