@@ -104,7 +104,7 @@ def test_what_the_graph_lacks_keeps_its_place_and_finds_no_reference(folder: Pat
     rows = {result["id"]: result["metrics"] for result in results(folder)["results"]}
     assert rows["a"] == {"recall@2": 0.0, "mrr": pytest.approx(1 / 3)}
     assert rows["c"] == {"recall@2": 0.0, "mrr": 0.0}  # Zoe is not in the graph, whoever says her name
-    assert "2 names are not in the graph (such as 'Nobody', 'Zoe')" in found.stdout
+    assert "count as wrong: 2, such as 'Nobody', 'Zoe'" in found.stdout
 
 
 @pytest.mark.slow

@@ -58,6 +58,7 @@ def test_a_line_is_shown_as_its_reader_needs_it(
 
 def test_wrapped_lines_keep_their_words_and_a_longer_word_stays_whole() -> None:
     assert wrapped("  ab cd efghijkl m", 6, "  ") == ["  ab", "  cd", "  efghijkl", "  m"]
+    assert wrapped("ab cd ef gh", 6, "  ", 2) == ["ab cd", "  ef…"]
 
 
 def test_a_wide_sign_takes_two_columns_and_an_accent_none() -> None:

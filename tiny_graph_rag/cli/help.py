@@ -52,7 +52,7 @@ COMMANDS = {
         "compare": (
             "Compare results: which is better, by how much, how certain that is, and which questions changed."
         ),
-        "history": "Show results over time: a table and a line for each measure and tag, oldest first.",
+        "history": "Show results over time: a table and a line for each measure, oldest first.",
     },
     LOOK: {
         "query": (

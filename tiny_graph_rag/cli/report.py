@@ -60,7 +60,7 @@ def history_command(
     ] = None,
     output: Written = None,
 ) -> None:
-    """Show results over time: a table and a line for each measure and tag, oldest first."""
+    """Show results over time: a table and a line for each measure, oldest first."""
     session = Session.open(common, to_stdout=output == STDOUT)
     results = Path(session.config.storage.results_dir)
     place = folder or results

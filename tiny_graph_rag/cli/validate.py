@@ -75,7 +75,7 @@ def validate_command(
     found = validate(knowledge, examples, names)
     drift = read_drift(knowledge, examples, found.judgments)
     tags = _hop_tags(knowledge, examples, names, found)
-    session.show(validation_lines(found, broken, tags, drift, details=details))
+    session.show(validation_lines(found, broken, tags, drift, pins=pin, details=details))
     if out.given is not None:
         out.document(
             "validation",

@@ -273,7 +273,9 @@ class Study:
         groups = question_groups(questions.examples.examples, questions.judgments)
         self.found.decision = decision = decide(tried, questions.measure, groups, seed=self.seed)
         n = sum(record.change is not None for record in decision.tried)
-        what, why = t("{n} settings", n=n), shown(decision.reason)
+        what, why = counted(n, "{n} setting", "{n} settings"), shown(decision.reason)
+        if not n and decision.recommended is not None:  # no evaluation was left for others
+            what, why = t("all settings"), t(USED_UP)
         record = None if decision.recommended is None else decision.tried[decision.recommended]
         if record is None or not record.settings:
             self.not_kept("settings", what, why)

@@ -91,15 +91,17 @@ def cell_width(text: str) -> int:
     )
 
 
-def wrapped(text: str, width: int, indent: str = "") -> list[str]:
+def wrapped(text: str, width: int, indent: str = "", most: int | None = None) -> list[str]:
     """`text` in lines of at most `width` columns, broken at spaces; a longer word stays whole. indent: before
-    every line after the first."""
+    every line after the first. most: lines; of more the last ends in an ellipsis."""
     lines = [""]
     for word in re.findall(r"\s*\S+", text):
         if lines[-1].strip() and cell_width(lines[-1] + word) > width:
             lines.append(indent + word.lstrip())
         else:
             lines[-1] += word
+    if most and len(lines) > most:
+        lines[most - 1 :] = [cut(f"{lines[most - 1]} {lines[most].lstrip()}", width)]
     return lines
 
 

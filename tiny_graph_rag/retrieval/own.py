@@ -143,8 +143,8 @@ class OwnRetriever(Retriever):
             first = ", ".join(map(repr, list(self.names.strangers)[:3]))
             lines.append(
                 t(
-                    "{spec}: {n} names are not in the graph (such as {names}); each keeps its place in the "
-                    "ranking and counts as wrong",
+                    "{spec}: names that are not in the graph keep their places in the ranking and count as "
+                    "wrong: {n}, such as {names}",
                     spec=self.spec,
                     n=f"{len(self.names.strangers):,}",
                     names=first,

@@ -51,8 +51,8 @@ KEEP = (
     "keep the current settings: none of {n} others is better in {measure} by more than {tolerance} or cheaper"
 )
 CERTAIN = (
-    "{setting}: {measure} {change} ({better} better, {worse} worse); certain (p {p}, corrected for "
-    "{n} settings)"
+    "{setting}: {measure} {change} ({better} better, {worse} worse); certain (p {p}, corrected; "
+    "settings tried: {n})"
 )
 CHEAPER = (
     "{setting}: {measure} {change}, the cheapest within {tolerance} of the best mean; not certain with "
@@ -60,7 +60,7 @@ CHEAPER = (
 )
 NOT_CERTAIN = (
     "{setting}: {measure} {change} ({better} better, {worse} worse); not certain with {questions} "
-    "questions (p {p}, corrected for {n} settings)"
+    "questions (p {p}, corrected; settings tried: {n})"
 )
 BEST = "{setting}: the best {measure} of {n} settings ({mean})"
 

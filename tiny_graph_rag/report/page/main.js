@@ -42,7 +42,7 @@ function verdictSection(data, state) {
     badge(verdict), el("span", { class: "number" }, count(many)))]);
   state.listeners.push(() => { for (const [verdict, button] of buttons) button.setAttribute("aria-pressed", String(state.verdict === verdict)); });
   return el("section", { "aria-labelledby": "verdicts" },
-    el("h2", { id: "verdicts" }, t("What happened to the {n} references", { n: count(total) })),
+    el("h2", { id: "verdicts" }, t("What happened to the references ({n})", { n: count(total) })),
     svg("svg", { class: "verdict-bar", "aria-hidden": "true" }, parts),
     el("div", { class: "chips" }, buttons.map(([, button]) => button)));
 }

@@ -33,9 +33,11 @@ def validation_lines(
     hop_tags: dict[str, HopTag],
     drift: Drift | None,
     *,
+    pins: bool = False,
     details: bool = False,
 ) -> Iterator[Shown]:
-    """broken: schema errors, lines that were left out. details: every finding, and every count."""
+    """broken: schema errors, lines that were left out. details: every finding, and every count.
+    pins: it is pinned next, so that nothing asks for it."""
     yield from findings_lines(found.findings, broken, details=details)
     counts = (
         (t("questions"), found.questions, t("{n} without a reference", n=f"{found.without_gold:,}")),
@@ -63,7 +65,7 @@ def validation_lines(
             unmeasured=f"{slice_.unmeasured:,}",
         )
         yield line if details else cut(line, SCREEN_WIDTH)
-    for line in _drift_lines(drift):
+    for line in _drift_lines(drift, pins=pins):
         yield line if details else cut(line, SCREEN_WIDTH)
 
 
@@ -82,14 +84,15 @@ def findings_lines(
     if details:
         yield from lines
         return
-    yield from (part for line in lines[:FINDINGS_SHOWN] for part in wrapped(line, SCREEN_WIDTH, "  ")[:2])
+    yield from (part for line in lines[:FINDINGS_SHOWN] for part in wrapped(line, SCREEN_WIDTH, "  ", 2))
     if len(lines) > FINDINGS_SHOWN:
         yield t("… and {n} more: --details", n=f"{len(lines) - FINDINGS_SHOWN:,}")
 
 
-def _drift_lines(drift: Drift | None) -> Iterator[str]:
+def _drift_lines(drift: Drift | None, *, pins: bool) -> Iterator[str]:
     if drift is None:
-        yield t("not pinned to a graph version; run `validate --pin` to detect later changes")
+        if not pins:
+            yield t("not pinned to a graph version; run `validate --pin` to detect later changes")
         return
     if not drift.graph_changed:
         yield t("pinned to this version of the graph ({graph})", graph=drift.pinned_to)
@@ -101,7 +104,7 @@ def _drift_lines(drift: Drift | None) -> Iterator[str]:
         ):
             if names:
                 yield "  " + t(text, n=f"{len(names):,}", names=listed(names, LISTED))
-    if drift.gold_changed:
+    if drift.gold_changed and not pins:
         yield t("the gold set has changed since it was pinned; run `validate --pin` again")
 
 

@@ -57,7 +57,7 @@ LOSSES_SHOWN = 4  # verdicts
 TRIED_SHOWN = 2  # settings: the best and the worst
 ROWS_SHOWN = 7  # of a sweep's or a comparison's table
 FIXES_SHOWN = {"proven": 2, "judged": 4, "asked": 1, "not kept": 2}
-TAG_WIDTH, NAME_WIDTH = 22, 9
+TAG_WIDTH, SYSTEM_WIDTH, NAME_WIDTH = 22, 30, 9
 INDENT = "  "
 
 
@@ -233,7 +233,7 @@ def sweep_lines(content: Json) -> Iterator[Shown]:
     yield _settings_table(content, measure, _rows_to_show(settings, rows, measure, overall))
     if len(rows) > ROWS_SHOWN:
         yield t("{n} more settings: --details", n=len(rows) - ROWS_SHOWN)
-    yield from wrapped(recommended_words(content, overall), SCREEN_WIDTH, INDENT)[:3]
+    yield from wrapped(recommended_words(content, overall), SCREEN_WIDTH, INDENT, 3)
     own = {
         tag: setting_flags(content, part["setting"])
         for tag, part in (content["recommended"].get("by_tag") or {}).items()
@@ -267,7 +267,7 @@ def _settings_table(content: Json, measure: str, rows: Sequence[int]) -> View:
         reach = setting.get("oracle_recall")
         cells.append(
             (
-                *((cut(one_line(str(setting["system"])), TAG_WIDTH),) if several else ()),
+                *((cut(one_line(str(setting["system"])), SYSTEM_WIDTH),) if several else ()),
                 "–" if setting["hops"] is None else str(setting["hops"]),
                 mean_of(setting["measures"][measure]),
                 "–" if reach is None else f"{reach:.0%}",
@@ -281,7 +281,7 @@ def _settings_table(content: Json, measure: str, rows: Sequence[int]) -> View:
 def comparison_lines(content: Json) -> Iterator[Shown]:
     """content: of a comparison's file. One p, corrected for all tests over all questions."""
     for verdict in content["told"]:
-        yield from map(StrongLine, wrapped(t(verdict["said"], **verdict["values"]), SCREEN_WIDTH, INDENT)[:3])
+        yield from map(StrongLine, wrapped(t(verdict["said"], **verdict["values"]), SCREEN_WIDTH, INDENT, 3))
     differs = [
         f"{setting.rpartition('.')[2]} {' / '.join('–' if value is None else str(value) for value in values)}"
         for setting, values in content["differs"].items()
@@ -344,7 +344,7 @@ def fix_lines(content: Json) -> Iterator[Shown]:
         for place, row in enumerate(rows[:most]):
             label = f"{brief}:" if not place else " " * (cell_width(brief) + 1)
             words = " · ".join(part for part in (row.what, row.gain, row.control, row.note) if part)
-            yield from wrapped(f"{label} {one_line(words, 200)}", SCREEN_WIDTH, INDENT * 2)[:2]
+            yield from wrapped(f"{label} {one_line(words, 200)}", SCREEN_WIDTH, INDENT * 2, 2)
             yield from (cut(f"{INDENT * 2}– {one_line(sample, 200)}", SCREEN_WIDTH) for sample in row.samples)
         if len(rows) > most:
             yield INDENT + t("and {n} more: --details", n=f"{len(rows) - most:,}")
