@@ -257,6 +257,9 @@ def test_an_unknown_header_is_refused_with_its_columns_and_named_by_hand(
         GraphError, match="no column 'whose' for target; the file has: 'who', 'does', 'whom', 'when'"
     ):
         read_graph(path, columns=Columns.of("source=who,target=whose"))
+    path.write_text("who,does,whom\nAnna,keeps,Rex\n", encoding="utf-8")
+    with pytest.raises(GraphError, match="--columns source=COLUMN"):  # a header though it lacks an end
+        read_graph(path, columns=Columns.of("source=who,relation=does"))
     with pytest.raises(UsageError, match="sauce"):
         Columns.of("sauce=who")
 

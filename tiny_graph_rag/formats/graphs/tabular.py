@@ -259,8 +259,10 @@ def _headless_roles(table: Table) -> dict[str, str]:
 
 
 def _is_header(fields: Sequence[str], given: Columns) -> bool:
-    """Whether the first line names the ends of relations; otherwise it is a triple already."""
-    return names_ends([field.strip() for field in fields], given, strict=True)
+    """Whether the first line names the ends of relations, or a column that the user names; otherwise it is a
+    triple already."""
+    names = [field.strip() for field in fields]
+    return any(name in names for name in given.named.values()) or names_ends(names, given, strict=True)
 
 
 def _check_first_line(path: Path, first: Sequence[str], table: Table) -> None:
