@@ -102,13 +102,14 @@ function intervalBar({ mean, low, high }, top = 1) {
 // What remains and what is lost step by step, for all questions or for the tag that the list is filtered by.
 function lossSection(data, state) {
   const { summary } = data.head;
-  if (!summary.waterfall?.length && !summary.recommendations?.length) return null;
+  const known = (steps) => steps?.some((step) => step.recall !== null);
+  if (!known(summary.waterfall) && !summary.recommendations?.length) return null;
   const body = el("div");
   const draw = () => {
     const mine = state.tag ? summary.waterfall_by_tag?.[state.tag] : summary.waterfall;
     const others = state.tag || !data.extra.goldSteps.length ? [] : [[t("gold seeds"), data.extra.goldSteps]];
     body.replaceChildren(
-      ...(mine?.length ? [waterfallTable(mine, others, state.tag, summary.k, data.extra.hops)] : []));
+      ...(known(mine) ? [waterfallTable(mine, others, state.tag, summary.k, data.extra.hops)] : []));
   };
   draw();
   if (summary.waterfall_by_tag) state.listeners.push(draw);
