@@ -67,6 +67,18 @@ def test_compiled_and_readable_rank_alike_to_the_last_bit(case: Any) -> None:
             assert columns(one) == columns(other)
 
 
+def test_of_paths_that_cost_as_much_compiled_and_readable_show_the_same() -> None:
+    """M is reached with one word explained or the other; past N, both words are."""
+    pytest.importorskip("numba")
+    triples = [("X", "related", "M", 1.0, word) for word in ("stone", "river")]
+    graph = graph_of([*triples, ("M", "related", "N", 1.0, "river stone"), ("N", "related", "T")])
+    made, question = retriever(graph), ask("river stone X", graph, "X")
+    asked = mentions_of(question.seeds), made.reader.read(question), *MOST
+    readable, compiled = (rank(paths_of(made, fast=fast), asked, 3, times=1) for fast in (False, True))
+    assert columns(readable[0]) == columns(compiled[0])
+    assert columns(readable[0])[3][-1] == [1, 2, 3]
+
+
 @given(case=cases())
 @settings(max_examples=150, deadline=None)
 def test_one_walk_gives_the_ranking_of_every_hop_limit(case: Any) -> None:

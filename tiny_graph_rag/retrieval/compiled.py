@@ -317,8 +317,9 @@ def expand(
                     rows[goal, NEXT] = tables.state[entity]
                     tables.state[entity] = count
                 elif cost == states.cost[goal, 0]:
-                    other = graph.name_rank[states.entity[states.before[goal, 0] // 2]]
-                    is_better = (rank, slot) < (other, states.slot[goal, 0])
+                    rival = states.before[goal, 0] // 2
+                    other = graph.name_rank[states.entity[rival]]
+                    is_better = (rank, slot, mask) < (other, states.slot[goal, 0], states.mask[rival])
                 if is_better or cost < states.cost[goal, 0]:
                     states.cost[goal, 0], states.kind[goal, 0] = cost, kind
                     states.slot[goal, 0], states.before[goal, 0] = slot, before
@@ -369,9 +370,9 @@ def keep_second_paths(graph: Columns, states: States, ends: Ints, first: int, co
         if is_better:
             states.mass[goal, 1] = 0
         else:
-            rank = graph.name_rank[states.entity[before // 2]]
-            other = graph.name_rank[states.entity[states.before[goal, 1] // 2]]
-            is_better = (rank, slot) < (other, states.slot[goal, 1])
+            state, rival = before // 2, states.before[goal, 1] // 2
+            rank, other = graph.name_rank[states.entity[state]], graph.name_rank[states.entity[rival]]
+            is_better = (rank, slot, states.mask[state]) < (other, states.slot[goal, 1], states.mask[rival])
         states.mass[goal, 1] += mass
         if is_better:
             states.cost[goal, 1], states.kind[goal, 1] = cost, np.int64(graph.kind[slot])

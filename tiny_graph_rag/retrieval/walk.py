@@ -366,12 +366,12 @@ class Layers:
         relation."""
         masks = self._least.shape[1]
         group = ends.place * masks + ends.mask
-        first, total = _cheapest(
-            group, len(self._known) * masks, ends.cost, ends.mass, (ends.rank, ends.slot)
-        )
+        order = ends.rank, ends.slot, ends.mask_before
+        first, total = _cheapest(group, len(self._known) * masks, ends.cost, ends.mass, order)
         other = np.flatnonzero(ends.relation != ends.relation[first[group]])
         rest = ends.of(other)
-        second, mass = _cheapest(group[other], len(first), rest.cost, rest.mass, (rest.rank, rest.slot))
+        order = rest.rank, rest.slot, rest.mask_before
+        second, mass = _cheapest(group[other], len(first), rest.cost, rest.mass, order)
         state = np.flatnonzero(first >= 0)
         first, second = first[state], np.append(other, -1)[second[state]]
         cost = np.stack([ends.cost[first], np.where(second < 0, FAR, np.append(ends.cost, FAR)[second])], 1)
