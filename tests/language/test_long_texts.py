@@ -14,6 +14,7 @@ from tiny_graph_rag.formats.detection import _TOKEN
 from tiny_graph_rag.gold.korean import _final_of
 from tiny_graph_rag.gold.validate import are_alike
 from tiny_graph_rag.language.function_words import LONGEST_REST, ParticleFit, particles
+from tiny_graph_rag.language.name_forms import long_and_short
 from tiny_graph_rag.linking.fuzzy import _stretches
 from tiny_graph_rag.linking.llm import _FENCE as QUESTION_FENCE
 from tiny_graph_rag.linking.question_words import EITHER, SEED
@@ -90,3 +91,8 @@ def test_patterns_without_going_back_find_what_they_found() -> None:
     assert [_final_of(text) for text in ("공(ball)", "Mill!", "7")] == [
         _final_of(text) for text in ("공", "Mill", "7")
     ]
+
+
+@pytest.mark.parametrize("text", ["\t" * LONG, "a (" * LONG, "\t" * 300])
+def test_a_long_text_is_no_name_with_a_short_form(text: str) -> None:
+    assert long_and_short(text) is None

@@ -67,15 +67,16 @@ THOUSANDS = re.compile(r",(?=\d{3}(?!\d))")
 WORD = re.compile(r"[^\W\d_]+")
 _LEADERS = "|".join(sorted(ARTICLES | HONORIFICS, key=len, reverse=True))
 LEADING = re.compile(rf"^\W*(?:{_LEADERS})\b\.?(?=\W*\w)", re.IGNORECASE)
-GLOSS = re.compile(r"\s*[(（\[]([^()（）\[\]]*)[)）\]]\s*$")
+GLOSS = re.compile(r"(?<!\s)\s*[(（\[]([^()（）\[\]]*)[)）\]]\s*$")
 LATIN_LETTERS = re.compile("[A-Z][A-Za-z-]*[A-Z]s?")
 # What medical terminologies put behind a name to say what kind of thing it is.
 TAG = re.compile(
-    r"\s*\((disorder|finding|situation|procedure|regime/therapy|record artifact|observable entity|"
+    r"(?<!\s)\s*\((disorder|finding|situation|procedure|regime/therapy|record artifact|observable entity|"
     r"body structure|morphologic abnormality|qualifier value|medicinal product|clinical drug|physical object|"
     r"substance|organism)\)\s*$",
     re.IGNORECASE,
 )
+LONGEST_NAME = 300  # characters
 SHORTEST_MISSPELT = 7  # letters, those of Hangul taken apart
 HAN = re.compile("[\u3400-\u9fff]")
 HANGUL = re.compile("[가-힣]")
@@ -88,7 +89,8 @@ def long_and_short(name: str) -> tuple[str, str] | None:
     the letters stand for its last words only: no report by a Lead Line Supervisor (LLS) is the LLS. None
     where the brackets hold anything else: a year, a place, another language.
     """
-    match = None if TAG.search(name) else BRACKETED.fullmatch(name)
+    is_long = len(name) > LONGEST_NAME  # a text is no name, and its white space would be tried at each place
+    match = None if is_long or TAG.search(name) else BRACKETED.fullmatch(name)
     if match is None:
         return None
     if LATIN_LETTERS.fullmatch(match["inside"]) and is_other_script(match["before"], match["inside"]):
