@@ -17,7 +17,7 @@
     evaluate(graph, questions, hops=3)          score the retrieval → Result
     evaluate(…, retriever=my_function)          score a retriever of your own
     assert_retrieval(…, "recall@5>=0.8")        the same in a test: fails below
-    compare(one, other)                         test every pair of results → ResultComparison
+    compare(one, other)                         test results against the first → ResultComparison
     sweep(graph, questions, hops=range(5))      try settings → SweepResult with what it recommends
     score(run, gold, "ndcg@10,map")             score anyone's run: paths, dictionaries, DataFrames → Scored
     evaluate_predictions(preds, qrels)          the same by cutoff, as a DataFrame

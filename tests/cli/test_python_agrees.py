@@ -108,12 +108,15 @@ def test_eval_sweep_and_compare(run_cli, tmp_path: Path) -> None:
         }
     out = tmp_path / "compared.json"
     assert run_cli("compare", tmp_path / "1.json", tmp_path / "3.json", "-o", out).exit_code == 0
-    compared = tiny_graph_rag.compare(results[1], results[3]).pairs_to_pandas()
+    compared = tiny_graph_rag.compare(results[1], results[3]).to_pandas()
     for name, rows in json.loads(out.read_text(encoding="utf-8"))["measures"].items():
-        mine = compared[compared["measure"] == name].iloc[0]
-        assert sorted((abs(mine["low"]), abs(mine["high"]))) == sorted(
-            (abs(rows[1]["low"]), abs(rows[1]["high"]))
-        )
+        mine = compared[compared["measure"] == name].iloc[1]
+        for ours, theirs in (
+            ("difference_low", "low"),
+            ("difference_high", "high"),
+            ("p", "p_randomisation"),
+        ):
+            assert mine[ours] == rows[1][theirs]
     out = tmp_path / "sweep.json"
     told = run_cli("sweep", "--dataset", GOLD, "-g", GRAPH, "--hops", "1-3", "-o", out)
     assert told.exit_code == 0, told.stderr

@@ -567,25 +567,3 @@ def test_the_graph_page_fits_a_phone_and_names_relations_on_a_tap(browser, folde
         found.page.locator("svg.graph .reach").first.dispatch_event("click", {"clientX": 50, "clientY": 300})
         assert "—" in found.page.locator(".tip").inner_text()
         assert found.complaints == []
-
-
-def test_several_results_say_which_to_take_and_are_drawn(browser, tmp_path):
-    from tiny_graph_rag.report.document import Document
-    from tiny_graph_rag.report.reports import REPORTS
-
-    base = results(60, 120, seed=1)
-    other = json.loads(json.dumps(base))
-    for question in other["results"]:
-        question["metrics"]["ndcg@5"] = max(0.0, question["metrics"]["ndcg@5"] - 0.3)
-    documents = [Document(tmp_path / "good.json", base), Document(tmp_path / "bad.json", other)]
-    name, page = next(iter(REPORTS["html"](documents)))
-    path = tmp_path / name
-    path.write_bytes(page)
-    for screen in SCREENS.values():
-        with pages.opened(browser, path, **screen) as found:
-            section = found.page.locator("section[aria-labelledby=systems]")
-            assert section.locator(".advice-line strong").inner_text().startswith("Take good: its ndcg@5 of ")
-            assert section.locator(".side tr").nth(0).locator("sup").inner_text() == "b"
-            assert section.locator(".side tr").nth(1).locator("sup").count() == 0
-            assert found.page.evaluate("document.documentElement.scrollWidth") <= screen["viewport"]["width"]
-            assert found.complaints == []

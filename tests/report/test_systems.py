@@ -1,4 +1,4 @@
-"""Results side by side: which to take, what changed, a paper's table that compiles."""
+"""Results side by side: a paper's table that compiles."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.report.make_results import results
-from tiny_graph_rag.report.document import Document, read_document
+from tiny_graph_rag.report.document import Document, read_document, system_names
 from tiny_graph_rag.report.headline import headline
 from tiny_graph_rag.report.reports import write_reports
-from tiny_graph_rag.report.systems import Systems, system_names
 from tiny_graph_rag.report.tables import worst_questions
 
 
@@ -29,7 +28,7 @@ def test_names_are_labels_or_files_without_their_endings(tmp_path) -> None:
     plain = document(tmp_path / "dpr-results.json", made)
     (tmp_path / "more").mkdir()
     same = document(tmp_path / "more" / "dpr-results.json", made)
-    assert system_names([labelled, plain, same]) == ("BM25, tuned", "dpr", "dpr (2)")
+    assert system_names([labelled, plain, same]) == ["BM25, tuned", "dpr", "dpr (2)"]
 
 
 def moved(content: dict, measure: str, by: float) -> dict:
@@ -51,12 +50,13 @@ def systems(tmp_path) -> list[Document]:
     return [document(tmp_path / "first-results.json", base), document(tmp_path / "other.json", hostile)]
 
 
-def test_the_papers_table_has_the_best_in_bold_and_letters(tmp_path, systems) -> None:
+def test_the_papers_table_has_the_best_in_bold_and_marks_what_differs(tmp_path, systems) -> None:
     (path,) = write_reports(systems, ["paper"], tmp_path / "out")
     text = path.read_text(encoding="utf-8")
-    first, second = [line for line in text.splitlines() if line.startswith(("    a ", "    b "))]
-    assert re.search(r"\\textbf\{0\.\d{3}\}\$\^\{\\mathrm\{b\}\}\$ \\\\$", first), "ndcg@5 is the last column"
-    assert "mathrm" not in second
+    first, second = [line for line in text.splitlines() if line.startswith(("    first ", "    x"))]
+    assert re.search(r"\\textbf\{0\.\d{3}\} \\\\$", first), "ndcg@5 is the last column"
+    assert re.search(r"& 0\.\d{3}\$\^\\dagger\$ \\\\$", second)
+    assert second.count("dagger") == 1, "the other measures are the same"
     assert "questions with a reference" in text
     assert r"x\_1 \textbackslash{}input\{a\} \& \textless{}b\textgreater{}\textbar{}\$" in second
 
@@ -87,20 +87,6 @@ def test_the_papers_table_compiles(tmp_path, systems) -> None:
 def test_the_papers_table_is_written_to_the_file_named(tmp_path, systems) -> None:
     assert write_reports(systems, ["paper"], tmp_path / "table.tex") == [tmp_path / "table.tex"]
     assert (tmp_path / "table.tex").read_text(encoding="utf-8").startswith("% In the preamble")
-
-
-def test_the_measure_at_the_cutoff_of_the_results_decides(tmp_path) -> None:
-    base = results(60, 120, seed=1)
-    for question in base["results"]:
-        question["metrics"] = {"ndcg@1": 0.5, **question["metrics"]}
-    base["summary"]["measures"] = {
-        "ndcg@1": base["summary"]["measures"]["ndcg@5"],
-        **base["summary"]["measures"],
-    }
-    documents = [document(tmp_path / f"{name}.json", base) for name in ("one", "two")]
-    found = Systems.of(documents)
-    assert found is not None
-    assert found.measure == "ndcg@5"
 
 
 def answered(*questions: tuple[int, int]) -> dict:

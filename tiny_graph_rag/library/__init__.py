@@ -187,13 +187,13 @@ class Result:
 
     def to_latex(self) -> str:
         """The means as a table for a paper (booktabs)."""
-        from tiny_graph_rag.report.paper import latex_table, result_table
+        from tiny_graph_rag.report.paper import latex_table, means_table
 
-        return latex_table(result_table(self.document()))
+        return latex_table(means_table([self.document()]))
 
     def figures(self) -> dict[str, Figure]:
         """Pictures by name (`tags`). Raises MissingExtraError without matplotlib."""
-        return figures_of([self.document()])
+        return figures_of(self.document())
 
     def __repr__(self) -> str:
         found = ", ".join(f"{name} {mean:.3f}" for name, mean in self.means.items())
@@ -371,15 +371,9 @@ def in_memory(parts: Iterable[bytes | memoryview], name: str) -> Document:
     return Document(Path(f"{name}.json"), msgspec.json.decode(b"".join(parts)))
 
 
-def figures_of(documents: Sequence[Document]) -> dict[str, Figure]:
-    """Name → picture, without the names of the documents in front."""
-    from tiny_graph_rag.report.document import joint_name
+def figures_of(document: Document) -> dict[str, Figure]:
+    """Name → picture, without the name of the document in front."""
     from tiny_graph_rag.report.plots import drawn_figures
 
-    found = drawn_figures(documents)
-    ahead = sorted({f"{document.name}-" for document in documents}, key=len, reverse=True)
-    several = len([document for document in documents if document.has_questions]) > 1
-    if several:  # each result's own pictures are those of `Result.figures`
-        many = f"{joint_name(documents)}-"
-        return {name.removeprefix(many): figure for name, figure in found.items() if name.startswith(many)}
-    return {name.removeprefix(ahead[0]): figure for name, figure in found.items()}
+    found = drawn_figures([document])
+    return {name.removeprefix(f"{document.name}-"): figure for name, figure in found.items()}

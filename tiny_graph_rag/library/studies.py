@@ -1,4 +1,4 @@
-"""Several results from Python: `compare` tests every pair, `sweep` tries settings; docs/python.md shows both.
+"""Several results from Python: `compare` tests them, `sweep` tries settings; docs/python.md shows both.
 
 What they give has data frames, a paper's table and pictures.
 """
@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tiny_graph_rag.report.document import Document
-    from tiny_graph_rag.report.systems import Systems
-    from tiny_graph_rag.report.tables import View
-    from tiny_graph_rag.study.compare import Compared
+    from tiny_graph_rag.study.compare import Comparison
     from tiny_graph_rag.study.sweep import Sweep
 
 ResultLike = Any  # Result, Scored, or the path of a results file
@@ -44,76 +42,52 @@ HIGHEST_HOPS = 4  # as `sweep` tries them without `--hops`
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ResultComparison:
-    """Several results of the same questions. systems: everything behind it, `.pairs` the tests."""
+    """Several results of the same questions, the first of which is the baseline. comparison: everything
+    behind it; documents: the results."""
 
-    systems: Systems
+    comparison: Comparison
+    documents: tuple[Document, ...]
 
     @property
     def names(self) -> list[str]:
-        return list(self.systems.names)
+        return [system.name for system in self.comparison.systems]
 
     @property
-    def advice(self) -> str:
-        """Which to take and how sure that is, by the measure that tells most (`systems.measure`)."""
-        return " ".join(map(str, self.systems.pairs.advice(self.systems.measure)))
+    def verdict(self) -> str:
+        """A sentence for each result after the first: whether it is better, by how much, how sure that is."""
+        return " ".join(f"{sentence}." for sentence in self.comparison.verdicts())
 
     def to_pandas(self) -> pandas.DataFrame:
-        """A row a measure and system: mean, low, high, n, and the names of the systems that it is
-        significantly better than."""
-        pairs = self.systems.pairs
+        """A row a measure and system: its mean with low, high and n; for all but the first the difference to
+        it with the ends of its 95 % interval, p as it is and corrected (Holm), questions won, tied, lost."""
         rows = [
             (
-                *(measure, name, row.mean, row.mean_low, row.mean_high, row.n),
-                [self.names[other] for other in pairs.better_than(measure, place)],
+                *(measure, row.system, row.mean, row.mean_low, row.mean_high, row.n),
+                *(row.difference, row.low, row.high, row.p_randomisation, row.p_holm),
+                *(row.wins, row.ties, row.losses),
             )
-            for measure in self.systems.measures
-            for place, (name, row) in enumerate(zip(self.names, pairs.means[measure], strict=True))
+            for measure, rows in self.comparison.overall.items()
+            for row in rows
         ]
-        columns = ["measure", "system", "mean", "low", "high", "n", "better_than"]
+        columns = ["measure", "system", "mean", "low", "high", "n", "difference", "difference_low"]
+        columns += ["difference_high", "p", "p_holm", "won", "tied", "lost"]
         return pandas_for("ResultComparison.to_pandas()").DataFrame(rows, columns=columns)
 
-    def pairs_to_pandas(self) -> pandas.DataFrame:
-        """A row a measure and pair: the difference of `system` to `against` with its 95 % interval, p as it
-        is and corrected (Holm) over all pairs and measures, questions won, tied and lost."""
-        rows = [
-            (measure, self.names[other], self.names[one], *_figures(row))
-            for measure, tests in self.systems.pairs.tests.items()
-            for (one, other), row in tests.items()
-        ]
-        columns = ["measure", "system", "against", "difference", "low", "high", "p", "p_holm"]
-        columns += ["won", "tied", "lost"]
-        return pandas_for("ResultComparison.pairs_to_pandas()").DataFrame(rows, columns=columns)
-
-    def figures(self) -> dict[str, Figure]:
-        """Pictures by name (`systems`), as `report --report png` draws them. Raises
-        MissingExtraError without matplotlib."""
-        return figures_of(self.systems.documents)
-
     def to_latex(self) -> str:
-        """The table for a paper (booktabs), the best in bold."""
-        from tiny_graph_rag.report.paper import latex_table
+        """The table for a paper (booktabs): the best in bold, a dagger for what differs from the first."""
+        from tiny_graph_rag.report.paper import latex_table, means_table
 
-        return latex_table(self._paper_table())
+        return latex_table(means_table(self.documents, list(self.comparison.overall)))
 
     def to_markdown(self) -> str:
         """The same table as Markdown."""
         from tiny_graph_rag.report.markdown import paper_table
+        from tiny_graph_rag.report.paper import means_table
 
-        return paper_table(self._paper_table())
-
-    def _paper_table(self) -> View:
-        """The best in bold, letters for what is significantly worse."""
-        from tiny_graph_rag.report.paper import systems_table
-
-        return systems_table(self.systems)
+        return paper_table(means_table(self.documents, list(self.comparison.overall)))
 
     def __repr__(self) -> str:
-        return f"ResultComparison({', '.join(self.names)}: {self.advice})"
-
-
-def _figures(row: Compared) -> tuple[Any, ...]:
-    spread = (row.difference, row.low, row.high, row.p_randomisation, row.p_holm)
-    return (*spread, row.wins, row.ties, row.losses)
+        return f"ResultComparison({', '.join(self.names)}: {self.verdict})"
 
 
 def compare(
@@ -121,13 +95,14 @@ def compare(
     names: Sequence[str] | None = None,
     measures: str | Sequence[Measure | str] | None = None,
 ) -> ResultComparison:
-    """Test every pair of results: `compare(one, other, names=["bfs", "bm25"]).advice`.
+    """Test results against the first of them: `compare(one, other, names=["bfs", "bm25"]).verdict`.
 
     results: of `evaluate` or `score`, or paths of results files; also one mapping of names to such. measures:
     all that they have in common, unless named. Raises UsageError with every reason for what can't be compared
     (other questions, another k) and RunError for a file that is no results file.
     """
-    from tiny_graph_rag.report.systems import Systems
+    from tiny_graph_rag.report.document import system_names
+    from tiny_graph_rag.study.compare import compare as compared
     from tiny_graph_rag.study.compare import incomparable
     from tiny_graph_rag.study.results_file import system_of
 
@@ -139,17 +114,19 @@ def compare(
             names=len(names),
             results=len(results),
         )
-    documents = [
+    documents = tuple(
         _document(result, names[place] if names is not None else None, f"result {place + 1}")
         for place, result in enumerate(results)
+    )
+    systems = [
+        replace(system_of(document.content, document.path), name=name)
+        for document, name in zip(documents, system_names(documents), strict=True)
     ]
-    reasons = incomparable([system_of(document.content, document.path) for document in documents])
+    reasons = incomparable(systems)
     if reasons:
         raise UsageError("these results can't be compared: {reasons}", reasons="; ".join(reasons))
-    wanted = None if measures is None else list(map(str, measures_of(measures)))
-    found = Systems.of(documents, wanted)
-    assert found is not None, "what can't be compared was refused"
-    return ResultComparison(found)
+    wanted = () if measures is None else list(map(str, measures_of(measures)))
+    return ResultComparison(compared(systems, measures=wanted, by_tag=False), documents)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -188,7 +165,7 @@ class SweepResult:
 
     def figures(self) -> dict[str, Figure]:
         """Each measure by hops, overall and by tag. Raises MissingExtraError without matplotlib."""
-        return figures_of([self._document()])
+        return figures_of(self._document())
 
     def save(self, path: str | PathLike[str]) -> Path:
         """Write the file that `sweep` writes, for `report`; whole or not at all."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import msgspec
 
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.study.results_file import UNREADABLE, WRITTEN_BY, changed_file, decoded
+from tiny_graph_rag.study.results_file import ENDINGS, UNREADABLE, WRITTEN_BY, changed_file, decoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,19 @@ def joint_name(documents: Sequence[Document]) -> str:
     if len(counted) == 1:
         return counted[0].name
     return f"{counted[0].name.removesuffix('-results')}-and-{len(counted) - 1}-more"
+
+
+def system_names(documents: Sequence[Document]) -> list[str]:
+    """Short names: what `--label` says, else the file's name without its endings; equal ones are numbered."""
+    counts: Counter[str] = Counter()
+    names = []
+    for document in documents:
+        name = document.label or document.name
+        for ending in ENDINGS:
+            name = name.removesuffix(ending)
+        counts[name] += 1
+        names.append(f"{name} ({counts[name]})" if counts[name] > 1 else name)
+    return names
 
 
 def read_document(path: Path) -> Document:

@@ -22,7 +22,6 @@ from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.headline import headline
 from tiny_graph_rag.report.plain import VERDICT_WORDS, verdict_words, walked
 from tiny_graph_rag.report.reports import Files, report
-from tiny_graph_rag.report.systems import Systems, page_systems
 from tiny_graph_rag.report.tables import gold_steps, worst_questions
 from tiny_graph_rag.report.views import count_lines, hops_of
 from tiny_graph_rag.results import encoded
@@ -38,7 +37,6 @@ RESULT_SCRIPTS = (
     "dom.js",
     "charts.js",
     "summary.js",
-    "systems.js",
     "studies.js",
     "fixes.js",
     "layout.js",
@@ -63,7 +61,6 @@ def pages(documents: Sequence[Document]) -> Files:
             document.content,
             others,
             {result.name: result.content for result in same if result is not document},
-            systems=_side_by_side(same, document),
         )
         yield f"{document.name}.html", made.encode("utf-8", "replace")
 
@@ -72,21 +69,11 @@ def _gold(document: Document) -> object:
     return document.content["dataset"].get("sha256")
 
 
-def _side_by_side(same: Sequence[Document], document: Document) -> Mapping[str, Any] | None:
-    found = Systems.of(same)
-    return None if found is None else page_systems(found, same.index(document))
-
-
 def results_page(
-    document: Json,
-    others: list[Json] | None = None,
-    peers: Mapping[str, Json] | None = None,
-    *,
-    systems: Mapping[str, Any] | None = None,
+    document: Json, others: list[Json] | None = None, peers: Mapping[str, Json] | None = None
 ) -> str:
     """The page of a results document; others: sweeps and comparisons to show in the same page; peers: by
-    name, results of the same gold set to show next to this one, question by question; systems: all of them
-    side by side (`page_systems`)."""
+    name, results of the same gold set to show next to this one, question by question."""
     dataset = (document.get("dataset") or {}).get("name") or document["kind"]
     head = {key: value for key, value in document.items() if key not in ("results", "entities")}
     head["changed"] = changed_settings(document.get("config") or {})
@@ -100,7 +87,6 @@ def results_page(
         "worst": None,
         "others": others or [],
         "peers": [_peer(name, part) for name, part in (peers or {}).items()],
-        "systems": systems,
         "verdicts": _verdict_texts(document),
         "results": document.get("results", []),
         "entities": document.get("entities", {}),

@@ -32,7 +32,7 @@ def _cell(cell: of.Cell) -> str:
     if not isinstance(cell, of.Figure):
         return _text(of.in_full(cell))
     text = f"**{_text(cell.text)}**" if cell.best else _text(cell.text)
-    return f"{text}<sup>{''.join(cell.marks)}</sup>" if cell.marks else text
+    return f"{text}†" if cell.differs else text
 
 
 def _lines(block: of.Block) -> Iterator[str]:

@@ -1,5 +1,5 @@
-r"""A paper's table in LaTeX, to be taken in with \input: systems × measures, the best in bold, letters for
-what is significantly better.
+r"""A paper's table in LaTeX, to be taken in with \input: systems × measures, the best in bold, a dagger for
+what differs significantly from the first.
 
 LaTeX wants booktabs; names in Hangul want XeLaTeX or LuaLaTeX with kotex, which the file says.
 """
@@ -7,24 +7,24 @@ LaTeX wants booktabs; names in Hangul want XeLaTeX or LuaLaTeX with kotex, which
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from string import ascii_lowercase
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.messages import three
-from tiny_graph_rag.report.document import Document, joint_name
+from tiny_graph_rag.report.document import Document, joint_name, system_names
 from tiny_graph_rag.report.plain import LONGEST, best_of, one_line
 from tiny_graph_rag.report.reports import Files, report
-from tiny_graph_rag.report.systems import Systems, system_names
 from tiny_graph_rag.report.tables import Cell, Figure, View, in_full
+from tiny_graph_rag.study.compare import compare, incomparable
+from tiny_graph_rag.study.results_file import system_of
 
 Json = dict[str, Any]
 
-LETTERS = (
-    "The best mean of each column is bold. A letter marks a system that is significantly worse than the one "
-    "it is shown with: paired randomisation test, two-sided, p < .05 after Holm's correction for the pairs "
-    "of systems, and a 95 % interval of the difference without 0."
+TESTED = (
+    "The best mean of each column is bold. † marks a significant difference from {first}: paired "
+    "randomisation test, two-sided, p < .05 after Holm's correction for all tests of the table, and a 95 % "
+    "interval of the difference without 0."
 )
 PREAMBLE = r"% In the preamble: \usepackage{booktabs}"
 HANGUL = r"% In the preamble: \usepackage{booktabs,kotex}, for names in Hangul: XeLaTeX or LuaLaTeX"
@@ -49,6 +49,7 @@ _SPECIAL = str.maketrans(
         "·": r"\textperiodcentered{}",
         "…": r"\ldots{}",
         "→": r"$\rightarrow$",
+        "†": r"$\dagger$",
     }
 )
 
@@ -57,85 +58,60 @@ _SPECIAL = str.maketrans(
 def paper(documents: Sequence[Document]) -> Files:
     """One table of all results where they are of the same questions, else one of each."""
     results = [document for document in documents if document.has_questions]
-    found = Systems.of(results)
-    if found is not None:
-        yield f"{joint_name(results)}-paper.tex", latex_table(systems_table(found)).encode("utf-8", "replace")
-        return
-    for result in results:
-        yield f"{result.name}-paper.tex", latex_table(result_table(result)).encode("utf-8", "replace")
+    systems = [system_of(result.content, result.path) for result in results]
+    is_one = len(results) > 1 and not incomparable(systems)
+    for part in [results] if is_one else [[result] for result in results]:
+        yield f"{joint_name(part)}-paper.tex", latex_table(means_table(part)).encode("utf-8", "replace")
 
 
-def systems_table(found: Systems) -> View:
-    """A row a system. Letters mark the systems that one is significantly better than."""
-    letters, pairs = letters_of(len(found.names)), found.pairs
-    columns = {measure: [row.mean for row in means] for measure, means in pairs.means.items()}
-    better = {
-        measure: [[letters[other] for other in pairs.better_than(measure, row)] for row in range(len(means))]
-        for measure, means in columns.items()
-    }
-    names = [f"{letter}  {name}" for letter, name in zip(letters, found.names, strict=True)]
-    return _table(found.documents[0].content, names, columns, LETTERS, better)
-
-
-def result_table(document: Document) -> View:
-    """One row: the means of a result."""
-    means = document.content["summary"]["measures"]
-    columns = {measure: [mean["mean"]] for measure, mean in means.items()}
-    return _table(document.content, system_names([document]), columns)
-
-
-def letters_of(count: int) -> list[str]:
-    """a, b, … z, aa, ab, …"""
-    singles = list(ascii_lowercase)
-    return [*singles, *(one + other for one in singles for other in singles)][:count]
-
-
-def _table(
-    content: Json,
-    names: Sequence[str],
-    columns: Mapping[str, Sequence[float | None]],
-    legend: str = "",
-    better: Mapping[str, Sequence[Sequence[str]]] | None = None,
-) -> View:
-    """columns: measure → the mean of each row, None where it has none. better: measure → letters of each row.
-
-    The caption names the gold set and the questions behind the means; the label holds ASCII letters, digits
-    and hyphens, any other sign of the gold set's name becomes a hyphen.
-    """
-    summary, dataset = content.get("summary") or content, (content.get("dataset") or {}).get("name") or ""
-    scored = summary.get("scored")
-    questions = summary.get("questions") if scored is None else scored
-    counted = "" if questions is None else amount(questions, "question")
-    counted += "" if scored is None else " with a reference"
-    on = ", ".join(part for part in (one_line(dataset, 60), counted) if part)
-    plain = "".join(sign if sign.isascii() and sign.isalnum() else " " for sign in dataset)
-    cells = [
-        _figures(measure, means, better[measure] if better else [()] * len(means))
-        for measure, means in columns.items()
-    ]
-    rows: list[tuple[Cell, ...]] = [
-        (one_line(name, 64), *figures) for name, *figures in zip(names, *cells, strict=True)
-    ]
+def means_table(documents: Sequence[Document], measures: Sequence[str] = ()) -> View:
+    """A row a result of the same questions. Each is tested against the first one, where there are several.
+    measures: of several results, all that they have in common unless named."""
+    names, content = system_names(documents), documents[0].content
+    if len(documents) > 1:
+        systems = [system_of(document.content, document.path) for document in documents]
+        found = compare(systems, measures=measures, by_tag=False).overall
+        means = {measure: [row.mean for row in rows] for measure, rows in found.items()}
+        sure = {measure: [row.is_sure for row in rows] for measure, rows in found.items()}
+    else:
+        own = content["summary"]["measures"].items()
+        means = {measure: [mean["mean"]] for measure, mean in own}
+        sure = {measure: [False] for measure in means}
+    columns = [_figures(measure, means[measure], sure[measure]) for measure in means]
+    rows = [(one_line(name, 64), *figures) for name, *figures in zip(names, *columns, strict=True)]
     return View(
-        ("system", *columns),
+        ("system", *means),
         tuple(rows),
-        caption=f"Results on {on}. {legend}".rstrip(),
-        label="tab:" + ("-".join(plain.split()).lower() or "results"),
+        caption=_caption(content, TESTED.format(first=one_line(names[0], 64)) if len(names) > 1 else ""),
+        label=_label((content.get("dataset") or {}).get("name") or ""),
     )
 
 
-def _figures(
-    measure: str, means: Sequence[float | None], letters: Sequence[Sequence[str]]
-) -> Iterator[Figure]:
+def _caption(content: Json, legend: str) -> str:
+    """The gold set and the questions behind the means, then the legend."""
+    summary, dataset = content["summary"], (content.get("dataset") or {}).get("name") or ""
+    questions = amount(summary.get("scored", summary.get("questions")), "question")
+    counted = f"{questions} with a reference" if "scored" in summary else questions
+    on = ", ".join(part for part in (one_line(dataset, 60), counted) if part)
+    return f"Results on {on}. {legend}".rstrip()
+
+
+def _label(dataset: str) -> str:
+    """ASCII letters, digits and hyphens; any other sign of the gold set's name becomes a hyphen."""
+    plain = "".join(sign if sign.isascii() and sign.isalnum() else " " for sign in dataset)
+    return "tab:" + ("-".join(plain.split()).lower() or "results")
+
+
+def _figures(measure: str, means: Sequence[float | None], sure: Sequence[bool]) -> Iterator[Figure]:
     """The cells of a column; the best is bold where there are several."""
-    best, known = three(best_of(measure, means)), sum(mean is not None for mean in means)
-    for mean, marks in zip(means, letters, strict=True):
-        yield Figure(three(mean), known > 1 and "–" != three(mean) == best, tuple(marks))
+    best = three(best_of(measure, means)) if len(means) > 1 else ""
+    for mean, differs in zip(means, sure, strict=True):
+        yield Figure(three(mean), "–" != three(mean) == best, differs)
 
 
 def latex_table(table: View) -> str:
-    """A `table` with caption and label. Figures stand to the left, for they are equally wide and letters
-    follow them."""
+    """A `table` with caption and label. Figures stand to the left, for they are equally wide and a dagger
+    may follow them."""
     lines = [
         r"\begin{table}",
         r"  \centering",
@@ -161,7 +137,7 @@ def _cell(cell: Cell) -> str:
     if not isinstance(cell, Figure):
         return _text(in_full(cell))
     text = f"\\textbf{{{_text(cell.text)}}}" if cell.best else _text(cell.text)
-    return f"{text}$^{{\\mathrm{{{''.join(cell.marks)}}}}}$" if cell.marks else text
+    return f"{text}$^\\dagger$" if cell.differs else text
 
 
 def _text(text: str) -> str:

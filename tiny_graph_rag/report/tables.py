@@ -29,11 +29,11 @@ from tiny_graph_rag.report.plain import (
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A cell of a paper's table. best: bold. marks: letters that stand above the line."""
+    """A cell of a paper's table. best: bold. differs: significantly from the first row, a dagger."""
 
     text: str
     best: bool = False
-    marks: tuple[str, ...] = ()
+    differs: bool = False
 
 
 Cell = str | Mean | Figure
@@ -105,7 +105,7 @@ def in_full(cell: Cell) -> str:
     if isinstance(cell, str):
         return cell
     if isinstance(cell, Figure):
-        return f"{cell.text} {''.join(cell.marks)}".rstrip()
+        return f"{cell.text}†" if cell.differs else cell.text
     if math.isnan(cell.low):
         return three(cell.mean)
     return f"{three(cell.mean)} ({three(cell.low)} – {three(cell.high)}){unsure(cell)}"

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from tiny_graph_rag.config.settings import changed_settings
-from tiny_graph_rag.messages import ENGLISH, figure, p_value, shown, signed, speaking, t, three
+from tiny_graph_rag.messages import ENGLISH, figure, shown, speaking, t, three
 from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.fix_words import blocks_of, summary_line
@@ -26,7 +26,6 @@ from tiny_graph_rag.report.plain import (
     waterfall_steps,
     without_gold,
 )
-from tiny_graph_rag.report.systems import Systems
 from tiny_graph_rag.report.tables import (
     Block,
     Cell,
@@ -86,38 +85,7 @@ def _methods(results: Sequence[Document]) -> Iterator[Block]:
         yield Paragraph(t("These results are of different gold sets; their means can't be compared."))
         return
     yield methods({result.name: result.content["summary"] for result in results})
-    found = Systems.of(results)
-    if found is None:
-        yield Paragraph(t("These are means only; run `compare` to see which differences are significant."))
-    else:
-        yield from _which_to_take(found)
-
-
-def _which_to_take(found: Systems) -> Iterator[Block]:
-    """Every pair by the measure that tells most, and what follows from it."""
-    yield Heading(t("Which system to choose"), 2)
-    for number, sentence in enumerate(found.advice()):
-        yield Paragraph(shown(sentence), strong=number == 0)
-    rows = [
-        (
-            one_line(found.names[other]),
-            one_line(found.names[one]),
-            signed(row.difference),
-            f"{signed(row.low)} … {signed(row.high)}{'' if row.reliable else ' ?'}",
-            p_value(row.p_holm),
-            f"{row.wins} / {row.ties} / {row.losses}",
-        )
-        for (one, other), row in found.pairs.tests[found.measure].items()
-    ]
-    compared = (t("95 % interval"), t("p (Holm)"), t("won / tied / lost"))
-    yield View((t("system"), t("against"), found.measure, *compared), tuple(rows), (0, 1))
-    yield Paragraph(
-        t(
-            "Paired randomisation tests on {n} questions; p corrected (Holm) for {tests} pairs of systems.",
-            n=f"{found.pairs.means[found.measure][0].n:,}",
-            tests=len(found.pairs.tests[found.measure]),
-        )
-    )
+    yield Paragraph(t("These are means only; run `compare` to see which differences are significant."))
 
 
 def methods(summaries: Mapping[str, Json]) -> View:

@@ -64,7 +64,7 @@ async function main() {
     let start = () => {};
     if (data.head.summary && data.questions) {
       const list = listSection(data, state);
-      parts.push(leadSection(data), summarySection(data), worstSection(data, state), systemSection(data), lossSection(data, state), verdictSection(data, state), tagSection(data, state), ...studies(data), list.section);
+      parts.push(leadSection(data), summarySection(data), worstSection(data, state), lossSection(data, state), verdictSection(data, state), tagSection(data, state), ...studies(data), list.section);
       start = list.start;
     } else parts.push(...studies(data));
     parts.push(colophon(data));

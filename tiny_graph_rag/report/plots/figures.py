@@ -18,10 +18,9 @@ from matplotlib.ft2font import FT2Font
 
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.messages import three
-from tiny_graph_rag.report.document import Document, joint_name
+from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.headline import subject
 from tiny_graph_rag.report.plain import one_line, swept_measures, tags_of
-from tiny_graph_rag.report.systems import Systems
 
 Json = dict[str, Any]
 
@@ -54,9 +53,6 @@ def figures(documents: Sequence[Document]) -> Iterator[tuple[str, Picture]]:
             yield f"{document.name}-tags", _tags(document.content)
         elif document.kind == "sweep":
             yield f"{document.name}-hops", _hops(document.content)
-    results = [document for document in documents if document.has_questions]
-    if len(results) > 1 and (found := Systems.of(results)) is not None:
-        yield f"{joint_name(found.documents)}-systems", _side_by_side(found)
 
 
 def _tags(content: Json) -> Picture:
@@ -77,22 +73,12 @@ def _tags(content: Json) -> Picture:
     return _rows(subject(content), labels, means)
 
 
-def _side_by_side(found: Systems) -> Picture:
-    """A row a system; the best is bold."""
-    dataset = (found.documents[0].content.get("dataset") or {}).get("name") or ""
-    means = {measure: found.means(measure) for measure in found.measures}
-    best = {measure: found.pairs.best(measure) for measure in found.measures}
-    return _rows(f"Systems side by side · {dataset}", found.names, means, best)
-
-
 def _rows(
     heading: str,
     labels: Sequence[str],
     means: Mapping[str, Sequence[Json | None]],
-    best: Mapping[str, int | None] | None = None,
 ) -> Picture:
-    """A panel a measure, a row a label: its mean with the interval and as a figure, where it has one. best:
-    the row of each measure that is bold."""
+    """A panel a measure, a row a label: its mean with the interval and as a figure, where it has one."""
     figure, panels = _panels(heading, len(means), 2.6, 0.7 + 0.32 * max(1, len(labels)), left=1.8)
     for panel, (measure, column) in zip(panels, means.items(), strict=False):
         known = [
@@ -110,7 +96,6 @@ def _rows(
                 va="center",
                 size=8,
                 color=INK,
-                weight="bold" if best and row == best[measure] else "normal",
             )
         most = max((mean[end] for _, mean in known for end in ("mean", "high") if mean.get(end)), default=0)
         panel.set(title=measure, xlim=(0, 1) if most <= 1 else (0, most * 1.05))
