@@ -121,15 +121,12 @@ def _warn_of_strays(session: Session, curation: Curation, name: str, journal: st
 
 def _serve(session: Session, server: CurationServer, port: int | None, drafts: int, decisions: int) -> None:
     """Until somebody ends it. drafts, decisions: how many there are."""
-    listening = server.listen(port)
-
-    def started() -> None:
-        session.say("{n} questions, {decisions} decisions so far", n=drafts, decisions=decisions)
-        session.say("open {address}", address=server.address)
-        session.say("Ctrl-C ends and writes the gold set")
-        sys.stdout.flush()  # who reads a pipe waits for the address
-
-    server.serve(listening, started)
+    listening = server.listen(port)  # what comes from now on waits for the server
+    session.say("{n} questions, {decisions} decisions so far", n=drafts, decisions=decisions)
+    session.say("open {address}", address=server.address)
+    session.say("Ctrl-C ends and writes the gold set")
+    sys.stdout.flush()  # who reads a pipe waits for the address
+    server.serve(listening)
 
 
 def _tell(session: Session, found: dict[str, Any]) -> None:

@@ -6,7 +6,6 @@ another origin, or by another host name, is refused; what the page shows is text
 
 from __future__ import annotations
 
-import asyncio
 import errno
 import hashlib
 import os
@@ -15,8 +14,8 @@ import signal
 import socket
 import threading
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
@@ -51,11 +50,19 @@ LARGEST_BODY = 1 << 16
 END_SECONDS = 1  # that requests under way have to end in once the server is stopped
 LONGEST_TEXT = 400  # characters of a description in the list
 LONGEST_SOURCE, MOST_SOURCES = 2000, 12  # characters of a piece of evidence, and pieces, that are shown
-_FILES = {"page.html": "text/html", "page.css": "text/css", "page.js": "text/javascript"}
-_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-)
+_FILES = {
+    "/": ("page.html", "text/html"),
+    "/page.css": ("page.css", "text/css"),
+    "/page.js": ("page.js", "text/javascript"),
+}
+_OPEN = ("/page.css", "/page.js")  # without the token
+_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
 Handler = Callable[[Request], Awaitable[Response]]
 
 
@@ -86,60 +93,58 @@ class CurationServer:
         return f"http://{HOST}:{self.port}/?token={self.token}"
 
     def app(self) -> Starlette:
-        routes: list[tuple[str, str, Handler, bool]] = [
-            ("/", "GET", self._file, True),
-            ("/page.css", "GET", self._file, False),
-            ("/page.js", "GET", self._file, False),
-            ("/api/questions", "GET", self._questions, True),
-            ("/api/question", "GET", self._question, True),
-            ("/api/search", "GET", self._search, True),
-            ("/api/relations", "GET", self._relations, True),
-            ("/api/changes", "GET", self._changes, True),
-            ("/api/agreement", "GET", self._agreement, True),
-            ("/api/event", "POST", self._event, True),
-            ("/api/export", "POST", self._export, True),
-        ]
-        return Starlette(
-            routes=[
-                Route(path, self._guarded(handler, needs_token), methods=[method])
-                for path, method, handler, needs_token in routes
-            ]
-        )
+        getting: dict[str, Handler] = {
+            **dict.fromkeys(_FILES, self._file),
+            "/api/questions": self._questions,
+            "/api/question": self._question,
+            "/api/search": self._search,
+            "/api/relations": self._relations,
+            "/api/changes": self._changes,
+            "/api/agreement": self._agreement,
+        }
+        posting: dict[str, Handler] = {"/api/event": self._event, "/api/export": self._export}
+        routes = [Route(path, self._guarded(handler)) for path, handler in getting.items()]
+        routes += [Route(path, self._guarded(handler), methods=["POST"]) for path, handler in posting.items()]
+        return Starlette(routes=routes)
 
-    def _guarded(self, handler: Handler, needs_token: bool) -> Handler:
+    def _guarded(self, handler: Handler) -> Handler:
+        """The handler, asked only by who may; what it fails in by a mistake of ours is reported in the
+        window."""
+
         async def answer(request: Request) -> Response:
-            own = {f"{host}:{self.port}" for host in (HOST, "localhost")}
-            origin = request.headers.get("origin")
-            if request.headers.get("host") not in own:
-                response: Response = _error("this server answers to its own address only", 421)
-            elif origin is not None and origin.removeprefix("http://") not in own:
-                response = _error("requests from another origin are refused", 403)
-            elif request.method == "POST" and origin is None:
-                response = _error("a change must come from the page", 403)
-            elif needs_token and not self._knows(request):
-                response = _error("open the address that `curate` printed: it holds the token", 403)
-            else:
+            response = self._refusal(request)
+            if response is None:
                 try:
                     response = await handler(request)
-                # A mistake of ours ends one request, and is reported in its window.
                 except Exception as error:
                     response = _error(f"internal error: {type(error).__name__}: {error}", 500)
-            response.headers["Content-Security-Policy"] = _POLICY
-            response.headers["X-Content-Type-Options"] = "nosniff"
-            response.headers["Referrer-Policy"] = "no-referrer"
-            response.headers["Cache-Control"] = "no-store"
+            response.headers.update(_HEADERS)
             return response
 
         return answer
+
+    def _refusal(self, request: Request) -> Response | None:
+        """Of a request from another origin, by another name of this host, or without the token."""
+        own = {f"{host}:{self.port}" for host in (HOST, "localhost")}
+        origin = request.headers.get("origin")
+        if request.headers.get("host") not in own:
+            return _error("this server answers to its own address only", 421)
+        if origin is not None and origin.removeprefix("http://") not in own:
+            return _error("requests from another origin are refused", 403)
+        if request.method == "POST" and origin is None:
+            return _error("a change must come from the page", 403)
+        if request.url.path not in _OPEN and not self._knows(request):
+            return _error("open the address that `curate` printed: it holds the token", 403)
+        return None
 
     def _knows(self, request: Request) -> bool:
         given = request.headers.get("x-token") or request.query_params.get("token") or ""
         return secrets.compare_digest(given.encode(), self.token.encode())
 
     async def _file(self, request: Request) -> Response:
-        name = request.url.path.removeprefix("/") or "page.html"
+        name, kind = _FILES[request.url.path]
         content = resources.files(__package__).joinpath(name).read_bytes()
-        return Response(content, media_type=f"{_FILES[name]}; charset=utf-8")
+        return Response(content, media_type=f"{kind}; charset=utf-8")
 
     async def _questions(self, request: Request) -> Response:
         curation = self.curation
@@ -153,7 +158,7 @@ class CurationServer:
                     "tags": view["tags"],
                     "done": view["done"],
                     "judged": {by: len(row) for by, row in view["grades"].items()},
-                    "differs": _differ(view["grades"]),
+                    "differs": bool(curation.settled(id)[1]),
                     "first": draft.first,
                     "like": list(draft.like),
                     "seedless": draft.seedless,
@@ -330,61 +335,35 @@ class CurationServer:
         return self.gold_named or not path.is_file() or sha256_of(path) in self.curation.exported
 
     def listen(self, port: int | None) -> socket.socket:
-        """The socket, of this port or of one that follows from the draft's name. Raises UsageError."""
-        first = PORTS[sum(os.fsencode(self.draft_path.name)) % len(PORTS)]
-        for name in [port] if port is not None else [first, *range(first + 1, PORTS.stop), 0]:
-            listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-            if os.name == "posix":
-                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                listening.bind((HOST, name))
-                listening.listen()  # two may be bound to one port until one of them listens
-            except OSError:
-                listening.close()
-                continue
-            self.port = listening.getsockname()[1]
-            return listening
+        """The socket, of this port or of one that follows from the draft's name: a window that kept decisions
+        while no server ran finds it again. Raises UsageError."""
+        usual = PORTS[sum(os.fsencode(self.draft_path.name)) % len(PORTS)]
+        for name in [usual, 0] if port is None else [port]:
+            with suppress(OSError):
+                listening = socket.create_server((HOST, name))
+                self.port = listening.getsockname()[1]
+                return listening
         raise UsageError("--port {port} is taken; leave it out, or name another", port=port)
 
-    def serve(self, listening: socket.socket, started: Callable[[], None]) -> None:
+    def serve(self, listening: socket.socket) -> None:
         """Until Ctrl-C or SIGTERM; requests under way are answered first."""
         import uvicorn
 
-        class Server(uvicorn.Server):
-            """Leaves signals to us: its own way ends the process before the gold set is written."""
-
-            @contextmanager
-            def capture_signals(self) -> Iterator[None]:
-                yield
-
         threading.Thread(target=self._found, args=("a",), daemon=True).start()  # builds the search meanwhile
-        server = Server(
-            uvicorn.Config(
-                self.app(),
-                log_level="critical",  # it would tell of the requests that END_SECONDS cut off
-                access_log=False,
-                lifespan="off",
-                timeout_graceful_shutdown=END_SECONDS,
-            )
+        config = uvicorn.Config(
+            self.app(),
+            log_level="critical",  # it would tell of the requests that END_SECONDS cut off
+            access_log=False,
+            lifespan="off",
+            timeout_graceful_shutdown=END_SECONDS,
         )
-
-        def stop(number: int, frame: object) -> None:
-            server.should_exit = True
-
-        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-
-        async def run() -> None:
-            serving = asyncio.ensure_future(server.serve(sockets=[listening]))
-            while not server.started and not serving.done():
-                await asyncio.sleep(0.01)
-            started()
-            await serving
-
+        # The server ends in order and raises the signal again, which must not end us: the gold set is next.
+        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
         try:
-            asyncio.run(run())
+            with suppress(KeyboardInterrupt):
+                uvicorn.Server(config).run(sockets=[listening])
         finally:
-            for key, handler in before.items():
-                signal.signal(key, handler)
+            signal.signal(signal.SIGTERM, before)
 
 
 async def _body(request: Request) -> bytes | None:
@@ -395,13 +374,6 @@ async def _body(request: Request) -> bytes | None:
         if len(body) > LARGEST_BODY:
             return None
     return bytes(body)
-
-
-def _differ(grades: dict[str, dict[str, int]]) -> bool:
-    rows = [row for by, row in grades.items() if by != "agreed"]
-    agreed = grades.get("agreed", {})
-    entities = {entity for row in rows for entity in row} - agreed.keys()
-    return any(len({row[entity] for row in rows if entity in row}) > 1 for entity in entities)
 
 
 def _json(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
