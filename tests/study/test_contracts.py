@@ -154,9 +154,9 @@ def test_eval_and_sweep_give_one_number_for_one_setting(tmp_path: Path, world: A
         step.recall for step in found.explanation.waterfall if step.step == "reachable within h hops"
     ]
     if not reachable:  # what hops don't bound has no such number in either
-        assert math.isnan(setting.overall.oracle_recall)
+        assert math.isnan(setting.oracle_recall)
     else:
-        assert setting.overall.oracle_recall == pytest.approx(reachable[0], nan_ok=True)
+        assert setting.oracle_recall == pytest.approx(reachable[0], nan_ok=True)
 
 
 @pytest.mark.slow

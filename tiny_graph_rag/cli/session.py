@@ -116,7 +116,7 @@ class Session:
         secrets = (self.config.api_key, *url_secrets(self.config.openai.base_url))
         command = scrubbed(f"{called()} {shlex.join(sys.argv[1:])}", secrets)
         made = {"at": now, "label": scrubbed(label, secrets) if label else label, "command": command}
-        return made if self.patch is None else {**made, "patch": self.patch.record()}
+        return {"made": made} if self.patch is None else {"made": made, "patch": self.patch.record()}
 
     @property
     def console(self) -> Console:

@@ -142,7 +142,7 @@ class SweepResult:
         if setting is None:
             return None
         hops = {} if setting.hops is None else {"hops": setting.hops}
-        return {**setting.variant.settings, **hops}
+        return {**setting.settings, **hops}
 
     @property
     def reason(self) -> str:
@@ -154,11 +154,11 @@ class SweepResult:
         references that any ranking within the hops could return."""
         rows = [
             (
-                *(setting.variant.name, setting.hops, setting.top_k, str(measure)),
-                *(mean.mean, mean.low, mean.high, mean.n, setting.overall.oracle_recall),
+                *(setting.system, setting.hops, setting.top_k, str(measure)),
+                *(mean.mean, mean.low, mean.high, mean.n, setting.oracle_recall),
             )
             for setting in self.sweep.settings
-            for measure, mean in setting.overall.measures.items()
+            for measure, mean in setting.measures.items()
         ]
         columns = ["system", "hops", "top_k", "measure", "mean", "low", "high", "n", "oracle_recall"]
         return pandas_for("SweepResult.to_pandas()").DataFrame(rows, columns=columns)

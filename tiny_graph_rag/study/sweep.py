@@ -136,20 +136,22 @@ class SettingSlice:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SweptSetting:
-    """hops: None for a retriever that does not walk; then there is no reach either."""
+class SweptSetting(SettingSlice):
+    """As the file of a sweep holds it. system: the variant's name, settings: what it sets. hops: None for a
+    retriever that does not walk; then there is no reach either."""
 
-    variant: Variant
+    system: str
+    retriever: str
+    settings: Mapping[str, Any]
     hops: int | None
     top_k: int
-    overall: SettingSlice
     by_tag: dict[str, SettingSlice]
 
     def label(self, *, several: bool) -> str:
         """`--hops 3`; where a sweep has several systems, the system before it."""
         hops = "" if self.hops is None else f"--hops {self.hops}"
-        shown = several or len(self.variant.settings) > 1
-        return f"{self.variant.name} {hops}".strip() if shown else hops or self.variant.name
+        shown = several or len(self.settings) > 1
+        return f"{self.system} {hops}".strip() if shown else hops or self.system
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -223,12 +225,12 @@ def sweep(
                 summary = summarise(score(judged, plan.measures(cutoff)), judged, tags, groups)
                 slices = {"": summary.overall, **summary.by_tag}
                 parts = {
-                    tag: SettingSlice(
-                        slice_.questions, slice_.measures, *_reach(judgments, items, hops, rows_of[tag])
-                    )
+                    tag: (slice_.questions, slice_.measures, *_reach(judgments, items, hops, rows_of[tag]))
                     for tag, slice_ in slices.items()
                 }
-                settings.append(SweptSetting(variant, hops, cutoff, parts.pop(""), parts))
+                whole, system = parts.pop(""), (variant.name, variant.retriever, variant.settings)
+                by_tag = {tag: SettingSlice(*part) for tag, part in parts.items()}
+                settings.append(SweptSetting(*whole, *system, hops, cutoff, by_tag))
             values = plan.decide_by.sign * plan.decide_by.compute(judged)
             named = settings[-1].label(several=len(plan.variants) > 1)
             answers = Measured.of(values, linked)

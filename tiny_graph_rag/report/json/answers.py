@@ -11,7 +11,7 @@ from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.llm.base import NO_TOKENS, PURPOSES
 from tiny_graph_rag.llm.cost import Spent, total
-from tiny_graph_rag.measures.summary import token_fields
+from tiny_graph_rag.measures.summary import rows_by_tag, token_fields
 from tiny_graph_rag.report.json.spelled import Spelled
 from tiny_graph_rag.results import Linking, Tokens, WrittenAnswer, as_read
 from tiny_graph_rag.study.answer_scores import Answered, AnswerSlice
@@ -63,30 +63,26 @@ def add_linking(
     head: dict[str, Any], linked: Sequence[LinkedQuestion], examples: Iterable[Example]
 ) -> dict[str, Any]:
     """`summary` of a run without answers whose linker asked a model: failures and cost, by tag too."""
-    tags = [question.tags for question in examples]
-    by_tag = {
-        tag: _linked_slice([one for one, its in zip(linked, tags, strict=True) if tag in its])
-        for tag in head["by_tag"]
-    }
-    whole = _linked_slice(linked)
-    return _with_usage(head, whole, by_tag, whole["usage"])
 
+    def part(questions: Sequence[LinkedQuestion]) -> dict[str, Any]:
+        return {
+            "failed": sum(question.error is not None for question in questions),
+            "usage": usage({"linking": total(question.spent or Spent() for question in questions)}),
+        }
 
-def _linked_slice(linked: Sequence[LinkedQuestion]) -> dict[str, Any]:
-    return {
-        "failed": sum(question.error is not None for question in linked),
-        "usage": usage({"linking": total(question.spent or Spent() for question in linked)}),
-    }
+    rows = rows_by_tag([question.tags for question in examples])
+    by_tag = {tag: part([linked[row] for row in rows[tag].tolist()]) for tag in head["by_tag"]}
+    whole = part(linked)
+    return _with_usage(head, whole, by_tag, whole["usage"]["total"])
 
 
 def _with_usage(
     head: dict[str, Any], whole: dict[str, Any], by_tag: dict[str, dict[str, Any]], used: dict[str, Any]
 ) -> dict[str, Any]:
     """`summary` with more of all questions and of each tag, and what all took."""
-    in_all = used["total"]
     return head | {
-        **token_fields({name: in_all[name] for name in NO_TOKENS.as_dict()}),
-        "estimated_cost_usd": in_all["cost_usd"],
+        **token_fields({name: used[name] for name in NO_TOKENS.as_dict()}),
+        "estimated_cost_usd": used["cost_usd"],
         **whole,
         "by_tag": {tag: slice_ | by_tag[tag] for tag, slice_ in head["by_tag"].items()},
     }
@@ -97,14 +93,11 @@ def answer_slice(answers: Answers, part: AnswerSlice) -> dict[str, Any]:
     verdicts failed."""
     judged = {"accuracy", *(name for judge in JUDGES for name in JUDGES[judge].scores)}
     scores = as_read(part.scores)
+    for name in scores.keys() & judged:
+        scores[name]["failed"] = part.unjudged.get(name, 0)
     return {
-        "answered": part.answered,
-        "failed": part.failed,
-        "abstained": part.abstained,
-        "scores": {
-            name: mean | ({"failed": part.unjudged.get(name, 0)} if name in judged else {})
-            for name, mean in scores.items()
-        },
+        **{name: getattr(part, name) for name in ("answered", "failed", "abstained")},
+        "scores": scores,
         "usage": usage(answers.spent(part.rows)),
     }
 
@@ -117,9 +110,8 @@ def add_answers(head: dict[str, Any], answered: Answered) -> dict[str, Any]:
         for tag, part in answered.by_tag.items()
     }
     whole = answer_slice(answers, answered.overall)
-    told = whole | {"complete": answers.complete, "notes": list(answers.notes)}
-    if answers.agreement is not None:
-        told["judge_agreement"] = answers.agreement
-    if answers.flips is not None:
-        told["judge_flips"] = answers.flips
-    return _with_usage(head, {"failed": answered.overall.failed, "answers": told}, by_tag, whole["usage"])
+    of_judges = {"judge_agreement": answers.agreement, "judge_flips": answers.flips}
+    whole |= {"complete": answers.complete, "notes": answers.notes}
+    whole |= {name: found for name, found in of_judges.items() if found is not None}
+    failed = answered.overall.failed
+    return _with_usage(head, {"failed": failed, "answers": whole}, by_tag, whole["usage"]["total"])

@@ -5,7 +5,7 @@ what every file begins with.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 import numpy as np
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.messages import Said
 
 Made = Mapping[str, Any]
-"""`at` (UTC, ISO 8601), `command` and `label` (null where none) of the run that made a file; `patch` where
-one was applied."""
+"""`made`: when and how a file was made, and `patch` where one was applied."""
 
 MILLION = 1_000_000
 
@@ -30,12 +29,9 @@ T = TypeVar("T")
 
 
 def head(kind: str, made: Made | None = None, **fields: Any) -> dict[str, Any]:
-    """The first fields of a file of this kind, then the given ones. made: when and how, where known."""
-    known: dict[str, Any] = {}
-    if made is not None:
-        known["made"] = {name: value for name, value in made.items() if name != "patch"}
-        known |= {"patch": made["patch"]} if "patch" in made else {}
-    return {"schema_version": SCHEMA_VERSION, "package_version": __version__, "kind": kind, **known, **fields}
+    """The first fields of a file of this kind, then the given ones."""
+    versions = {"schema_version": SCHEMA_VERSION, "package_version": __version__}
+    return {**versions, "kind": kind, **(made or {}), **fields}
 
 
 def laid_out(fields: Mapping[str, Any]) -> bytes:
@@ -89,15 +85,6 @@ class Remembered(dict[int, T], Generic[T]):
         return value
 
 
-class Relation(NamedTuple):
-    """A relation's ends, and the step along it and against it."""
-
-    source: int
-    target: int
-    along: Step
-    against: Step
-
-
 class Spelled:
     """ids, names: by entity. An entity whose id was asked for is `mentioned`, ends of steps included."""
 
@@ -105,7 +92,7 @@ class Spelled:
         self.graph = graph
         self.ids: Remembered[str] = Remembered(graph.entities.ids.__getitem__)
         self.names: Remembered[str] = Remembered(graph.entities.names.__getitem__)
-        self._relations: Remembered[Relation] = Remembered(self._relation)
+        self._relations: Remembered[tuple[int, int, Step, Step]] = Remembered(self._relation)
 
     @property
     def mentioned(self) -> list[int]:
@@ -127,11 +114,12 @@ class Spelled:
         steps.reverse()
         return steps
 
-    def _relation(self, row: int) -> Relation:
+    def _relation(self, row: int) -> tuple[int, int, Step, Step]:
+        """A relation's ends, the step along it and the step against it."""
         known = self.graph.relations
         source, target, type = int(known.sources[row]), int(known.targets[row]), known.types[row]
         one, other = self.ids[source], self.ids[target]
-        return Relation(source, target, Step(one, type, other, True), Step(other, type, one, False))
+        return source, target, Step(one, type, other, True), Step(other, type, one, False)
 
 
 def linked_seeds(linked: LinkedQuestion, spelled: Spelled) -> list[Seed]:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.gold.validate import Validation
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.study.compare import Comparison
-    from tiny_graph_rag.study.sweep import Sweep, SweptSetting
+    from tiny_graph_rag.study.sweep import Sweep
 
 COUNTED = (
     "questions",
@@ -78,7 +78,6 @@ def comparison_document(found: Comparison, config: Config, made: Made | None = N
             | ({"speed": system.speed} if system.speed else {})
             for system in found.systems
         ],
-        "notes": [],
         "verdicts": verdicts,
         "told": list(map(said_json, verdicts)),
         "differs": found.differs,
@@ -106,19 +105,7 @@ def sweep_document(found: Sweep, made: Made | None = None) -> dict[str, Any]:
             "by_tag": {tag: _recommended(found, tag) for tag in found.recommended if tag},
         },
     }
-    return dict(as_read(head("sweep", made, **fields, settings=list(map(setting_json, found.settings)))))
-
-
-def setting_json(setting: SweptSetting) -> dict[str, Any]:
-    return {
-        "system": setting.variant.name,
-        "retriever": setting.variant.retriever,
-        "settings": setting.variant.settings,
-        "hops": setting.hops,
-        "top_k": setting.top_k,
-        **as_read(setting.overall),
-        "by_tag": setting.by_tag,
-    }
+    return dict(as_read(head("sweep", made, **fields, settings=found.settings)))
 
 
 def _recommended(found: Sweep, tag: str) -> dict[str, Any]:
@@ -126,8 +113,8 @@ def _recommended(found: Sweep, tag: str) -> dict[str, Any]:
     record = None if decided.recommended is None else decided.tried[decided.recommended]
     return {
         "setting": None if decided.recommended is None else found.first_of[decided.recommended],
-        "system": setting.variant.name if setting else None,
-        "retriever": setting.variant.retriever if setting else None,
+        "system": setting.system if setting else None,
+        "retriever": setting.retriever if setting else None,
         "hops": setting.hops if setting else None,
         "best": None if decided.best is None else found.first_of[decided.best],
         "best_hops": best.hops if best else None,

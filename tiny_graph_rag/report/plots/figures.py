@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,6 @@ from tiny_graph_rag.report.plain import one_line, swept_measures, tags_of
 Json = dict[str, Any]
 
 TAGS_SHOWN, CURVES_SHOWN = 24, 9
-ACROSS = 4  # panels side by side
 DPI = 200
 NEAR_THE_TITLE = 0.94  # of a panel: a value above its point would stand in the title
 INK, SOFT, ACCENT, GRID = "#1d1c1a", "#65625c", "#1d5a96", "#e3e0d8"
@@ -55,56 +54,44 @@ def figures(documents: Sequence[Document]) -> Iterator[tuple[str, Picture]]:
             yield f"{document.name}-hops", _hops(document.content)
 
 
+def _is_known(measures: Json, measure: str) -> bool:
+    """Whether a measure has a mean."""
+    return (measures.get(measure) or {"mean": None})["mean"] is not None
+
+
 def _tags(content: Json) -> Picture:
-    """A row for all questions and for each tag that has a value."""
+    """A panel a measure, a row for all questions and for each tag that has a value: its mean with the
+    interval and as a figure."""
     summary = content["summary"]
-    measures = [measure for measure, mean in summary["measures"].items() if mean["mean"] is not None]
-    parts = [("all", summary), *tags_of(summary)]
-    valued = [
-        (tag, part)
-        for tag, part in parts
-        if any((part["measures"].get(measure) or {"mean": None})["mean"] is not None for measure in measures)
-    ]
-    labels = []
-    for tag, part in valued[: TAGS_SHOWN + 1]:
-        counts = sorted({mean["n"] for mean in part["measures"].values() if mean["mean"] is not None})
-        labels.append(f"{tag}  (n {'–'.join(map(str, counts[:: max(1, len(counts) - 1)]))})")
-    means = {measure: [part["measures"].get(measure) for _, part in valued] for measure in measures}
-    return _rows(subject(content), labels, means)
-
-
-def _rows(
-    heading: str,
-    labels: Sequence[str],
-    means: Mapping[str, Sequence[Json | None]],
-) -> Picture:
-    """A panel a measure, a row a label: its mean with the interval and as a figure, where it has one."""
-    figure, panels = _panels(heading, len(means), 2.6, 0.7 + 0.32 * max(1, len(labels)), left=1.8)
-    for panel, (measure, column) in zip(panels, means.items(), strict=False):
-        known = [
-            (row, mean) for row, mean in enumerate(column[: len(labels)]) if mean and mean["mean"] is not None
-        ]
-        for row, mean in known:
+    measures = [measure for measure in summary["measures"] if _is_known(summary["measures"], measure)]
+    parts = [(tag, part["measures"]) for tag, part in (("all", summary), *tags_of(summary))]
+    rows = [(tag, part) for tag, part in parts if any(_is_known(part, measure) for measure in measures)]
+    rows = rows[: TAGS_SHOWN + 1]
+    picture, panels = _panels(
+        subject(content), len(measures), 2.6, 0.7 + 0.32 * max(1, len(rows)), across=4, left=1.8
+    )
+    for panel, measure in zip(panels, measures, strict=False):
+        known = {row: part[measure] for row, (_, part) in enumerate(rows) if _is_known(part, measure)}
+        for row, mean in known.items():
             if mean.get("low") is not None:
                 panel.plot([mean["low"], mean["high"]], [row, row], color=ACCENT, linewidth=3, alpha=0.35)
             panel.plot(mean["mean"], row, "o", color=ACCENT, markersize=5)
-            panel.text(
-                1.03,
-                row,
-                three(mean["mean"]),
-                transform=panel.get_yaxis_transform(),  # right of the panel
-                va="center",
-                size=8,
-                color=INK,
-            )
-        most = max((mean[end] for _, mean in known for end in ("mean", "high") if mean.get(end)), default=0)
+            right = panel.get_yaxis_transform()  # of the panel
+            panel.text(1.03, row, three(mean["mean"]), transform=right, va="center", size=8, color=INK)
+        most = max(mean.get(end) or 0 for mean in known.values() for end in ("mean", "high"))
         panel.set(title=measure, xlim=(0, 1) if most <= 1 else (0, most * 1.05))
         panel.set_xlabel("mean with its 95 % interval")
         panel.grid(axis="x", color=GRID, linewidth=0.6)
         panel.set_axisbelow(True)
-    panels[0].set_yticks(range(len(labels)), [drawable(label, 40) for label in labels])
-    panels[0].set_ylim(max(1, len(labels)) - 0.4, -0.6)  # the first on top
-    return figure
+    panels[0].set_yticks(range(len(rows)), [drawable(_tag_words(*row), 40) for row in rows])
+    panels[0].set_ylim(max(1, len(rows)) - 0.4, -0.6)  # the first on top
+    return picture
+
+
+def _tag_words(tag: str, measures: Json) -> str:
+    """`2-hop  (n 12–40)`: the tag, and how many questions its means are of."""
+    counts = sorted({mean["n"] for mean in measures.values() if mean["mean"] is not None})
+    return f"{tag}  (n {'–'.join(map(str, counts[:: max(1, len(counts) - 1)]))})"
 
 
 def _hops(content: Json) -> Picture:
@@ -116,12 +103,12 @@ def _hops(content: Json) -> Picture:
     slices: dict[str, list[tuple[Json, Json]]] = {"": []}
     for setting in settings:
         for tag, part in (("", setting), *(setting.get("by_tag") or {}).items()):
-            if (part["measures"].get(measure) or {"mean": None})["mean"] is not None:
+            if _is_known(part["measures"], measure):
                 slices.setdefault(tag, []).append((setting, part))
     shown = list(slices.items())[:CURVES_SHOWN]
     dataset = (content.get("dataset") or {}).get("name") or ""
     heading = " · ".join(part for part in (f"{measure} by hops", dataset) if part)
-    figure, panels = _panels(heading, len(shown), 3.1, 2.5, across=3, sharex=True)
+    picture, panels = _panels(heading, len(shown), 3.1, 2.5, across=3)
     systems = list(dict.fromkeys(setting["system"] for setting in settings))
     for panel, (tag, parts) in zip(panels, shown, strict=True):
         for colour, system in zip(LINES, systems, strict=False):
@@ -134,10 +121,9 @@ def _hops(content: Json) -> Picture:
         title = f"{drawable(tag, 30) if tag else 'all questions'}  (n {n})"
         panel.set(title=title, ylim=(0, 1.02), xlabel="hops")
         panel.xaxis.get_major_locator().set_params(integer=True)
-        panel.tick_params(labelbottom=True)
         panel.grid(color=GRID, linewidth=0.6)
     panels[0].legend(fontsize=7)
-    return figure
+    return picture
 
 
 def _curve(panel: Any, means: Sequence[tuple[int | None, Json]], colour: str, label: str) -> None:
@@ -181,22 +167,15 @@ def _oracle(panel: Any, parts: Sequence[tuple[Json, Json]], *, several: bool) ->
 
 
 def _panels(
-    heading: str,
-    count: int,
-    width: float,
-    height: float,
-    *,
-    across: int = ACROSS,
-    left: float = 0.0,
-    sharex: bool = False,
+    heading: str, count: int, width: float, height: float, *, across: int, left: float = 0.0
 ) -> tuple[Picture, list[Any]]:
-    """A picture of `count` panels, one at least, with the same scale, and what it shows above it. width,
-    height: of a panel, in inches. left: of the panels."""
+    """A picture of `count` panels, one at least, with the same scale upwards, and what it shows above it.
+    width, height: of a panel, in inches. across: panels side by side, at most. left: of the panels."""
     count = max(1, count)
     across = min(across, count)
     down = math.ceil(count / across)
     picture = Picture(figsize=(left + width * across, 0.6 + height * down))
-    cells = list(picture.subplots(down, across, sharex=sharex, sharey=True, squeeze=False).flat)
+    cells = list(picture.subplots(down, across, sharey=True, squeeze=False).flat)
     for empty in cells[count:]:
         empty.remove()
     picture.suptitle(drawable(heading, 100), x=0.01, ha="left", fontsize=11)
