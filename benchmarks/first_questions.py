@@ -20,7 +20,8 @@ from statistics import median
 
 from processes import cost
 
-from tiny_graph_rag.config import Config, cache_folder
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.config.sources import cache_folder
 from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph.names import NameIndex

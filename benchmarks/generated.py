@@ -21,7 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tiny_graph_rag.config import Config, cache_folder
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.config.sources import cache_folder
 from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import EvalSet, Selection

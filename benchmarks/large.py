@@ -106,7 +106,7 @@ with duckdb.connect(database, config={'memory_limit': '5GB', 'threads': 2}, read
 IGRAPH = """
 import resource, statistics, sys, time, igraph, numpy as np
 from pathlib import Path
-from tiny_graph_rag.config import cache_folder
+from tiny_graph_rag.config.sources import cache_folder
 from tiny_graph_rag.formats.graphs import read_graph
 graph = read_graph(Path(sys.argv[1]), cache_folder())
 started = time.process_time()
@@ -127,7 +127,7 @@ for what, seeds in (('1,000 starts', rows), ('the small entity', [len(graph) * 3
 OURS = """
 import statistics, sys, time, numpy as np
 from pathlib import Path
-from tiny_graph_rag.config import cache_folder
+from tiny_graph_rag.config.sources import cache_folder
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.graph.bfs import BreadthFirst
 graph = read_graph(Path(sys.argv[1]), cache_folder())

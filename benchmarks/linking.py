@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
-from tiny_graph_rag.config import cache_folder
+from tiny_graph_rag.config.sources import cache_folder
 from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import Example

@@ -12,8 +12,8 @@ import typer
 from tests.conftest import ROOT
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.reference import commands
-from tiny_graph_rag.config import Config, all_settings, cache_folder, find_setting, load_config
-from tiny_graph_rag.config.settings import FLAGS, Setting
+from tiny_graph_rag.config import FLAGS, Config, Setting, all_settings, find_setting
+from tiny_graph_rag.config.sources import cache_folder, load_config
 from tiny_graph_rag.errors import ConfigError, TinyGraphRagError, UsageError
 
 
@@ -58,7 +58,7 @@ def test_a_name_of_another_section_or_of_none_is_refused_with_the_right_one(name
 def test_a_setting_reads_its_own_default_back_and_no_other_type(setting: Setting) -> None:
     text = "none" if setting.default is None else str(setting.default)
     assert setting.parse(text, "x") == setting.default
-    if not setting.accepts("words"):
+    if setting.type is not str:
         with pytest.raises(ConfigError, match=r"^x"):
             setting.parse("words", "x")
 
@@ -204,6 +204,6 @@ def test_common_options_stand_before_or_after_the_command(run_cli, own_folder) -
 
 def test_an_unusable_environment_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     for setting in all_settings():
-        if setting.environment and not setting.accepts("words"):
+        if setting.environment and setting.type is not str:
             with pytest.raises(TinyGraphRagError, match=setting.environment):
                 load_config(environment={setting.environment: "words"})

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
-from tiny_graph_rag.config import all_settings, dotenv_values_of, load_config, require_trust
-from tiny_graph_rag.config.sources import OF_DOTENV
+from tiny_graph_rag.config import all_settings
+from tiny_graph_rag.config.sources import OF_DOTENV, dotenv_values_of, load_config, require_trust
 from tiny_graph_rag.errors import ConfigError
 
 # Every variable that the program reads. Those of OF_DOTENV may come from a folder's `.env`, all others

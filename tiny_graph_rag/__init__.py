@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from tiny_graph_rag.config import Config as Config
-    from tiny_graph_rag.config import load_config as load_config
+    from tiny_graph_rag.config.sources import load_config as load_config
     from tiny_graph_rag.gold.examples import EvalSet as EvalSet
     from tiny_graph_rag.gold.examples import Example as Example
     from tiny_graph_rag.graph.model import KnowledgeGraph as KnowledgeGraph
@@ -63,7 +63,8 @@ if TYPE_CHECKING:
 
 # Module → its public names; it is imported when one is first used.
 _MODULES = {
-    "config": ("Config", "load_config"),
+    "config": ("Config",),
+    "config.sources": ("load_config",),
     "gold.examples": ("EvalSet", "Example"),
     "graph.model": ("KnowledgeGraph",),
     "library": ("Ranking", "Result", "ask", "assert_retrieval", "evaluate", "load_graph", "load_questions"),

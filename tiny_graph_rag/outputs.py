@@ -150,21 +150,8 @@ def _temporary(path: Path) -> Path:
 
 
 def remove_leftovers(path: Path) -> None:
-    """What killed processes left half written of a file or folder; one that still runs may still write."""
+    """What killed processes left half written of a file or folder; a young one may still be written."""
     for leftover in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
         with contextlib.suppress(OSError):
-            if _is_written(leftover):
-                continue
-            shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()
-
-
-def _is_written(temporary: Path) -> bool:
-    """Whether the process in its name runs; where that can't be asked, whether it is young."""
-    process = temporary.name.split(".")[-2].partition("-")[0]
-    if os.name != "posix" or not process.isdecimal():
-        return time.time() - temporary.stat().st_mtime < LEFTOVER_SECONDS
-    try:
-        os.kill(int(process), 0)
-    except (OSError, OverflowError) as error:
-        return isinstance(error, PermissionError)  # it is somebody else's
-    return True
+            if time.time() - leftover.stat().st_mtime > LEFTOVER_SECONDS:
+                shutil.rmtree(leftover) if leftover.is_dir() else leftover.unlink()

@@ -309,7 +309,7 @@ def test_nothing_that_a_terminal_would_obey_reaches_one() -> None:
 def test_a_cache_folder_of_others_is_left_alone_and_an_open_one_closed(own_folder: Path) -> None:
     import os
 
-    from tiny_graph_rag.config import NO_CACHE, cache_folder
+    from tiny_graph_rag.config.sources import NO_CACHE, cache_folder
 
     mine = own_folder / "c" / "tiny-graph-rag"
     mine.mkdir(parents=True)

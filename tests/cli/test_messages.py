@@ -206,7 +206,7 @@ def test_an_empty_graph_is_no_matter_of_retrieval(tale: Path, run_cli, command: 
     ("arguments", "told"),
     [
         (("evl",), "no such command: evl; did you mean 'eval'? (`"),
-        (("eval",), "the option --dataset is missing (`"),
+        (("eval",), "--dataset is missing (`"),
         (("eval", "--datase", "x"), "no such option: --datase; did you mean '--dataset'"),
         (("eval", "--dataset"), "--dataset needs a value\n"),
         (("eval", "--quiet=3", "--dataset", "x"), "--quiet takes no value\n"),

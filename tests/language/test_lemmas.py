@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import simplemma
 
-from tiny_graph_rag.config import cache_folder
+from tiny_graph_rag.config.sources import cache_folder
 from tiny_graph_rag.language.words import Lemmas
 
 WORDS = ["works", "written", "went", "better", "children", "monday", "a"]

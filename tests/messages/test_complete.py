@@ -18,7 +18,7 @@ import typer
 from tests.conftest import ROOT
 from tests.messages.test_one_way import is_of_session, makes_its_text
 from tiny_graph_rag import inputs
-from tiny_graph_rag.cli import app, curate, load, recommend
+from tiny_graph_rag.cli import app, drafts, load
 from tiny_graph_rag.cli import help as help_
 from tiny_graph_rag.config import all_settings, section_comment, section_names
 from tiny_graph_rag.fixing import fixes
@@ -87,13 +87,13 @@ BY_NAME = {
         "linking",
         "rewriting",
         HOW_TO_TURN_ON,
-        recommend.TO_JUDGE,
-        recommend.FAVOURS,
-        recommend.LEAVES_THE_MEANS,
-        curate.EMPTY,
-        curate.EMPTY_MANY,
+        drafts.TO_JUDGE,
+        drafts.FAVOURS,
+        drafts.LEAVES_THE_MEANS,
+        drafts.EMPTY,
+        drafts.EMPTY_MANY,
     ),
-    *(text for one, many, _ in recommend.REMARKS for text in (one, many)),
+    *(text for one, many, _ in drafts.REMARKS for text in (one, many)),
     *(ambiguous.READ_FIRST, ambiguous.READ_ANY),
     *(value for name, value in vars(stretches).items() if name.isupper() and isinstance(value, str)),
     *(fix_words.PROVEN, fix_words.TO_JUDGE, fix_words.TO_ASK, fix_words.NOT_KEPT),

@@ -12,8 +12,7 @@ from click.testing import Result
 
 from tiny_graph_rag.cli import app, load
 from tiny_graph_rag.cli.reference import commands
-from tiny_graph_rag.config import all_settings
-from tiny_graph_rag.config.settings import Setting
+from tiny_graph_rag.config import Setting, all_settings
 from tiny_graph_rag.config.sources import config_yaml
 from tiny_graph_rag.messages import speaking
 

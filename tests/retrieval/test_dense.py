@@ -17,7 +17,8 @@ import pytest
 from typer.testing import Result
 
 from tests.conftest import write_gold, write_kg
-from tiny_graph_rag.config import Config, load_config
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.config.sources import load_config
 from tiny_graph_rag.errors import ConfigError, ServiceError
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.linking import LinkedQuestion

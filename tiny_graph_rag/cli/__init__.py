@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 import gc
-import inspect
 import io
 import os
-import shlex
 import sys
 from importlib import import_module
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from tiny_graph_rag.cli.command import Commands, declare
+from tiny_graph_rag.cli.command import app, declare, parameter, spread
 from tiny_graph_rag.cli.help import commands_with_help
-from tiny_graph_rag.cli.options import COMMON, COMMON_SETTINGS, Common
+from tiny_graph_rag.cli.options import Common, option
 from tiny_graph_rag.version import __version__
-
-app = typer.Typer(
-    name="tiny-graph-rag",
-    cls=Commands,
-    help="Does my graph retrieve the right entities, why not, what would fix it, and what does it cost?",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
 
 
 def _show_version(wanted: bool) -> None:
@@ -38,66 +25,25 @@ def _show_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-def called() -> str:
-    """How this program was called, for commands that it prints to be copied."""
-    first = Path(sys.argv[0]).name
-    if first == "main.py":
-        return "uv run python main.py"
-    return "python -m tiny_graph_rag" if first == "__main__.py" else "tiny-graph-rag"
-
-
-def shell_command(name: str, /, *arguments: str, **given: object) -> str:
-    """A line to be copied: this program's command `name` with the flags that are not None or False; a list
-    gives its flag once for each value."""
-    flags = [
-        f"--{flag.replace('_', '-')}" + ("" if value is True else f" {_quoted(str(value))}")
-        for flag, values in given.items()
-        for value in (values if isinstance(values, list | tuple) else [values])
-        if value is not None and value is not False
-    ]
-    return " ".join([called(), name, *map(_quoted, arguments), *flags])
-
-
-def _quoted(text: str) -> str:
-    """As a shell wants it; letters of any language need no quotes."""
-    plain = text and all(sign.isalnum() or sign in "-_./:,=+@%" for sign in text)
-    return text if plain else shlex.quote(text)
+VERSION = Annotated[bool, option("Show the version.", callback=_show_version, is_eager=True)]
 
 
 def root(context: typer.Context, version: bool, **given: Any) -> None:
     """The options that every command has, before its name."""
-    settings = {name: given.pop(name) for name in COMMON_SETTINGS}
-    context.obj = Common(**{**given, "set_": given["set_"] or ()}, settings=settings)
+    context.obj = Common(**given)
 
 
-VERSION = Annotated[
-    bool,
-    typer.Option(
-        "--version",
-        help="Show the version.",
-        callback=_show_version,
-        is_eager=True,
-    ),
-]
-_OWN = {"context": typer.Context, "version": VERSION, **COMMON}
-_DEFAULTS = {"version": False, "quiet": False, "trust_config": False, "debug": False}
-declare(
-    root,
-    [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if name == "context" else _DEFAULTS.get(name),
-            annotation=annotation,
-        )
-        for name, annotation in _OWN.items()
-    ],
-)
+declare(root, [parameter("context", typer.Context), parameter("version", VERSION, False), *spread(Common)])
 app.callback()(root)
 
 
 # Commands that the module of another one registers; each other one has a module of its name in this folder.
-TOGETHER = {"visualize": "stats", "measures": "settings", "history": "report"}
+TOGETHER = {
+    **dict.fromkeys(("init", "measures"), "settings"),
+    **dict.fromkeys(("stats", "visualize", "convert"), "graphs"),
+    **dict.fromkeys(("compare", "report", "history"), "results"),
+    **dict.fromkeys(("recommend", "curate"), "drafts"),
+}
 
 
 def load(*names: str) -> None:

@@ -95,18 +95,11 @@ class Model:
                 known=f"{ledger.known:,}",
             )
         ]
-        if budget.unpriced:
-            parts.append(
-                t("cost unknown: {n} replies of a model without a price", n=f"{budget.unpriced:,}")
-                if not budget.spent_usd
-                else t(
-                    "{usd} paid, and an unknown amount for {n} replies of a model without a price",
-                    usd=f"${budget.spent_usd:.4f}",
-                    n=f"{budget.unpriced:,}",
-                )
-            )
-        elif self.chat.price(self.session.config.openai.model) is not None:
+        if budget.spent_usd or self.chat.price(self.session.config.openai.model) is not None:
             parts.append(t("{usd} paid", usd=f"${budget.spent_usd:.4f}"))
+        if budget.unpriced:
+            n = f"{budget.unpriced:,}"
+            parts.append(t("cost unknown: {n} replies of a model without a price", n=n))
         if budget.doubtful:
             parts.append(t("{n} interrupted attempts may have been charged too", n=f"{budget.doubtful:,}"))
         self.session.say(", ".join(parts))

@@ -1,8 +1,4 @@
-"""How a function becomes a command: its groups of options, and what goes wrong in words.
-
-`command` spreads the fields of each group into the signature for Typer and hands the values over as frozen
-records; a parameter `common: Common` gets the options that stand before the command's name.
-"""
+"""The program, how a function becomes one of its commands, and what goes wrong in words."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ import functools
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, get_args, get_origin, get_type_hints
@@ -22,13 +18,15 @@ from typer.core import TyperCommand, TyperGroup
 from typer.models import OptionInfo
 
 from tiny_graph_rag.cli.help import commands_with_help, write_help
-from tiny_graph_rag.cli.options import Common, Settings
-from tiny_graph_rag.config import language
+from tiny_graph_rag.cli.options import Common, Given
+from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.config.sources import language
 from tiny_graph_rag.errors import FoundProblems, TinyGraphRagError, UsageError, at, nearest
 from tiny_graph_rag.messages import LANGUAGES, Said, said, shown, speak, t
 from tiny_graph_rag.report.plain import one_line, without_controls
 
 CONTEXT = "context"  # of the parser, which has what stands before the command
+MADE = (Session, Common, Given)  # what a command gets without an option
 INTERNAL_ERROR = 70  # EX_SOFTWARE: a mistake of ours, none of the documented codes
 # Typer keeps its parser to itself; what it raises is known by this one, which it gives away.
 ParserError: type[Any] = typer.BadParameter.__mro__[1]
@@ -71,55 +69,58 @@ class Commands(TyperGroup):
         write_help(self, ctx, formatter)
 
 
-def command(app: typer.Typer, name: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a command whose parameters may be option groups, and report its errors in words."""
+app = typer.Typer(
+    name="tiny-graph-rag",
+    cls=Commands,
+    help="Does my graph retrieve the right entities, why not, what would fix it, and what does it cost?",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+
+
+def command(
+    name: str, *flags: Mapping[str, Any], of: typer.Typer = app
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a command, and report its errors in words.
+
+    flags: options for what is not the function's but its session's, by name. of: the program, or a group of
+    commands. Of the function's parameters a dataclass becomes an option for each of its fields;
+    `session: Session` gets a session with what the flags say. Who has more to say to a session takes
+    `common: Common` and `given: Given` and opens it itself.
+    """
 
     def register(function: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(function, include_extras=True)
-        parameters = {
-            CONTEXT: inspect.Parameter(CONTEXT, inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
-        }
-        groups: dict[str, type] = {}
-        settings: dict[str, list[str]] = {}
-        for parameter in inspect.signature(function).parameters.values():
-            hint = hints[parameter.name]
-            if hint is Common:
-                continue
-            if get_origin(hint) is Annotated and isinstance(hint.__metadata__[0], Settings):
-                settings[parameter.name] = list(hint.__metadata__[0].options)
-                parameters |= {
-                    name: inspect.Parameter(name, parameter.KEYWORD_ONLY, default=None, annotation=option)
-                    for name, option in hint.__metadata__[0].options.items()
-                }
-            elif is_dataclass(hint) and isinstance(hint, type):
-                groups[parameter.name] = hint
-                field_hints = get_type_hints(hint, include_extras=True)
-                for field in fields(hint):
-                    parameters[field.name] = inspect.Parameter(
-                        field.name,
-                        inspect.Parameter.KEYWORD_ONLY,
-                        default=inspect.Parameter.empty if field.default is MISSING else field.default,
-                        annotation=_declared(
-                            field.name, field_hints[field.name], getattr(hint, "PANEL", None)
-                        ),
-                    )
-            else:
-                parameters[parameter.name] = parameter.replace(
-                    kind=inspect.Parameter.KEYWORD_ONLY, annotation=_declared(parameter.name, hint)
-                )
+        defaults = {part.name: part.default for part in inspect.signature(function).parameters.values()}
+        asked = {part: hint for part, hint in hints.items() if part in defaults and hint not in MADE}
+        groups: dict[str, Any] = {part: hint for part, hint in asked.items() if is_dataclass(hint)}
+        options = {flag: hint for group in flags for flag, hint in group.items()}
+        parameters = [parameter(flag, hint, None) for flag, hint in options.items()]
+        for part, hint in asked.items():
+            parameters += spread(hint) if part in groups else [parameter(part, hint, defaults[part])]
 
         @functools.wraps(function)
         def run(**values: Any) -> None:
             common: Common = values.pop(CONTEXT).find_root().obj
-            for name, group in groups.items():
-                values[name] = group(**{field.name: values.pop(field.name) for field in fields(group)})
-            for name, flags in settings.items():
-                values[name] = {flag: values.pop(flag) for flag in flags}
-            work = functools.partial(function, common=common, **values)
-            _reported(work, common.debug, values.get("junit"))
+            given = {flag: values.pop(flag) for flag in options}
+            junit, output = values.get("junit"), values.get("output")
+            for part, group in groups.items():
+                values[part] = group(**{field.name: values.pop(field.name) for field in fields(group)})
 
-        declare(run, parameters.values())
-        app.command(name, cls=ParsedCommand)(run)
+            def work() -> None:
+                made = {"common": common, "given": given}
+                if "session" in hints:
+                    made["session"] = session = Session.open(common, given, output)
+                    if junit is not None:
+                        session.outputs.claim(junit)
+                function(**values, **{part: value for part, value in made.items() if part in hints})
+
+            _reported(work, common.debug, junit)
+
+        declare(run, [parameter(CONTEXT, typer.Context), *parameters])
+        of.command(name, cls=ParsedCommand)(run)
         return function
 
     return register
@@ -132,18 +133,23 @@ def declare(function: Any, parameters: Iterable[inspect.Parameter]) -> None:
     function.__annotations__ = {part.name: part.annotation for part in parameters}
 
 
-def _declared(name: str, hint: Any, panel: str | None = None) -> Any:
-    """An option's annotation, its flag that of its parameter and its group in `--help` that of its record,
-    unless it names one."""
+def spread(group: Any) -> list[inspect.Parameter]:
+    """An option for each field of a dataclass."""
+    hints = get_type_hints(group, include_extras=True)
+    return [parameter(field.name, hints[field.name], field.default) for field in fields(group)]
+
+
+def parameter(name: str, hint: Any, default: Any = MISSING) -> inspect.Parameter:
+    """An option as Typer reads it; its flag is that of its name, unless it says one."""
     option = hint.__metadata__[0] if get_origin(hint) is Annotated else None
-    if not isinstance(option, OptionInfo):
-        return hint
-    own = copy.copy(option)
-    own.rich_help_panel = option.rich_help_panel or panel
-    flags = option.param_decls or ()
-    if not any(flag.startswith("--") for flag in flags):
-        own.param_decls = (*flags, f"--{name.strip('_').replace('_', '-')}")
-    return Annotated[get_args(hint)[0], own]
+    if isinstance(option, OptionInfo):
+        flags = option.param_decls or ()
+        if not any(flag.startswith("--") for flag in flags):
+            option = copy.copy(option)
+            option.param_decls = (*flags, f"--{name.strip('_').replace('_', '-')}")
+            hint = Annotated[get_args(hint)[0], option]
+    default = inspect.Parameter.empty if default is MISSING else default
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 def common_first(program: Any, context: Any, arguments: Sequence[str]) -> list[str]:
@@ -202,9 +208,7 @@ def _wrong(error: Any) -> str:
             return said("{option} needs a value", option=error.option_name)
         return said("{option} takes no value", option=error.option_name)
     if kind == "MissingParameter":
-        if name.startswith("-"):
-            return said("the option {name} is missing", name=name)
-        return said("the argument {name} is missing", name=name)
+        return said("{name} is missing", name=name)
     if parameter is not None:
         return said("{name}: wanted {wanted}", name=name, wanted=_wanted(parameter.type))
     return said("unexpected argument: {rest}", rest=error.message.rpartition(" (")[2].rstrip(")"))

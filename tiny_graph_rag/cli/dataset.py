@@ -7,23 +7,14 @@ from typing import Annotated
 
 import typer
 
-from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.asking import Linking
-from tiny_graph_rag.cli.command import Commands, command
+from tiny_graph_rag.cli.command import Commands, app, command
+from tiny_graph_rag.cli.drafts import draft_output
 from tiny_graph_rag.cli.gold_files import gold_output, read_any, write_gold
 from tiny_graph_rag.cli.help import OPTIONS
-from tiny_graph_rag.cli.options import (
-    Chosen,
-    Common,
-    Graph,
-    argument,
-    from_config,
-    option,
-    to_file,
-)
-from tiny_graph_rag.cli.output import STDOUT, Output
-from tiny_graph_rag.cli.recommend import draft_output
-from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.cli.options import Chosen, Graph, argument, option, settings, to_file
+from tiny_graph_rag.cli.output import Output
+from tiny_graph_rag.cli.session import Session, shell_command
 from tiny_graph_rag.errors import FoundProblems, UsageError, amount
 from tiny_graph_rag.formats.gold.drafts import draft_lines
 from tiny_graph_rag.formats.gold.exchange import ending_for, format_of, lost
@@ -50,10 +41,10 @@ One = Annotated[Path, argument("Gold set in any supported format.")]
 Format = Annotated[str | None, option("jsonl, json, sheet, trec or table.", default="by the file's suffix")]
 
 
-@command(sets, "merge")
+@command("merge", of=sets)
 def merge_command(
+    session: Session,
     several: Sets,
-    common: Common,
     prefer: Annotated[
         str,
         option(
@@ -72,7 +63,6 @@ def merge_command(
         raise UsageError("--prefer: wanted first or last, got {prefer}", prefer=repr(prefer))
     if len(several) < 2:
         raise UsageError("wanted at least two gold sets to merge")
-    session = Session.open(common, to_stdout=output == STDOUT)
     read = [read_any(session, path) for path in several]
     if output is not None and not Path(output).suffix:
         format = format or format_of(read[0].path)
@@ -93,10 +83,10 @@ def merge_command(
     _tell(out, found.examples, format)
 
 
-@command(sets, "split")
+@command("split", of=sets)
 def split_command(
+    session: Session,
     dataset: One,
-    common: Common,
     share: Annotated[str, option("Shares of the parts.")] = "50/25/25",
     format: Format = None,
     output: Annotated[
@@ -110,7 +100,6 @@ def split_command(
     """Split a gold set into parts: tags are balanced, and the questions of a group stay together."""
     if output == "-":
         raise UsageError("-o -: several parts can't all go to standard output; give a file name")
-    session = Session.open(common)
     shares = parse_shares(share)
     called = PART_NAMES.get(len(shares)) or tuple(f"part{n + 1}" for n in range(len(shares)))
     examples = read_any(session, dataset)
@@ -145,30 +134,26 @@ def _stem(output: str | None, examples: EvalSet, format: str | None) -> tuple[tu
 PART_NAMES = {2: ("dev", "test"), 3: ("train", "dev", "test")}
 
 
-@command(sets, "convert")
+@command("convert", of=sets)
 def convert_command(
+    session: Session,
     dataset: One,
     output: Annotated[str, to_file("Gold set to write, under --dataset-dir; - for standard output.")],
-    common: Common,
     format: Format = None,
 ) -> None:
     """Convert a gold set to another format and list what that format can't store."""
-    session = Session.open(common, to_stdout=output == STDOUT)
     examples = read_any(session, dataset)
     out = gold_output(session, output, format, output)
     write_gold(out, examples.examples, format)
     _tell(out, examples.examples, format)
 
 
-@command(sets, "from")
+@command("from", settings(("--linker", OPTIONS, "how names are found in the texts")), of=sets)
 def from_command(
+    session: Session,
     dataset: Annotated[Path, argument("Questions with answers, evidence or contexts, in any format.")],
     chosen: Chosen,
-    common: Common,
     graph: Graph = None,
-    linker: Annotated[
-        str | None, from_config("--linker", panel=OPTIONS, help="how names are found in the texts")
-    ] = None,
     accept: Annotated[
         str | None,
         option(
@@ -184,7 +169,6 @@ def from_command(
 ) -> None:
     """Find references in answers and evidence, and write a draft that needs review."""
     accepted = check_accept(accept)
-    session = Session.open(common, to_stdout=output == STDOUT, linker=linker)
     source = find_input(dataset, Path(session.config.storage.dataset_dir), "questions")
     examples = session.questions(source, chosen)
     out = draft_output(session, source, output)
@@ -223,14 +207,13 @@ def from_command(
         session.say("draft (needs review): {path}; review it with: {command}", path=out.path, command=judges)
 
 
-@command(sets, "version")
+@command("version", of=sets)
 def version_command(
+    session: Session,
     dataset: One,
-    common: Common,
     note: Annotated[str | None, option("Note on what changed. Records a new version.", short="-m")] = None,
 ) -> None:
     """Record a version of a gold set next to it (version, SHA-256, changelog), or show those there are."""
-    session = Session.open(common)
     examples = read_any(session, dataset)
     if note is None:
         history = history_of(examples)

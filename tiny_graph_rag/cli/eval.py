@@ -9,37 +9,31 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import FailUnder, Junit, claim, hold
+from tiny_graph_rag.cli.gating import FailUnder, Junit, hold
 from tiny_graph_rag.cli.help import MORE
 from tiny_graph_rag.cli.options import (
     ANSWERING,
     CUTTING,
+    PATCHING,
     RETRIEVING,
     Chosen,
-    Common,
     Dataset,
     Details,
     Generating,
-    Given,
     Graph,
     Label,
     Measured,
-    PatchFile,
     Reports,
     option,
-    settings_again,
     to_file,
 )
-from tiny_graph_rag.cli.output import STDOUT, Output, keep_earlier, warn_unlisted
-from tiny_graph_rag.cli.session import (
-    PROGRESS_FROM,
-    Session,
-)
+from tiny_graph_rag.cli.output import Output, keep_earlier, warn_unlisted
+from tiny_graph_rag.cli.session import PROGRESS_FROM, Session, shell_command
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.linking import asks_model, make_linker
 from tiny_graph_rag.measures import Measure, default_measures, parse_measures
+from tiny_graph_rag.outputs import output_path
 from tiny_graph_rag.report.json.results import content_head, document_parts, summary
 from tiny_graph_rag.report.terminal.screens import answered_counts, details_lines, evaluation_lines, worst_of
 from tiny_graph_rag.retrieval import RetrieverMaker, check_retrieval, is_own, make_retriever
@@ -51,15 +45,12 @@ if TYPE_CHECKING:
     from tiny_graph_rag.cli.answering import Answering
 
 
-@command(app, "eval")
+@command("eval", RETRIEVING, ANSWERING, CUTTING, PATCHING)
 def evaluate_command(
+    session: Session,
     dataset: Dataset,
-    retrieving: Annotated[Given, RETRIEVING],
     generating: Generating,
-    answers: Annotated[Given, ANSWERING],
     chosen: Chosen,
-    common: Common,
-    cutting: Annotated[Given, CUTTING],
     graph: Graph = None,
     fail_under: FailUnder = None,
     junit: Junit = None,
@@ -69,7 +60,6 @@ def evaluate_command(
         to_file("Results file; - for standard output.", "NAME-results.json"),
     ] = None,
     measures: Measured = None,
-    patch: PatchFile = None,
     label: Label = None,
     save_run: Annotated[
         str | None, option("Write the whole run (.trec, .jsonl, .csv, .parquet).", MORE)
@@ -77,23 +67,18 @@ def evaluate_command(
     details: Details = False,
 ) -> None:
     """Score a knowledge graph's retrieval against a gold set, overall and by tag."""
-    session = Session.open(
-        common, to_stdout=output == STDOUT, patch=patch, **retrieving, **cutting, **answers
-    )
-    out = Output.of(session, output, report)
     config = session.config
     check_retrieval(config)
     if config.generation.judge:
         from tiny_graph_rag.answers.rubrics import parse_judges
 
         parse_judges(config.generation.judge)
-    claim(session, junit)
     gates = parse_floors(fail_under) if fail_under is not None else ()
     computed = _measures(config, measures, gates)
     saved, form = _run_file(session, save_run)
     examples = session.eval_set(dataset, chosen)
     check_tags(gates, {tag for example in examples for tag in example.tags})
-    out = out.at(f"{examples.file_name}-results.json")
+    out = Output.of(session, output, f"{examples.file_name}-results.json", report)
     generating.check()
     answering: Answering | None = None
     if asks_model(config) or not generating.skip_generation:
@@ -130,8 +115,9 @@ def evaluate_command(
 
     evaluation = replace(evaluation, decision=tried_by_eval(evaluation))
     found = summary(evaluation)
-    again = {"graph": graph, **retrieving, **cutting, **settings_again(common)}
-    _show(session, evaluation, found, partial(shell_command, dataset=dataset, patch=patch, **again))
+    flags = {flag: session.given[flag] for flag in (*RETRIEVING, *CUTTING, *PATCHING)}
+    again = {"dataset": dataset, "graph": graph, **flags, **session.common.again}
+    _show(session, evaluation, found, partial(shell_command, **again))
     if answering is not None:
         if generating.dry_run:
             answering.forecast(evaluation)
@@ -167,8 +153,9 @@ def _run_file(session: Session, given: str | None) -> tuple[Path | None, str]:
         return None, ""
     from tiny_graph_rag.formats.writing import RUN_WRITERS, form_of
 
-    path = Output.of(session, given, ending="").at().path or Path(given)
-    return path, form_of(RUN_WRITERS, path, None, "--save-run")
+    path = output_path(given, Path(session.config.storage.results_dir))
+    form = form_of(RUN_WRITERS, path, None, "--save-run")
+    return session.outputs.claim(path), form
 
 
 def _write_run(session: Session, evaluation: Evaluation, path: Path, form: str) -> None:
@@ -205,17 +192,10 @@ def asking_own(
     session: Session, results: Path | None, progress: Callable[[int, str], None], *, resume: bool
 ) -> RetrieverMaker:
     """A function of the user's as the retriever, with this run's journal next to its results."""
-    from tiny_graph_rag.retrieval.own import JOURNAL_ENDING, Asking, make_own
+    from tiny_graph_rag.retrieval.own import JOURNAL_ENDING, make_own
 
-    config, journal = session.config, None
+    journal = None
     if results is not None:
         journal = results.with_name(results.name.removesuffix(".json") + JOURNAL_ENDING)
         session.outputs.claim(journal, is_own=True)
-    asking = Asking(
-        config.openai.concurrency,
-        config.openai.timeout,
-        journal,
-        resume,
-        done=progress,
-    )
-    return make_own(config.retrieval.retriever, asking, in_process=config.running.own_process)
+    return make_own(session.config, journal=journal, resume=resume, done=progress)

@@ -5,28 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from tiny_graph_rag.cli import app, shell_command
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import INPUT, MEASURES, MORE
 from tiny_graph_rag.cli.options import (
+    CUTTING,
     RETRIEVING,
     Chosen,
-    Common,
     Dataset,
     Details,
-    Given,
     Graph,
     Reports,
     comma_list,
-    from_config,
     option,
-    settings_again,
     to_file,
 )
-from tiny_graph_rag.cli.output import STDOUT, Output
-from tiny_graph_rag.cli.session import (
-    Session,
-)
+from tiny_graph_rag.cli.output import Output
+from tiny_graph_rag.cli.session import Session, shell_command
 from tiny_graph_rag.errors import UsageError, unknown
 from tiny_graph_rag.fixing.fixes import KINDS, LEARNED_FROM, find_fixes
 from tiny_graph_rag.fixing.patch import CONFIRMED, DRAFT, patch_text
@@ -40,12 +34,11 @@ from tiny_graph_rag.study.evaluate import check_depth
 from tiny_graph_rag.study.sweep import deciding_measure
 
 
-@command(app, "fix")
+@command("fix", RETRIEVING, CUTTING)
 def fix_command(
+    session: Session,
     dataset: Dataset,
-    retrieving: Annotated[Given, RETRIEVING],
     chosen: Chosen,
-    common: Common,
     graph: Graph = None,
     report: Reports = None,
     kinds: Annotated[
@@ -71,7 +64,6 @@ def fix_command(
     decide_by: Annotated[
         str | None, option("Measure that decides.", MEASURES, default="ndcg at --top-k")
     ] = None,
-    top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
     evaluations: Annotated[int, option("Largest number of evaluations of the gold set.", MORE, min=2)] = 60,
     output: Annotated[
         str | None, to_file("Patch file to write; - for standard output.", "NAME-fixes.yaml")
@@ -79,8 +71,7 @@ def fix_command(
     details: Details = False,
 ) -> None:
     """Propose changes to settings, vocabulary and graph, and show which gains hold on other questions."""
-    session = Session.open(common, to_stdout=output == STDOUT, **retrieving, top_k=top_k, latency_sample=0)
-    out = Output.of(session, output, report, ending=".yaml")
+    session = session.using(latency_sample=0)
     config = session.config
     check_retrieval(config)
     wanted = comma_list(kinds) or (KINDS if was is not None else tuple(k for k in KINDS if k != "renames"))
@@ -93,7 +84,7 @@ def fix_command(
     measure = deciding_measure(decide_by, config.evaluation.top_k, kind_expected(examples))
     check_depth(config, [measure], config.evaluation.top_k)
     others = session.eval_set(holdout) if holdout is not None else None
-    out = out.at(f"{examples.file_name}-fixes.yaml")
+    out = Output.of(session, output, f"{examples.file_name}-fixes.yaml", report, ending=".yaml")
     knowledge = session.graph(graph, examples)
     older = session.graph(was) if was is not None else None
     with session.progress(t("evaluations"), evaluations, least=0) as bar:
@@ -126,9 +117,7 @@ def fix_command(
             path=out.path,
         )
     if fixes.patch.has(CONFIRMED):
-        applied = shell_command(
-            "eval", dataset=dataset, graph=graph, patch=out.path, **settings_again(common)
-        )
+        applied = shell_command("eval", dataset=dataset, graph=graph, patch=out.path, **session.common.again)
         session.say("patch: {path}; apply it with:", path=out.path)
         session.show([CopiedLine(f"  {applied}")])
     else:

@@ -23,12 +23,6 @@ Junit = Annotated[
 ]
 
 
-def claim(session: Session, junit: Path | None) -> None:
-    """Before any work. Raises UsageError for a JUnit file that may not be written."""
-    if junit is not None:
-        session.outputs.claim(junit)
-
-
 def hold(
     session: Session,
     gates: Sequence[Gate],

@@ -7,13 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.asking import Model
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gold_files import gold_output, pin, write_gold
 from tiny_graph_rag.cli.help import OPTIONS
-from tiny_graph_rag.cli.options import Common, Graph, from_config, option, to_file
-from tiny_graph_rag.cli.output import STDOUT, Output
+from tiny_graph_rag.cli.options import Graph, option, settings, to_file
+from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import FoundProblems, amount
 from tiny_graph_rag.gold.examples import Example
@@ -28,9 +27,9 @@ if TYPE_CHECKING:
     from tiny_graph_rag.llm.base import Call
 
 
-@command(app, "generate")
+@command("generate", settings(("--model", OPTIONS)))
 def generate_command(
-    common: Common,
+    session: Session,
     graph: Graph = None,
     n: Annotated[int, option("Number of questions to generate.")] = 200,
     shapes: Annotated[
@@ -39,7 +38,6 @@ def generate_command(
     ] = None,
     hops: Annotated[str, option("Hops of the questions: 2, or 1-3.")] = "1-3",
     rewrite: Annotated[bool, option("Let a model reword the questions as people would ask them.")] = False,
-    model: Annotated[str | None, from_config("--model", panel=OPTIONS)] = None,
     dry_run: Annotated[bool, option("Show calls, tokens and cost of --rewrite; call nothing.")] = False,
     max_cost: Annotated[float | None, option("Most USD that --rewrite may cost.", min=0.0)] = None,
     resume: Annotated[bool, option("Continue an interrupted --rewrite from its journal.")] = False,
@@ -52,7 +50,6 @@ def generate_command(
 
     They are in the language of `--lang`, else in the graph's."""
     format = None if output is None or Path(output).suffix else "jsonl"
-    session = Session.open(common, to_stdout=output == STDOUT, model=model)
     if rewrite and not dry_run:
         require_api(session.config, "--rewrite")
     wanted = Wanted(
@@ -60,7 +57,7 @@ def generate_command(
         parse_shapes(shapes) if shapes is not None else SHARES,
         shapes is not None and "=" in shapes,
         parse_hops(hops),
-        common.lang or "",
+        session.common.lang or "",
         session.config.evaluation.seed,
     )
     knowledge = session.graph(graph)

@@ -21,7 +21,7 @@ from tiny_graph_rag.inputs import find_input
 def gold_output(session: Session, given: str | None, format: str | None, derived: str) -> Output:
     """Where a gold set goes; refused before any work where it can't be written or would destroy an input, and
     where a set that somebody may have changed has the derived name. format: of --format."""
-    out = Output.of(session, given, ending="", folder="dataset_dir").at(derived, is_as_generated)
+    out = Output.of(session, given, derived, ending="", folder="dataset_dir", may_replace=is_as_generated)
     if out.path is not None:
         format_for(out.path, format)
     return out

@@ -18,10 +18,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.options import FOLDERS, Common
-from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.cli.session import STDOUT, Session
 from tiny_graph_rag.errors import MissingExtraError, UsageError
 from tiny_graph_rag.version import __version__
 
@@ -44,11 +43,11 @@ A good order: `files`; `validate` and `stats`; `eval`, which says where recall i
 only with their intervals (low, high). Long replies are cut: "…"."""
 
 
-@command(app, "mcp")
+@command("mcp")
 def mcp_command(common: Common) -> None:
     """Offer stats, query, eval, sweep, compare, validate and generate to an AI assistant (MCP over
     standard input and output). It reads the folders of graphs, gold sets and results."""
-    session = Session.open(common, to_stdout=True)  # standard output belongs to the protocol
+    session = Session.open(common, {}, STDOUT)  # standard output belongs to the protocol
     storage = {name: Path(getattr(session.config.storage, name)).resolve() for name in FOLDERS}
     for name, folder in storage.items():  # a stranger's config.yaml could name any
         if common.settings[name] is None and not folder.is_relative_to(Path.cwd().resolve()):

@@ -1,16 +1,15 @@
 """Options that mean the same everywhere: groups that a command takes as one argument.
 
 A command names the groups it takes, so every option has one name, one help text and one place. Those that
-every command has (COMMON) are options of the program itself and may stand before or after the command's name.
+every command has (`Common`) are options of the program itself, before or after the command's name.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -19,8 +18,12 @@ from tiny_graph_rag.config import find_setting
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.messages import LANGUAGES
 
+if TYPE_CHECKING:
+    from tiny_graph_rag.gold.examples import Selection
+
 RETRIEVER_HELP = "how entities are found and ranked; file.py:function for your own function"
-Given = dict[str, Any]  # settings by name, None where not given
+Given = dict[str, Any]  # what flags say of settings and `patch`, None where not given
+FOLDERS = ("kg_dir", "dataset_dir", "results_dir")
 NO_DEFAULT = (None, "", False)  # said by the option's own words, or plain from its being a flag
 
 
@@ -35,7 +38,7 @@ def option(
 ) -> Any:
     """An option of a command; `command` names it after its parameter where no flag is given.
 
-    panel: its group in `--help`, else that of its record. default: what to show as it, or whether to show the
+    panel: its group in `--help`. default: what to show as it, or whether to show the
     value.
     """
     flags = filter(None, (short, flag))
@@ -59,76 +62,50 @@ def from_config(flag: str, *, help: str = "", panel: str | None = None) -> Any:
     return option(help or setting.comment, panel, flag=flag, default=default)
 
 
-class Settings:
+def settings(*flags: tuple[str, ...]) -> dict[str, Any]:
     """Flags that are settings of the same name, each with its group in `--help` and, where the setting's
-    comment is too long, what it is for.
-
-    `retrieving: Annotated[Given, RETRIEVING]` gives a command what was said of each, None where nothing was.
-    """
-
-    def __init__(self, *options: tuple[str, ...]) -> None:
-        self.options: dict[str, Any] = {}
-        for flag, panel, *help_ in options:
-            setting = find_setting(flag.lstrip("-"))
-            annotation = from_config(flag, help="".join(help_), panel=panel)
-            self.options[setting.name] = Annotated[setting.type | None, annotation]
-
-    def without(self, *names: str) -> Settings:
-        """The same less settings that a command has in its own form."""
-        other = Settings()
-        other.options = {name: option for name, option in self.options.items() if name not in names}
-        return other
+    comment is too long, what it is for: name of the setting → its option."""
+    options: dict[str, Any] = {}
+    for flag, panel, *help_ in flags:
+        setting = find_setting(flag.lstrip("-"))
+        annotation = from_config(flag, help="".join(help_), panel=panel)
+        options[setting.name] = Annotated[setting.type | None, annotation]
+    return options
 
 
 @dataclass(frozen=True, slots=True)
 class Common:
-    """On every command. settings: those with a flag of their own (`kg_dir` …), None where not given."""
+    """The program's own options, which apply to its commands."""
 
-    config: Path | None = None
-    trust_config: bool = False
-    quiet: bool = False
-    debug: bool = False
-    set_: Sequence[str] = ()
-    lang: str | None = None
-    settings: Given = field(default_factory=dict)
-
-
-# The program's own options that apply to its commands.
-COMMON: dict[str, Any] = {
-    "config": Annotated[
-        Path | None, option("Settings file.", flag="--config", default="config.yaml, if there is one")
-    ],
-    "set_": Annotated[
+    config: Annotated[Path | None, option("Settings file.", default="config.yaml, if there is one")] = None
+    set_: Annotated[
         list[str] | None,
         option(
             "Any setting, such as retrieval.depth=50 (the command `settings` lists all). Repeatable.",
-            flag="--set",
             metavar="SECTION.NAME=VALUE",
         ),
-    ],
-    "quiet": Annotated[bool, option("Print only errors.", flag="--quiet")],
-    "lang": Annotated[
+    ] = None
+    quiet: Annotated[bool, option("Print only errors.")] = False
+    lang: Annotated[
         str | None,
-        option(
-            "Language of all output.", flag="--lang", default="from the locale", metavar="|".join(LANGUAGES)
-        ),
-    ],
-    "kg_dir": Annotated[str | None, from_config("--kg-dir")],
-    "dataset_dir": Annotated[str | None, from_config("--dataset-dir")],
-    "results_dir": Annotated[str | None, from_config("--results-dir")],
-    "columns": Annotated[str | None, from_config("--columns")],
-    "trust_config": Annotated[
-        bool, option("Trust code and API address of this settings file.", flag="--trust-config")
-    ],
-    "debug": Annotated[bool, option("Show the traceback of an error.", flag="--debug")],
-}
-FOLDERS = ("kg_dir", "dataset_dir", "results_dir")
-COMMON_SETTINGS = (*FOLDERS, "columns")
+        option("Language of all output.", default="from the locale", metavar="|".join(LANGUAGES)),
+    ] = None
+    kg_dir: Annotated[str | None, from_config("--kg-dir")] = None
+    dataset_dir: Annotated[str | None, from_config("--dataset-dir")] = None
+    results_dir: Annotated[str | None, from_config("--results-dir")] = None
+    columns: Annotated[str | None, from_config("--columns")] = None
+    trust_config: Annotated[bool, option("Trust code and API address of this settings file.")] = False
+    debug: Annotated[bool, option("Show the traceback of an error.")] = False
 
+    @property
+    def settings(self) -> Given:
+        """Those that say a setting."""
+        return {name: getattr(self, name) for name in (*FOLDERS, "columns")}
 
-def settings_again(common: Common) -> dict[str, object]:
-    """The options of a command that another one needs too, to read the same files with the same settings."""
-    return {**common.settings, "config": common.config, "set": list(common.set_)}
+    @property
+    def again(self) -> Given:
+        """What another command needs too, to read the same files with the same settings."""
+        return {**self.settings, "config": self.config, "set": self.set_}
 
 
 Dataset = Annotated[Path, option("Gold set.", INPUT)]
@@ -141,44 +118,49 @@ Graph = Annotated[
         default="the gold set's NAME-KG.json, else the only one in the folder",
     ),
 ]
+RETRIEVING = settings(
+    ("--hops", RETRIEVAL),
+    ("--retriever", RETRIEVAL, RETRIEVER_HELP),
+    ("--linker", RETRIEVAL, "how a question's entities (seeds) are found"),
+    ("--exclude-seeds", RETRIEVAL),
+)
+CUTTING = settings(("--top-k", MEASURES))
+ANSWERING = settings(
+    ("--model", ANSWERS, "model that answers"), ("--judge", MORE, "what a model judges (a,b)")
+)
+PATCHING = {
+    "patch": Annotated[
+        Path | None, option("Apply the confirmed entries of a patch that `fix` wrote, in memory.", MORE)
+    ]
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """Which questions of a gold set."""
 
-    PANEL: ClassVar[str] = MORE
+    limit: Annotated[int | None, option("Only the first N questions.", MORE)] = None
+    tags: Annotated[str | None, option("Only questions with one of these tags (a,b).", MORE)] = None
+    ids: Annotated[str | None, option("Only these questions (Q1,Q2).", MORE)] = None
 
-    limit: Annotated[int | None, option("Only the first N questions.")] = None
-    tags: Annotated[str | None, option("Only questions with one of these tags (a,b).")] = None
-    ids: Annotated[str | None, option("Only these questions (Q1,Q2).")] = None
+    def selection(self) -> Selection:
+        """The same as the gold set takes it."""
+        from tiny_graph_rag.gold.examples import Selection
 
-
-RETRIEVING = Settings(
-    ("--hops", RETRIEVAL),
-    ("--retriever", RETRIEVAL, RETRIEVER_HELP),
-    ("--linker", RETRIEVAL, "how a question's entities (seeds) are found"),
-    ("--exclude-seeds", RETRIEVAL),
-)
-CUTTING = Settings(("--top-k", MEASURES))
-ANSWERING = Settings(
-    ("--model", ANSWERS, "model that answers"), ("--judge", MORE, "what a model judges (a,b)")
-)
+        return Selection(self.limit, comma_list(self.tags), comma_list(self.ids))
 
 
 @dataclass(frozen=True, slots=True)
 class Generating:
     """Answers by a language model, and their cost."""
 
-    PANEL: ClassVar[str] = MORE
-
     skip_generation: Annotated[bool, option("Measure retrieval only.", ANSWERS)] = False
-    generate: Annotated[bool, option("Require answers: fail if there is no key.")] = False
+    generate: Annotated[bool, option("Require answers: fail if there is no key.", MORE)] = False
     dry_run: Annotated[
         bool, option("Show calls, tokens and cost of the answers without calling anything.", ANSWERS)
     ] = False
     max_cost: Annotated[float | None, option("Most USD that the run may cost.", ANSWERS, min=0.0)] = None
-    resume: Annotated[bool, option("Go on from the journal; failed calls are repeated.")] = False
+    resume: Annotated[bool, option("Go on from the journal; failed calls are repeated.", MORE)] = False
 
     def check(self) -> None:
         """Raises UsageError for options that contradict each other, and for a cap that is no number."""
@@ -199,9 +181,6 @@ Measured = Annotated[
         MEASURES,
         default="precision, recall, ndcg at --top-k, and mrr",
     ),
-]
-PatchFile = Annotated[
-    Path | None, option("Apply the confirmed entries of a patch that `fix` wrote, in memory.", MORE)
 ]
 Label = Annotated[str | None, option("A label of your own, recorded in the results.", OUTPUT)]
 Details = Annotated[bool, option("Print all tables, not only one screen.", OUTPUT)]

@@ -8,13 +8,13 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tiny_graph_rag.cli.options import reports_of, to_file
-from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.cli.session import STDOUT, Session
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.inputs import bare_name, is_results
 from tiny_graph_rag.messages import t
@@ -23,7 +23,6 @@ from tiny_graph_rag.outputs import KEPT_IN, output_path
 if TYPE_CHECKING:
     from tiny_graph_rag.report.document import Document
 
-STDOUT = "-"
 KEPT = 20  # results of each name; a folder that grows without end would surprise people
 Written = Annotated[str | None, to_file("JSON file to write; - for standard output.", "none")]
 
@@ -32,59 +31,48 @@ Written = Annotated[str | None, to_file("JSON file to write; - for standard outp
 class Output:
     """The file that a command writes, and the reports next to it.
 
-    given: what `-o` says, None without it. folder: the setting of storage under which a relative name lies.
     path: None where no file is written, also where all goes to standard output.
     """
 
     session: Session
-    given: str | None
+    path: Path | None
     reports: tuple[str, ...] = ()
-    folder: str = "results_dir"
-    path: Path | None = None
+    to_stdout: bool = False
 
     @classmethod
     def of(
         cls,
         session: Session,
         given: str | None,
+        derived: str | Path | None = None,
         report: str | None = None,
         *,
         ending: str = ".json",
         folder: str = "results_dir",
+        may_replace: Callable[[Path], bool] | None = None,
+        is_own: bool = False,
     ) -> Output:
-        """Before any work. report: what `--report` says. ending: of what is written, "" where any will do.
+        """Claimed, so refused before any work where it can't be written.
+
+        given: what `-o` says. derived: the name without `-o`, a Path as it stands; None where nothing is
+        written then. report: what `--report` says. ending: of what is written, "" where any will do. folder:
+        the setting of storage under which a relative name lies. may_replace: of a file that has the derived
+        name already, whether it may go; None for any. is_own: as `Outputs.claim` has it.
 
         Raises UsageError for a file with the ending of a report, and as `reports_of` does.
         """
         if ending:
             _check_ending(given, ending)
-        return cls(session, given, reports_of(report, to_stdout=given == STDOUT), folder)
-
-    @property
-    def to_stdout(self) -> bool:
-        return self.given == STDOUT
-
-    def at(
-        self,
-        derived: str | Path | None = None,
-        may_replace: Callable[[Path], bool] | None = None,
-        *,
-        is_own: bool = False,
-    ) -> Output:
-        """The same with its file: claimed, so refused before any work where it can't be written.
-
-        derived: its name without `-o`, a Path as it stands; None where nothing is written then. may_replace:
-        of a file that has the derived name already, whether it may go; None for any. is_own: as
-        `Outputs.claim` has it.
-        """
-        name = self.given if self.given is not None else derived
-        if self.to_stdout or name is None:
-            return self
-        folder = Path(getattr(self.session.config.storage, self.folder))
-        path = name if isinstance(name, Path) else output_path(name, folder)
-        free = self.given is not None or may_replace is None or not path.is_file() or may_replace(path)
-        self.session.outputs.claim(path, is_own=is_own, replaces=free)
-        return replace(self, path=path)
+        to_stdout = given == STDOUT
+        reports = reports_of(report, to_stdout=to_stdout)
+        name = derived if given is None else given
+        if to_stdout or name is None:
+            return cls(session, None, reports, to_stdout)
+        place = Path(getattr(session.config.storage, folder))
+        path = name if isinstance(name, Path) else output_path(name, place)
+        free = given is not None or may_replace is None or not path.is_file() or may_replace(path)
+        session.outputs.claim(path, is_own=is_own, replaces=free)
+        return cls(session, path, reports)
 
     def write(self, parts: Iterable[bytes | memoryview]) -> None:
         """Write the file, or to standard output."""
@@ -96,7 +84,7 @@ class Output:
 
     def document(self, kind: str, **fields: Any) -> None:
         """Write `fields` as JSON, below the head that every file has; nothing where no file is wanted."""
-        if self.given is None:
+        if self.path is None and not self.to_stdout:
             return
         from tiny_graph_rag.report.json.spelled import head, laid_out
 

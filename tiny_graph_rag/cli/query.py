@@ -5,22 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.asking import Linking, Model
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import end_with
-from tiny_graph_rag.cli.help import ANSWERS, INPUT, MEASURES, OUTPUT
-from tiny_graph_rag.cli.options import (
-    RETRIEVING,
-    Common,
-    Given,
-    Graph,
-    PatchFile,
-    argument,
-    from_config,
-    option,
-)
-from tiny_graph_rag.cli.output import STDOUT, Output, Written
+from tiny_graph_rag.cli.help import ANSWERS, INPUT, OUTPUT
+from tiny_graph_rag.cli.options import CUTTING, PATCHING, RETRIEVING, Graph, argument, option, settings
+from tiny_graph_rag.cli.output import Output, Written
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import MissingExtraError, ServiceError, TinyGraphRagError, UsageError
 from tiny_graph_rag.gold.examples import EvalSet, Example, Selection
@@ -36,33 +26,20 @@ from tiny_graph_rag.run import Run
 from tiny_graph_rag.study.ask import ask
 
 
-@command(app, "query")
+@command("query", RETRIEVING, CUTTING, settings(("--model", ANSWERS)), PATCHING)
 def query(
-    retrieving: Annotated[Given, RETRIEVING],
-    common: Common,
+    session: Session,
     graph: Graph = None,
     question: Annotated[str | None, argument("Question.", default=False)] = None,
     dataset: Annotated[Path | None, option("Gold set that contains the question.", INPUT)] = None,
     id: Annotated[str | None, option("Id of the question in the gold set.", INPUT)] = None,
-    top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None,
     explain: Annotated[bool, option("Show the five parts of each cost and what they mean.", OUTPUT)] = False,
     skip_generation: Annotated[bool, option("Show retrieval only.", ANSWERS)] = False,
-    model: Annotated[str | None, from_config("--model", panel=ANSWERS)] = None,
-    patch: PatchFile = None,
     output: Written = None,
 ) -> None:
     """Show one question in detail: its seeds, what is retrieved, the paths, and a model's answer."""
-    session = Session.open(
-        common,
-        to_stdout=output == STDOUT,
-        patch=patch,
-        **retrieving,
-        top_k=top_k,
-        model=model,
-        save_reasons=explain or None,
-        latency_sample=0,
-    )
-    out = Output.of(session, output).at()
+    session = session.using(save_reasons=explain or None, latency_sample=0)
+    out = Output.of(session, output)
     check_retrieval(session.config)
     if (question is None) == (id is None) or (id is not None) != (dataset is not None):
         raise UsageError('wanted either a question in quotes ("Who …?") or --dataset FILE --id ID')

@@ -6,21 +6,11 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
-from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.asking import Linking
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import OUTPUT
-from tiny_graph_rag.cli.options import (
-    RETRIEVING,
-    Chosen,
-    Common,
-    Given,
-    Graph,
-    argument,
-    option,
-    to_file,
-)
-from tiny_graph_rag.cli.output import STDOUT, Output, warn_unlisted
+from tiny_graph_rag.cli.options import RETRIEVING, Chosen, Graph, argument, option, to_file
+from tiny_graph_rag.cli.output import Output, warn_unlisted
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.formats.runs.writing import run_parts
@@ -31,12 +21,11 @@ from tiny_graph_rag.retrieval import check_retrieval
 from tiny_graph_rag.study.evaluate import evaluate
 
 
-@command(app, "retrieve")
+@command("retrieve", RETRIEVING)
 def retrieve_command(
+    session: Session,
     questions: Annotated[Path, argument("Questions: text (one per line), or a file in any gold format.")],
     chosen: Chosen,
-    retrieving: Annotated[Given, RETRIEVING],
-    common: Common,
     graph: Graph = None,
     output: Annotated[
         str | None,
@@ -56,12 +45,12 @@ def retrieve_command(
     names: Annotated[bool, option("Write names of entities in place of ids.", OUTPUT)] = False,
 ) -> None:
     """Retrieve entities for questions without references and write a run, for a contest or a later review."""
-    session = Session.open(common, to_stdout=output == STDOUT, **retrieving, latency_sample=0)
+    session = session.using(latency_sample=0)
     config = session.config
     check_retrieval(config)
     source = find_input(questions, Path(config.storage.dataset_dir), "questions")
     suffix = "jsonl" if format == "contest" else format or "trec"
-    out = Output.of(session, output, ending="").at(f"{bare_name(source)}.{suffix}")
+    out = Output.of(session, output, f"{bare_name(source)}.{suffix}", ending="")
     form = form_of(RUN_WRITERS, out.path or Path("run.jsonl"), format, "--format")
     examples = session.questions(source, chosen)
     linking = Linking.of(session)

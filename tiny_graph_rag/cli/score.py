@@ -8,22 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.gating import FailUnder, Junit, claim, hold
+from tiny_graph_rag.cli.gating import FailUnder, Junit, hold
 from tiny_graph_rag.cli.help import INPUT, MEASURES, MORE
-from tiny_graph_rag.cli.options import (
-    Chosen,
-    Common,
-    Label,
-    Measured,
-    Reports,
-    from_config,
-    option,
-    to_file,
-)
-from tiny_graph_rag.cli.output import STDOUT, Output, keep_earlier
-from tiny_graph_rag.cli.session import Session, selected
+from tiny_graph_rag.cli.options import CUTTING, Chosen, Label, Measured, Reports, option, to_file
+from tiny_graph_rag.cli.output import Output, keep_earlier
+from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, at
 from tiny_graph_rag.files import sha256_meanwhile
 from tiny_graph_rag.formats.gold.base import GOLD_FORMATS
@@ -54,7 +44,6 @@ class Scoring:
     gold_format: Annotated[str | None, option("Format of the gold set.", MORE, default="by content")] = None
     measures: Measured = None
     label: Label = None
-    top_k: Annotated[int | None, from_config("--top-k", panel=MEASURES)] = None
     match: Annotated[
         str | None,
         option(
@@ -92,7 +81,7 @@ class Scoring:
             self.gold_format,
             self.ties,
             settings.ambiguous,
-            selected(chosen),
+            chosen.selection() or None,
             passage_match,
         )
 
@@ -105,11 +94,11 @@ class Scoring:
         return wanted
 
 
-@command(app, "score")
+@command("score", CUTTING)
 def score(
+    session: Session,
     how: Scoring,
     chosen: Chosen,
-    common: Common,
     run: Annotated[Path, option("Run file: TREC, JSONL, JSON, CSV, TSV or Parquet (docs/runs.md).", INPUT)],
     fail_under: FailUnder = None,
     junit: Junit = None,
@@ -118,24 +107,17 @@ def score(
 ) -> None:
     """Score a run of any program against a gold set, in any common format."""
     of_passages = how.match if how.graph is not None else None  # as `eval` has it: names are entities there
-    session = Session.open(
-        common,
-        to_stdout=output == STDOUT,
-        top_k=how.top_k,
-        match=of_passages,
-    )
-    out = Output.of(session, output, report)
+    session = session.using(match=of_passages)
     if session.config.evaluation.ambiguous != "first" and how.graph is None:
         raise UsageError("evaluation.ambiguous needs a graph; add -g")
     text_match = how.text_match(session.config.evaluation.rouge_threshold)
-    claim(session, junit)
     gates = parse_floors(fail_under) if fail_under is not None else ()
     config = session.config
     cutoff = config.evaluation.top_k
     wanted = how.computed(gates, cutoff)
     request = how.request(session, run, chosen)
     part, name = request.selection, bare_name(request.run)
-    out = out.at(f"{name if part is None else part.named(name)}-results.json")
+    out = Output.of(session, output, f"{name if part is None else part.named(name)}-results.json", report)
     graph_path = session.graph_path(how.graph) if how.graph is not None else None
     knowledge = session.graph(graph_path) if graph_path is not None else None
     wish = Wish(

@@ -6,23 +6,16 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from tiny_graph_rag.cli import called
-from tiny_graph_rag.cli.options import Chosen, Common, comma_list
-from tiny_graph_rag.config import (
-    NO_CACHE,
-    Config,
-    cache_folder,
-    language,
-    load_config,
-    settings_of,
-)
+from tiny_graph_rag.cli.options import Chosen, Common, Given
+from tiny_graph_rag.config import Config, settings_of
+from tiny_graph_rag.config.sources import NO_CACHE, cache_folder, language, load_config
 from tiny_graph_rag.errors import InputError, UsageError, at, unknown
 from tiny_graph_rag.files import allow_unpacked, read_start
 from tiny_graph_rag.inputs import find_input, forget_inputs, note_named
@@ -34,65 +27,58 @@ from tiny_graph_rag.secret import is_loopback, safe_url, scrubbed, url_secrets
 
 if TYPE_CHECKING:  # a command loads only what it uses
     from tiny_graph_rag.fixing.applying import UsedPatch
-    from tiny_graph_rag.gold.examples import EvalSet, Selection
+    from tiny_graph_rag.gold.examples import EvalSet
     from tiny_graph_rag.graph.model import KnowledgeGraph
     from tiny_graph_rag.report.terminal import Console, Shown
 
 PROGRESS_FROM = 2000  # questions; below this a bar would only flicker
+STDOUT = "-"
 SECONDS_A_LINE = 10  # between two lines of progress where there is no terminal
-SET_ENDINGS = ("-eval", "-hardset")
 GRAPH_SIGNS, GOLD_SIGNS = (b'"entities":', b'"nodes":', b'"relation'), (b'"query":', b'"question":')
 GRAPH_HINT = "the file looks like a knowledge graph; give that with -g, and the questions with --dataset"
 GOLD_HINT = "the file looks like a gold set; give that with --dataset, and the graph with -g"
 
 
-class Bar(Protocol):
-    """Called with how many questions are done, and what else to show."""
-
-    def __call__(self, done: int, note: str = "") -> None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Session:
-    """config: settings after file, environment and flags. quiet: say nothing. to_stdout: `-o -` was given,
-    so every message goes to standard error. outputs: the files that are written, which may be none that is
-    read. patch: what `--patch` applies."""
+    """config: settings after file, environment and flags. given: what flags say of them. to_stdout: `-o -`
+    was given, so every message goes to standard error. outputs: the files that are written, which may be none
+    that is read. patch: what `--patch` applies."""
 
     config: Config
-    quiet: bool = False
+    common: Common = field(default_factory=Common)
+    given: Given = field(default_factory=dict)
     to_stdout: bool = False
     outputs: Outputs = field(default_factory=Outputs)
     patch: UsedPatch | None = None
 
     @classmethod
-    def open(
-        cls,
-        common: Common,
-        *,
-        to_stdout: bool = False,
-        patch: Path | None = None,
-        **flags: object,
-    ) -> Session:
-        """flags: settings given on the command line, None where not given; they overrule those of `patch`."""
+    def open(cls, common: Common, given: Given, output: object = None) -> Session:
+        """given: what flags say, which overrules a patch. output: of `-o`."""
         if common.lang is not None and common.lang not in LANGUAGES:
             raise unknown("--lang", common.lang, LANGUAGES)
         speak(common.lang or language())
         forget_inputs()
         config = load_config(common.config, trust=common.trust_config)
-        used = None
+        used, patch = None, given.get("patch")
         if patch is not None:
             from tiny_graph_rag.fixing.applying import UsedPatch, with_patch
 
             results = Path(config.override(**common.settings).storage.results_dir)
             used = UsedPatch.read(find_input(patch, results, "patch file"))
             config = with_patch(config, used.patch, used.path.name)
-        config = _with_flags(config, common.set_, {**flags, **common.settings})
+        named = {
+            setting.full_name: setting.parse(text, f"--set {setting.full_name}")
+            for setting, text in settings_of(common.set_ or (), "--set")
+        }
+        config = config.replaced(named).trusting(named)
+        config = config.override(**{**given, **common.settings, "patch": None})
         allow_unpacked(config.running.largest_unpacked)
         if config.file is not None:
             note_named(config.file)
         if config.generation.prompt:  # an input, though a run without answers doesn't open it
             note_named(Path(config.generation.prompt).expanduser())
-        session = cls(config, common.quiet, to_stdout, patch=used)
+        session = cls(config, common, given, output == STDOUT, patch=used)
         if config.unused:
             session.warn(
                 "{file}: ignored settings of upstream tiny-graph-RAG: {settings}",
@@ -109,6 +95,15 @@ class Session:
         if cache_folder() == NO_CACHE:
             session.warn("the cache folder (XDG_CACHE_HOME) belongs to another user, so it isn't used")
         return session
+
+    @property
+    def quiet(self) -> bool:
+        """Say nothing but errors."""
+        return self.common.quiet
+
+    def using(self, **settings: object) -> Session:
+        """The same with these settings, None where they stay as they are."""
+        return replace(self, config=self.config.override(**settings))
 
     def made(self, label: str | None = None) -> dict[str, Any]:
         """When and by which command a file is made, and with which patch, for its head."""
@@ -156,18 +151,18 @@ class Session:
             examples = read_eval_set(path)
         except InputError as error:
             raise _hinted(error, path, GRAPH_SIGNS, said(GRAPH_HINT)) from error
-        for line in examples.notes:
-            self.note(at(examples.name, line))
-        return examples if chosen is None else examples.select(selection(chosen))
+        return self._asked(examples, chosen)
 
     def questions(self, source: Path, chosen: Chosen | None = None) -> EvalSet:
         """Questions that may come without references, those that `chosen` leaves."""
         from tiny_graph_rag.formats.gold.drafts import read_questions
 
-        examples = read_questions(source)
+        return self._asked(read_questions(source), chosen)
+
+    def _asked(self, examples: EvalSet, chosen: Chosen | None) -> EvalSet:
         for line in examples.notes:
             self.note(at(examples.name, line))
-        return examples if chosen is None else examples.select(selection(chosen))
+        return examples if chosen is None else examples.select(chosen.selection())
 
     def graph(self, given: Path | None, examples: EvalSet | None = None) -> KnowledgeGraph:
         """The graph given by -g, else by the gold set's name, else the only one in the folder."""
@@ -207,17 +202,31 @@ class Session:
         return found
 
     def graph_path(self, given: Path | None, examples: EvalSet | None = None) -> Path:
-        """The file that `graph` reads."""
-        from tiny_graph_rag.formats.graphs import located
+        """The file that `graph` reads. Raises UsageError where none is given and several may be meant."""
+        from tiny_graph_rag.formats.graphs import graph_files, located
 
-        folder = Path(self.config.storage.kg_dir)
-        if given is None:
-            return _implied(folder, examples)
-        return located(
-            given,
-            lambda name: find_input(name, folder, "knowledge graph", or_folder=True),
-            cache_folder(),
-            self.config.running.query or None,
+        folder, query = Path(self.config.storage.kg_dir), self.config.running.query or None
+        if given is not None:
+            return located(
+                given,
+                lambda name: find_input(name, folder, "knowledge graph", or_folder=True),
+                cache_folder(),
+                query,
+            )
+        graphs = graph_files(folder)
+        name = "" if examples is None else examples.name.removesuffix("-eval").removesuffix("-hardset")
+        named = [path for path in graphs if nfc(path.name) in (f"{name}-KG.json", f"{name}-KG.json.gz")]
+        if named or len(graphs) == 1:
+            return (named or graphs)[0]
+        if not graphs:
+            raise UsageError(
+                "no knowledge graph in {folder}; give one with -g, or another folder with --kg-dir",
+                folder=folder,
+            )
+        raise UsageError(
+            "the knowledge graph isn't clear: give one with -g. {folder} has: {names}",
+            folder=folder,
+            names=", ".join(path.name for path in graphs),
         )
 
     @contextmanager
@@ -239,31 +248,52 @@ class Session:
             yield client
 
     @contextmanager
-    def progress(self, what: str, total: int, *, least: int = PROGRESS_FROM) -> Iterator[Bar]:
-        """A bar on standard error where there is much to do, `least` or more; without a terminal a line every
-        SECONDS_A_LINE."""
-        if self.quiet or total < least:
-            yield lambda done, note="": None
-            return
-        if not sys.stderr.isatty():
-            last = time.monotonic()
+    def progress(self, what: str, total: int, *, least: int = PROGRESS_FROM) -> Iterator[Callable[..., None]]:
+        """How far it is, on standard error, where there is much to do (`least` or more): on a terminal in
+        one line, elsewhere a line every SECONDS_A_LINE. What is given takes how many are done, and what
+        else to show."""
+        is_shown = not self.quiet and total >= least
+        start, end, seconds = ("\r\x1b[K", "", 0.1) if sys.stderr.isatty() else ("", "\n", SECONDS_A_LINE)
+        last = time.monotonic()
 
-            def line(done: int, note: str = "") -> None:
-                nonlocal last
-                if time.monotonic() - last >= SECONDS_A_LINE:
-                    last = time.monotonic()
-                    print(f"{what}: {done:,}/{total:,} {note}".rstrip(), file=sys.stderr, flush=True)
+        def line(done: int, note: str = "") -> None:
+            nonlocal last
+            if is_shown and time.monotonic() - last >= seconds:
+                last = time.monotonic()
+                text = f"{what}: {done:,}/{total:,} {note}".rstrip()
+                print(f"{start}{text}", end=end, file=sys.stderr, flush=True)
 
+        try:
             yield line
-            return
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+        finally:
+            if is_shown:
+                print(start, end="", file=sys.stderr, flush=True)
 
-        note = TextColumn("{task.fields[note]}")
-        columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), note, TimeRemainingColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task(what, total=total, note="")
-            yield lambda done, note="": bar.update(task, completed=done, note=note)
+
+def called() -> str:
+    """How this program was called, for commands that it prints to be copied."""
+    first = Path(sys.argv[0]).name
+    if first == "main.py":
+        return "uv run python main.py"
+    return "python -m tiny_graph_rag" if first == "__main__.py" else "tiny-graph-rag"
+
+
+def shell_command(name: str, /, *arguments: str, **given: object) -> str:
+    """A line to be copied: this program's command `name` with the flags that are not None or False; a list
+    gives its flag once for each value."""
+    flags = [
+        f"--{flag.replace('_', '-')}" + ("" if value is True else f" {_quoted(str(value))}")
+        for flag, values in given.items()
+        for value in (values if isinstance(values, list | tuple) else [values])
+        if value is not None and value is not False
+    ]
+    return " ".join([called(), name, *map(_quoted, arguments), *flags])
+
+
+def _quoted(text: str) -> str:
+    """As a shell wants it; letters of any language need no quotes."""
+    plain = text and all(sign.isalnum() or sign in "-_./:,=+@%" for sign in text)
+    return text if plain else shlex.quote(text)
 
 
 def _worded(text: str, values: dict[str, object]) -> str:
@@ -275,56 +305,3 @@ def _hinted(error: InputError, path: Path, signs: Sequence[bytes], hint: str) ->
     """An error about a file, with a hint where the file seems to be what another option wants."""
     start = read_start(path, 4096) if path.is_file() else b""
     return type(error)(*error.problems, hint) if any(sign in start for sign in signs) else error
-
-
-def _with_flags(config: Config, given: Iterable[str], flags: Mapping[str, object]) -> Config:
-    """The settings of `--set`, then those of flags, None where not given."""
-    by_name = {
-        setting.full_name: setting.parse(text, f"--set {setting.full_name}")
-        for setting, text in settings_of(given, "--set")
-    }
-    return config.replaced(by_name).trusting(by_name).override(**flags)
-
-
-def selection(chosen: Chosen) -> Selection:
-    """The questions that the options of `Chosen` leave."""
-    from tiny_graph_rag.gold.examples import Selection
-
-    return Selection(chosen.limit, comma_list(chosen.tags), comma_list(chosen.ids))
-
-
-def selected(chosen: Chosen) -> Selection | None:
-    """The same; None where these are all questions, for which nothing of gold sets is loaded."""
-    return selection(chosen) if chosen.limit is not None or chosen.tags or chosen.ids else None
-
-
-def base_name(examples: EvalSet) -> str:
-    """`NAME` of `NAME-eval.jsonl` and `NAME-hardset.jsonl`."""
-    for ending in SET_ENDINGS:
-        if examples.name.endswith(ending):
-            return examples.name.removesuffix(ending)
-    return examples.name
-
-
-def _implied(folder: Path, examples: EvalSet | None) -> Path:
-    from tiny_graph_rag.formats.graphs import graph_files
-
-    graphs = graph_files(folder)
-    if examples is not None:
-        wanted = f"{base_name(examples)}-KG.json"
-        for graph in graphs:
-            if nfc(graph.name) in (wanted, f"{wanted}.gz"):
-                return graph
-    if len(graphs) == 1:
-        return graphs[0]
-    if not graphs:
-        raise UsageError(
-            "no knowledge graph in {folder}; give one with -g, or another folder with --kg-dir",
-            folder=folder,
-        )
-    listed = ", ".join(graph.name for graph in graphs)
-    raise UsageError(
-        "the knowledge graph isn't clear: give one with -g. {folder} has: {names}",
-        folder=folder,
-        names=listed,
-    )

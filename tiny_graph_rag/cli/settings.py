@@ -1,33 +1,35 @@
-"""`settings` and `measures`: every setting with its value here, every measure with its definition."""
+"""`settings`, `measures`, `init`: every setting and measure, and something that runs at once."""
 
 from __future__ import annotations
 
 import sys
+from importlib import resources
+from pathlib import Path
 from typing import Annotated
 
-from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import names_of, registry_of
-from tiny_graph_rag.cli.options import Common, argument
-from tiny_graph_rag.cli.output import STDOUT, Output, Written
-from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.cli.options import FOLDERS, argument, option
+from tiny_graph_rag.cli.output import Output, Written
+from tiny_graph_rag.cli.session import Session, shell_command
 from tiny_graph_rag.config import all_settings, find_setting, section_comment, section_names
+from tiny_graph_rag.config.sources import CONFIG_FILE, config_yaml
 from tiny_graph_rag.measures.reference import listed
-from tiny_graph_rag.messages import ENGLISH, speaking, t
+from tiny_graph_rag.messages import ENGLISH, speaking, spoken, t
+from tiny_graph_rag.outputs import write_atomically
 from tiny_graph_rag.report.tables import View
 from tiny_graph_rag.secret import safe_url
 
 
-@command(app, "settings")
+@command("settings")
 def settings_command(
-    common: Common,
+    session: Session,
     section: Annotated[
         str | None, argument("Only this section (retrieval) or this setting (retrieval.hops).")
     ] = None,
 ) -> None:
     """List every setting with its value here, its default and its meaning; of one alone (retriever, linker,
     judge) also what it can be. `--set section.name=value` changes it for one run of any command."""
-    session = Session.open(common)
     sections = section_names()
     chosen = all_settings() if section in (None, *sections) else (find_setting(section or ""),)
     for name in sections if section not in sections else (section,):
@@ -52,15 +54,14 @@ def spelled(value: object) -> str:
     return str(value)
 
 
-@command(app, "measures")
-def measures(common: Common, output: Written = None) -> None:
+@command("measures")
+def measures(session: Session, output: Written = None) -> None:
     """List every measure with its spelling, range, definition and source."""
-    session = Session.open(common, to_stdout=output == STDOUT)
     rows = listed()
     fields = ("name", "range", "definition", "source")
     with speaking(ENGLISH):  # files are in English
         listing = [dict(zip(fields, row, strict=True)) for row in listed()]
-    Output.of(session, output).at().document("measures", measures=listing)
+    Output.of(session, output).document("measures", measures=listing)
     if session.to_stdout:
         return
     if not sys.stdout.isatty():
@@ -70,3 +71,59 @@ def measures(common: Common, output: Written = None) -> None:
         return
     heads = (t("measure"), t("range"), t("definition"), t("cited from"))
     session.show([View(heads, tuple(rows), (0, 1, 2, 3))])
+
+
+NAME = "my-graph"
+SAMPLE, QUESTION = "conan-doyle-speckled-band", "Who hired Sherlock Holmes?"
+PACKAGE = "tiny_graph_rag"
+
+
+@command("init")
+def init(
+    session: Session,
+    example: Annotated[
+        bool, option("Copy the sample graphs and gold sets (Korean and English) instead.")
+    ] = False,
+) -> None:
+    """Write config.yaml, a small graph and a gold set to start with. Existing files are never overwritten."""
+    storage = session.config.storage
+    graphs, sets = Path(storage.kg_dir), Path(storage.dataset_dir)
+    if example:
+        files = dict(_samples(graphs, sets))
+    else:
+        first = resources.files(f"{PACKAGE}.cli") / "first"
+        language = spoken() if (first / f"{spoken()}-KG.json").is_file() else ENGLISH
+        files = {
+            graphs / f"{NAME}-KG.json": (first / f"{language}-KG.json").read_bytes(),
+            sets / f"{NAME}-eval.jsonl": (first / f"{language}-eval.jsonl").read_bytes(),
+        }
+    for path, content in {Path(CONFIG_FILE): config_yaml().encode(), **files}.items():
+        if path.exists():
+            session.say("{path}: already exists, left unchanged", path=path)
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, [content])
+        session.say("{path}: written", path=path)
+    name = SAMPLE if example else NAME
+    asked = QUESTION if example else t("Who wrote the green letter?")
+    dataset = f"{name}-{'hardset.jsonl' if example else 'eval.jsonl'}"
+    folders = {name: session.common.settings[name] for name in FOLDERS}
+    given = {"dataset": dataset, **folders}
+    session.say("\n" + t("Next: score the graph, look at one question, try settings."))
+    session.say("  " + shell_command("eval", **given, skip_generation=True, report="html"))
+    session.say("  " + shell_command("query", asked, graph=f"{name}-KG.json", kg_dir=folders["kg_dir"]))
+    session.say("  " + shell_command("sweep", **given))
+
+
+def _samples(graphs: Path, sets: Path) -> list[tuple[Path, bytes]]:
+    """(where it goes, content) of every sample: from the installed package, in a clone from its own data."""
+    package = resources.files(PACKAGE)
+    brought = package / "samples"
+    if not brought.is_dir():
+        brought = Path(str(package)).parent / "data"
+    found = []
+    for part, folder in (("kg", graphs), ("eval", sets)):
+        for path in sorted((brought / part).iterdir(), key=lambda file: file.name):
+            if path.is_file():
+                found.append((folder / path.name, path.read_bytes()))
+    return found

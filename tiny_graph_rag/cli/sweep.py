@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
-from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.asking import Linking
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import MEASURES, MORE, RETRIEVAL
 from tiny_graph_rag.cli.options import (
+    PATCHING,
     RETRIEVING,
     Chosen,
     Common,
@@ -21,13 +21,12 @@ from tiny_graph_rag.cli.options import (
     Graph,
     Label,
     Measured,
-    PatchFile,
     Reports,
     comma_list,
     option,
     to_file,
 )
-from tiny_graph_rag.cli.output import STDOUT, Output
+from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.config import Setting, find_setting, settings_of
 from tiny_graph_rag.config.sections import MOST_HOPS
@@ -45,12 +44,12 @@ OWN_OPTIONS = ("retrieval.hops", "evaluation.top_k", "retrieval.retriever", "ret
 RETRIEVES = ("retrieval", "ranking", "embeddings", "openai")  # sections that say what is retrieved
 
 
-@command(app, "sweep")
+@command("sweep", {"exclude_seeds": RETRIEVING["exclude_seeds"]}, PATCHING)
 def sweep_command(
-    dataset: Dataset,
-    retrieving: Annotated[Given, RETRIEVING.without("hops", "retriever", "linker")],
-    chosen: Chosen,
     common: Common,
+    given: Given,
+    dataset: Dataset,
+    chosen: Chosen,
     graph: Graph = None,
     report: Reports = None,
     hops: Annotated[str, option("Hop limits to try, such as 0-6 or 1,2,4.", RETRIEVAL)] = "1-4",
@@ -60,7 +59,6 @@ def sweep_command(
     retriever: Annotated[str | None, option("Retrievers to try (a,b).", RETRIEVAL, default="bfs")] = None,
     linker: Annotated[str | None, option("Linkers to try (a,b).", RETRIEVAL, default="names")] = None,
     measures: Measured = None,
-    patch: PatchFile = None,
     label: Label = None,
     decide_by: Annotated[
         str | None, option("Measure that decides the recommendation.", MEASURES, default="ndcg at --top-k")
@@ -74,19 +72,10 @@ def sweep_command(
     `--set` takes several values to try here, such as retrieval.min_weight=0,0.5."""
     asking = (name for name in comma_list(linker) if LINKERS[name].asks_model)
     limits = parse_numbers(hops, "--hops", low=0, high=MOST_HOPS)
-    fixed, varied = _split(common.set_)
-    session = Session.open(
-        replace(common, set_=fixed),
-        to_stdout=output == STDOUT,
-        patch=patch,
-        **{
-            **retrieving,
-            "latency_sample": 0,
-            "linker": next(asking, None),  # it needs a model to ask
-        },
-    )
+    fixed, varied = _split(common.set_ or ())
+    given |= {"latency_sample": 0, "linker": next(asking, None)}  # one that asks needs a model
+    session = Session.open(replace(common, set_=fixed), given, output)
     config = session.config
-    out = Output.of(session, output, report)
     examples = session.eval_set(dataset, chosen)
     plan = Plan.of(
         config,
@@ -98,7 +87,7 @@ def sweep_command(
         tolerance=tolerance,
         of=kind_expected(examples),
     )
-    out = out.at(f"{examples.file_name}-sweep.json")
+    out = Output.of(session, output, f"{examples.file_name}-sweep.json", report)
     linking = Linking.of(session)
     path = session.graph_path(graph, examples)
     with session.cluster() as cluster:

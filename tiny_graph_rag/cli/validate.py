@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.command import command
-from tiny_graph_rag.cli.options import Chosen, Common, Dataset, Details, Graph, option
-from tiny_graph_rag.cli.output import STDOUT, Output, Written
-from tiny_graph_rag.cli.session import Session, selection
+from tiny_graph_rag.cli.options import Chosen, Dataset, Details, Graph, option
+from tiny_graph_rag.cli.output import Output, Written
+from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import DatasetError, FoundProblems, UsageError, amount, at
 from tiny_graph_rag.fixing.renames import proposed_lines, strict_renames
 from tiny_graph_rag.formats.gold import read_gold, read_sound
@@ -31,11 +30,11 @@ from tiny_graph_rag.study.gold_seeds import gold_links
 from tiny_graph_rag.study.verdicts import HopTag, hop_tags
 
 
-@command(app, "validate")
+@command("validate")
 def validate_command(
+    session: Session,
     dataset: Dataset,
     chosen: Chosen,
-    common: Common,
     graph: Graph = None,
     pin: Annotated[
         bool, option("Pin the gold set to this graph version, so that later changes are detected.")
@@ -53,8 +52,7 @@ def validate_command(
     details: Details = False,
 ) -> None:
     """Check a gold set against its graph: missing or ambiguous names, duplicates, the recall ceiling."""
-    session = Session.open(common, to_stdout=output == STDOUT)
-    out = Output.of(session, output).at()
+    out = Output.of(session, output)
     if fix_suggestions is not None:
         session.outputs.claim(fix_suggestions)
     path = find_input(dataset, Path(session.config.storage.dataset_dir), "gold set")
@@ -63,7 +61,7 @@ def validate_command(
         raise DatasetError(*broken)
     for note in examples.notes:
         session.note(at(examples.name, note))
-    whole, examples = examples, examples.select(selection(chosen))
+    whole, examples = examples, examples.select(chosen.selection())
     knowledge = _graph(session, graph, examples, is_needed=pin or refresh or fix_suggestions is not None)
     if knowledge is None:
         _without_graph(session, examples, broken, out, details=details)
@@ -76,13 +74,12 @@ def validate_command(
     drift = read_drift(knowledge, examples, found.judgments)
     tags = _hop_tags(knowledge, examples, names, found)
     session.show(validation_lines(found, broken, tags, drift, pins=pin, details=details))
-    if out.given is not None:
-        out.document(
-            "validation",
-            graph={"name": knowledge.name, "sha256": knowledge.sha256},
-            dataset=dataset_json(examples),
-            **validation_json(found, broken, tags, drift),
-        )
+    out.document(
+        "validation",
+        graph={"name": knowledge.name, "sha256": knowledge.sha256},
+        dataset=dataset_json(examples),
+        **validation_json(found, broken, tags, drift),
+    )
     if fix_suggestions is not None:
         older = session.graph(was) if was is not None else None
         proposals = strict_renames(knowledge, found.missing_names, older)
@@ -191,14 +188,13 @@ def _without_graph(
     )
     errors = sum(finding.severity == "error" for finding in findings) + len(broken)
     warnings = sum(finding.severity == "warning" for finding in findings)
-    if out.given is not None:
-        rows = [
-            {"severity": one.severity, "kind": one.kind, "line": one.line, "message": one.message}
-            for one in findings
-        ]
-        counts = {"errors": errors, "warnings": warnings, "questions": len(examples)}
-        more = {"broken_lines": list(broken), "findings": rows}
-        out.document("validation", dataset=dataset_json(examples), **counts, **more)
+    rows = [
+        {"severity": one.severity, "kind": one.kind, "line": one.line, "message": one.message}
+        for one in findings
+    ]
+    counts = {"errors": errors, "warnings": warnings, "questions": len(examples)}
+    more = {"broken_lines": list(broken), "findings": rows}
+    out.document("validation", dataset=dataset_json(examples), **counts, **more)
     _conclude(session, errors, warnings)
 
 

@@ -29,52 +29,32 @@ def setting(
     """A setting with its comment; env overrides the file; low and high are its bounds, both allowed; choices:
     the words that it can be, where these are few. default: `dict` for an empty one. full_name: its name alone
     means a setting of another section, so it is only ever given with its section."""
-    known = {
-        "comment": comment,
-        "env": env,
-        "low": low,
-        "high": high,
-        "choices": choices,
-        "full_name": full_name,
-    }
-    return (
-        field(default_factory=dict, metadata=known)
-        if default is dict
-        else field(default=default, metadata=known)
-    )
+    known = {"comment": comment, "env": env, "low": low, "high": high, "choices": choices}
+    known["full_name"] = full_name
+    if default is dict:
+        return field(default_factory=dict, metadata=known)
+    return field(default=default, metadata=known)
 
 
 def check_bounds(known: Field[Any], value: Any, place: str) -> None:
     """Raises ConfigError for a value out of a setting's bounds or choices; place: its name in the error."""
     low, high, choices = (known.metadata[name] for name in ("low", "high", "choices"))
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    wanted, near = None, ""
     if choices and value not in choices:
-        listed = said("{some} or {last}", some=", ".join(choices[:-1]), last=choices[-1])
-        near = nearest(str(value), choices)
-        raise ConfigError(
-            "{place} must be {wanted}, got {got}{near}",
-            place=place,
-            wanted=listed,
-            got=repr(value),
-            near=near,
-        )
-    if value is None or isinstance(value, bool) or not isinstance(value, int | float):
-        return
-    wanted = None
-    if isinstance(value, float) and not math.isfinite(value):
+        wanted = said("{some} or {last}", some=", ".join(choices[:-1]), last=choices[-1])
+        value, near = repr(value), nearest(str(value), choices)
+    elif isinstance(value, float) and not math.isfinite(value):
         wanted = said("a finite number")
-    elif low is not None and high is not None and not low <= value <= high:
-        wanted = said("from {low} to {high}", low=low, high=high)
-    elif low is not None and not value >= low:
+    elif is_number and not (-MOST if low is None else low) <= value <= (MOST if high is None else high):
         wanted = said("{low} or more", low=low)
-    elif high is not None and not value <= high:
-        wanted = said("{high} or less", high=high)
-    elif abs(value) > MOST:
-        digits = len(str(int(value)))
-        raise ConfigError(
-            "{place} must be below 2^63 in size, got a number of {n} digits", place=place, n=digits
-        )
+        if high is not None:
+            wanted = said("from {low} to {high}", low=low, high=high)
+        elif low is None or value > MOST:
+            wanted = said("below 2^63 in size")
     if wanted is not None:
-        raise ConfigError("{place} must be {wanted}, got {got}", place=place, wanted=wanted, got=value)
+        values = {"place": place, "wanted": wanted, "got": value, "near": near}
+        raise ConfigError("{place} must be {wanted}, got {got}{near}", **values)
 
 
 @dataclass(frozen=True, slots=True)

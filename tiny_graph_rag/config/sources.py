@@ -17,9 +17,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.config.settings import Config, all_settings, section_comment, section_names
+from tiny_graph_rag.config import Config, all_settings, section_comment, section_names
 from tiny_graph_rag.documents import read_yaml
-from tiny_graph_rag.errors import ConfigError, json_kind, nearest
+from tiny_graph_rag.errors import ConfigError, at, json_kind, nearest
 from tiny_graph_rag.files import read_bytes
 from tiny_graph_rag.messages import Said, of_locale, said, t
 from tiny_graph_rag.outputs import write_atomically
@@ -118,38 +118,31 @@ def with_file(config: Config, file: Path) -> Config:
     problems: list[Said] = []
     values: dict[str, Any] = {}
     unused: list[str] = []
-    known = {setting.full_name: setting for setting in all_settings()}
     for section, given in document.items():
         if section in UPSTREAM:
             unused.append(section)
         elif section not in section_names():
-            near, name = _known(section, section_names()), repr(section)
-            problems.append(
-                said("{file}: unknown section {section}{known}", file=file, section=name, known=near)
-            )
-        elif given is not None and not isinstance(given, dict):
+            near = _known(section, section_names())
+            problems.append(at(file, "unknown section {section}{known}", section=repr(section), known=near))
+        elif not isinstance(given, dict | None):
             got = json_kind(given)
             problems.append(
-                said(
-                    "{file}: '{section}' must contain settings, got {got}",
-                    file=file,
-                    section=section,
-                    got=got,
-                )
+                at(file, "'{section}' must contain settings, got {got}", section=section, got=got)
             )
-        for key, value in given.items() if isinstance(given, dict) and section in section_names() else ():
-            name = f"{section}.{key}"
-            if name in UPSTREAM:
-                unused.append(name)
-            elif name not in known:
-                near = _known(key, [setting.name for setting in known.values() if setting.section == section])
-                problems.append(said("{file}: unknown key '{key}'{known}", file=file, key=name, known=near))
-            elif value is not None or not known[name].accepts(""):
-                try:
-                    known[name].check(value, f"{file}: {name}")
-                except ConfigError as error:
-                    problems += error.args
-                values[name] = value
+        else:
+            known = {setting.name: setting for setting in all_settings() if setting.section == section}
+            for key, value in (given or {}).items():
+                name = f"{section}.{key}"
+                if name in UPSTREAM:
+                    unused.append(name)
+                elif key not in known:
+                    near = _known(key, list(known))
+                    problems.append(at(file, "unknown key '{key}'{known}", key=name, known=near))
+                elif value is not None or known[key].type is not str:
+                    try:
+                        values[name] = known[key].checked(value, f"{file}: {name}")
+                    except ConfigError as error:
+                        problems += error.args
     if problems:
         raise ConfigError(*problems)
     return replace(config.replaced(values), unused=tuple(unused))

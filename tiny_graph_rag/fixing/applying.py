@@ -222,7 +222,7 @@ def with_patch(config: Config, patch: Patch, name: str) -> Config:
         if entry.status != CONFIRMED:
             continue
         for key, value in entry.values.items():
-            if key not in VARIED or not find_setting(key).accepts(value):
+            if key not in VARIED:
                 raise PatchError(
                     "{file}: settings[{place}]: {key}: {value} isn't allowed in a patch; allowed "
                     "settings: {allowed}",
@@ -232,6 +232,7 @@ def with_patch(config: Config, patch: Patch, name: str) -> Config:
                     value=repr(value)[:60],
                     allowed=", ".join(VARIED),
                 )
+            find_setting(key).checked(value, f"{name}: settings[{place}]: {key}")
         config = config.replaced(entry.values)
         if not can_be_tried(config):
             raise PatchError(

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.arrays import KeyTable, key_of, keys_of
 from tiny_graph_rag.columns.stored import BadArraysError, read_arrays, stamp_of, write_arrays
 from tiny_graph_rag.columns.strings import Strings
-from tiny_graph_rag.config import cache_folder
+from tiny_graph_rag.config.sources import cache_folder
 from tiny_graph_rag.language.folding import HAS_UNSPACED, UNSPACED, nfc
 from tiny_graph_rag.language.function_words import (
     ENDINGS,

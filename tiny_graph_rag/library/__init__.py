@@ -11,7 +11,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tiny_graph_rag.config import Config, cache_folder, find_setting
+from tiny_graph_rag.config import Config, find_setting
+from tiny_graph_rag.config.sources import cache_folder
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.graphs import located, read_graph, stated_columns, with_vocabulary
 from tiny_graph_rag.gold.examples import EvalSet
@@ -185,12 +186,6 @@ class Result:
 
         return markdown([self.document()])
 
-    def to_latex(self) -> str:
-        """The means as a table for a paper (booktabs)."""
-        from tiny_graph_rag.report.paper import latex_table, means_table
-
-        return latex_table(means_table([self.document()]))
-
     def figures(self) -> dict[str, Figure]:
         """Pictures by name (`tags`). Raises MissingExtraError without matplotlib."""
         return figures_of(self.document())
@@ -236,17 +231,11 @@ def evaluate(
     examples = questions if isinstance(questions, EvalSet) else load_questions(questions)
     maker = make_retriever
     if own:
-        from tiny_graph_rag.retrieval.own import Asking, make_own
+        from tiny_graph_rag.retrieval.own import make_own
         from tiny_graph_rag.retrieval.own_calls import callable_of
 
-        asking = Asking(
-            chosen.openai.concurrency,
-            chosen.openai.timeout,
-            done=lambda done, note: progress(done),
-        )
-        name = chosen.retrieval.retriever
-        function = callable_of(retriever, name) if given else None
-        maker = make_own(name, asking, function, in_process=chosen.running.own_process)
+        function = callable_of(retriever, chosen.retrieval.retriever) if given else None
+        maker = make_own(chosen, function, done=lambda done, note: progress(done))
     shown = (lambda done: None) if own else progress
     return Result(
         evaluated(
@@ -318,11 +307,8 @@ def _check_path(path: str | PathLike[str], what: str) -> None:
 
 def configured(config: Config | None, settings: Mapping[str, Any]) -> Config:
     for name, value in settings.items():
-        setting = find_setting(name)
-        if value is not None and not setting.accepts(value):
-            raise UsageError(
-                "{place} must be {wanted}, got {got}", place=name, wanted=setting.type_name, got=repr(value)
-            )
+        if value is not None:
+            find_setting(name).checked(value, name)
     return (config or Config()).override(**settings)
 
 

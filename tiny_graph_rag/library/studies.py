@@ -1,6 +1,6 @@
 """Several results from Python: `compare` tests them, `sweep` tries settings; docs/python.md shows both.
 
-What they give has data frames, a paper's table and pictures.
+What they give has data frames, a table and pictures.
 """
 
 from __future__ import annotations
@@ -73,14 +73,8 @@ class ResultComparison:
         columns += ["difference_high", "p", "p_holm", "won", "tied", "lost"]
         return pandas_for("ResultComparison.to_pandas()").DataFrame(rows, columns=columns)
 
-    def to_latex(self) -> str:
-        """The table for a paper (booktabs): the best in bold, a dagger for what differs from the first."""
-        from tiny_graph_rag.report.paper import latex_table, means_table
-
-        return latex_table(means_table(self.documents, list(self.comparison.overall)))
-
     def to_markdown(self) -> str:
-        """The same table as Markdown."""
+        """The table of all means: the best in bold, a dagger for what differs from the first."""
         from tiny_graph_rag.report.markdown import paper_table
         from tiny_graph_rag.report.paper import means_table
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from tiny_graph_rag.config import Config, cache_folder, tokenizer_folder
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.config.sources import cache_folder, tokenizer_folder
 from tiny_graph_rag.errors import ServiceError, UsageError, optional
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Outcome, Reply
 from tiny_graph_rag.llm.client import Attempts, Client, NobodyAnswers, Stopped

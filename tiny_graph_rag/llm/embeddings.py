@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tiny_graph_rag.config import Config, cache_folder
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.config.sources import cache_folder
 from tiny_graph_rag.errors import ServiceError, amount
 from tiny_graph_rag.llm.base import Call, Message
 from tiny_graph_rag.llm.chat import Tariff, require_api

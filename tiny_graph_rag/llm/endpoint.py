@@ -22,7 +22,8 @@ from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.config import Config, require_trust
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.config.sources import require_trust
 from tiny_graph_rag.errors import ConfigError, ServiceError, optional
 from tiny_graph_rag.llm.base import Call, Reply, Tokens
 from tiny_graph_rag.llm.cost import TokenCounter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tiny_graph_rag.config.settings import changed_settings, spelled_setting
+from tiny_graph_rag.config import changed_settings, spelled_setting
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.messages import Said, counted, said, three
 from tiny_graph_rag.report.plain import one_line, rises, walked, worst_by

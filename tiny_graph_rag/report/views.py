@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from tiny_graph_rag.config.settings import changed_settings
+from tiny_graph_rag.config import changed_settings
 from tiny_graph_rag.messages import ENGLISH, figure, shown, speaking, t, three
 from tiny_graph_rag.report import tables
 from tiny_graph_rag.report.document import Document

@@ -8,7 +8,8 @@ from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.config import Config, require_trust
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.config.sources import require_trust
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.inputs import find_input

@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 from urllib.parse import urlsplit
 
-from tiny_graph_rag.config import Config, cache_folder
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.config.sources import cache_folder
 from tiny_graph_rag.errors import InputError, ServiceError, UsageError, optional
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.base import Retriever, Task, parts_of

@@ -27,6 +27,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import InputError, ServiceError
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.journals import JournalFile
@@ -275,15 +276,17 @@ def set_apart() -> Iterator[None]:
         os.chdir(folder)
 
 
-def make_own(
-    spec: str, asking: Asking, given: Function | None = None, *, in_process: bool = False
-) -> Callable[..., Retriever]:
-    """A retriever maker for `evaluate`, as `make_retriever` is one, for the function that `spec` names.
+def make_own(config: Config, given: Function | None = None, **asked: Any) -> Callable[..., Retriever]:
+    """A retriever maker for `evaluate`, as `make_retriever` is one, for the function that the setting names.
 
-    given: the function itself, of this process.
+    given: the function itself, of this process. asked: what `Asking` takes next to the settings.
     """
+    spec, asking = (
+        config.retrieval.retriever,
+        Asking(config.openai.concurrency, config.openai.timeout, **asked),
+    )
     # What can't be imported is refused before a graph is read.
-    worker = worker_of(spec, in_process=in_process) if given is None else InThread(given)
+    worker = worker_of(spec, in_process=config.running.own_process) if given is None else InThread(given)
 
     def make(graph: KnowledgeGraph, config: Any, examples: Any = None, judgments: Any = None) -> Retriever:
         return OwnRetriever(Task(graph, config, spec, examples, judgments), asking, worker)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tiny_graph_rag.config import Config, tokenizer_folder
+from tiny_graph_rag.config import Config
+from tiny_graph_rag.config.sources import tokenizer_folder
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.model import KnowledgeGraph

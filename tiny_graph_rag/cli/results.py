@@ -1,0 +1,167 @@
+"""`compare`, `report`, `history`: what becomes of results files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from tiny_graph_rag.cli.command import command
+from tiny_graph_rag.cli.gating import Junit, conclude
+from tiny_graph_rag.cli.help import GATES, INPUT, MEASURES, OUTPUT
+from tiny_graph_rag.cli.options import Details, Reports, argument, option, reports_of, to_file
+from tiny_graph_rag.cli.output import Output, Written, say_reports
+from tiny_graph_rag.cli.session import Session
+from tiny_graph_rag.errors import InputError, UsageError, unknown
+from tiny_graph_rag.inputs import find_input, note_named
+from tiny_graph_rag.measures import parse_measures
+from tiny_graph_rag.messages import said
+from tiny_graph_rag.outputs import output_path
+from tiny_graph_rag.report.document import read_document
+from tiny_graph_rag.report.history import groups, history_document, history_lines, read_past
+from tiny_graph_rag.report.json.spelled import lines_of
+from tiny_graph_rag.report.json.studies import comparison_document
+from tiny_graph_rag.report.reports import write_reports
+from tiny_graph_rag.report.terminal.screens import comparison_lines, details_lines
+from tiny_graph_rag.study.compare import compare
+from tiny_graph_rag.study.gates import hold_drops, parse_drops
+from tiny_graph_rag.study.results_file import System, read_system
+
+LONGEST_NAME = 70  # characters of a derived file name: file systems take 255 bytes, a Hangul sign takes three
+
+
+@command("compare")
+def compare_command(
+    results: Annotated[list[Path], argument("Results files of eval or score; the first is the baseline.")],
+    session: Session,
+    max_drop: Annotated[
+        str | None,
+        option('Exit with code 1 if a system is worse by more than this: "ndcg@5=0.02,mrr=0.05".', GATES),
+    ] = None,
+    junit: Junit = None,
+    report: Reports = None,
+    measures: Annotated[
+        str | None, option("Measures to compare.", MEASURES, default="all that the files have in common")
+    ] = None,
+    force: Annotated[
+        bool, option("Compare what was scored differently, on the questions in common.")
+    ] = False,
+    output: Annotated[
+        str | None, to_file("Comparison file; - for standard output.", "BASELINE-vs-OTHER-comparison.json")
+    ] = None,
+    details: Details = False,
+) -> None:
+    """Compare results: which is better, by how much, how certain that is, and which questions changed."""
+    gates = parse_drops(max_drop) if max_drop is not None else ()
+    folder = Path(session.config.storage.results_dir)
+    systems = [read_system(find_input(result, folder, "results file")) for result in results]
+    wanted = []
+    if measures:
+        named = [*parse_measures(measures), *(gate.measure for gate in gates)]
+        wanted = list(dict.fromkeys(map(str, named)))
+    out = Output.of(session, output, f"{_named(systems)}-comparison.json", report)
+    found = compare(systems, measures=wanted, seed=session.config.evaluation.seed, force=force)
+    document = comparison_document(found, session.config, session.made())
+    session.show(details_lines(document) if details else comparison_lines(document))
+    out.write(lines_of(document, "flips"))
+    out.tell("comparison")
+    outcomes = []
+    for row, system in enumerate(found.systems[1:], start=1):
+        missing = [name for name in (str(gate.measure) for gate in gates) if name not in found.overall]
+        if missing:
+            raise UsageError(
+                "--max-drop: {missing} is not in every results file; run eval with it in --measures",
+                missing=missing[0],
+            )
+        differences = {key: rows[row] for key, rows in found.overall.items()}
+        # A tag that every question has is no part of its own: its differences are those of all.
+        every = {tag for tags in found.systems[0].tags for tag in tags}
+        parts = {
+            tag: {measure: rows[row] for measure, rows in found.by_tag.get(tag, found.overall).items()}
+            for tag in every
+        }
+        outcomes += hold_drops(gates, system.name, differences, session.config.running.gate_on, parts)
+    conclude(session, outcomes, junit)
+
+
+def _named(systems: Sequence[System]) -> str:
+    """The first two names, and how many more there are; long ones are cut."""
+    first, *others = (system.name[: LONGEST_NAME // 2] for system in systems)
+    more = f"-and-{len(others) - 1}-more" if len(others) > 1 else ""
+    return "-vs-".join([first, *others[:1]]) + more
+
+
+@command("report")
+def report_command(
+    results: Annotated[
+        list[Path], argument("Results files of eval, score, sweep or compare.", default=False)
+    ],
+    session: Session,
+    report: Reports = None,
+    output: Annotated[
+        str | None,
+        to_file(
+            "Folder to write to, or the file where one report is written (page.html).",
+            "next to the first file",
+        ),
+    ] = None,
+) -> None:
+    """Show results files as a page, as Markdown, as tables or as pictures. Nothing is computed again."""
+    names = reports_of(report) or ("html",)
+    folder = Path(session.config.storage.results_dir)
+    documents = [read_document(find_input(result, folder, "results file")) for result in results]
+    target = output_path(output, folder) if output is not None else None
+    try:
+        written = write_reports(documents, names, target, claim=session.outputs.claim)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:  # no check saw that it was changed
+        raise InputError(
+            "{path}: the file was changed and can't be shown: {why}", path=documents[0].path, why=error
+        ) from error
+    say_reports(session, names, written)
+
+
+@command("history")
+def history_command(
+    session: Session,
+    folder: Annotated[Path | None, argument("Folder of results.", default="--results-dir")] = None,
+    dataset: Annotated[str | None, option("Only results on this gold set.", INPUT)] = None,
+    report: Annotated[
+        str | None, option("Page to write, such as history.html.", OUTPUT, default="none")
+    ] = None,
+    output: Written = None,
+) -> None:
+    """Show results over time: a table and a line for each measure, oldest first."""
+    results = Path(session.config.storage.results_dir)
+    place = folder or results
+    if not place.is_dir():
+        raise InputError(
+            "{place}: this folder doesn't exist; `eval` creates it with the first results", place=place
+        )
+    if report is not None and Path(report).suffix != ".html":
+        raise UsageError("--report {report}: the page is an HTML file; name it something.html", report=report)
+    past, problems = read_past(place)
+    for problem in problems:
+        session.warn("left out: {problem}", problem=problem)
+    note_named(*(result.path for result in past))
+    # An older history lies in that folder too: it was opened to see what it is, and may be replaced.
+    out = Output.of(session, output, is_own=True)
+    page = Output.of(session, report, ending="")
+    if dataset is not None:
+        name, known = (
+            Path(dataset).name.removesuffix(".jsonl"),
+            dict.fromkeys(result.dataset for result in past),
+        )
+        if name not in known:
+            raise unknown(said("gold set"), name, list(known))
+        past = [result for result in past if result.dataset == name]
+    if not past:
+        raise InputError("{place}: no results of eval or score here; run `eval` first", place=place)
+    named = groups(past)
+    session.show(history_lines(named))
+    document = history_document(named)
+    out.document("history", **document)
+    if page.path is not None:
+        from tiny_graph_rag.report.html import history_page
+
+        page.write([history_page(place.name, document).encode("utf-8", "replace")])
+        session.say("report: {path}", path=page.path)
