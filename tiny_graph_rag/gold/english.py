@@ -8,22 +8,25 @@ longer question holds (the person who wrote Tide, the parents of Bea, the city w
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import ClassVar
 
 from tiny_graph_rag.gold.formulas import RelationStep
-from tiny_graph_rag.gold.wording import Ends, NounPhrase, Wording, is_date, phrase_lines
-from tiny_graph_rag.language.function_words import table
-from tiny_graph_rag.language.kinds import Kind, singular
-from tiny_graph_rag.language.words import lemma, words_of_name
+from tiny_graph_rag.gold.wording import Ends, NounPhrase, Wording, phrase_lines
+from tiny_graph_rag.language.function_words import FUNCTION_WORDS, table
+from tiny_graph_rag.language.inflection import infinitive, is_past, is_present, plural, takes_article
+from tiny_graph_rag.language.kinds import Kind, is_date, kind_of_type, singular
+from tiny_graph_rag.language.words import is_dictionary_word, lemma, words_of_name
 
 _PREPOSITIONS = table("""
     by in at of to with on for from into onto as about near under over after before between during through
     against within upon across along among around behind inside outside toward towards
     """)
 _BE = table("is was are were")
+_PLURAL_VERBS = {"is": "are", "was": "were", "has": "have"}
+_WHERE = (" in", " at", " on")
 # Verbs in -ed that take no object, so that before a preposition they are a past, not a participle.
 _INTRANSITIVE = table("""
     died lived appeared graduated moved played served worked competed participated starred studied travelled
@@ -37,14 +40,8 @@ _KIN = table("""
 _NOUN_ENDINGS = ("er", "or", "ment", "tion", "ist", "ty", "age", "year", "date")
 _DETERMINERS = table("the a an his her its their our my your this that some")
 _OF_PEOPLES = ("ish", "ian", "ean", "ese")  # Turkish slippers keep their capital
-# Names that end in these words, or go on with `of`, take an article: the Crown Inn, the Isle of Man.
-_WITH_ARTICLE = table("""
-    states kingdom republic union empire islands mountains alps sea ocean force army navy party nations
-    inn hotel theatre theater museum library memorial bridge gallery church family association society
-    institute agency foundation federation council committee commission academy order duke duchy isle
-    tower battle netherlands philippines bahamas vatican
-    """)
-_ROLE = re.compile(r"is (?:a|an|the) (.+) of")
+_PRONOUNS = {"they": ("them", "their"), "it": ("it", "its")}  # as an object, before a noun
+_ROLE = re.compile(r"is (an?|the) (.+) of")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,144 +55,158 @@ class Clause:
     swapped: bool = False
     inverse: str = ""
 
-    @property
-    def role(self) -> str:
-        """`parent` of `is a parent of`, "" of others."""
+    def role(self, *, many: bool) -> str:
+        """`father` of `is the father of`; in the plural, as one asks for several, `parents` of `is a parent
+        of`; "" of other clauses."""
         role = _ROLE.fullmatch(self.words)
-        return role[1] if role else ""
+        return "" if role is None else plural(role[2]) if many or role[1] != "the" else role[2]
 
     def says(self, *, many: bool) -> str:
         """The clause after its subject: lives in, live in."""
         first, _, rest = self.words.partition(" ")
-        if not many:
+        if not many or not (is_present(first) or first in _PLURAL_VERBS):
             return self.words
-        first = {"is": "are", "was": "were", "has": "have"}.get(first) or _base(first, if_present=True)
-        return f"{first} {rest}".strip()
+        return f"{_PLURAL_VERBS.get(first) or infinitive(first)} {rest}".strip()
 
     def asked(self, subject: str, *, many: bool) -> str:
         """The clause as a question of its object: does Bea live in, were Bea and Cy born in."""
-        first, _, rest = self.says(many=many).partition(" ")
+        first, _, rest = self.words.partition(" ")
         if first in _BE:
-            return f"{first} {subject} {rest}".strip()
-        own = self.words.partition(" ")[0]
-        helper = "did" if not _is_present(own) and own != "has" else "do" if many else "does"
-        return f"{helper} {subject} {_base(own)} {rest}".strip()
+            return f"{self.says(many=many).split()[0]} {subject} {rest}"
+        helper = "did" if not is_present(first) and first != "has" else "do" if many else "does"
+        return f"{helper} {subject} {infinitive(first)} {rest}".strip()
 
 
 @dataclass(eq=False)
 class English(Wording):
     language: ClassVar[str] = "en"
+    introduction: ClassVar[str] = "Tell me about {}."
     follows_no_other: ClassVar[frozenset[str]] = _KIN | {"killed", "victim"}
 
     def said(self, step: RelationStep) -> str:
         clause, asks_subject = self._seen(step)
         return f"{clause.words} {asks_subject}" if clause.words else ""
 
-    def _clause(self, step: RelationStep) -> Clause:
-        """The clause of the step's type, the vocabulary's first; without words for none."""
-        words = [" ".join(words_of_name(word)) for word in self.words_for(step)]
-        known = {word: read_clause(word) for word in words if self.is_typed or word in _listed()}
-        clause, own = next(filter(None, known.values()), None), known.get(words[-1])
-        is_own = clause is own or any(word in _listed() for word in words[:-1])
-        if clause and own and own.swapped and not is_own:
-            return replace(own, words=clause.words, inverse="")
-        return clause or Clause("")
-
     def nouns(self, step: RelationStep) -> tuple[str, str]:
         clause, asks_subject = self._seen(step)
         return clause.nouns[::-1] if asks_subject else clause.nouns
 
     def _seen(self, step: RelationStep) -> tuple[Clause, bool]:
-        """The step's clause, and whether it leads to its subject."""
-        clause = self._clause(step)
+        """The step's clause, without words for none, and whether it leads to its subject."""
+        clause = self._clauses[step.type]
         asks_subject = (step.direction == "in") != clause.swapped
         if clause.inverse and not asks_subject:
-            return replace(clause, words=clause.inverse, nouns=clause.nouns[::-1]), True
+            return Clause(clause.inverse, clause.nouns[::-1]), True
         return clause, asks_subject
 
-    def introduced(self, seed: int) -> str:
-        return f"Tell me about {self._with_article(seed, {})}."
+    @cached_property
+    def _clauses(self) -> list[Clause]:
+        """Of each relation type: by the table, the vocabulary, or, in a graph with entity types, its name."""
+        clauses = []
+        for name in self.index.graph.relations.types.names:
+            words = [" ".join(words_of_name(word)) for word in (name, *self.vocabulary.get(name, ()))]
+            read = [listed_clause(words[0]), *map(read_clause, words[1:])]
+            read += [read_clause(words[0])] if self.is_typed else []
+            clauses.append(next(filter(None, read), Clause("")))
+        return clauses
 
-    def pronoun(self, kind: Kind) -> str:
-        return {Kind.PERSON: "that person", Kind.PLACE: "that place"}.get(kind, "it")
+    def pronoun(self, seed: int, kind: Kind) -> str:
+        if kind == Kind.PERSON or self.named([seed], {}).many:
+            return "they"
+        return "that place" if kind == Kind.PLACE else "it"
 
-    def named(self, seeds: list[int], called: Mapping[int, str]) -> NounPhrase:
-        names = [self._with_article(seed, called) for seed in seeds]
-        return NounPhrase(names[0]) if len(names) == 1 else NounPhrase(f"both {' and '.join(names)}", True)
+    def forms(self, pronoun: str) -> tuple[str, ...]:
+        return pronoun, *_PRONOUNS.get(pronoun, ())
+
+    def named(self, seeds: Sequence[int], called: Mapping[int, str]) -> NounPhrase:
+        names = [self._with_article(seed, self.name(seed, called)) for seed in seeds]
+        if len(names) > 1:
+            return NounPhrase(f"both {' and '.join(names)}", True)
+        is_several = names[0].endswith("s") and self._is_common(seeds[0], self.name(seeds[0], called))
+        return NounPhrase(names[0], is_several or names[0] == "they")
 
     def ask(self, step: RelationStep, of: NounPhrase, ends: Ends) -> str | None:
-        (clause, asks_subject), noun, many = self._seen(step), self._noun(step, ends), ends.many
-        plain = f"Which {plural(noun) if many else noun}" if noun else "What"
-        is_who = ends.kind == Kind.PERSON or (self.nouns(step)[1] == "person" and not noun)
-        asks = "Who" if is_who else plain
-        if _jars(clause, of, noun):
+        (clause, asks_subject), noun = self._seen(step), self._noun(step, ends)
+        is_who = noun == "person" or (self.nouns(step)[1] == "who" and not noun and ends.kind != Kind.THING)
+        asks = "Who" if is_who else f"Which {plural(noun) if ends.many else noun}" if noun else "What"
+        role = clause.role(many=ends.many)
+        if _jars(clause, of, noun) or (asks_subject and ends.is_date):
             return None
+        if asks_subject and role:
+            are = "are" if role == plural(role) else "is"
+            return f"{'Who' if is_who else 'What'} {are} {_of(role, of)}?"
         if asks_subject:
-            if asks == "What" and not clause.role and (of.clauses or " of " in of.text):
+            if asks == "What" and (of.clauses or " of " in of.text):
                 return None  # What is located in the capital of …?
-            if not clause.role:  # `who` and `what` are singular, whatever they ask for
-                return f"{asks} {clause.says(many=many and asks == plain != 'What')} {of.text}?"
-            role = plural(clause.role) if many else clause.role
-            whose = f"its {role}" if of.text == "it" else f"the {role} of {of.text}"
-            return f"{'Who' if is_who else 'What'} {'are' if many else 'is'} {whose}?"
-        if of.clauses > 1 or clause.role:
-            return None
+            many = ends.many and asks.startswith("Which")  # `who` is singular, whatever it asks for
+            return f"{asks} {clause.says(many=many)} {_object(of)}?"
+        is_of_some = of.many and not of.text.startswith(("both ", "they"))
+        if of.clauses > 1 or role or (ends.is_date and is_of_some):
+            return None  # When did the members of … die?
         if ends.is_date and clause.words.startswith("is "):
             clause = Clause(f"was {clause.words[3:]}")
         asked = clause.asked(of.text, many=of.many)
-        if (ends.is_date or ends.kind == Kind.PLACE) and asked.endswith((" in", " at", " on")):
+        if (ends.is_date or ends.kind == Kind.PLACE) and asked.endswith(_WHERE):
             return f"{'When' if ends.is_date else 'Where'} {asked[:-3]}?"
-        is_vague = asks == "What" and asked.endswith((" in", " at", " on"))
-        return None if is_vague else f"{asks} {asked}?"
+        return None if asks == "What" and asked.endswith(_WHERE) else f"{asks} {asked}?"
 
     def lead(self, step: RelationStep, of: NounPhrase, ends: Ends) -> NounPhrase | None:
         """A noun phrase of at most two clauses."""
         (clause, asks_subject), noun, many = self._seen(step), self._noun(step, ends), ends.many
-        if asks_subject and clause.role:
-            role = plural(clause.role) if many else clause.role
-            phrase = NounPhrase(f"the {role} of {of.text}", many, of.clauses, is_role=True)
+        role = clause.role(many=many)
+        if role and asks_subject:
+            phrase = NounPhrase(_of(role, of), role == plural(role), of.clauses, is_role=True)
             return None if _jars(clause, of, "") else phrase
-        if clause.role or noun in ("", "event") or _jars(clause, of, noun):
+        if role or noun in ("", "event") or _jars(clause, of, noun):
             return None
-        name, that = plural(noun) if many else noun, "who" if ends.kind == Kind.PERSON else "that"
+        name, is_person = plural(noun) if many else noun, ends.kind == Kind.PERSON
         if asks_subject:
-            text = f"the {name} {that} {clause.says(many=many)} {of.text}"
-            return NounPhrase(text, many, of.clauses + 1) if of.clauses < 2 else None
-        said = f"{of.text} {clause.says(many=of.many)}"
-        if ends.kind == Kind.PLACE and said.endswith((" in", " at", " on")):
-            said, that = said[:-3], "where"
-            if many:  # one is not in several places
+            if of.clauses > 1 or (not self.is_typed and _is_anywhere(clause)):
                 return None
-        elif that == "who" or of.text.startswith("that "):
-            that = "whom" if ends.kind == Kind.PERSON else "which"
-        return None if of.clauses else NounPhrase(f"the {name} {that} {said}", many, 2)
+            text = f"the {name} {'who' if is_person else 'that'} {clause.says(many=many)}"
+            return NounPhrase(f"{text} {_object(of)}", many, of.clauses + 1)
+        said = f"{of.text} {clause.says(many=of.many)}"
+        if ends.kind == Kind.PLACE and said.endswith(_WHERE):
+            text = "" if many else f"the {name} where {said[:-3]}"  # one is not in several places
+        else:
+            is_that = not is_person and not of.text.startswith("that ")
+            text = f"the {name} {'that' if is_that else 'whom' if is_person else 'which'} {said}"
+        return None if of.clauses or not text else NounPhrase(text, many, 2)
 
     def _noun(self, step: RelationStep, ends: Ends) -> str:
         """What one of the ends is called, "" for any thing."""
-        listed = "" if self.is_typed and ends.kind != Kind.PLACE else self.nouns(step)[1]
-        word = "person" if ends.kind == Kind.PERSON else ends.word or listed
-        if not word.isascii() or word in ("date", "thing") or (word == "place" and ends.kind != Kind.PLACE):
+        (clause, _), listed = self._seen(step), self.nouns(step)[1]
+        word = ends.word or ("" if self.is_typed and ends.kind != Kind.PLACE else listed)
+        if ends.kind == Kind.PERSON:
+            return "person"
+        is_no_noun = not word.isascii() or word in ("date", "thing", "who")
+        is_general = word in ("event", "place") and word != listed
+        if is_no_noun or (word == "place" and ends.kind != Kind.PLACE):
             return ""
-        return singular(word)
+        return "" if is_general and clause.words.split()[-1] not in _PREPOSITIONS else singular(word)
 
     def is_name(self, entity: int) -> bool:
-        """A word in small letters is a name only where it is typed."""
+        """Without types, only what is written as a name is one: no rainbow Apple, no Mac software."""
         name = str(self.index.graph.entities.names[entity])
+        words = [word for word in name.split() if word.casefold() not in FUNCTION_WORDS]
         is_code = " " not in name and not name.isalpha()
-        return self.is_typed or is_code or is_date(name) or any(word[0].isupper() for word in name.split())
+        is_written_so = bool(words) and not any(word[0].islower() for word in words)
+        return self.is_typed or is_code or is_date(name) or is_written_so
 
-    def _with_article(self, seed: int, called: Mapping[int, str]) -> str:
-        name = self.name(seed, called)
-        head = name.casefold().partition(" of ")[0].split()[-1]
-        needs = self._is_common(seed) or (head in _WITH_ARTICLE and not name.startswith("The "))
-        return f"the {name}" if needs and seed not in called else name
+    def _with_article(self, seed: int, name: str) -> str:
+        if name in _PRONOUNS or name.split()[0].casefold() in _DETERMINERS:
+            return name
+        known = Wording.name(self, seed, {})
+        is_misspelt = len(name.split()) == len(known.split()) and takes_article(known)
+        is_title = int(self.kind_of[seed]) != Kind.WORK and (is_misspelt or takes_article(name))
+        return f"the {name}" if is_title or self._is_common(seed, name) else name
 
     def name(self, entity: int, called: Mapping[int, str]) -> str:
         """A common noun begins with a small letter: the bell-rope, the Turkish slippers."""
         name = super().name(entity, called)
         first = name.split()[0]
         is_proper = first in self._proper_words or first[1:2].isupper() or first.endswith(_OF_PEOPLES)
-        is_kept = entity in called or is_proper or not self._is_common(entity)
+        is_kept = is_proper or not self._is_common(entity, name)
         return name if is_kept else name[0].lower() + name[1:]
 
     @cached_property
@@ -204,15 +215,31 @@ class English(Wording):
         names = self.index.graph.entities.names
         return frozenset(word for name in names for word in name.split()[1:] if word[:1].isupper())
 
-    def _is_common(self, entity: int) -> bool:
+    def _is_common(self, entity: int, name: str) -> bool:
         """Whether a name is a common noun, which takes an article: Village blacksmith, Baboon."""
-        first, *rest = self.index.graph.entities.names[entity].split()
+        first, *rest = name.split()
         kind = Kind(int(self.kind_of[entity]))
-        if first.casefold() in _DETERMINERS or "'" in first or "’" in first:
+        if not self.is_typed or first.casefold() in _DETERMINERS or "'" in first or "’" in first:
             return False
         if rest:
-            return kind not in (Kind.UNKNOWN, Kind.WORK) and rest[0].isalpha() and rest[0].islower()
-        return kind == Kind.THING and first[:1].isalpha() and first[1:].islower()
+            is_noun = rest[0].isalpha() and rest[0].islower() and rest[0] not in FUNCTION_WORDS
+            return kind not in (Kind.UNKNOWN, Kind.WORK) and is_noun
+        return kind == Kind.THING and first[:1].isalpha() and (first[1:].islower() or "-" in first)
+
+
+def _object(of: NounPhrase) -> str:
+    return _PRONOUNS.get(of.text, (of.text,))[0]
+
+
+def _of(role: str, of: NounPhrase) -> str:
+    """The role of Bea, their role."""
+    return f"{_PRONOUNS[of.text][1]} {role}" if of.text in _PRONOUNS else f"the {role} of {of.text}"
+
+
+def _is_anywhere(clause: Clause) -> bool:
+    """Whether many in the world are so, of whom a graph of facts has one: the person who lives in Rome."""
+    is_of_kind = kind_of_type(clause.nouns[1]) in (Kind.WORK, Kind.OTHER) and clause.nouns[1] != "date"
+    return clause.words.endswith(" in") and not is_of_kind
 
 
 def _jars(clause: Clause, of: NounPhrase, noun: str) -> bool:
@@ -220,38 +247,11 @@ def _jars(clause: Clause, of: NounPhrase, noun: str) -> bool:
     another one or before several: the works that were published in the works, the parent of the friend
     of Bea."""
     words = set(clause.words.split()) - _BE - _PREPOSITIONS - _DETERMINERS
-    is_in_it = of.text == "it" and clause.words.endswith((" in", " at", " on"))
-    is_again = words & set(of.text.split()) or (noun and re.search(f"the ({noun}|{plural(noun)}) ", of.text))
-    is_of_some = (clause.role and (of.many or of.is_role)) or (of.many and words & _KIN)
-    return bool(is_in_it or is_again or is_of_some)
-
-
-def plural(words: str) -> str:
-    if words == "person":
-        return "people"
-    if words.endswith("s") and not words.endswith(("ss", "us", "is")):
-        return words
-    if words.endswith("child"):
-        return f"{words}ren"
-    if words.endswith("y") and words[-2:-1] not in tuple("aeiou"):
-        return f"{words[:-1]}ies"
-    return f"{words}es" if words.endswith(("s", "x", "ch", "sh")) else f"{words}s"
-
-
-def _is_present(word: str) -> bool:
-    return word.endswith("s") and not word.endswith(("ss", "us", "is")) and lemma(word) != word
-
-
-def _is_past(word: str) -> bool:
-    return not word.endswith("s") and (lemma(word) != word or (word.endswith("ed") and len(word) > 4))
-
-
-def _base(verb: str, *, if_present: bool = False) -> str:
-    if if_present and not _is_present(verb):
-        return verb
-    if verb == "won" or verb.endswith("xed"):  # whose lemma the dictionary lacks
-        return verb.removesuffix("ed").replace("won", "win")
-    return lemma(verb)
+    is_in_it = of.text == "it" and clause.words.endswith(_WHERE)
+    is_noun_again = noun and re.search(f"(the|that) ({noun}|{plural(noun)})\\b", of.text)
+    are_several = of.many and of.text != "they"
+    is_of_some = (clause.role(many=False) and (are_several or of.is_role)) or (are_several and words & _KIN)
+    return bool(is_in_it or words & set(of.text.split()) or is_noun_again or is_of_some)
 
 
 @cache
@@ -266,28 +266,36 @@ def _listed() -> dict[str, Clause]:
     return clauses
 
 
-@lru_cache(1 << 14)
+def listed_clause(words: str) -> Clause | None:
+    """The table's clause for a relation type's words, with or without `is`, `was` or `has` before them."""
+    return _listed().get(words) or _listed().get(re.sub("^(?:is|was|has) ", "", words))
+
+
+@cache
 def read_clause(words: str) -> Clause | None:
     """The clause of a relation type's words, from the table or as they read; None where they are none."""
-    if words in _listed():
-        return _listed()[words]
+    if (listed := listed_clause(words)) is not None:
+        return listed
     parts = words.split()
     if not 0 < len(parts) < 4 or not all(part.isascii() and part.isalpha() for part in parts):
         return None
     first, last = parts[0], parts[-1]
     if len(parts) == 1:
-        is_verb = _is_present(first) and not lemma(first).endswith(_NOUN_ENDINGS)
-        return Clause(first) if is_verb or _is_past(first) else None
+        is_verb = is_present(first) and not lemma(first).endswith(_NOUN_ENDINGS)
+        return Clause(first) if is_verb or is_past(first) else None
+    article = "an" if (first if first != "has" else parts[1])[0] in "aeiou" else "a"
+    if first == "has" and is_dictionary_word(last) and lemma(last) == last and not is_past(parts[1]):
+        return Clause(f"is {article} {' '.join(parts[1:])} of", swapped=True)
     if last not in _PREPOSITIONS:
         return None
     if first in _BE:
         return Clause(words) if parts[1] not in _DETERMINERS else None
-    if _is_present(first) or first in _INTRANSITIVE:
+    if is_present(first) or first in _INTRANSITIVE:
         return Clause(words)
-    if len(parts) > 2 or _is_past(first) != first.endswith("ed"):
+    if len(parts) > 2 or is_past(first) != first.endswith("ed"):
         return None
     if last == "by":
         return Clause(first, swapped=True)
     if first.endswith("ed"):
         return Clause(f"was {words}")
-    return Clause(f"is {'an' if first[0] in 'aeiou' else 'a'} {words}") if last == "of" else None
+    return Clause(f"is {article} {words}") if last == "of" else None

@@ -18,24 +18,22 @@ so that whoever doubts a reference list, or has changed the graph, computes it a
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import stretches, unique
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
 # Types that only say that two things have to do with each other, folded.
 _SAYS_NOTHING = frozenset(
-    ["", "relatedto", "relatesto", "related", "relates", "relation", "relationship", "directed", "edge"]
+    ["", "relatedto", "relatesto", "related", "relates", "relation", "relationship", "edge"]
 ) | {"link", "links", "linkedto", "rel"}
 _WORD = re.compile(r"[^\W_]+")
 LOOKED_AT = 200  # ends of a relation type that tell what it leads to
 
-Rows = NDArray[np.int32]
 Operation = Literal["path", "and", "or", "not"]
 Direction = Literal["out", "in", "both"]
 _REVERSED: dict[Direction, Direction] = {"out": "in", "in": "out", "both": "both"}
@@ -52,8 +50,7 @@ class RelationStep(NamedTuple):
         return RelationStep(self.type, _REVERSED[self.direction])
 
 
-@dataclass(frozen=True, slots=True)
-class Path:
+class Path(NamedTuple):
     seed: int
     steps: tuple[RelationStep, ...]
 
@@ -68,97 +65,85 @@ class Formula:
         return tuple(dict.fromkeys(path.seed for path in self.paths))
 
     @property
-    def steps(self) -> tuple[RelationStep, ...]:
-        return tuple(step for path in self.paths for step in path.steps)
+    def types(self) -> set[int]:
+        """The relation types that it asks about."""
+        return {step.type for path in self.paths for step in path.steps}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class StepIndex:
-    """Follows relations of one type from many entities at once. undirected: (types,), whether relations of
-    a type are followed either way."""
+    """Follows relations of one type from many entities at once. undirected: types that are followed either
+    way; none is added once a relation was followed."""
 
     graph: KnowledgeGraph
-    undirected: NDArray[np.bool_]
+    undirected: set[int]
+    _around: dict[int, Mapping[RelationStep, Mapping[int, list[int]]]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: KnowledgeGraph) -> StepIndex:
         names = graph.relations.types.names
-        return cls(graph, np.array([says_nothing(name) for name in names] or [False], dtype=bool))
+        return cls(graph, {code for code, name in enumerate(names) if says_nothing(name)})
 
     def type_name(self, step: RelationStep) -> str:
         return str(self.graph.relations.types.names[step.type])
 
-    def steps_from(self, entity: int) -> list[RelationStep]:
-        """The steps that the entity's relations allow, in order, each once."""
-        adjacency, types = self.graph.adjacency, self.graph.relations.types.codes
-        slots = adjacency.slots(entity)
-        type, forward = types[adjacency.relations[slots]], adjacency.forward[slots]
-        direction = np.where(self.undirected[type], "both", np.where(forward, "out", "in"))
-        return sorted(set(map(RelationStep, type.tolist(), direction.tolist())))
+    def around(self, entity: int) -> Mapping[RelationStep, Mapping[int, list[int]]]:
+        """Every step from the entity → what it leads to → the rows of the relations that do."""
+        if entity not in self._around:
+            adjacency, types = self.graph.adjacency, self.graph.relations.types.codes
+            slots = adjacency.slots(entity)
+            columns = adjacency.neighbours[slots], adjacency.relations[slots], adjacency.forward[slots]
+            found: dict[RelationStep, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+            for neighbour, row, forward in zip(*(column.tolist() for column in columns), strict=True):
+                direction: Direction = "out" if forward else "in"
+                type = int(types[row])
+                step = RelationStep(type, "both" if type in self.undirected else direction)
+                found[step][neighbour].append(row)
+            self._around[entity] = {step: found[step] for step in sorted(found)}
+        return self._around[entity]
 
-    def around(self, entities: Rows) -> Rows:
-        """The entities and everything one relation away."""
-        adjacency = self.graph.adjacency
-        counts = adjacency.indptr[entities + 1] - adjacency.indptr[entities]
-        near = adjacency.neighbours[stretches(adjacency.indptr[entities], counts)]
-        return unique(np.concatenate([entities, near]))
+    def _leads(self, entity: int, step: RelationStep) -> Iterable[tuple[int, list[int]]]:
+        """What the step leads to from the entity, and by which relations."""
+        way = self.around(entity)
+        for direction in ("out", "in", "both") if step.direction == "both" else (step.direction,):
+            yield from way.get(RelationStep(step.type, direction), {}).items()
 
-    def ends_of(self, step: RelationStep) -> Rows:
+    def ends_of(self, step: RelationStep) -> set[int]:
         """What the first relations of the step's type lead to."""
         relations = self.graph.relations
         rows = np.flatnonzero(relations.types.codes == step.type)[:LOOKED_AT]
-        return (relations.sources if step.direction == "in" else relations.targets)[rows]
+        return set((relations.sources if step.direction == "in" else relations.targets)[rows].tolist())
 
-    def step_rows(self, entities: Rows, step: RelationStep) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Slots of the adjacency that the step may take from any of `entities`, and for each the place of its
-        entity."""
-        adjacency, types = self.graph.adjacency, self.graph.relations.types.codes
-        counts = adjacency.indptr[entities + 1] - adjacency.indptr[entities]
-        slots = stretches(adjacency.indptr[entities], counts)
-        owners = np.repeat(np.arange(len(entities)), counts)
-        fits = types[adjacency.relations[slots]] == step.type
-        if step.direction != "both":
-            fits &= adjacency.forward[slots] == (step.direction == "out")
-        return slots[fits], owners[fits]
+    def follow(self, entities: Iterable[int], step: RelationStep) -> set[int]:
+        """Everything one step away."""
+        return {end for entity in entities for end, _ in self._leads(entity, step)}
 
-    def follow(self, entities: Rows, step: RelationStep) -> Rows:
-        """Everything one step away, ascending, each once."""
-        rows, _ = self.step_rows(entities, step)
-        return unique(self.graph.adjacency.neighbours[rows])
-
-    def images(self, path: Path) -> list[Rows]:
+    def images(self, path: Path) -> list[set[int]]:
         """The image after no step, after one, …"""
-        images = [np.array([path.seed], dtype=np.int32)]
+        images = [{path.seed}]
         for step in path.steps:
-            image = self.follow(images[-1], step)
-            images.append(image[image != path.seed])
+            images.append(self.follow(images[-1], step) - {path.seed})
         return images
 
-    def find(self, formula: Formula) -> tuple[Rows, tuple[int, ...]]:
+    def find(self, formula: Formula) -> tuple[list[int], tuple[int, ...]]:
         """The answers, ascending rows of entities; and the rows of all relations on the ways to them."""
         images = [self.images(path) for path in formula.paths]
-        answers = images[0][-1]
-        for image in images[1:]:
-            if formula.operation == "or":
-                answers = unique(np.concatenate([answers, image[-1]]))
-            else:
-                answers = answers[np.isin(answers, image[-1], invert=formula.operation == "not")]
-        answers = answers[~np.isin(answers, np.array(formula.seeds, dtype=np.int32))]
+        first, *others = (image[-1] for image in images)
+        joined = {"and": first.intersection, "not": first.difference}.get(formula.operation, first.union)
+        answers = joined(*others) - set(formula.seeds)
         used = formula.paths[:1] if formula.operation == "not" else formula.paths
-        ways = [self._relations_on(path, image, answers) for path, image in zip(used, images, strict=False)]
-        return answers, tuple(unique(np.concatenate(ways)).tolist())
+        ways = [self._relations_on(*pair, answers) for pair in zip(used, images, strict=False)]
+        return sorted(answers), tuple(sorted(set().union(*ways)))
 
-    def _relations_on(self, path: Path, images: Sequence[Rows], answers: Rows) -> Rows:
+    def _relations_on(self, path: Path, images: list[set[int]], answers: Collection[int]) -> set[int]:
         """The relations on the ways from the seed to answers, found backwards."""
-        adjacency = self.graph.adjacency
-        ends = images[-1][np.isin(images[-1], answers)]
-        relations = [np.zeros(0, dtype=adjacency.relations.dtype)]
-        for step, before in zip(reversed(path.steps), reversed(images[:-1]), strict=True):
-            rows, owners = self.step_rows(before, step)
-            leads_on = np.isin(adjacency.neighbours[rows], ends)
-            relations.append(adjacency.relations[rows[leads_on]])
-            ends = unique(before[owners[leads_on]])
-        return np.concatenate(relations)
+        relations: set[int] = set()
+        ends = images[-1].intersection(answers)
+        for step, image in zip(reversed(path.steps), reversed(images[:-1]), strict=True):
+            ways = [(one, rows) for one in image for end, rows in self._leads(one, step) if end in ends]
+            relations.update(row for _, rows in ways for row in rows)
+            ends = {one for one, _ in ways}
+        return relations
 
 
 def says_nothing(type_name: str) -> bool:

@@ -148,7 +148,7 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
     relations = Counter(
         name
         for drawn in maker.drawn
-        for name in {maker.sampler.index.type_name(step) for step in drawn.formula.steps}
+        for name in {graph.relations.types.names[type] for type in drawn.formula.types}
     )
     return Generated(
         tuple(made), maker.wording.language, quotas, dict(found), dict(relations.most_common()), unsaid
@@ -201,10 +201,11 @@ class _Maker:
         index, chance = StepIndex.of(graph), random.Random(wanted.seed)
         language = wanted.language or language_of(graph)
         wording = LANGUAGES[language](index, graph.vocabulary)
-        types = range(len(graph.relations.types.names))
-        said = [type for type in types if not index.undirected[type] and wording.said(RelationStep(type))]
+        types = set(range(len(graph.relations.types.names))) - index.undirected
+        said = [type for type in sorted(types) if wording.said(RelationStep(type))]
         for step in map(RelationStep, said):  # a friend's friend is one whoever says so
-            index.undirected[step.type] = wording.said(step) == wording.said(step.reversed)
+            if wording.said(step) == wording.said(step.reversed):
+                index.undirected.add(step.type)
         sampler = Sampler(index, said, names, chance, wanted.n, wanted.hops)
         return cls(graph, names, sampler, wording, chance)
 
@@ -245,7 +246,7 @@ class _Maker:
         text = self.wording.question(drawn.formula, drawn.answers, {})
         if text is None or len(text) > LONGEST_QUESTION or fold(text) in self.texts:
             return False
-        if names_an_answer(self.graph, text, drawn.answers.tolist()):
+        if names_an_answer(self.graph, text, drawn.answers):
             return False
         self.texts.add(fold(text))
         return True
@@ -264,7 +265,7 @@ class _Maker:
             found = variant(kind, drawn, self.wording, self.names, self.chance)
             if found is None or fold(found.query) in self.texts:
                 continue
-            if names_an_answer(self.graph, found.query, drawn.answers.tolist()):
+            if names_an_answer(self.graph, found.query, drawn.answers):
                 continue
             if not found.context:  # with earlier turns the same words may ask something else
                 self.texts.add(fold(found.query))
@@ -274,7 +275,7 @@ class _Maker:
     def example(self, place: int, asked: QuestionVariant | None = None) -> Example:
         drawn, graph, index = self.drawn[place], self.graph, self.sampler.index
         name, relations = graph.entities.names, graph.relations
-        answers = sorted(drawn.answers.tolist(), key=graph.name_rank.__getitem__)
+        answers = sorted(drawn.answers, key=graph.name_rank.__getitem__)
         tags = [drawn.shape]
         if drawn.hops:
             tags += [f"{drawn.hops}-hop"] + ["multi-hop"] * (drawn.hops > 1)

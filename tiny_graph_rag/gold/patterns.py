@@ -26,11 +26,15 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.messages import Said, said
 
 GRAMMAR = said("(Name)-[:TYPE]->(?) or (Name)<-[:TYPE]-(?), several joined by AND, OR or AND NOT")
-_NODE = r"\(\s*(?P<name>\"[^\"]*\"|`[^`]*`|[^()\"`]*?)\s*\)"
-_FIRST = re.compile(rf"\s*{_NODE}\s*")
-_STEP = re.compile(rf"(?P<back><)?-\[\s*:\s*(?P<type>`[^`]+`|[^\]\"`]+?)\s*\]-(?P<on>>)?\s*{_NODE}\s*")
-_JOINED = re.compile(r"(?<=\))\s+(AND\s+NOT|AND|OR|NOT)\s+(?=\()", re.I)
-_OPERATIONS: dict[str, Operation] = {"AND": "and", "OR": "or", "NOT": "not", "ANDNOT": "not"}
+_QUOTED = r"\"[^\"]+\"|`[^`]+`"
+_TYPE = r"\[\s*:\s*(?:`[^`]+`|[^\]\"`]+?)\s*\]"
+_ARROW = rf"\s*(?:<-{_TYPE}-|-{_TYPE}->?)\s*"
+_PATH = re.compile(
+    rf"\s*\(\s*(?P<name>{_QUOTED}|[^()\"`]+?)\s*\)(?P<steps>(?:{_ARROW}\(\s*\))*{_ARROW}\(\s*\?\s*\))\s*"
+)
+_STEP = re.compile(r"(?P<back><)?-\[\s*:\s*(?P<type>`[^`]+`|[^\]\"`]+?)\s*\]-(?P<on>>)?")
+_JOINED = re.compile(r"(?<=\))\s+(AND\s+NOT|AND|OR)\s+(?=\()", re.I)
+_OPERATIONS: dict[str, Operation] = {"AND": "and", "OR": "or", "AND NOT": "not"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +70,7 @@ def with_patterns(graph: KnowledgeGraph | None, examples: EvalSet) -> EvalSet:
 def refreshed(graph: KnowledgeGraph, examples: EvalSet) -> tuple[EvalSet, list[Refreshed], list[Said]]:
     """Every pattern of the set computed on this graph; what changed; and what is wrong with patterns, whose
     questions stay as they are."""
-    following = [example for example in examples if PATTERN in example.unknown]
-    computed, problems = _computed(graph, examples, following)
+    computed, problems = _computed(graph, examples, [row for row in examples if PATTERN in row.unknown])
     changes = []
     for before, after in zip(examples, computed, strict=True):
         names, others = before.reference_entities, after.reference_entities
@@ -91,14 +94,12 @@ def _computed(
         except ValueError as error:
             problems.append(at(said("question {id}", id=example.id), error))
             continue
-        rows = sorted(index.find(formula)[0].tolist(), key=graph.name_rank.__getitem__)
-        answers, seeds = (
-            tuple(entities[row] for row in entity_rows) for entity_rows in (rows, formula.seeds)
-        )
+        rows = sorted(index.find(formula)[0], key=graph.name_rank.__getitem__)
+        answers = tuple(entities[row] for row in rows)
         if example.follows_graph or set(answers) != set(example.reference_entities):
-            given = seeds if example.seed_entities is None else example.seed_entities
-            answered = replace(example, reference_entities=answers, seed_entities=given, judged=True)
-            made[example.id] = answered
+            seeds = example.seed_entities
+            seeds = tuple(entities[row] for row in formula.seeds) if seeds is None else seeds
+            made[example.id] = replace(example, reference_entities=answers, seed_entities=seeds, judged=True)
     return replace(examples, examples=tuple(made.get(example.id, example) for example in examples)), problems
 
 
@@ -122,34 +123,27 @@ def pattern_of(formula: Formula, index: StepIndex) -> str:
 def formula_of(text: object, index: StepIndex, names: NameIndex) -> Formula:
     """The formula that a pattern spells. Raises ValueError in words."""
     parts = _JOINED.split(text.strip()) if isinstance(text, str) else [repr(text)]
-    joins = {_OPERATIONS["".join(join.upper().split())] for join in parts[1::2]}
+    joins = {" ".join(join.upper().split()) for join in parts[1::2]}
     if len(joins) > 1:
         raise wrong_value(
             "{key}: a pattern joins its paths by AND, by OR or by AND NOT, one of the three",
             key=repr(PATTERN),
         )
     paths = tuple(_path(part, index, names) for part in parts[::2])
-    return Formula(paths, joins.pop() if joins else "path")
+    return Formula(paths, _OPERATIONS[joins.pop()] if joins else "path")
 
 
 def _path(text: str, index: StepIndex, names: NameIndex) -> Path:
-    wrong = said(
-        "{key}: can't read {text}; wanted {grammar}", key=repr(PATTERN), text=repr(text[:60]), grammar=GRAMMAR
-    )
-    first = _FIRST.match(text)
-    if first is None or not first["name"].strip('"` '):
-        raise ValueError(wrong)
-    found: list[re.Match[str]] = []
-    place = first.end()
-    while place < len(text):
-        step = _STEP.match(text, place)
-        if step is None or (step["back"] and step["on"]):
-            raise ValueError(wrong)
-        found.append(step)
-        place = step.end()
-    if not found or found[-1]["name"] != "?":
-        raise ValueError(wrong)
-    return Path(_seed(first["name"].strip('"`'), index, names), tuple(_step(step, index) for step in found))
+    path = _PATH.fullmatch(text)
+    if path is None:
+        raise wrong_value(
+            "{key}: can't read {text}; wanted {grammar}",
+            key=repr(PATTERN),
+            text=repr(text[:60]),
+            grammar=GRAMMAR,
+        )
+    steps = tuple(_step(step, index) for step in _STEP.finditer(path["steps"]))
+    return Path(_seed(path["name"].strip('"`'), index, names), steps)
 
 
 def _seed(name: str, index: StepIndex, names: NameIndex) -> int:
@@ -174,6 +168,6 @@ def _step(step: re.Match[str], index: StepIndex) -> RelationStep:
             "{key}: no relation has the type {type}{near}", key=repr(PATTERN), type=repr(type), near=near
         )
     code = known.index(same[0])
-    if index.undirected[code] or not (step["back"] or step["on"]):
+    if code in index.undirected or not (step["back"] or step["on"]):
         return RelationStep(code, "both")
     return RelationStep(code, "in" if step["back"] else "out")

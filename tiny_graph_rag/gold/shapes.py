@@ -10,12 +10,12 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from tiny_graph_rag.gold.formulas import Direction, Formula, Path, RelationStep, Rows, StepIndex
+from tiny_graph_rag.gold.formulas import Direction, Formula, Path, RelationStep, StepIndex
 from tiny_graph_rag.graph.names import NameIndex
 
 SHAPES = ("single", "chain", "intersection", "no-answer")
@@ -32,14 +32,14 @@ FAIR = 2  # times its fair share that a relation may be used
 
 @dataclass(frozen=True, slots=True)
 class DrawnQuestion:
-    """A question without words. relations: rows of those on the ways to answers. hops: of the farthest answer
-    from the nearest seed, 0 without answers."""
+    """A question without words. answers: ascending rows. relations: rows of those on the ways to answers.
+    hops: of the farthest answer from the nearest seed, 0 without answers."""
 
     shape: str
     formula: Formula
-    answers: Rows
-    relations: tuple[int, ...]
-    hops: int
+    answers: Sequence[int]
+    relations: tuple[int, ...] = ()
+    hops: int = 0
 
 
 @dataclass(eq=False)
@@ -62,8 +62,8 @@ class Sampler:
     def __post_init__(self) -> None:
         adjacency, codes = self.index.graph.adjacency, self.index.graph.relations.types.codes
         walked = np.unique(adjacency.relations)
-        self.rows_of = {type: walked[codes[walked] == type] for type in self.types}
-        self.types = [type for type in self.types if len(self.rows_of[type])]
+        self.rows_of = {type: walked[codes[walked] == type].tolist() for type in self.types}
+        self.types = [type for type in self.types if self.rows_of[type]]
         several = max(int((adjacency.degrees >= 2).sum()), 1)
         self.most_of_entity = max(2, math.ceil(max(ENTITY_SHARE, 3 / several) * self.total))
 
@@ -75,9 +75,9 @@ class Sampler:
             drawn = None if formula is None else self.accepted(shape, formula)
             if drawn is not None and sayable(drawn):
                 self.seen.add(frozenset(drawn.formula.paths))
-                self.by_type.update({step.type for step in drawn.formula.steps})
+                self.by_type.update(drawn.formula.types)
                 self.lengths[drawn.hops] += CHAIN
-                self.by_entity.update([*drawn.formula.seeds, *drawn.answers.tolist()])
+                self.by_entity.update([*drawn.formula.seeds, *drawn.answers])
                 return drawn
             self.failures[type] += 1
         return None
@@ -85,28 +85,29 @@ class Sampler:
     def accepted(self, shape: str, formula: Formula) -> DrawnQuestion | None:
         """The drawn question, or None where it is trivial, ambiguous, used up or beyond the hops."""
         most_uses = max(2, int(FAIR * self.by_type.total() / max(len(self.by_type), 1)))
-        if (
-            frozenset(formula.paths) in self.seen
-            or any(self.by_type[step.type] >= most_uses for step in formula.steps)
-            or not all(map(self._usable, formula.seeds))
-        ):
+        is_used_up = any(self.by_type[type] >= most_uses for type in formula.types)
+        seeds, hops = set(formula.seeds), len(formula.paths[0].steps)
+        if frozenset(formula.paths) in self.seen or is_used_up or not all(map(self._usable, seeds)):
             return None
-        (rows, relations), seeds = self.index.find(formula), np.array(formula.seeds, dtype=np.int32)
-        if any(np.isin(self.index.images(path)[-1], seeds).any() for path in formula.paths):
+        answers, relations = self.index.find(formula)
+        if any(seeds & self.index.images(path)[-1] for path in formula.paths):
             return None  # one of the names in the question would be an answer
-        answers = rows.tolist()
         if shape == "no-answer":
-            return None if answers else DrawnQuestion(shape, formula, rows, (), 0)
+            return None if answers else DrawnQuestion(shape, formula, answers)
         if not 0 < len(answers) <= MOST_ANSWERS or not all(map(self._usable, answers)):
             return None
-        hops, near = len(formula.paths[0].steps), seeds
-        if shape == "single" and len(self.index.around(seeds)) <= len(answers) + 1:
+        if shape == "single" and len(self._near(seeds)) <= len(answers) + 1:
             return None  # the answers are all that the seed stands next to
+        near = seeds
         for _ in range(hops - 1):
-            near = self.index.around(near)
-        if not self.hops[0] <= hops <= self.hops[1] or np.isin(rows, near).any():
-            return None  # a chain with a short cut to an answer
-        return DrawnQuestion(shape, formula, rows, relations, hops)
+            near = self._near(near)
+        is_near = not near.isdisjoint(answers)  # a chain with a short cut to an answer
+        is_far = not self.hops[0] <= hops <= self.hops[1]
+        return None if is_near or is_far else DrawnQuestion(shape, formula, answers, relations, hops)
+
+    def _near(self, entities: set[int]) -> set[int]:
+        """The entities and everything one relation away."""
+        return entities.union(*(ends for one in entities for ends in self.index.around(one).values()))
 
     def _usable(self, entity: int) -> bool:
         """Whether the name can stand in one more question: not too long, one line, and no other entity's."""
@@ -125,55 +126,48 @@ class Sampler:
     def _formula(self, shape: str, type: int) -> Formula | None:
         """A formula of this shape whose first relation is of this type, None where this draw gives none."""
         path = self._begin(type)
-        if path is None:
-            return None
-        if shape == "intersection":
-            return self._intersection(path)
-        if shape == "no-answer":
-            return self._no_answer(path)
-        path = self._longer(path) if shape == "chain" else path
-        return None if path is None else Formula((path,))
+        if path is None or shape == "single":
+            return path and Formula((path,))
+        drawn = {"chain": self._chain, "intersection": self._intersection, "no-answer": self._no_answer}
+        return drawn[shape](path)
 
     def _begin(self, type: int) -> Path | None:
         """A path of one step along a relation of this type, from an entity with other relations too."""
         relations, row = self.index.graph.relations, self._any(self.rows_of[type])
         direction: Direction = "in" if self.chance.random() < 0.5 else "out"
         seed = int((relations.targets if direction == "in" else relations.sources)[row])
-        step = RelationStep(type, "both" if self.index.undirected[type] else direction)
+        step = RelationStep(type, "both" if type in self.index.undirected else direction)
         return None if self.index.graph.adjacency.degrees[seed] < 2 else Path(seed, (step,))
 
-    def _any(self, rows: Rows) -> int:
-        return int(rows[int(self.chance.random() * len(rows))])
+    def _any(self, rows: Sequence[int]) -> int:
+        return rows[int(self.chance.random() * len(rows))]
 
-    def _step_from(self, entity: int, but: frozenset[int] = frozenset()) -> RelationStep | None:
-        """A step from the entity that there are words for, along none of the relation types `but`."""
-        steps = self.index.steps_from(entity)
-        steps = [step for step in steps if step.type in self.rows_of and step.type not in but]
-        return min(steps, key=lambda step: self._cost(step.type)) if steps else None
+    def _step_from(self, entity: int, but: Sequence[RelationStep] = ()) -> RelationStep | None:
+        """A step from the entity that there are words for, along none of the relation types of `but`."""
+        types = self.rows_of.keys() - {step.type for step in but}
+        steps = [step for step in self.index.around(entity) if step.type in types]
+        return min(steps, key=lambda step: self._cost(step.type), default=None)
 
-    def _longer(self, path: Path) -> Path | None:
+    def _chain(self, path: Path) -> Formula | None:
         """The path with two or three steps, each of another type: so none leads back the way it came."""
         low, high = max(self.hops[0], 2), min(self.hops[1], LONGEST_CHAIN)
-        length = min(range(low, high + 1), key=self.lengths.__getitem__)
+        length = min(range(low, high + 1), key=self.lengths.__getitem__, default=1)
         self.lengths[length] += 1
-        while len(path.steps) < length <= high:
-            image = self.index.images(path)[-1]
+        while len(path.steps) < length:
+            image = sorted(self.index.images(path)[-1])
             if not 0 < len(image) <= MOST_BETWEEN:
                 return None
-            step = self._step_from(self._any(image), frozenset(step.type for step in path.steps))
+            step = self._step_from(self._any(image), path.steps)
             if step is None:
                 return None
             path = Path(path.seed, (*path.steps, step))
-        return path if len(path.steps) > 1 else None
+        return Formula((path,)) if length > 1 else None
 
     def _intersection(self, path: Path) -> Formula | None:
         """The one thing that a relation leads to from two entities, and from each of them to others too."""
-        image, step = self.index.images(path)[-1], path.steps[0]
-        if len(image) < 2:
-            return None
-        before = self.index.follow(np.array([self._any(image)], dtype=np.int32), step.reversed)
-        before = before[before != path.seed]
-        if not len(before):
+        image, (step,) = sorted(self.index.images(path)[-1]), path.steps
+        before = sorted(self.index.follow([self._any(image)], step.reversed) - {path.seed}) if image else []
+        if len(image) < 2 or not before:
             return None
         other = Path(self._any(before), path.steps)
         formula = Formula((path, other), "and")
@@ -186,6 +180,6 @@ class Sampler:
         like = self._begin(step.type) if step else None
         if like is None or types[like.seed] != types[path.seed]:
             return None
-        theirs, held = self.index.steps_from(like.seed), set(self.index.steps_from(path.seed))
-        is_like = len(held & set(theirs)) > 1 and path.steps[0].type not in {step.type for step in theirs}
+        theirs, held = self.index.around(like.seed).keys(), self.index.around(path.seed).keys()
+        is_like = len(held & theirs) > 1 and path.steps[0].type not in {step.type for step in theirs}
         return Formula((Path(like.seed, path.steps),)) if is_like else None

@@ -7,14 +7,15 @@ not the other shows what it stumbles over.
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass
 
 from tiny_graph_rag.gold.shapes import DrawnQuestion
-from tiny_graph_rag.gold.wording import Wording, is_date
+from tiny_graph_rag.gold.wording import Wording
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold, nfc, nfd
-from tiny_graph_rag.language.kinds import Kind
+from tiny_graph_rag.language.kinds import Kind, is_date
 
 VARIANTS = ("alias-noise", "coreference")
 LEAST_LETTERS = 4  # of a name that a slip leaves recognisable; of Hangul letters (jamo), not syllables
@@ -43,15 +44,16 @@ def variant(
         is_unknown = meant == Kind.UNKNOWN and not wording.is_typed  # whether he, she or it
         if len(seeds) != 1 or is_date(name) or is_unknown:
             return None
-        called = wording.pronoun(meant)
+        called = wording.pronoun(seeds[0], meant)
         query = wording.question(drawn.formula, drawn.answers, {seeds[0]: called})
-        introduced = wording.introduced(seeds[0])
-        return QuestionVariant(kind, query, "", (introduced,), (called,)) if query else None
+        introduced = wording.introduction.format(wording.named(seeds, {}).text).replace("..", ".")
+        forms = tuple(form for form in wording.forms(called) if re.search(rf"\b{form}", query or ""))
+        return QuestionVariant(kind, query, "", (introduced,), forms[:1]) if query else None
     seed = seeds[int(chance.random() * len(seeds))]
     found = noisy_name(wording.index.graph, seed, names, chance)
     if found is None:
         return None
-    mentions = tuple(found[0] if item == seed else wording.name(item, {}) for item in seeds)
+    mentions = tuple(wording.name(item, {seed: found[0]}) for item in seeds)
     query = wording.question(drawn.formula, drawn.answers, {seed: found[0]})
     return QuestionVariant(kind, query, found[1], (), mentions) if query else None
 
@@ -65,7 +67,10 @@ def noisy_name(
     aliases = [
         alias
         for alias in graph.entities.aliases[entity]
-        if alias.isprintable() and fold(alias) != fold(name) and names.resolve(alias)[0] == (entity,)
+        if len(alias) > 1
+        and alias.isprintable()
+        and fold(alias) != fold(name)
+        and names.resolve(alias)[0] == (entity,)
     ]
     if not aliases or chance.random() < 0.5:
         for _ in range(SLIPS):

@@ -1,23 +1,26 @@
 """From a formula to a question in words: what English and Korean have in common.
 
-Words for a relation come from the graph's vocabulary, else from a table of common relation types
-(phrases/*.txt), else from the type's own words where they read as a verb or a noun. What can't be said so
-that a person would say it is not asked.
+Words for a relation come from a table of common relation types (phrases/*.txt), else from the graph's
+vocabulary, else from the type's own words where they read as a verb or a noun. What can't be said so that a
+person would say it is not asked.
 """
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from importlib import resources
-from operator import and_, eq
 from typing import ClassVar
 
-from tiny_graph_rag.gold.formulas import Formula, RelationStep, Rows, StepIndex
+import numpy as np
+from numpy.typing import NDArray
+
+from tiny_graph_rag.gold.formulas import Formula, RelationStep, StepIndex
 from tiny_graph_rag.language.function_words import table
-from tiny_graph_rag.language.kinds import Kind, kind_of_type, kinds_of_entities
+from tiny_graph_rag.language.kinds import Kind, is_date, kind_of_type, kinds_of_entities
 from tiny_graph_rag.language.words import words_of_name
 
 # Words of types that say no more than `thing`, or that nobody says.
@@ -26,23 +29,12 @@ _NO_NOUNS = table("""
     loc gpe org per role human individual facility body other 사물 물건 개념 시간 날짜 연도 위치 등장인물 인물
     """)
 _WORD = re.compile(r"\w+")
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec"
-_DATE = re.compile(
-    rf"(?:(?:{_MONTHS.replace(' ', '|')})[a-z]*\.?,?\s+|\d{{1,2}},?\s+)*\d{{3,4}}(?:s|년|-\d\d(?:-\d\d)?)?"
-    r"(?:\s+\d{1,2}월)?(?:\s+\d{1,2}일)?",
-    re.I,
-)
 # What a phrase's noun admits besides its own kind: a family lives somewhere as a person does.
 _ADMITS = {
     Kind.PERSON: {Kind.GROUP, Kind.THING},
     Kind.THING: {Kind.PLACE, Kind.GROUP, Kind.WORK},
     Kind.GROUP: {Kind.WORK},
 }
-
-
-def is_date(name: str) -> bool:
-    """Whether a name is a year, a month of a year or a day: 1936, 1990s, May 2001, 2001-05-13, 1936년 5월."""
-    return _DATE.fullmatch(name.strip()) is not None
 
 
 def fits(kind: Kind, wanted: Kind) -> bool:
@@ -61,7 +53,7 @@ def phrase_lines(language: str) -> Iterator[tuple[list[str], str]]:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """What a step leads to. word: the entity type that they share, or the phrase's noun; "" for any thing."""
+    """What a step leads to. word: the entity type that they share, "" where it is no noun."""
 
     kind: Kind
     word: str
@@ -72,7 +64,7 @@ class Ends:
 @dataclass(frozen=True, slots=True)
 class NounPhrase:
     """many: whether it stands for several. clauses: how many it holds. is_role: whether it begins with a noun
-    of relation: the parent of Bea."""
+    of relation: the father of Bea."""
 
     text: str
     many: bool = False
@@ -82,19 +74,14 @@ class NounPhrase:
 
 @dataclass(eq=False)
 class Wording(ABC):
-    """Words for questions on one graph. is_typed: whether its entities have types that differ."""
+    """Words for questions on one graph."""
 
     index: StepIndex
     vocabulary: Mapping[str, tuple[str, ...]]
-    is_typed: bool = field(init=False)
 
     language: ClassVar[str]
+    introduction: ClassVar[str]  # an earlier turn that speaks of a seed
     follows_no_other: ClassVar[frozenset[str]]  # words of steps that in a row lead back: a wife's child
-
-    def __post_init__(self) -> None:
-        types = self.index.graph.entities.types
-        self.kind_of = kinds_of_entities(types)
-        self.is_typed = len({kind_of_type(name) for name in types.names} - {Kind.UNKNOWN}) > 0
 
     @abstractmethod
     def said(self, step: RelationStep) -> str:
@@ -105,8 +92,9 @@ class Wording(ABC):
         """What the phrase calls the beginning of the step and what it leads to; "" for any thing."""
 
     @abstractmethod
-    def named(self, seeds: list[int], called: Mapping[int, str]) -> NounPhrase:
-        """The beginning of a question: one seed, or two of which the same is asked."""
+    def named(self, seeds: Sequence[int], called: Mapping[int, str]) -> NounPhrase:
+        """The beginning of a question: one seed, or two of which the same is asked. called: a seed → what it
+        is called here, where not by its name."""
 
     @abstractmethod
     def lead(self, step: RelationStep, of: NounPhrase, ends: Ends) -> NounPhrase | None:
@@ -117,79 +105,101 @@ class Wording(ABC):
         """The question of what one step leads to from `of`; None where nobody asks so."""
 
     @abstractmethod
-    def introduced(self, seed: int) -> str:
-        """An earlier turn that speaks of the seed."""
-
-    @abstractmethod
-    def pronoun(self, kind: Kind) -> str:
+    def pronoun(self, seed: int, kind: Kind) -> str:
         """What a seed of this kind is called once it was spoken of."""
 
-    def question(self, formula: Formula, answers: Rows, called: Mapping[int, str]) -> str | None:
-        """The question in words; None where a person would not ask it so. called: a seed → what it is called
-        here, where not by its name."""
-        steps, images = formula.paths[0].steps, self.index.images(formula.paths[0])
-        said, back = ([self.said(step) for step in way] for way in (steps, [step.reversed for step in steps]))
-        leads_back = [not self.follows_no_other.isdisjoint(_WORD.findall(words)) for words in said]
-        is_loop = any(map(eq, said, back[1:])) or any(map(and_, leads_back, leads_back[1:]))
-        is_loop |= len({*said, ""}) <= len(said)
-        names = [*formula.seeds, *answers.tolist()]
-        if is_loop or not all(map(self.is_name, names)) or not all(map(self._is_all, steps, images)):
-            return None
-        of: NounPhrase | None = self.named(list(formula.seeds), called)
-        kind = self.kind_of_seed(formula)
-        for step, image in zip(steps[:-1], images[1:], strict=False):
-            ends = self._ends(step, image, kind)
-            of = None if of is None or ends is None or ends.is_date else self.lead(step, of, ends)
-            kind = Kind.UNKNOWN if ends is None else ends.kind
-        if len(steps) > 1 and kind == Kind.UNKNOWN and not self.is_typed:
-            wanted = kind_of_type(self.nouns(steps[-1])[0])
-            of = of if wanted == kind else None  # a genre may have the name of a film that has a director
-        ends = self._ends(steps[-1], answers, kind)
-        asked = None if of is None or ends is None else self.ask(steps[-1], of, ends)
-        return None if asked is None else asked.replace("??", "?")  # a name may end in one
+    def forms(self, pronoun: str) -> tuple[str, ...]:
+        """The forms of a pronoun, of which a question has one."""
+        return (pronoun,)
+
+    def name(self, entity: int, called: Mapping[int, str]) -> str:
+        """What the question calls a seed, without article or particle."""
+        return called.get(entity) or str(self.index.graph.entities.names[entity])
 
     def is_name(self, entity: int) -> bool:
         """Whether it can be asked about, or for, by its name."""
         return True
 
-    def name(self, entity: int, called: Mapping[int, str]) -> str:
-        """What the question calls a seed."""
-        return called.get(entity) or str(self.index.graph.entities.names[entity])
+    def question(self, formula: Formula, answers: Sequence[int], called: Mapping[int, str]) -> str | None:
+        """The question in words; None where a person would not ask it so."""
+        steps, images = formula.paths[0].steps, self.index.images(formula.paths[0])
+        names = [*formula.seeds, *answers]
+        of_date = any(is_date(self.name(seed, {})) for seed in formula.seeds)
+        if of_date and len(steps) + len(formula.seeds) > 2:  # what is of a year is many
+            return None
+        if (
+            self._leads_back(steps)
+            or not all(map(self.is_name, names))
+            or not all(map(self._is_all, steps, images))
+        ):
+            return None
+        of: NounPhrase | None = self.named(formula.seeds, called)
+        kind = self.kind_of_seed(formula)
+        for place, step in enumerate(steps, 1):
+            is_last = place == len(steps)
+            begins = kind_of_type(self.nouns(step)[0])
+            if place > 1 and is_last and kind == Kind.UNKNOWN != begins and not self.is_typed:
+                return None  # a genre may have the name of a film that has a director
+            ends = self._ends(step, answers if is_last else images[place], kind)
+            if of is None or ends is None or (ends.is_date and not is_last):
+                return None
+            if is_last:
+                asked = self.ask(step, of, ends)
+                return asked and asked.replace("??", "?")  # a name may end in one
+            of, kind = self.lead(step, of, ends), ends.kind
+        return None
 
     def kind_of_seed(self, formula: Formula) -> Kind:
         """The kind of the first path's seed, by its type or as its relation sees it."""
         path = formula.paths[0]
-        kind = Kind(int(self.kind_of[path.seed]))
-        return kind if kind != Kind.UNKNOWN else kind_of_type(self.nouns(path.steps[0])[0])
+        return Kind(int(self.kind_of[path.seed])) or kind_of_type(self.nouns(path.steps[0])[0])
 
-    def _is_all(self, step: RelationStep, begins: Rows) -> bool:
+    @cached_property
+    def is_typed(self) -> bool:
+        """Whether the graph's entity types say what kinds of things there are."""
+        return any(map(kind_of_type, self.index.graph.entities.types.names))
+
+    @cached_property
+    def kind_of(self) -> NDArray[np.uint8]:
+        """(entities,): the kind of each: by its type, else the one of which the words of all its relations
+        speak."""
+        graph = self.index.graph
+        if self.is_typed:
+            return kinds_of_entities(graph.entities.types)
+        spoken_of = np.zeros((len(graph), len(Kind)), dtype=bool)
+        for type in range(len(graph.relations.types.names)):
+            rows = np.flatnonzero(graph.relations.types.codes == type)
+            begins, leads = map(kind_of_type, self.nouns(RelationStep(type)))
+            spoken_of[graph.relations.sources[rows], begins] = True
+            spoken_of[graph.relations.targets[rows], leads] = True
+        spoken_of[:, [Kind.UNKNOWN, Kind.THING]] = False  # a thing may be anything
+        return np.where(spoken_of.sum(axis=1) == 1, spoken_of.argmax(axis=1), Kind.UNKNOWN).astype(np.uint8)
+
+    def _leads_back(self, steps: Sequence[RelationStep]) -> bool:
+        """Whether a step has no words, comes twice, is the one before turned round, or says kin of kin."""
+        said, back = ([self.said(step) for step in way] for way in (steps, [step.reversed for step in steps]))
+        kin = [not self.follows_no_other.isdisjoint(_WORD.findall(words)) for words in said]
+        pairs = zip(said, back[1:], kin, kin[1:], strict=False)
+        return len({*said, ""}) <= len(said) or any(one == two or (a and b) for one, two, a, b in pairs)
+
+    def _is_all(self, step: RelationStep, begins: Iterable[int]) -> bool:
         """Whether no other relation type gives answers to the same words."""
-        others = {other for entity in begins.tolist() for other in self.index.steps_from(entity)} - {step}
+        others = {other for entity in begins for other in self.index.around(entity)} - {step}
         return self.said(step) not in map(self.said, others)
 
-    def _ends(self, step: RelationStep, rows: Rows, before: Kind) -> Ends | None:
+    def _ends(self, step: RelationStep, ends: Collection[int], before: Kind) -> Ends | None:
         """What the step leads to; None where people are mixed with anything else, or dates with other names,
-        and where one of the step's ends is of another kind than its phrase says. rows: none for what does not
+        and where one of the step's ends is of another kind than its phrase says. ends: none for what does not
         exist, which is then like what the step leads to elsewhere. before: the kind that it leads from."""
-        graph, (begins, leads) = self.index.graph, self.nouns(step)
-        many = len(rows) > 1
-        rows = rows if len(rows) else self.index.ends_of(step)
-        kinds, wanted = set(self.kind_of[rows].tolist()), kind_of_type(leads)
-        dates = {is_date(graph.entities.names[row]) for row in rows.tolist()}
-        is_mixed = Kind.PERSON in kinds and len(kinds) > 1
-        if is_mixed or len(dates) > 1 or not fits(before, kind_of_type(begins)):
+        entities, (begins, wanted) = self.index.graph.entities, map(kind_of_type, self.nouns(step))
+        rows = sorted(ends or self.index.ends_of(step))
+        kinds, dates = set(self.kind_of[rows].tolist()), {is_date(entities.names[row]) for row in rows}
+        is_mixed = len(dates) > 1 or (Kind.PERSON in kinds and len(kinds) > 1)
+        is_other = True not in dates and not all(fits(Kind(kind), wanted) for kind in kinds)
+        if is_mixed or is_other or not fits(before, begins):
             return None
-        if True not in dates and not all(fits(Kind(kind), wanted) for kind in kinds):
-            return None
-        kind = Kind(kinds.pop()) if len(kinds) == 1 else Kind.UNKNOWN
-        types = set(graph.entities.types.codes[rows].tolist())
-        word = words_of_name(graph.entities.types.names[types.pop()])[-1:] if len(types) == 1 else []
-        is_noun = bool(word) and kind_of_type(word[0]) != Kind.UNKNOWN and word[0] not in _NO_NOUNS
-        if kinds <= {Kind.UNKNOWN} and kind == Kind.UNKNOWN:
-            kind = wanted
-        return Ends(kind, word[0] if is_noun else "", many, True in dates)
-
-    def words_for(self, step: RelationStep) -> tuple[str, ...]:
-        """The vocabulary's words for the step's relation type, then the type itself."""
-        name = self.index.type_name(step)
-        return (*self.vocabulary.get(name, ()), name)
+        kind = Kind(*kinds) or wanted if len(kinds) == 1 else Kind.UNKNOWN
+        types = set(entities.types.codes[rows].tolist())
+        word = "".join(words_of_name(entities.types.names[types.pop()])[-1:]) if len(types) == 1 else ""
+        is_noun = kind_of_type(word) != Kind.UNKNOWN and word not in _NO_NOUNS
+        return Ends(kind, word if is_noun else "", len(ends) > 1, True in dates)

@@ -10,6 +10,7 @@ it. Only words that no relation type's name holds are looked up there.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from enum import IntEnum
 from functools import cache
@@ -70,6 +71,18 @@ def kinds_of_types(names: Sequence[str]) -> NDArray[np.uint8]:
 def kinds_of_entities(types: Categories) -> NDArray[np.uint8]:
     """The kind of each entity, as a column."""
     return kinds_of_types(types.names)[types.codes]
+
+
+_DATE = re.compile(
+    r"(?:(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?,?\s+|\d\d?(?:[–-]\d\d?)?,?\s+)*"
+    r"\d{3,4}(?:s|년|-\d\d(?:-\d\d)?)?(?:\s+\d{1,2}월)?(?:\s+\d{1,2}일)?",
+    re.I,
+)
+
+
+def is_date(name: str) -> bool:
+    """Whether a name is a year, a month of a year or a day: 1936, 1990s, May 2001, 2001-05-13, 1936년 5월."""
+    return _DATE.fullmatch(name.strip()) is not None
 
 
 # What a question word asks for, in words that types may have.
