@@ -22,8 +22,8 @@ from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.headline import headline
 from tiny_graph_rag.report.plain import VERDICT_WORDS, verdict_words, walked
 from tiny_graph_rag.report.reports import Files, report
-from tiny_graph_rag.report.tables import gold_steps, worst_questions
-from tiny_graph_rag.report.views import count_lines, hops_of
+from tiny_graph_rag.report.tables import worst_questions
+from tiny_graph_rag.report.views import count_lines, gold_steps, hops_of
 from tiny_graph_rag.results import encoded
 
 Json = dict[str, Any]

@@ -41,9 +41,6 @@ def _lines(block: of.Block) -> Iterator[str]:
             yield f"{'#' * level} {_text(text)}"
         case of.Paragraph(text, strong):
             yield f"**{_text(text)}**" if strong else _text(text)
-        case of.NumberedList(items):
-            for place, item in enumerate(items, start=1):
-                yield f"{place}. {_text(item)}"
         case of.View(head, rows, words):
             yield f"| {' | '.join(map(_text, head))} |"
             yield "|" + "|".join(" --- " if at in words else " ---: " for at in range(len(head))) + "|"

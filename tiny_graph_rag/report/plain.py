@@ -134,12 +134,6 @@ def step_words(step: str, cutoff: object, hops: int | None) -> str:
     return re.sub(r"(?<![a-z])k(?![a-z])", str(cutoff), t(step))
 
 
-def waterfall_steps(summary: Json) -> Sequence[Json]:
-    """Where recall is lost; nothing where no question has a reference, so that there is no recall."""
-    steps = summary.get("waterfall") or ()
-    return steps if all(step["recall"] is not None for step in steps) else ()
-
-
 def worst_by(measures: Sequence[str], cutoff: int | None = None) -> str:
     """The measure that says which questions went worst, as spelled, of entities where one is; empty where
     there is none. cutoff: as `telling` has it."""

@@ -15,13 +15,10 @@ from typing import Any
 
 from tiny_graph_rag.linking.base import TEXT
 from tiny_graph_rag.measures.statistics import Mean
-from tiny_graph_rag.messages import listed, p_value, signed, t, three
+from tiny_graph_rag.messages import listed, t, three
 from tiny_graph_rag.report.plain import (
     cost_figure,
     one_line,
-    points_lost,
-    step_words,
-    tags_of,
     verdict_words,
     worst_by,
 )
@@ -54,13 +51,6 @@ class Paragraph:
 
 
 @dataclass(frozen=True, slots=True)
-class NumberedList:
-    """Paragraphs with numbers before them."""
-
-    items: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class View:
     """A table. rows: a cell a column of `head`. words: the columns that hold words and stand to the left;
     figures stand to the right.
@@ -76,7 +66,7 @@ class View:
     label: str = ""
 
 
-Block = Heading | Paragraph | NumberedList | View
+Block = Heading | Paragraph | View
 
 
 def mean_of(found: Mapping[str, Any] | None) -> Mean:
@@ -133,56 +123,6 @@ def mean_cells(measures: Json, wanted: Iterable[str]) -> tuple[Mean, ...]:
     return tuple(mean_of(measures.get(measure)) for measure in wanted)
 
 
-def means(summary: Json) -> View:
-    """Of all questions and of each tag, most questions first, the mean of each measure."""
-    measures = list(summary["measures"])
-    tags = [(f"  {one_line(tag, 40)}", part) for tag, part in tags_of(summary)]
-    rows: list[tuple[Cell, ...]] = []
-    for label, part in ((t("all"), summary), *tags):
-        counts = [part["measures"][measure]["n"] for measure in measures]
-        n = f"{min(counts):,}" if len(set(counts)) == 1 else f"{min(counts):,}–{max(counts):,}"
-        rows.append((label, *mean_cells(part["measures"], measures), n))
-    return View((t("questions"), *measures, "n"), tuple(rows))
-
-
-def waterfall(
-    steps: Sequence[Json],
-    cutoff: int,
-    hops: int | None = None,
-    others: Sequence[tuple[str, Sequence[Json]]] = (),
-) -> View:
-    """What remains after each step and what it takes. others: the same from other seeds, by the head of their
-    column."""
-    recalls = [{step["step"]: step["recall"] for step in column} for _, column in others]
-    rows = [
-        (
-            step_words(step["step"], cutoff, hops),
-            three(step["recall"]),
-            points_lost(step["loss"]),
-            f"{step['references']:,}" if "references" in step else "–",
-            *(three(column.get(step["step"])) for column in recalls),
-        )
-        for step in steps
-    ]
-    as_run = t("as run") if others else t("recall")
-    heads = (t("step"), as_run, t("points lost"), t("references lost"), *(head for head, _ in others))
-    return View(heads, tuple(rows))
-
-
-def other_seeds(summary: Json) -> list[tuple[str, Sequence[Json]]]:
-    """The waterfall of entities from the gold set's seeds, where it was measured."""
-    named, steps = (summary.get("linking") or {}).get("questions", 0), gold_steps(summary)
-    return [(t("from gold seeds (n {n})", n=f"{named:,}"), steps)] if steps else []
-
-
-def gold_steps(summary: Json) -> list[Json]:
-    """The waterfall from the gold set's own seeds, where it may stand next to all questions: half or more of
-    the scored ones name their seeds."""
-    named = (summary.get("linking") or {}).get("questions", 0)
-    steps: list[Json] = summary.get("waterfall_gold_seeds") or []
-    return steps if named > 0 and summary["scored"] <= 2 * named else []
-
-
 def answer_scores(scores: Json) -> View:
     """Every score with its interval, the answers behind it, and the verdicts that failed."""
     rows = []
@@ -191,54 +131,6 @@ def answer_scores(scores: Json) -> View:
         rows.append((name.replace("_", " "), mean, f"{mean.n:,}", f"{failed:,}" if failed else ""))
     head = (t("score"), t("mean (95 % interval)"), "n", t("failed verdicts (worst value)"))
     return View(head, tuple(rows))
-
-
-def compared_head() -> tuple[str, ...]:
-    return (
-        t("system"),
-        t("mean (95 % interval)"),
-        t("difference"),
-        t("95 % interval"),
-        t("p (Holm)"),
-        t("won / tied / lost"),
-        "n",
-    )
-
-
-def compared(row: Json) -> tuple[Cell, ...]:
-    """A row of a comparison, under `compared_head`."""
-    ends = {"low": row["mean_low"], "high": row["mean_high"], "reliable": row.get("mean_reliable", True)}
-    mean = mean_of({**row, **ends})
-    system, n = one_line(row["system"]), f"{row['n']:,}"
-    if row.get("wins") is None:
-        return (system, mean, t("baseline"), "", "", "", n)
-    unsure = " ?" if row.get("reliable") is False else ""
-    return (
-        system,
-        mean,
-        signed(row["difference"]),
-        f"{signed(row['low'])} … {signed(row['high'])}{unsure}",
-        p_value(row.get("p_holm")),
-        f"{row['wins']} / {row['ties']} / {row['losses']}",
-        n,
-    )
-
-
-def sweep(settings: Sequence[Json], measures: Sequence[str]) -> View:
-    """A row a setting, with what it reaches."""
-    rows: list[tuple[Cell, ...]] = [
-        (
-            one_line(str(setting["system"])),
-            "–" if setting["hops"] is None else str(setting["hops"]),
-            str(setting["top_k"]),
-            *mean_cells(setting["measures"], measures),
-            three(setting.get("oracle_recall")),
-            three(setting.get("oracle_all")),
-        )
-        for setting in settings
-    ]
-    reach = (t("reachable within h hops"), t("all reachable"))
-    return View((t("system"), t("hops"), "k", *measures, *reach), tuple(rows))
 
 
 def ranking(

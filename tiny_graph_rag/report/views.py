@@ -1,18 +1,17 @@
 """What reports say, before anybody renders it: documents become headings, paragraphs and tables once.
 
-Markdown and LaTeX render all of it, the page the table of systems; the terminal shares `tables`.
+Markdown and `--details` render all of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 
 from tiny_graph_rag.config import changed_settings
-from tiny_graph_rag.messages import ENGLISH, figure, shown, speaking, t, three
-from tiny_graph_rag.report import tables
+from tiny_graph_rag.messages import ENGLISH, figure, p_value, shown, signed, speaking, t, three
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.fix_words import blocks_of, summary_line
 from tiny_graph_rag.report.headline import headline, subject
@@ -20,20 +19,23 @@ from tiny_graph_rag.report.plain import (
     LONGEST,
     failed_words,
     one_line,
+    points_lost,
+    step_words,
     swept_measures,
+    tags_of,
     verdict_words,
     walked,
-    waterfall_steps,
     without_gold,
 )
 from tiny_graph_rag.report.tables import (
     Block,
     Cell,
     Heading,
-    NumberedList,
     Paragraph,
     View,
+    answer_scores,
     mean_cells,
+    mean_of,
     reference_lines,
     spoken_json,
     worst_questions,
@@ -72,63 +74,64 @@ def blocks(documents: Sequence[Document]) -> Iterator[Block]:
             yield from _fixes(document.content)
 
 
-def _first_sentences(document: Document) -> Iterator[Block]:
-    """What a document is about, and what a reader should know first."""
-    yield Paragraph(subject(document.content))
-    for sentence in headline(document.content):
-        yield Paragraph(shown(sentence), strong=True)
-
-
 def _methods(results: Sequence[Document]) -> Iterator[Block]:
+    """All results side by side, where they are of one gold set."""
     yield Heading(t("Method by method"), 1)
     if len({result.content["dataset"]["sha256"] for result in results}) > 1:
         yield Paragraph(t("These results are of different gold sets; their means can't be compared."))
         return
-    yield methods({result.name: result.content["summary"] for result in results})
-    yield Paragraph(t("These are means only; run `compare` to see which differences are significant."))
-
-
-def methods(summaries: Mapping[str, Json]) -> View:
-    """All results side by side. summaries: name of the results → their summary."""
-    measures = _shared_measures(summaries)
+    summaries = [result.content["summary"] for result in results]
+    measures = [
+        name for name in summaries[0]["measures"] if all(name in one["measures"] for one in summaries)
+    ]
     took = [
         speeds(msgspec.convert(summary.get("latency") or {}, Latency), summary.get("questions_per_second"))
-        for summary in summaries.values()
+        for summary in summaries
     ]
     names = list(dict.fromkeys(name for mine in took for name in mine))
     rows: list[tuple[Cell, ...]] = [
         (
-            one_line(name),
+            one_line(result.name),
             *mean_cells(summary["measures"], measures),
             *(figure(mine.get(name)) for name in names),
         )
-        for (name, summary), mine in zip(summaries.items(), took, strict=True)
+        for result, summary, mine in zip(results, summaries, took, strict=True)
     ]
-    return View((t("results"), *measures, *names), tuple(rows))
-
-
-def _shared_measures(summaries: Mapping[str, Json]) -> list[str]:
-    first, *others = (summary["measures"] for summary in summaries.values())
-    return [measure for measure in first if all(measure in other for other in others)]
+    yield View((t("results"), *measures, *names), tuple(rows))
+    yield Paragraph(t("These are means only; run `compare` to see which differences are significant."))
 
 
 def _result(document: Document, level: int) -> Iterator[Block]:
     content, summary = document.content, document.content["summary"]
-    name = one_line(content["dataset"]["name"] if level == 1 else document.name)
-    yield Heading(name, level)
-    yield from _first_sentences(document)
+    yield Heading(one_line(content["dataset"]["name"] if level == 1 else document.name), level)
+    yield Paragraph(subject(content))
+    for sentence in headline(content):
+        yield Paragraph(shown(sentence), strong=True)
     yield from _made(content)
-    yield tables.means(summary)
+    yield _means(summary)
     yield Paragraph(" · ".join(count_lines(summary)))
     if scores := (summary.get("answers") or {}).get("scores"):
         yield Heading(t("Answers"), level + 1)
-        yield tables.answer_scores(scores)
+        yield answer_scores(scores)
     yield from _waterfall(content, level + 1)
     advice = summary.get("recommendations") or []
     if advice:
         yield Heading(t("Recommendations"), level + 1)
-        yield NumberedList(tuple(one_line(spoken_json(line), 600) for line in advice))
+    for number, line in enumerate(advice, start=1):
+        yield Paragraph(f"{number}. {one_line(spoken_json(line), 600)}")
     yield from _worst(content, level + 1)
+
+
+def _means(summary: Json) -> View:
+    """Of all questions and of each tag, most questions first, the mean of each measure."""
+    measures = list(summary["measures"])
+    tags = [(f"  {one_line(tag, 40)}", part) for tag, part in tags_of(summary)]
+    rows: list[tuple[Cell, ...]] = []
+    for label, part in ((t("all"), summary), *tags):
+        counts = [part["measures"][measure]["n"] for measure in measures]
+        n = f"{min(counts):,}" if len(set(counts)) == 1 else f"{min(counts):,}–{max(counts):,}"
+        rows.append((label, *mean_cells(part["measures"], measures), n))
+    return View((t("questions"), *measures, "n"), tuple(rows))
 
 
 def _made(content: Json) -> Iterator[Block]:
@@ -176,12 +179,37 @@ def hops_of(content: Json) -> int | None:
 
 
 def _waterfall(content: Json, level: int) -> Iterator[Block]:
-    """Where recall of entities is lost, step by step."""
+    """Where recall of entities is lost: what remains after each step and what it takes, as run and from the
+    gold set's seeds; nothing where no question has a reference, so that there is no recall."""
     summary = content["summary"]
-    steps = waterfall_steps(summary)
-    if steps:
-        yield Heading(t("Where recall is lost"), level)
-        yield tables.waterfall(steps, summary["k"], hops_of(content), tables.other_seeds(summary))
+    steps = summary.get("waterfall") or ()
+    if not steps or any(step["recall"] is None for step in steps):
+        return
+    from_gold = {step["step"]: step["recall"] for step in gold_steps(summary)}
+    heads = [t("step"), t("as run") if from_gold else t("recall"), t("points lost"), t("references lost")]
+    rows = [
+        [
+            step_words(step["step"], summary["k"], hops_of(content)),
+            three(step["recall"]),
+            points_lost(step["loss"]),
+            f"{step['references']:,}" if "references" in step else "–",
+        ]
+        for step in steps
+    ]
+    if from_gold:
+        heads.append(t("from gold seeds (n {n})", n=f"{summary['linking']['questions']:,}"))
+        for row, step in zip(rows, steps, strict=True):
+            row.append(three(from_gold.get(step["step"])))
+    yield Heading(t("Where recall is lost"), level)
+    yield View(tuple(heads), tuple(map(tuple, rows)))
+
+
+def gold_steps(summary: Json) -> list[Json]:
+    """The waterfall from the gold set's own seeds, where it may stand next to all questions: half or more of
+    the scored ones name their seeds."""
+    named = (summary.get("linking") or {}).get("questions", 0)
+    steps: list[Json] = summary.get("waterfall_gold_seeds") or []
+    return steps if named > 0 and summary["scored"] <= 2 * named else []
 
 
 def _worst(content: Json, level: int) -> Iterator[Block]:
@@ -208,7 +236,20 @@ def _sweep(content: Json) -> Iterator[Block]:
     overall = (content.get("recommended") or {}).get("overall")
     if overall and overall.get("reason"):
         yield Paragraph(recommended_words(content, overall), strong=True)
-    yield tables.sweep(content["settings"], swept_measures(content))
+    measures = swept_measures(content)
+    settings: list[tuple[Cell, ...]] = [
+        (
+            one_line(str(setting["system"])),
+            "–" if setting["hops"] is None else str(setting["hops"]),
+            str(setting["top_k"]),
+            *mean_cells(setting["measures"], measures),
+            three(setting.get("oracle_recall")),
+            three(setting.get("oracle_all")),
+        )
+        for setting in content["settings"]
+    ]
+    reach = (t("reachable within h hops"), t("all reachable"))
+    yield View((t("system"), t("hops"), "k", *measures, *reach), tuple(settings))
     by_tag = (content.get("recommended") or {}).get("by_tag") or {}
     rows = [
         (
@@ -269,13 +310,15 @@ def _comparison(content: Json) -> Iterator[Block]:
     ]
     if differs:
         yield View((t("differs"), *(one_line(system["name"]) for system in systems)), tuple(differs))
-    for measure, rows in content["measures"].items():
+    heads = (t("system"), t("mean (95 % interval)"), t("difference"), t("95 % interval"), t("p (Holm)"))
+    heads += (t("won / tied / lost"), "n")
+    for measure, compared in content["measures"].items():
         yield Paragraph(measure, strong=True)
-        yield View(tables.compared_head(), tuple(map(tables.compared, rows)))
+        yield View(heads, tuple(map(_compared, compared)))
     for tag, measures in (content.get("by_tag") or {}).items():
-        rows = [(measure, *tables.compared(row)) for measure, rows in measures.items() for row in rows]
+        rows = [(measure, *_compared(row)) for measure, compared in measures.items() for row in compared]
         yield Heading(one_line(tag), 3)
-        yield View((t("measure"), *tables.compared_head()), tuple(rows), (0, 1))
+        yield View((t("measure"), *heads), tuple(rows), (0, 1))
     moved = [
         (
             one_line(flip["system"], 40),
@@ -293,3 +336,14 @@ def _comparison(content: Json) -> Iterator[Block]:
         yield Heading(t("Questions that changed"), 3)
         head = (t("system"), t("change"), t("question"), t("references"))
         yield View(head, tuple(moved), (0, 1, 2, 3))
+
+
+def _compared(row: Json) -> tuple[Cell, ...]:
+    """One system in one measure: its mean, and its difference to the baseline."""
+    ends = {"low": row["mean_low"], "high": row["mean_high"], "reliable": row.get("mean_reliable", True)}
+    mean, system, n = mean_of({**row, **ends}), one_line(row["system"]), f"{row['n']:,}"
+    if row.get("wins") is None:
+        return (system, mean, t("baseline"), "", "", "", n)
+    interval = f"{signed(row['low'])} … {signed(row['high'])}{' ?' if row.get('reliable') is False else ''}"
+    counts = f"{row['wins']} / {row['ties']} / {row['losses']}"
+    return (system, mean, signed(row["difference"]), interval, p_value(row.get("p_holm")), counts, n)

@@ -14,7 +14,7 @@ from typing import TextIO
 from tiny_graph_rag.measures.statistics import Mean
 from tiny_graph_rag.messages import UNDEFINED, t, three
 from tiny_graph_rag.report.plain import cell_width, one_line, wrapped
-from tiny_graph_rag.report.tables import Block, Cell, Heading, NumberedList, Paragraph, View, in_full
+from tiny_graph_rag.report.tables import Block, Cell, Heading, Paragraph, View, in_full
 
 SCREEN_WIDTH = 80  # columns of what a command prints by itself
 LONGEST = 5000  # characters of a cell or line; what is longer is not read but scrolled past
@@ -99,8 +99,6 @@ def block_lines(blocks: Iterable[Block]) -> Iterator[Shown]:
                 yield StrongLine(f"\n{text}")
             case Paragraph(text, strong):
                 yield StrongLine(text) if strong else text
-            case NumberedList(items):
-                yield from (f"{number}. {item}" for number, item in enumerate(items, start=1))
             case View():
                 yield block
 
