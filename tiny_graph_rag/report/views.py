@@ -81,9 +81,8 @@ def _methods(results: Sequence[Document]) -> Iterator[Block]:
         yield Paragraph(t("These results are of different gold sets; their means can't be compared."))
         return
     summaries = [result.content["summary"] for result in results]
-    measures = [
-        name for name in summaries[0]["measures"] if all(name in one["measures"] for one in summaries)
-    ]
+    first, *others = (summary["measures"] for summary in summaries)
+    measures = [measure for measure in first if all(measure in other for other in others)]
     took = [
         speeds(msgspec.convert(summary.get("latency") or {}, Latency), summary.get("questions_per_second"))
         for summary in summaries
@@ -310,8 +309,8 @@ def _comparison(content: Json) -> Iterator[Block]:
     ]
     if differs:
         yield View((t("differs"), *(one_line(system["name"]) for system in systems)), tuple(differs))
-    heads = (t("system"), t("mean (95 % interval)"), t("difference"), t("95 % interval"), t("p (Holm)"))
-    heads += (t("won / tied / lost"), "n")
+    between = (t("difference"), t("95 % interval"), t("p (Holm)"), t("won / tied / lost"))
+    heads = (t("system"), t("mean (95 % interval)"), *between, "n")
     for measure, compared in content["measures"].items():
         yield Paragraph(measure, strong=True)
         yield View(heads, tuple(map(_compared, compared)))
