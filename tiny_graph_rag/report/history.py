@@ -107,19 +107,12 @@ def differing(rows: Sequence[Past]) -> list[dict[str, Any]]:
 def history_document(named: dict[str, list[Past]]) -> dict[str, Any]:
     """As a file and a page hold it."""
     written = ("name", "at", "label", "graph", "questions", "measures", "by_tag")
-    return {
-        "groups": [
-            {
-                "dataset": dataset,
-                "results": [
-                    {name: getattr(row, name) for name in written}
-                    | {"settings": row.settings or {}, "differs": differs}
-                    for row, differs in zip(rows, differing(rows), strict=True)
-                ],
-            }
-            for dataset, rows in named.items()
-        ]
-    }
+    groups: list[dict[str, Any]] = [{"dataset": dataset, "results": []} for dataset in named]
+    for group, rows in zip(groups, named.values(), strict=True):
+        for row, differs in zip(rows, differing(rows), strict=True):
+            shown = {name: getattr(row, name) for name in written}
+            group["results"].append({**shown, "settings": row.settings or {}, "differs": differs})
+    return {"groups": groups}
 
 
 _PAST: Any = part(Results, "kind", "summary", "dataset", "config", made=None, graph=None, patch=None)
@@ -157,29 +150,22 @@ def history_lines(named: dict[str, list[Past]]) -> Iterator[str | View]:
     """A table a gold set, oldest result first."""
     for dataset, rows in named.items():
         wanted = list(dict.fromkeys(name for row in rows for name in row.measures))
-        lines: list[tuple[Cell, ...]] = []
-        for row, differs in zip(rows, differing(rows), strict=True):
-            means = mean_cells(row.measures, wanted)
-            settings = ", ".join(spelled_setting(name, value) for name, value in differs.items())
-            lines.append(
-                (
-                    row.at.strftime("%Y-%m-%d %H:%M"),
-                    one_line(row.name, NAME_WIDTH),
-                    one_line(row.label, NAME_WIDTH),
-                    one_line(settings),
-                    *means,
-                    f"{max((mean.n for mean in means), default=0):,}",
-                )
+        means = [mean_cells(row.measures, wanted) for row in rows]
+        lines: list[tuple[Cell, ...]] = [
+            (
+                row.at.strftime("%Y-%m-%d %H:%M"),
+                one_line(row.name, NAME_WIDTH),
+                one_line(row.label, NAME_WIDTH),
+                one_line(", ".join(spelled_setting(name, value) for name, value in differs.items())),
+                *mine,
+                f"{max((mean.n for mean in mine), default=0):,}",
             )
-        heads = (t("made"), t("result"), t("label"), t("settings that differ"))
-        yield View(
-            (*heads, *wanted, "n"),
-            tuple(lines),
-            (0, 1, 2, 3),
-            dataset,
-        )
-        for measure in wanted if len(rows) > 1 else ():
-            values = [mean_of(row.measures.get(measure)).mean for row in rows]
+            for row, differs, mine in zip(rows, differing(rows), means, strict=True)
+        ]
+        heads = (t("made"), t("result"), t("label"), t("settings that differ"), *wanted, "n")
+        yield View(heads, tuple(lines), (0, 1, 2, 3), dataset)
+        for measure, column in zip(wanted, zip(*means, strict=True), strict=True) if len(rows) > 1 else ():
+            values = [mean.mean for mean in column]
             yield f"  {measure}: {sparkline(values)} {three(values[0])} → {three(values[-1])}"
         if not all(mean_of(mean).reliable for row in rows for mean in row.measures.values()):
             yield t("? unreliable: too few questions affect this number")
