@@ -109,7 +109,6 @@ def test_headers_show_every_setting_that_is_not_the_default(tale: Path, run_cli)
     "command",
     [
         ("stats",),
-        ("measures",),
         ("query", "Who is Anna?"),
         ("validate", "--dataset", "tale-eval.jsonl"),
         ("history",),
@@ -119,7 +118,7 @@ def test_every_command_gives_json(tale: Path, run_cli, command: tuple[str, ...])
     run_cli("eval", "--dataset", "tale-eval.jsonl", "--skip-generation")
     done = run_cli(*command, "-o", "-")
     document = json.loads(done.stdout)
-    assert document["kind"] in ("stats", "measures", "query", "validation", "history")
+    assert document["kind"] in ("stats", "query", "validation", "history")
     assert document["made"]["command"]
 
 

@@ -70,7 +70,7 @@ CALLS: dict[str, Call | None] = {
     "stats": ("stats -g story-KG.json", ["story-KG.json", "config.yaml"]),
     "convert": ("convert -g story-KG.json --format kg-json", ["story-KG.json", "config.yaml"]),
     "visualize": ("visualize -g story-KG.json", ["story-KG.json", "config.yaml"]),
-    "measures": ("measures", ["config.yaml"]),
+    "measures": None,
     "validate": (
         "validate --dataset story-eval.jsonl -g story-KG.json",
         ["story-eval.jsonl", "story-KG.json", "config.yaml", "story-eval.meta.json"],

@@ -43,6 +43,8 @@ TOGETHER = {
     **dict.fromkeys(("stats", "visualize", "convert"), "graphs"),
     **dict.fromkeys(("compare", "report", "history"), "results"),
     **dict.fromkeys(("recommend", "curate"), "drafts"),
+    **dict.fromkeys(("dataset", "generate"), "gold"),
+    "retrieve": "query",
 }
 
 

@@ -12,8 +12,7 @@ from tiny_graph_rag.cli.options import PATCHING, Details, Graph, option, setting
 from tiny_graph_rag.cli.output import Output, Written
 from tiny_graph_rag.cli.session import STDOUT, Session
 from tiny_graph_rag.errors import amount
-from tiny_graph_rag.files import sha256_of
-from tiny_graph_rag.formats.graphs import DATABASE, ENDING, graph_name, write_vocabulary
+from tiny_graph_rag.formats.graphs import ENDING, graph_name, write_vocabulary
 from tiny_graph_rag.formats.graphs.writing import write_graph
 from tiny_graph_rag.formats.writing import GRAPH_WRITERS, form_of
 from tiny_graph_rag.gold.examples import EvalSet
@@ -106,5 +105,3 @@ def convert(
         path=output,
         form=form,
     )
-    if DATABASE.match(str(graph)) and form == "kg-json":
-        session.say("fingerprint (SHA-256): {sha256}", sha256=sha256_of(output))

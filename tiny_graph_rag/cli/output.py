@@ -161,7 +161,7 @@ def keep_earlier(session: Session, path: Path) -> None:
     is_first = not folder.exists()
     folder.mkdir(exist_ok=True)
     written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    _copy(path, folder / f"{name}-{written:%Y%m%dT%H%M%S.%fZ}.json")
+    shutil.copyfile(path, folder / f"{name}-{written:%Y%m%dT%H%M%S.%fZ}.json")
     ending = re.compile(rf"{re.escape(name)}-\d{{8}}T\d{{6}}\.\d{{6}}Z\.json")
     copies = sorted(file for file in folder.iterdir() if ending.fullmatch(file.name))
     for file in copies[:-KEPT]:
@@ -172,13 +172,3 @@ def keep_earlier(session: Session, path: Path) -> None:
             folder=folder,
             n=KEPT,
         )
-
-
-def _copy(path: Path, target: Path) -> None:
-    """A second name for the same bytes costs nothing; where a file system has none, a copy."""
-    if target.exists():
-        return
-    try:
-        os.link(path, target)
-    except OSError:
-        shutil.copyfile(path, target)

@@ -1,4 +1,4 @@
-"""`query`: one question, its seeds and its ranking."""
+"""`query` and `retrieve`: one question in detail, and a run for questions that nobody has judged."""
 
 from __future__ import annotations
 
@@ -9,13 +9,25 @@ from tiny_graph_rag.cli.asking import Linking, Model
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import end_with
 from tiny_graph_rag.cli.help import ANSWERS, INPUT, OUTPUT
-from tiny_graph_rag.cli.options import CUTTING, PATCHING, RETRIEVING, Graph, argument, option, settings
-from tiny_graph_rag.cli.output import Output, Written
+from tiny_graph_rag.cli.options import (
+    CUTTING,
+    PATCHING,
+    RETRIEVING,
+    Chosen,
+    Graph,
+    argument,
+    option,
+    settings,
+    to_file,
+)
+from tiny_graph_rag.cli.output import Output, Written, warn_unlisted
 from tiny_graph_rag.cli.session import Session
-from tiny_graph_rag.errors import MissingExtraError, ServiceError, TinyGraphRagError, UsageError
+from tiny_graph_rag.errors import MissingExtraError, ServiceError, TinyGraphRagError, UsageError, amount
 from tiny_graph_rag.gold.examples import EvalSet, Example, Selection
+from tiny_graph_rag.inputs import bare_name, find_input
 from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.measures import default_measures
+from tiny_graph_rag.messages import counted, listed
 from tiny_graph_rag.report.json.questions import question
 from tiny_graph_rag.report.json.spelled import Spelled, linked_seeds, ranking
 from tiny_graph_rag.report.tables import walk_in_words
@@ -144,3 +156,67 @@ def _asked_again(
         record.ranked = ranking(evaluation.run, 0, session.config.retrieval.depth, spelled, reasons)
     found = as_read(record) | {"tried": evaluation.linked[0].tried}
     return found, spelled, (examples.examples[0], evaluation.linked[0], evaluation.run)
+
+
+@command("retrieve", RETRIEVING)
+def retrieve_command(
+    session: Session,
+    questions: Annotated[Path, argument("Questions: text (one per line), or a file in any gold format.")],
+    chosen: Chosen,
+    graph: Graph = None,
+    output: Annotated[
+        str | None,
+        to_file(
+            "Run to write, under --results-dir: .trec, .jsonl, .csv, .parquet; - for standard output.",
+            "NAME.trec",
+        ),
+    ] = None,
+    format: Annotated[
+        str | None,
+        option(
+            "trec, jsonl, csv, parquet, or contest (one object per line with eval_id and topk).",
+            OUTPUT,
+            default="by the file's suffix",
+        ),
+    ] = None,
+    names: Annotated[bool, option("Write names of entities in place of ids.", OUTPUT)] = False,
+) -> None:
+    """Retrieve entities for questions without references and write a run, for a contest or a later review."""
+    from tiny_graph_rag.formats.runs.writing import run_parts
+    from tiny_graph_rag.formats.writing import RUN_WRITERS, form_of
+    from tiny_graph_rag.study.evaluate import evaluate
+
+    session = session.using(latency_sample=0)
+    config = session.config
+    check_retrieval(config)
+    source = find_input(questions, Path(config.storage.dataset_dir), "questions")
+    suffix = "jsonl" if format == "contest" else format or "trec"
+    out = Output.of(session, output, f"{bare_name(source)}.{suffix}", ending="")
+    form = form_of(RUN_WRITERS, out.path or Path("run.jsonl"), format, "--format")
+    examples = session.questions(source, chosen)
+    linking = Linking.of(session)
+    knowledge = session.graph(graph, examples)
+    with session.progress("questions", len(examples)) as bar:
+        found = evaluate(knowledge, examples, config, (), bar, linker_for=linking.maker)
+    entities = found.graph.entities
+    ids = entities.names if names else entities.ids
+    asked = [example.written_id for example in examples]
+    out.write(run_parts(found.run, asked, ids, entities.names, form))
+    empty = [
+        str(asked[row])
+        for row in range(len(found.run))
+        if found.run.rows(row).start == found.run.rows(row).stop
+    ]
+    session.say(
+        "{questions}, {entities} retrieved by {retriever}",
+        questions=amount(len(examples), "question"),
+        entities=amount(len(found.run.entities), "entity", "entities"),
+        retriever=config.retrieval.retriever,
+    )
+    if empty:
+        one, many = "{n} question retrieved nothing", "{n} questions retrieved nothing"
+        session.say(f"{counted(len(empty), one, many)}: {listed(empty, 12)}")
+        warn_unlisted(session, form, len(empty))
+    if out.path is not None:
+        session.say("run: {path}", path=out.path)
+    linking.conclude(found.linked)

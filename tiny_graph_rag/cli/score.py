@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -31,19 +31,22 @@ from tiny_graph_rag.report.terminal.screens import answered_counts, evaluation_l
 from tiny_graph_rag.scoring.opening import Opened, Request, attempts, check_needs
 from tiny_graph_rag.scoring.stretches import Collected
 from tiny_graph_rag.scoring.trec import AnotherWay
-from tiny_graph_rag.study.gates import Gate, parse_floors
+from tiny_graph_rag.study.gates import parse_floors
 
 
-@dataclass(frozen=True, slots=True)
-class Scoring:
-    """A gold set, and how a run is scored against it."""
-
-    gold: Annotated[Path, option("Gold set: JSONL, JSON, TREC qrels, CSV, TSV or Parquet.", INPUT)]
-    graph: Annotated[Path | None, option("Knowledge graph: names become entities.", INPUT, short="-g")] = None
-    run_format: Annotated[str | None, option("Format of the run file.", MORE, default="by content")] = None
-    gold_format: Annotated[str | None, option("Format of the gold set.", MORE, default="by content")] = None
-    measures: Measured = None
-    label: Label = None
+@command("score", CUTTING)
+def score(
+    session: Session,
+    run: Annotated[Path, option("Run file: TREC, JSONL, JSON, CSV, TSV or Parquet (docs/runs.md).", INPUT)],
+    gold: Annotated[Path, option("Gold set: JSONL, JSON, TREC qrels, CSV, TSV or Parquet.", INPUT)],
+    chosen: Chosen,
+    graph: Annotated[
+        Path | None, option("Knowledge graph: names become entities.", INPUT, short="-g")
+    ] = None,
+    run_format: Annotated[str | None, option("Format of the run file.", MORE, default="by content")] = None,
+    gold_format: Annotated[str | None, option("Format of the gold set.", MORE, default="by content")] = None,
+    measures: Measured = None,
+    label: Label = None,
     match: Annotated[
         str | None,
         option(
@@ -51,90 +54,55 @@ class Scoring:
             MEASURES,
             default="id or name",
         ),
-    ] = None
+    ] = None,
     ties: Annotated[
         str, option("Equal scores: list (file order) or trec (float32, then id descending).", MORE)
-    ] = "list"
-
-    def text_match(self, threshold: float) -> TextMatch | None:
-        """How texts are compared, None where names become entities. threshold: of ROUGE. Raises UsageError
-        for what is no way to match."""
-        if self.match == "name" and self.graph is not None:
-            raise UsageError("--match name: with -g names become entities; leave one out")
-        if self.match is None or self.graph is not None:
-            return None
-        return TextMatch(self.match, threshold)
-
-    def request(self, session: Session, run: Path, chosen: Chosen) -> Request:
-        """The two files, and how they are read. Raises InputError where one is not there."""
-        if self.run_format is not None:
-            RUN_FORMATS.entry(self.run_format)
-        if self.gold_format is not None:
-            GOLD_FORMATS.entry(self.gold_format)
-        storage, settings = session.config.storage, session.config.evaluation
-        match = settings.match if self.match in (None, "name") else self.match
-        passage_match = TextMatch.of_passages(match, settings.rouge_threshold)
-        return Request(
-            find_input(run, Path(storage.results_dir), "run"),
-            find_input(self.gold, Path(storage.dataset_dir), "gold set"),
-            self.run_format,
-            self.gold_format,
-            self.ties,
-            settings.ambiguous,
-            chosen.selection() or None,
-            passage_match,
-        )
-
-    def computed(self, gates: Sequence[Gate], cutoff: int) -> tuple[Measure, ...]:
-        """The measures asked for, then those of gates. Raises UsageError for one that looks at a graph where
-        none is given."""
-        named = parse_measures(self.measures) if self.measures is not None else default_measures(cutoff)
-        wanted = tuple(dict.fromkeys([*named, *(gate.measure for gate in gates)]))
-        check_needs(wanted, has_graph=self.graph is not None)
-        return wanted
-
-
-@command("score", CUTTING)
-def score(
-    session: Session,
-    how: Scoring,
-    chosen: Chosen,
-    run: Annotated[Path, option("Run file: TREC, JSONL, JSON, CSV, TSV or Parquet (docs/runs.md).", INPUT)],
+    ] = "list",
     fail_under: FailUnder = None,
     junit: Junit = None,
     report: Reports = None,
     output: Annotated[str | None, to_file("Results file; - for standard output.", "RUN-results.json")] = None,
 ) -> None:
     """Score a run of any program against a gold set, in any common format."""
-    of_passages = how.match if how.graph is not None else None  # as `eval` has it: names are entities there
-    session = session.using(match=of_passages)
-    if session.config.evaluation.ambiguous != "first" and how.graph is None:
+    if graph is not None:  # as `eval` has it: names are entities, and --match is for passages
+        if match == "name":
+            raise UsageError("--match name: with -g names become entities; leave one out")
+        session = session.using(match=match)
+    settings, storage = session.config.evaluation, session.config.storage
+    if settings.ambiguous != "first" and graph is None:
         raise UsageError("evaluation.ambiguous needs a graph; add -g")
-    text_match = how.text_match(session.config.evaluation.rouge_threshold)
+    text_match = None if match is None or graph is not None else TextMatch(match, settings.rouge_threshold)
     gates = parse_floors(fail_under) if fail_under is not None else ()
-    config = session.config
-    cutoff = config.evaluation.top_k
-    wanted = how.computed(gates, cutoff)
-    request = how.request(session, run, chosen)
-    part, name = request.selection, bare_name(request.run)
-    out = Output.of(session, output, f"{name if part is None else part.named(name)}-results.json", report)
-    graph_path = session.graph_path(how.graph) if how.graph is not None else None
-    knowledge = session.graph(graph_path) if graph_path is not None else None
-    wish = Wish(
-        wanted,
-        tuple(default_measures(cutoff)),
-        cutoff,
-        config.evaluation.shown_ranks,
-        text_match,
+    named = parse_measures(measures) if measures is not None else default_measures(settings.top_k)
+    wanted = tuple(dict.fromkeys([*named, *(gate.measure for gate in gates)]))
+    check_needs(wanted, has_graph=graph is not None)
+    for formats, form in ((RUN_FORMATS, run_format), (GOLD_FORMATS, gold_format)):
+        if form is not None:
+            formats.entry(form)
+    of_passages = settings.match if match in (None, "name") else match
+    request = Request(
+        find_input(run, Path(storage.results_dir), "run"),
+        find_input(gold, Path(storage.dataset_dir), "gold set"),
+        run_format,
+        gold_format,
+        ties,
+        settings.ambiguous,
+        chosen.selection() or None,
+        TextMatch.of_passages(of_passages, settings.rouge_threshold),
     )
+    name = chosen.selection().named(bare_name(request.run))
+    out = Output.of(session, output, f"{name}-results.json", report)
+    knowledge = session.graph(session.graph_path(graph)) if graph is not None else None
+    also = tuple(default_measures(settings.top_k))
+    wish = Wish(wanted, also, settings.top_k, settings.shown_ranks, text_match)
     if out.path is not None:
         keep_earlier(session, out.path)
-    opened, collected = _attempted(session, out, request, wish, how, gates, knowledge)
+    is_free = measures is None and not gates
+    opened, collected = _attempted(session, out, request, wish, label, knowledge, is_free=is_free)
     for line in opened.notes():
         session.warn(at(request.run.name, line))
-    if of_passages is not None and not any(
-        measure.of == PASSAGES for measure in collected.found.overall.measures
-    ):
+    scored = collected.found.overall.measures
+    if graph is not None and match is not None and not any(measure.of == PASSAGES for measure in scored):
         session.warn("--match changes nothing here: with -g it is for passages, and none were scored")
     _show(session, opened, wish, collected, request.run.name, on_graph=knowledge is not None)
     out.tell("results")
@@ -146,19 +114,21 @@ def _attempted(
     out: Output,
     request: Request,
     wish: Wish,
-    how: Scoring,
-    gates: Sequence[Gate],
+    label: str | None,
     knowledge: KnowledgeGraph | None,
+    *,
+    is_free: bool,
 ) -> tuple[Opened, Collected]:
-    """Score and write, a second way where the first finds that it doesn't fit these files."""
+    """Score and write, a second way where the first finds that it doesn't fit these files. is_free: nobody
+    has said which measures, so that they can follow what is there."""
     scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
     run_sum, gold_sum = sha256_meanwhile(request.run), sha256_meanwhile(request.gold)
     for opened in attempts(request, knowledge, wish.match):
-        if how.measures is None and not gates:
+        if is_free:
             wish = of_what_is_there(wish, opened.run)
         collected = Collected(wish.measures)
         parts = document_parts(
-            head("score", session.made(how.label), graph=scored_on, config=session.config.as_dict()),
+            head("score", session.made(label), graph=scored_on, config=session.config.as_dict()),
             partial(_sources, opened, request.run.name, run_sum, gold_sum),
             opened.stretches,
             wish,

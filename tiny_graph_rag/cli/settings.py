@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import resources
 from pathlib import Path
 from typing import Annotated
@@ -10,14 +9,12 @@ from typing import Annotated
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import names_of, registry_of
 from tiny_graph_rag.cli.options import FOLDERS, argument, option
-from tiny_graph_rag.cli.output import Output, Written
 from tiny_graph_rag.cli.session import Session, shell_command
 from tiny_graph_rag.config import all_settings, find_setting, section_comment, section_names
 from tiny_graph_rag.config.sources import CONFIG_FILE, config_yaml
 from tiny_graph_rag.measures.reference import listed
-from tiny_graph_rag.messages import ENGLISH, speaking, spoken, t
+from tiny_graph_rag.messages import ENGLISH, spoken, t
 from tiny_graph_rag.outputs import write_atomically
-from tiny_graph_rag.report.tables import View
 from tiny_graph_rag.secret import safe_url
 
 
@@ -55,22 +52,12 @@ def spelled(value: object) -> str:
 
 
 @command("measures")
-def measures(session: Session, output: Written = None) -> None:
+def measures(session: Session) -> None:
     """List every measure with its spelling, range, definition and source."""
     rows = listed()
-    fields = ("name", "range", "definition", "source")
-    with speaking(ENGLISH):  # files are in English
-        listing = [dict(zip(fields, row, strict=True)) for row in listed()]
-    Output.of(session, output).document("measures", measures=listing)
-    if session.to_stdout:
-        return
-    if not sys.stdout.isatty():
-        widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
-        for name, its_span, definition, source in rows:
-            session.say(f"{name:{widths[0]}}  {its_span:{widths[1]}}  {definition} [{source}]")
-        return
-    heads = (t("measure"), t("range"), t("definition"), t("cited from"))
-    session.show([View(heads, tuple(rows), (0, 1, 2, 3))])
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    for name, its_span, definition, source in rows:
+        session.say(f"{name:{widths[0]}}  {its_span:{widths[1]}}  {definition} [{source}]")
 
 
 NAME = "my-graph"

@@ -1,30 +1,42 @@
-"""`dataset`: what becomes of gold sets: merged, split, converted, drafted from answers, versioned."""
+"""`dataset` and `generate`: what becomes of gold sets, and one from a graph alone."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tiny_graph_rag.cli.asking import Linking
+from tiny_graph_rag.cli.asking import Linking, Model
 from tiny_graph_rag.cli.command import Commands, app, command
 from tiny_graph_rag.cli.drafts import draft_output
-from tiny_graph_rag.cli.gold_files import gold_output, read_any, write_gold
 from tiny_graph_rag.cli.help import OPTIONS
 from tiny_graph_rag.cli.options import Chosen, Graph, argument, option, settings, to_file
 from tiny_graph_rag.cli.output import Output
 from tiny_graph_rag.cli.session import Session, shell_command
-from tiny_graph_rag.errors import FoundProblems, UsageError, amount
+from tiny_graph_rag.errors import FoundProblems, UsageError, amount, at
+from tiny_graph_rag.formats.gold import read_eval_set, read_gold
 from tiny_graph_rag.formats.gold.drafts import draft_lines
-from tiny_graph_rag.formats.gold.exchange import ending_for, format_of, lost
-from tiny_graph_rag.gold.examples import EvalSet
+from tiny_graph_rag.formats.gold.exchange import ending_for, format_for, format_of, lost, written
+from tiny_graph_rag.gold.examples import EvalSet, Example
+from tiny_graph_rag.gold.generate import SHARES, Wanted, generate, names_an_answer, parse_hops, parse_shapes
 from tiny_graph_rag.gold.keep import merge, parse_shares, split
+from tiny_graph_rag.gold.pin import is_as_generated, pin_path, write_pin
+from tiny_graph_rag.gold.resolve import resolve
+from tiny_graph_rag.gold.rewrite import rewrite_call, rewritten
 from tiny_graph_rag.gold.versions import history_of, is_current, record, say_entry, versions_path
+from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.inputs import find_input
+from tiny_graph_rag.llm.chat import require_api
 from tiny_graph_rag.messages import counted, listed, said, t
+from tiny_graph_rag.report.terminal.checks import generated_lines
 from tiny_graph_rag.study.bridge import ACCEPTED, bridged, check_accept
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.llm.base import Call
 
 sets = typer.Typer(
     name="dataset",
@@ -104,9 +116,14 @@ def split_command(
     called = PART_NAMES.get(len(shares)) or tuple(f"part{n + 1}" for n in range(len(shares)))
     examples = read_any(session, dataset)
     parts = split(examples, shares, session.config.evaluation.seed)
-    stem, format = _stem(output, examples, format)
-    names_of_parts = [f"{stem[0]}-{part}{stem[1]}" for part in called]
-    outs = [gold_output(session, None if output is None else name, format, name) for name in names_of_parts]
+    named = output or f"{examples.name}.jsonl"
+    named += examples.name if named.endswith("/") else ""
+    suffix = Path(named).suffix
+    if not suffix:  # then parts are what the set is
+        format = format or format_of(examples.path)
+        suffix = ending_for(format, examples.path)
+    names = [f"{named.removesuffix(suffix)}-{part}{suffix}" for part in called]
+    outs = [gold_output(session, None if output is None else name, format, name) for name in names]
     for out, part in zip(outs, parts, strict=True):
         write_gold(out, part, format)
         tags = ", ".join(f"{tag} {sum(tag in item.tags for item in part):,}" for tag in examples.tags[:8])
@@ -114,21 +131,6 @@ def split_command(
         session.say(
             "{path}: {questions}{tags}", path=out.path, questions=questions, tags=tags and f" ({tags})"
         )
-
-
-def _stem(output: str | None, examples: EvalSet, format: str | None) -> tuple[tuple[str, str], str | None]:
-    """What stands before and behind the names of the parts, and their format: by `-o` and --format, else that
-    of the set itself. A folder takes files of the set's name."""
-    if output is None:
-        return (examples.name, ".jsonl"), format
-    suffix = Path(output).suffix
-    before = output.removesuffix(suffix)
-    if output.endswith("/") or Path(output).is_dir():
-        before, suffix = f"{output.rstrip('/')}/{examples.name}", ""
-    if suffix:
-        return (before, suffix), format
-    format = format or format_of(examples.path)
-    return (before, ending_for(format, examples.path)), format
 
 
 PART_NAMES = {2: ("dev", "test"), 3: ("train", "dev", "test")}
@@ -247,3 +249,142 @@ def _tell(out: Output, examples: object, format: str | None) -> None:
         )
     if out.path is not None:
         session.say("gold set: {path}", path=path)
+
+
+@command("generate", settings(("--model", OPTIONS)))
+def generate_command(
+    session: Session,
+    graph: Graph = None,
+    n: Annotated[int, option("Number of questions to generate.")] = 200,
+    shapes: Annotated[
+        str | None,
+        option("Shapes and variants, with shares: chain=50,alias-noise=50.", default="all of them"),
+    ] = None,
+    hops: Annotated[str, option("Hops of the questions: 2, or 1-3.")] = "1-3",
+    rewrite: Annotated[bool, option("Let a model reword the questions as people would ask them.")] = False,
+    dry_run: Annotated[bool, option("Show calls, tokens and cost of --rewrite; call nothing.")] = False,
+    max_cost: Annotated[float | None, option("Most USD that --rewrite may cost.", min=0.0)] = None,
+    resume: Annotated[bool, option("Continue an interrupted --rewrite from its journal.")] = False,
+    output: Annotated[
+        str | None,
+        to_file("Gold set to write, under --dataset-dir; - for standard output.", "GRAPH-generated.jsonl"),
+    ] = None,
+) -> None:
+    """Generate a gold set from a graph: questions whose answers are computed on the graph.
+
+    They are in the language of `--lang`, else in the graph's."""
+    format = None if output is None or Path(output).suffix else "jsonl"
+    if rewrite and not dry_run:
+        require_api(session.config, "--rewrite")
+    wanted = Wanted(
+        n,
+        parse_shapes(shapes) if shapes is not None else SHARES,
+        shapes is not None and "=" in shapes,
+        parse_hops(hops),
+        session.common.lang or "",
+        session.config.evaluation.seed,
+    )
+    knowledge = session.graph(graph)
+    out = gold_output(session, output, format, f"{knowledge.name}-generated.jsonl")
+    rewriting = None
+    if rewrite:
+        journal = None if dry_run else _journal(out)
+        rewriting = Model.of(session, "rewriting", cap_usd=max_cost, journal=journal, resume=resume)
+    names = NameIndex.of(knowledge)
+    found = generate(knowledge, names, wanted)
+    if not found.questions:
+        raise FoundProblems(
+            "{graph}: no question can be made from {relations}; every one was trivial, ambiguous or "
+            "beyond --hops",
+            graph=knowledge.name,
+            relations=amount(len(knowledge.relations), "relation"),
+        )
+    session.show(generated_lines(found, wanted.n, knowledge.name))
+    if rewriting is not None:
+        calls = _calls(session, knowledge, found.questions)
+        if dry_run:
+            _forecast(rewriting, calls)
+            return
+        found = replace(found, questions=_rewritten(rewriting, found.questions, calls))
+    write_gold(out, found.questions, format)
+    if out.path is not None:
+        pin(out, format, knowledge, names)
+        session.say("gold set: {path}", path=out.path)
+
+
+def _journal(out: Output) -> Path:
+    """Of `--rewrite`: next to the gold set, else in the folder of gold sets."""
+    from tiny_graph_rag.llm.kept import journal_path
+
+    path = out.path or Path(out.session.config.storage.dataset_dir, "generated.jsonl")
+    return journal_path(path.with_name(f"{path.stem}-rewrite.json"))
+
+
+def _calls(session: Session, graph: KnowledgeGraph, questions: Sequence[Example]) -> list[Call]:
+    """What a model is asked for each question; a reply that names an answer is no question."""
+    names, settings = NameIndex.of(graph), session.config.openai
+    rows = {
+        question.id: [names.resolve(name)[0][0] for name in question.reference_entities]
+        for question in questions
+    }
+    return [
+        rewrite_call(question, settings, lambda one, text: names_an_answer(graph, text, rows[one.id]))
+        for question in questions
+    ]
+
+
+def _forecast(model: Model, calls: Sequence[Call]) -> None:
+    from tiny_graph_rag.llm.cost import forecast
+    from tiny_graph_rag.report.terminal.answers import forecast_lines
+
+    name = model.session.config.openai.model
+    found = forecast(calls, model.tariff.counter(name))
+    model.session.show(forecast_lines([("rewriting", found, found.cost_usd(model.tariff.price(name)))]))
+
+
+def _rewritten(model: Model, questions: Sequence[Example], calls: Sequence[Call]) -> tuple[Example, ...]:
+    """The questions in the model's words. Raises ServiceError where the API can't be used at all."""
+    try:
+        with model.progress("rewriting", len(calls)) as done:
+            outcomes = model.chat.ask(calls, done)
+    finally:
+        model.close()
+    made, kept = rewritten(questions, calls, outcomes)
+    model.session.say(
+        "{made} questions rewritten, {kept} kept their template",
+        made=f"{len(made) - kept:,}",
+        kept=f"{kept:,}",
+    )
+    model.say_paid()
+    return made
+
+
+def gold_output(session: Session, given: str | None, format: str | None, derived: str) -> Output:
+    """Where a gold set goes; refused before any work where it can't be written or would destroy an input, and
+    where a set that somebody may have changed has the derived name. format: of --format."""
+    out = Output.of(session, given, derived, ending="", folder="dataset_dir", may_replace=is_as_generated)
+    if out.path is not None:
+        format_for(out.path, format)
+    return out
+
+
+def write_gold(out: Output, examples: Sequence[Example], format: str | None) -> None:
+    """format: of --format, None for what the file's suffix says."""
+    path = out.path or Path("set.jsonl")
+    out.write(written(examples, path, format_for(path, format)))
+
+
+def pin(out: Output, format: str | None, graph: KnowledgeGraph, names: NameIndex) -> None:
+    """Pin the gold set to the graph it was made from, so that `validate` detects later changes."""
+    if out.path is not None and format_for(out.path, format) == "jsonl" and out.path.is_file():
+        examples = read_eval_set(out.path)
+        out.session.outputs.claim(pin_path(examples), is_own=True)
+        write_pin(graph, examples, resolve(examples, names, len(graph)), generated=True)
+
+
+def read_any(session: Session, dataset: Path) -> EvalSet:
+    """A gold set of any known format, with what that format holds. Raises DatasetError."""
+    gold = read_gold(find_input(dataset, Path(session.config.storage.dataset_dir), "gold set"))
+    for note in gold.notes:
+        session.note(at(gold.name, note))
+    return gold
