@@ -118,53 +118,6 @@ def test_selections_are_recorded_in_the_results(files: Path, run_cli) -> None:
     assert found["dataset"]["selection"] == {"limit": None, "tags": ["easy"], "ids": []}
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["--dataset", "story-evil.jsonl"], "did you mean 'story-eval.jsonl'"),
-        (["--dataset", "story-eval.jsonl", "-g", "stori-KG.json"], "did you mean 'story-KG.json'"),
-        (["--dataset", "."], "must be a file, this is a folder"),
-        (["--dataset", "story-eval.jsonl", "--top-k", "0"], "--top-k must be 1 or more, got 0"),
-        (["--dataset", "story-eval.jsonl", "--hops", "-1"], "--hops must be from 0 to 1000, got -1"),
-        (
-            ["--dataset", "story-eval.jsonl", "--set", "retrieval.depth=3"],
-            "top_k 5 can't be larger than retrieval.depth=3",
-        ),
-        (["--dataset", "story-eval.jsonl", "--hops", "9" * 20], "--hops must be from 0 to 1000"),
-        (
-            ["--dataset", "story-eval.jsonl", "--set", "retrieval.depth=" + "9" * 20],
-            "retrieval.depth must be from 1 to 2147483647",
-        ),
-        (
-            ["--dataset", "story-eval.jsonl", "--measures", "ndcg@101"],
-            "ndcg@101: the cutoff is beyond retrieval.depth=100",
-        ),
-        (
-            ["--dataset", "story-eval.jsonl", "--fail-under", "recall@101>=0"],
-            "recall@101: the cutoff is beyond",
-        ),
-        (
-            ["--dataset", "story-eval.jsonl", "--max-cost", "nan"],
-            "--max-cost must be an amount of USD, got nan",
-        ),
-        (["--dataset", "story-eval.jsonl", "--limit", "0"], "--limit must be 1 or more"),
-        (["--dataset", "story-eval.jsonl", "--tags", "easi"], "did you mean 'easy'"),
-        (["--dataset", "story-eval.jsonl", "--linker", "nams"], "did you mean 'names'"),
-        (["--dataset", "story-eval.jsonl", "--retriever", "dfs"], "did you mean 'bfs'"),
-        (["--dataset", "story-eval.jsonl", "--config", "no.yaml"], "this settings file doesn't exist"),
-    ],
-)
-def test_wrong_input_is_one_line_exit_2_and_nothing_written(
-    files: Path, run_cli, arguments, expected
-) -> None:
-    done = run_cli("eval", *arguments)
-    assert done.exit_code == 2
-    assert expected in done.stderr
-    assert "Traceback" not in done.output
-    assert not list(files.glob("data/results/*.json"))
-
-
 def test_a_depth_beyond_the_graph_returns_what_there_is(files: Path, run_cli) -> None:
     common = ("eval", "--dataset", "story-eval.jsonl", "-o", "-", "--set")
     depths = ("retrieval.depth=2147483647", "retrieval.depth=100")
@@ -180,24 +133,6 @@ def test_several_graphs_and_no_name_that_fits_lists_the_candidates(files: Path, 
     done = run_cli("eval", "--dataset", "third-eval.jsonl")
     assert done.exit_code == 2
     assert "other-KG.json, story-KG.json" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("retrieval:\n  hopps: 3\n", "unknown key 'retrieval.hopps'; did you mean 'hops'?"),
-        ("retreival:\n  hops: 3\n", "unknown section 'retreival'; did you mean 'retrieval'?"),
-        ("retrieval:\n  hops: many\n", "retrieval.hops must be a whole number, got the string 'many'"),
-        ("retrieval:\n  hops: -2\n", "retrieval.hops must be from 0 to 1000, got -2"),
-        ("retrieval: [1, 2\n", "config.yaml:2:1: not YAML"),
-        ("- a\n", "wanted sections such as 'storage:', got a list"),
-    ],
-)
-def test_a_wrong_config_says_where(files: Path, run_cli, text: str, expected: str) -> None:
-    (files / "config.yaml").write_text(text)
-    done = run_cli("eval", "--dataset", "story-eval.jsonl")
-    assert done.exit_code == 2
-    assert expected in done.stderr
 
 
 def test_a_results_folder_that_cannot_be_written_is_refused_before_any_work(files: Path, run_cli) -> None:

@@ -97,34 +97,6 @@ def test_a_link_stays_a_link_and_what_it_points_to_is_replaced(files: Path, run_
     assert len(json.loads((files / "archive/real.json").read_text())["results"]) == 2
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        (*EVAL, "-o", "./data/eval/story-eval.jsonl"),
-        (*EVAL, "-o", "./data/../data/kg/story-KG.json"),
-        (*EVAL, "--save-run", "./data/eval/story-eval.jsonl"),
-        (*EVAL, "--fail-under", "mrr>=0", "--junit", "./data/eval/story-eval.jsonl"),
-        (*EVAL, "-o", "./same.jsonl", "--save-run", "./same.jsonl"),
-        ("sweep", "--dataset", "story-eval.jsonl", "--hops", "1", "-o", "./data/eval/story-eval.jsonl"),
-        ("validate", "--dataset", "story-eval.jsonl", "--fix-suggestions", "data/eval/story-eval.jsonl"),
-        ("visualize", "-o", "./data/kg/story-KG.json"),
-        ("score", "--run", "./run.jsonl", "--gold", "story-eval.jsonl", "-o", "./run.jsonl"),
-        ("compare", "./one.json", "./two.json", "-o", "./two.json"),
-    ],
-)
-def test_no_command_writes_over_what_it_reads(files: Path, run_cli, arguments: tuple[str, ...]) -> None:
-    run = '{"id": "q1", "entities": [{"name": "Dover"}]}\n'
-    (files / "run.jsonl").write_text(run)
-    for name in ("one", "two"):
-        assert run_cli(*EVAL, "-o", f"./{name}.json").exit_code == 0
-    before = {path: path.read_bytes() for path in files.rglob("*.json*")}
-    done = run_cli(*arguments)
-    assert done.exit_code == 2, done.output
-    assert "this command reads that file" in done.stderr or "would be written to this file" in done.stderr
-    assert {path: path.read_bytes() for path in files.rglob("*.json*")} == before
-
-
 def test_debug_shows_the_traceback_and_keeps_the_exit_code(files: Path, run_cli) -> None:
     done = run_cli(*EVAL, "--fail-under", "recall@5>=0.9", "--debug")
     assert done.exit_code == 1
@@ -165,11 +137,3 @@ def test_names_of_parts_are_names_of_files() -> None:
     long = Selection(ids=tuple(f"question-{n}" for n in range(500)))
     assert len(long.named("set")) < 80
     assert long.named("set") != Selection(ids=(*long.ids, "one-more")).named("set")
-
-
-def test_a_sweep_writes_its_table_once(files: Path, run_cli) -> None:
-    done = run_cli(
-        *("sweep", "--dataset", "story-eval.jsonl", "--hops", "0-1", "--report", "md", "-o", "./s.json")
-    )
-    assert done.exit_code == 0, done.output
-    assert {path.name for path in files.glob("s*.*")} == {"s.json", "s.md"}

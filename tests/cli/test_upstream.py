@@ -66,13 +66,6 @@ def test_its_settings_are_taken_and_what_makes_graphs_is_named(town: Path, run_c
     assert found["config"]["storage"]["kg_dir"] == "data/kg"
 
 
-def test_a_section_of_nobodys_is_still_an_error(town: Path, run_cli) -> None:
-    (town / "config.yaml").write_text("chunkin:\n  chunk_size: 1\n", encoding="utf-8")
-    done = run_cli("eval", "--dataset", "town-eval.jsonl", "--skip-generation")
-    assert done.exit_code == 2
-    assert "unknown section 'chunkin'" in done.stderr
-
-
 def test_query_asks_nobody_without_an_api_or_when_told_not_to(town: Path, run_cli, at) -> None:
     assert run_cli("query", "Whom does Anna know?").exit_code == 0
     with ChatServer(told) as server:
