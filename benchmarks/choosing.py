@@ -21,8 +21,8 @@ from tiny_graph_rag.config import Config
 from tiny_graph_rag.library import load_graph, load_questions
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.study.choosing import cheapest, choose
-from tiny_graph_rag.study.gold_questions import GoldQuestions
 from tiny_graph_rag.study.settings import HOPS, candidates, label_of, question_groups, try_settings
+from tiny_graph_rag.study.trials import GoldQuestions
 
 ROOT = Path(__file__).parents[1]
 SIZES = (54, 100, 150, 300)
@@ -71,7 +71,7 @@ def measured(data: Path) -> Iterator[tuple[str, list[dict[str, object]], np.ndar
         graph, examples = load_graph(str(path)), load_questions(str(gold))
         step = max(1, len(examples) // MOST_QUESTIONS)
         examples = replace(examples, examples=examples.examples[::step][:MOST_QUESTIONS])
-        asked = GoldQuestions.of(graph, examples, Config(), Measure("ndcg", 5), allowed=1e9)
+        asked = GoldQuestions.with_references(graph, examples, Config(), Measure("ndcg", 5), allowed=1e9)
         wanted = [set_ for kind in KINDS.values() for set_ in kind]
         listed = [
             values

@@ -30,8 +30,8 @@ from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.question_words import tokens, types_say_something, without_seeds
 from tiny_graph_rag.measures import Measure
-from tiny_graph_rag.study.gold_questions import GoldQuestions
 from tiny_graph_rag.study.settings import question_groups
+from tiny_graph_rag.study.trials import GoldQuestions
 
 ROOT = Path(__file__).resolve().parent.parent
 HARDSETS = ("conan-doyle-speckled-band", "김유정-동백꽃")
@@ -119,7 +119,7 @@ def report(name: str, graph: KnowledgeGraph, examples: EvalSet, kinds: Sequence[
 def random_control(name: str, graph: KnowledgeGraph, examples: EvalSet) -> None:
     """Words of the questions for types drawn at random, as often as CONTROLS, by the same acceptance:
     what is accepted of them, and what it gains, a refused kind gaining nothing."""
-    questions = GoldQuestions.of(graph, examples, Config(), MEASURE, allowed=float("inf"))
+    questions = GoldQuestions.with_references(graph, examples, Config(), MEASURE, allowed=float("inf"))
     groups = question_groups(questions.examples.examples, questions.judgments)
     words = sorted(
         {word for one in questions.today.linked for word in tokens(without_seeds(one))[0].values()}

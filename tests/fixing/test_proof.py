@@ -15,9 +15,9 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.study.choosing import FOLDS, REPEATS, held_out, splits
-from tiny_graph_rag.study.gold_questions import BudgetSpent, GoldQuestions
 from tiny_graph_rag.study.recommend import likenesses
 from tiny_graph_rag.study.settings import candidates, question_groups
+from tiny_graph_rag.study.trials import BudgetSpent, GoldQuestions
 
 NDCG = Measure("ndcg", 5)
 
@@ -135,7 +135,7 @@ def test_used_up_evaluations_leave_what_is_known() -> None:
     assert fixes.stopped == USED_UP
     assert fixes.spent <= 3.001
     assert fixes.today > 0
-    questions = GoldQuestions.of(graph, examples, Config(), NDCG, allowed=1)
+    questions = GoldQuestions.with_references(graph, examples, Config(), NDCG, allowed=1)
     questions.ask()
     with pytest.raises(BudgetSpent):
         questions.ask()

@@ -15,7 +15,7 @@ from tiny_graph_rag import KnowledgeGraph, evaluate, load_questions, sweep
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.measures import Measure
-from tiny_graph_rag.study.gold_questions import GoldQuestions
+from tiny_graph_rag.study.trials import GoldQuestions
 
 KNOWN = [
     ("Ann", "SISTER_OF", "Bea"),
@@ -145,7 +145,9 @@ def test_passages_alone_decide_in_sweep_and_fix_too(graph: KnowledgeGraph) -> No
     result = evaluate(graph, alone, hops=2)
     found = sweep(graph, alone, hops=[0, 2]).to_pandas().query("measure == 'passages:recall@5'")
     assert found["mean"].tolist() == [0, result.means["passages:recall@5"]] == [0, 1]
-    questions = GoldQuestions.of(graph, load_questions(alone), Config(), Measure.parse("passages:recall@5"))
+    questions = GoldQuestions.with_references(
+        graph, load_questions(alone), Config(), Measure.parse("passages:recall@5")
+    )
     assert questions.today.values.tolist() == [1, 1]
 
 

@@ -59,14 +59,6 @@ from tiny_graph_rag.measures.statistics import Groups
 from tiny_graph_rag.messages import counted, shown, t
 from tiny_graph_rag.results import Decision
 from tiny_graph_rag.study.choosing import Rows, held_out
-from tiny_graph_rag.study.gold_questions import (
-    EVALUATIONS,
-    NOBODY,
-    BudgetSpent,
-    GoldQuestions,
-    Measured,
-    Progress,
-)
 from tiny_graph_rag.study.recommend import likenesses
 from tiny_graph_rag.study.settings import (
     can_be_tried,
@@ -75,6 +67,14 @@ from tiny_graph_rag.study.settings import (
     question_groups,
     seeds_are_no_answers,
     try_settings,
+)
+from tiny_graph_rag.study.trials import (
+    EVALUATIONS,
+    NOBODY,
+    BudgetSpent,
+    GoldQuestions,
+    Measured,
+    Progress,
 )
 
 PROVEN = ("settings", "vocabulary")
@@ -113,7 +113,7 @@ def find_fixes(
     proven is proven on them and not by cross-validation. KeyboardInterrupt ends it; what was measured by then
     is in the result.
     """
-    questions = GoldQuestions.of(graph, examples, config, measure, allowed, progress)
+    questions = GoldQuestions.with_references(graph, examples, config, measure, allowed, progress)
     found = Fixes(empty_patch(graph, examples, str(measure)), float("nan"), len(questions), 0, 0.0)
     found.kinds = tuple(kinds)
     if not len(questions):
@@ -121,7 +121,9 @@ def find_fixes(
     asked = questions.examples.examples
     groups = question_groups(asked, questions.judgments, likenesses(asked))
     found.groups = len(np.unique(groups))
-    others = None if holdout is None else GoldQuestions.of(graph, holdout, config, measure, allowed)
+    others = (
+        None if holdout is None else GoldQuestions.with_references(graph, holdout, config, measure, allowed)
+    )
     study = Study(questions, groups, others, found)
     scored = questions.examples
 
@@ -256,7 +258,7 @@ class Study:
             return self
         examples = replace(questions.examples, examples=questions.examples.examples[::step])
         given = (questions.config, questions.measure, questions.allowed, questions.progress)
-        fewer = GoldQuestions.of(questions.graph, examples, *given)
+        fewer = GoldQuestions.with_references(questions.graph, examples, *given)
         fewer.spent = questions.spent
         return Study(fewer, self.groups[::step], self.others, self.found)
 

@@ -30,7 +30,7 @@ from tiny_graph_rag.linking.question_words import RelationWords, tokens, without
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.statistics import Groups
 from tiny_graph_rag.study.choosing import Rows
-from tiny_graph_rag.study.gold_questions import GoldQuestions
+from tiny_graph_rag.study.trials import GoldQuestions
 
 ROUNDS = 12  # of expectation maximisation; words settle after five or six
 NOBODY = ""  # the word that stands for none of the question's
@@ -77,7 +77,7 @@ def _evidence(
     graph, example = questions.graph, questions.examples.examples[row]
     types = [codes[one.type] for one in example.reference_relationships if one.type in codes]
     if not types:
-        seeds = sorted(questions.trials.names.meant_by(example.seed_entities or ()))
+        seeds = sorted(questions.names.meant_by(example.seed_entities or ()))
         if example.seed_entities is None:
             seeds = [seed.entity for seed in linked.named]
         references = questions.judgments.references[row]

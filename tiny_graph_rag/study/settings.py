@@ -28,7 +28,7 @@ from tiny_graph_rag.messages import Said, p_value, said, signed
 from tiny_graph_rag.results import Decision, TriedSetting
 from tiny_graph_rag.retrieval import is_own, walks
 from tiny_graph_rag.study.choosing import ERROR, TOLERANCE, Rows, choose
-from tiny_graph_rag.study.gold_questions import GoldQuestions, Measured
+from tiny_graph_rag.study.trials import GoldQuestions, Measured
 from tiny_graph_rag.study.waterfall import Verdict
 
 if TYPE_CHECKING:
@@ -327,7 +327,7 @@ def _questions(evaluation: Evaluation, rows: NDArray[np.int64]) -> GoldQuestions
     """These questions of an evaluation, linked as it linked them."""
     chosen = tuple(evaluation.examples.examples[row] for row in rows.tolist())
     measure = deciding(evaluation)
-    questions = GoldQuestions.of(
+    questions = GoldQuestions.with_references(
         evaluation.graph,
         replace(evaluation.examples, examples=chosen),
         evaluation.config,

@@ -26,9 +26,8 @@ from tiny_graph_rag.shown import short_repr
 from tiny_graph_rag.study.choosing import TOLERANCE
 from tiny_graph_rag.study.evaluate import Progress, check_depth
 from tiny_graph_rag.study.explanation import limits_of
-from tiny_graph_rag.study.gold_questions import Measured
 from tiny_graph_rag.study.settings import Tried, decide, question_groups, seeds_are_no_answers
-from tiny_graph_rag.study.trials import Trials
+from tiny_graph_rag.study.trials import Measured, Trials
 from tiny_graph_rag.study.verdicts import reachable_hops
 
 
