@@ -19,12 +19,13 @@ from tests.conftest import ROOT, kg
 from tests.measures.test_judged import run_of
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.graphs import read_graph
+from tiny_graph_rag.gold.examples import Example, ReferenceRelationship
 from tiny_graph_rag.gold.resolve import Judgments, Reference
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.measures import KINDS, Judged, Measure, judge, means, weights
-from tiny_graph_rag.measures.facts import Facts, RelationReference, RetrievedContext, Subgraph
-from tiny_graph_rag.scoring.subgraphs import graph_facts
+from tiny_graph_rag.measures.facts import Facts, RelationReference, RetrievedContext
+from tiny_graph_rag.run import Relation
+from tiny_graph_rag.scoring.subgraphs import Subgraph, facts_of
 
 NAMES = [f"n{number:02d}" for number in range(12)]
 EVERY = [Measure(name, None if KINDS[name].cutoff == "none" else 3) for name in KINDS]
@@ -56,31 +57,36 @@ def judged_of(graph, rankings, golds, bad=(), seed: int = 0) -> Judged:
     judgments = Judgments.of(references, len(graph), bad or [()] * len(golds))
     run = run_of(*rankings)
     seeds = [frozenset({seed})] * len(golds)
-    facts = graph_facts(
-        graph,
-        run,
-        judgments,
-        seeds=seeds,
-        subgraph=lambda question: subgraph(graph, seeds[question] | set(rankings[question])),
-        expected_types=[["A", "B"] if gold else [] for gold in golds],
-        relationships=[
-            [RelationReference.of(NAMES[e - 1], NAMES[e], "NEXT", names) for e in sorted(gold) if e]
-            for gold in golds
-        ],
-    )
+    questions = [
+        Example(
+            "q",
+            "?",
+            (),
+            expected_types=("A", "B") if gold else (),
+            reference_relationships=tuple(
+                ReferenceRelationship(NAMES[e - 1], NAMES[e], "NEXT") for e in sorted(gold) if e
+            ),
+        )
+        for gold in golds
+    ]
+
+    def retrieved(question: int) -> Subgraph:
+        return subgraph(graph, seeds[question] | set(rankings[question]))
+
+    facts = facts_of(graph, names, questions, run, judgments, seeds, retrieved)
     return judge(run, judgments, facts=facts)
 
 
 def subgraph(graph, entities: Iterable[int]) -> Subgraph:
     """The entities, and every relation with both ends among them."""
-    inside, known = frozenset(entities), graph.relations
+    inside, known, ids = frozenset(entities), graph.relations, graph.entities.ids
     columns = known.sources.tolist(), known.targets.tolist(), known.types
     relations = [
-        RelationReference(frozenset({source}), frozenset({target}), fold(type))
+        Relation(ids[source], ids[target], type)
         for source, target, type in zip(*columns, strict=True)
         if source in inside and target in inside
     ]
-    return Subgraph(inside, tuple(relations))
+    return inside, relations
 
 
 def material(graph, chance: random.Random, questions: int = 12) -> tuple[list, list, list]:
@@ -276,15 +282,9 @@ def test_the_context_is_as_complete_as_references_not_as_bearers(graph) -> None:
     ]
     judgments = Judgments.of(references, len(graph), [()])
     run = run_of([1, 2])
-    facts = graph_facts(
-        graph,
-        run,
-        judgments,
-        seeds=[frozenset({0})],
-        expected_types=[[]],
-        relationships=[[]],
-        subgraph=lambda question: subgraph(graph, {0, 1, 2}),
-    )
+    asked, retrieved = [Example("q", "?", ())], subgraph(graph, {0, 1, 2})
+    seeds = [frozenset({0})]
+    facts = facts_of(graph, NameIndex.of(graph), asked, run, judgments, seeds, lambda _: retrieved)
     judged = judge(run, judgments, facts=facts)
     assert Measure.parse("context_completeness").compute(judged).tolist() == [0.5]
 
@@ -299,6 +299,6 @@ def test_paths_through_many_reference_relationships_are_followed_in_no_time() ->
     )
     nobody = frozenset[int]()
     held = ((1,),) * len(knows)
-    context = RetrievedContext(frozenset([0]), nobody, nobody, nobody, 0, knows, knows, held)
+    context = RetrievedContext(frozenset([0]), nobody, nobody, 0, knows, knows, held)
     judged = judge(run_of([]), Judgments.of([()], 1), facts=Facts(context=lambda _: context))
     assert Measure("path_completeness").compute(judged).tolist() == [1.0]

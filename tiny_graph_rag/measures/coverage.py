@@ -66,14 +66,14 @@ def source_diversity(judged: Judged, cutoff: int | None) -> Column:
 @measure("context_relevance", cutoff="none", source=GRAPH_RAG, needs="graph")
 def context_relevance(judged: Judged, cutoff: int | None) -> Column:
     """Of the entities that expansion added to the seeds: share relevant; 0 where it added none."""
-    return _of_context(
-        judged,
-        lambda context: (
-            (len(context.added & context.relevant) / len(context.added) if context.added else 0.0)
-            if context.relevant
-            else math.nan
-        ),
-    )
+
+    def value(context: RetrievedContext) -> float:
+        added = context.entities - context.seeds
+        if not context.relevant:
+            return math.nan
+        return len(added & context.relevant) / len(added) if added else 0.0
+
+    return _of_context(judged, value)
 
 
 @measure("context_completeness", cutoff="none", source=GRAPH_RAG, needs="graph")

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 from tiny_graph_rag.language.folding import fold
 
 if TYPE_CHECKING:
-    from tiny_graph_rag.graph.names import NameIndex
+    from tiny_graph_rag.run import Relation
+
+Ends = Callable[[str], frozenset[int]]
+"""What an end of a relation means: the entities that its name can be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +24,8 @@ class RelationReference:
     type: str
 
     @classmethod
-    def of(cls, source: str, target: str, type: str, names: NameIndex) -> RelationReference:
-        return cls(names.meant_by((source,)), names.meant_by((target,)), fold(type))
+    def of(cls, relation: Relation, ends: Ends) -> RelationReference:
+        return cls(ends(relation.source), ends(relation.target), fold(relation.type))
 
     def is_met_by(self, returned: RelationReference) -> bool:
         """Whether a returned relation is this reference: the same ends and type. One that came without a type
@@ -34,26 +37,17 @@ class RelationReference:
 
 
 @dataclass(frozen=True, slots=True)
-class Subgraph:
-    """What one question retrieved. relations: None where the retriever returns none for any question."""
-
-    entities: frozenset[int]
-    relations: tuple[RelationReference, ...] | None
-
-
-@dataclass(frozen=True, slots=True)
 class RetrievedContext:
-    """One question's retrieved subgraph, held against what the gold set expects.
+    """What one question retrieved as a subgraph, held against what the gold set expects.
 
-    seeds: where paths begin. returned: the entities that were retrieved. added: what of it is no seed.
-    relevant: entities that can fill a reference. filled: how many relevant items the retrieved entities fill
-    together, one entity one item. relations: as Subgraph has them. held: of each reference relationship, the
-    places in `relations` that are it.
+    seeds: where paths begin. entities: that were retrieved. relevant: entities that can fill a reference.
+    filled: how many relevant items the retrieved entities fill together, one entity one item. relations: that
+    were retrieved, None where the retriever returns none for any question. references: the reference
+    relationships. held: of each of these, the places in `relations` that are it.
     """
 
     seeds: frozenset[int]
-    returned: frozenset[int]
-    added: frozenset[int]
+    entities: frozenset[int]
     relevant: frozenset[int]
     filled: int
     relations: tuple[RelationReference, ...] | None

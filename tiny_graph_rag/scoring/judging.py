@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun
 from tiny_graph_rag.gold.ambiguous import ANY, FIRST, meant, note
 from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.gold.resolve import Judgments, Reference, references_of
+from tiny_graph_rag.gold.resolve import Judgments, references_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
@@ -23,8 +23,8 @@ from tiny_graph_rag.measures.facts import Facts
 from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, JudgedKind
 from tiny_graph_rag.measures.textual import CONTAINS, TextMatch, filled_by_text
 from tiny_graph_rag.messages import said
-from tiny_graph_rag.run import ABSENT, NO_HOP, Run
-from tiny_graph_rag.scoring.kinds import folded_ends, found_at, judged_kinds
+from tiny_graph_rag.run import ABSENT, Run
+from tiny_graph_rag.scoring.kinds import coded, folded_ends, found_at, judged_kinds, run_of
 from tiny_graph_rag.scoring.stretches import Stretch, counted
 from tiny_graph_rag.scoring.subgraphs import ends_on, facts_of, returned_subgraph
 
@@ -142,50 +142,50 @@ def parts(questions: Sequence[Example], run: WrittenRun, at_once: int) -> Iterat
 
 
 def _as_strings(questions: Sequence[Example], run: WrittenRun, match: TextMatch | None) -> Stretch:
-    codes: dict[str, int] = {}
-    shown: dict[int, tuple[str, str]] = {}
-    references: list[tuple[Reference, ...]] = []
-    irrelevant: list[list[int]] = []
-    rankings: list[list[int]] = []
-    ranks: list[list[int | None]] = []
-    for question in questions:
-        places = run.rankings.get(question.id, [])
-        if match is not None and match.by_text:
-            # Every place is an entity of its own; which reference it fills, the texts decide.
-            filled = filled_by_text(
-                [position.text or position.name for position in places], question.reference_texts, match
-            )
-            mine = [codes.setdefault(f"{question.id}\0{place}", len(codes)) for place in range(len(places))]
-            shown.update(
-                zip(mine, ((position.key, position.name or position.key) for position in places), strict=True)
-            )
-            references.append(
-                tuple(
-                    Reference(text, 1, tuple(mine[at] for at in (place,) if at is not None), "text", item)
-                    for item, (text, place) in enumerate(zip(question.reference_texts, filled, strict=True))
-                )
-            )
-            ranks.append([None if place is None else place + 1 for place in filled])
-            irrelevant.append([])
-            rankings.append(mine)
-            continue
-        grades = question.grades
-        good = {name: grade for name, grade in grades.items() if grade > 0}
-        references.append(
-            tuple(
-                Reference(name, grade, (codes.setdefault(name, len(codes)),), "id", item)
-                for item, (name, grade) in enumerate(good.items())
-            )
-        )
-        irrelevant.append(
-            [codes.setdefault(name, len(codes)) for name, grade in grades.items() if grade == 0]
-        )
-        rankings.append([codes.setdefault(_key(position, grades, match), len(codes)) for position in places])
-    judgments = Judgments.of(references, max(len(codes), 1), irrelevant)
-    names = list(codes)
-    stretch = _stretch(questions, run, rankings, judgments, lambda code: shown.get(code, (names[code],) * 2))
-    if match is None or match.kind != CONTAINS:
+    lists = [run.rankings.get(question.id, []) for question in questions]
+    if match is not None and match.by_text:
+        return _by_text(questions, run, lists, match)
+    graded = [question.grades for question in questions]
+    rankings, judgments, names = coded(
+        (
+            [_key(place, grades, match) for place in places]
+            for places, grades in zip(lists, graded, strict=True)
+        ),
+        ([(name, grade, (name,), "id") for name, grade in row.items() if grade > 0] for row in graded),
+        ([name for name, grade in row.items() if grade == 0] for row in graded),
+    )
+    return _stretch(questions, run, rankings, judgments, lambda code: (names[code],) * 2)
+
+
+def _by_text(
+    questions: Sequence[Example], run: WrittenRun, lists: Sequence[Sequence[Retrieved]], match: TextMatch
+) -> Stretch:
+    """Every place of a list is an item of its own; which reference it fills, the texts decide."""
+    filled = [
+        filled_by_text([place.text or place.name for place in places], question.reference_texts, match)
+        for question, places in zip(questions, lists, strict=True)
+    ]
+    own = [[(row, at) for at in range(len(places))] for row, places in enumerate(lists)]
+    rankings, judgments, keys = coded(
+        own,
+        (
+            [
+                (text, 1, () if at is None else (mine[at],), "text")
+                for text, at in zip(question.reference_texts, by, strict=True)
+            ]
+            for question, mine, by in zip(questions, own, filled, strict=True)
+        ),
+    )
+
+    def label(code: int) -> tuple[str, str]:
+        row, at = keys[code]
+        place = lists[row][at]
+        return place.key, place.name or place.key
+
+    stretch = _stretch(questions, run, rankings, judgments, label)
+    if match.kind != CONTAINS:
         return stretch
+    ranks = [[None if at is None else at + 1 for at in by] for by in filled]
     return replace(stretch, judged=replace(stretch.judged, found=found_at(stretch.judged, ranks)))
 
 
@@ -252,7 +252,7 @@ def _on_graph(
 
     def facts(table: Run) -> Facts:
         seeds = [index.meant_by(question.seed_entities or ()) for question in questions]
-        subgraph = returned_subgraph(ends_on(graph, index), table)
+        subgraph = returned_subgraph(table)
         return facts_of(graph, index, questions, table, judgments, seeds, subgraph)
 
     has_name = _borne(judgments, len(graph))
@@ -274,20 +274,16 @@ def _stretch(
     label: Callable[[int], tuple[str, str]],
     facts: Callable[[Run], Facts] | None = None,
 ) -> Stretch:
-    entities = np.fromiter((code for row in rankings for code in row), dtype=np.int32)
-    offsets = np.cumsum([0, *map(len, rankings)]).astype(np.int64)
-    places = [place for asked_question in questions for place in run.rankings.get(asked_question.id, [])]
-    scores = np.array([0.0 if position.score is None else position.score for position in places])
+    places = [place for question in questions for place in run.rankings.get(question.id, [])]
+    scores = np.array([0.0 if place.score is None else place.score for place in places], dtype=np.float64)
     without = {
         row: run.failures.get(question.id, ABSENT)
         for row, question in enumerate(questions)
         if question.id not in run.rankings
     }
-    table = Run(
-        offsets,
-        entities,
-        scores,
-        np.full(len(entities), NO_HOP, dtype=np.int32),
+    table = replace(
+        run_of(rankings),
+        scores=scores,
         relations=None
         if run.relations is None
         else tuple(tuple(run.relations.get(question.id, ())) for question in questions),
@@ -296,16 +292,16 @@ def _stretch(
     )
     # Without a graph, types and sources are what the run says of each place.
     written = Facts(
-        [frozenset(map(fold, asked_question.expected_types)) for asked_question in questions],
+        [frozenset(map(fold, question.expected_types)) for question in questions],
         lambda row: fold(places[row].type),
         lambda row: (places[row].source,) if places[row].source else (),
     )
     seconds = np.array([run.latency_seconds.get(question.id, np.nan) for question in questions])
     judged = judge(table, judgments, facts=facts(table) if facts else written)
     return Stretch(
-        ids=[asked_question.id for asked_question in questions],
+        ids=[question.id for question in questions],
         judged=replace(judged, seconds=seconds),
-        labels=lambda rows: [(*label(int(entities[row])), float(scores[row])) for row in rows.tolist()],
+        labels=lambda rows: [(*label(int(table.entities[row])), float(scores[row])) for row in rows.tolist()],
         references=[
             [
                 (
@@ -319,7 +315,7 @@ def _stretch(
             ]
             for row in judgments.references
         ],
-        queries=[asked_question.query for asked_question in questions],
-        tags=[asked_question.tags for asked_question in questions],
-        groups=[asked_question.group for asked_question in questions],
+        queries=[question.query for question in questions],
+        tags=[question.tags for question in questions],
+        groups=[question.group for question in questions],
     )

@@ -1,14 +1,14 @@
-"""Relations and passages of a run, judged as entities are: each becomes a number for every rank measure.
+"""What is returned and what is expected, as numbers: keys become codes, and every kind is judged one way.
 
-A returned relation is a reference where it has its id, or the same ends and type; a passage where it has its
-id, or its text. One returned item fills one reference, and a later duplicate is dropped.
+Entities without a graph are ids or names; relations have an id, or two ends and a type; passages have an id,
+or a text. One returned item fills one reference, and a later duplicate is dropped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -19,14 +19,15 @@ from tiny_graph_rag.formats.runs.items import relation_of
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Judgments, Reference
 from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.measures.facts import RelationReference
+from tiny_graph_rag.measures.facts import Ends, RelationReference
 from tiny_graph_rag.measures.judged import PASSAGES, RELATIONS, Judged, JudgedKind, judge
 from tiny_graph_rag.measures.textual import CONTAINS, TextMatch, filled_by_text
 from tiny_graph_rag.run import NO_HOP, Passage, Relation, Run
 
 TEXT = TextMatch("text")
 
-Ends = Callable[[str], frozenset[int]]
+Wanted = tuple[str, int, Iterable[Hashable], str]
+"""A reference: as written, its grade, the keys that can fill it, and what they are matched by."""
 
 
 def reference_relations(question: Example) -> tuple[Relation, ...]:
@@ -66,6 +67,39 @@ def folded_ends() -> Ends:
     return lambda name: frozenset((known.setdefault(fold(name), len(known)),))
 
 
+def coded(
+    rankings: Iterable[Iterable[Hashable]],
+    references: Iterable[Iterable[Wanted]],
+    irrelevant: Iterable[Iterable[Hashable]] = (),
+) -> tuple[list[list[int]], Judgments, list[Any]]:
+    """Rankings and judgments in codes, and the key of each code. All of each question, best first.
+
+    irrelevant: keys judged 0.
+    """
+    codes: dict[Hashable, int] = {}
+
+    def code(key: Hashable) -> int:
+        return codes.setdefault(key, len(codes))
+
+    wanted = [
+        tuple(
+            Reference(name, grade, tuple(dict.fromkeys(map(code, keys))), level, item)
+            for item, (name, grade, keys, level) in enumerate(row)
+        )
+        for row in references
+    ]
+    bad = [list(map(code, row)) for row in irrelevant]
+    lists = [list(map(code, row)) for row in rankings]
+    return lists, Judgments.of(wanted, max(len(codes), 1), bad), list(codes)
+
+
+def run_of(rankings: Sequence[Sequence[int]]) -> Run:
+    """Rankings of codes, without scores and paths."""
+    entities = np.fromiter(chain.from_iterable(rankings), dtype=np.int32)
+    offsets = np.cumsum([0, *map(len, rankings)]).astype(np.int64)
+    return Run(offsets, entities, np.zeros(len(entities)), np.full(len(entities), NO_HOP, dtype=np.int32))
+
+
 def judged_kinds(
     questions: Sequence[Example],
     relations: Sequence[Sequence[Relation]] | None,
@@ -76,48 +110,45 @@ def judged_kinds(
 ) -> dict[str, JudgedKind]:
     """relations, passages: of every question, None where they are not judged. of_entities: the same
     questions, judged; it knows which were answered. ends: what the ends of relations mean, of returned ones
-    and of references. match: of passages, as `judged_passages` has it."""
+    and of references. match: of passages; None takes ids where the question has `reference_chunks`."""
     judged = {}
     if relations is not None:
-        judged[RELATIONS] = judged_relations(questions, relations, of_entities, *ends)
+        judged[RELATIONS] = _relations(questions, relations, of_entities, *ends)
     if passages is not None:
         judged[PASSAGES] = judged_passages(questions, passages, of_entities, match)
     return judged
 
 
-def judged_relations(
+def _relations(
     questions: Sequence[Example],
     returned: Sequence[Sequence[Relation]],
     of_entities: Judged,
     ends_of_returned: Ends,
     ends_of_reference: Ends,
 ) -> JudgedKind:
-    """The relations of every question; ends_…: what the ends mean, on a graph or as folded names."""
     references = [reference_relations(question) for question in questions]
     keys: list[list[Hashable]] = []
-    candidates = []
+    fills = []
     for wanted, items in zip(references, returned, strict=True):
-        mine = [_met(ends_of_returned, item) for item in items]
-        keys.append([met or item.id or item[:3] for met, item in zip(mine, items, strict=True)])
-        filled = []
-        for reference in wanted:
-            expected = _met(ends_of_reference, reference)
-            filled.append(
+        meanings = [_meaning(item, ends_of_returned) for item in items]
+        keys.append([meant or item.id or item[:3] for meant, item in zip(meanings, items, strict=True)])
+        fills.append(
+            [
                 [
                     at
-                    for at, (met, item) in enumerate(zip(mine, items, strict=True))
-                    if (item.id and item.id == reference.id) or (expected and met and expected.is_met_by(met))
+                    for at, (meant, item) in enumerate(zip(meanings, items, strict=True))
+                    if (item.id and item.id == reference.id)
+                    or (expected and meant and expected.is_met_by(meant))
                 ]
-            )
-        candidates.append(filled)
-    return _judged(returned, keys, references, candidates, of_entities, "relation")
+                for reference, expected in ((one, _meaning(one, ends_of_reference)) for one in wanted)
+            ]
+        )
+    return _judged(returned, keys, references, fills, of_entities, "relation")
 
 
-def _met(ends: Ends, relation: Relation) -> RelationReference | None:
+def _meaning(relation: Relation, ends: Ends) -> RelationReference | None:
     """What a relation with two ends means; None for one that is an id alone."""
-    if not (relation.source and relation.target):
-        return None
-    return RelationReference(ends(relation.source), ends(relation.target), fold(relation.type))
+    return RelationReference.of(relation, ends) if relation.source and relation.target else None
 
 
 def judged_passages(
@@ -126,31 +157,26 @@ def judged_passages(
     of_entities: Judged,
     match: TextMatch | None = None,
 ) -> JudgedKind:
-    """The passages of every question. match: None takes ids where the question has `reference_chunks`."""
+    """The passages of every question, as `judged_kinds` has them."""
     references: list[tuple[str, ...]] = []
-    candidates: list[list[list[int]]] = []
+    fills: list[list[list[int]]] = []
     rule = match or TEXT
     for question, items in zip(questions, returned, strict=True):
         chunks, texts = reference_chunks(question), reference_texts(question)
         by_id = bool(chunks) if match is None else not match.by_text
         if by_id:
             references.append(chunks)
-            candidates.append([[at for at, item in enumerate(items) if item.id == id] for id in chunks])
-            continue
-        by = filled_by_text([item.text or item.id for item in items], texts, rule)
-        references.append(texts)
-        candidates.append([[] if place is None else [place] for place in by])
+            fills.append([[at for at, item in enumerate(items) if item.id == id] for id in chunks])
+        else:
+            by = filled_by_text([item.text or item.id for item in items], texts, rule)
+            references.append(texts)
+            fills.append([[] if place is None else [place] for place in by])
     keys = [[item.id or fold(item.text) for item in items] for items in returned]
-    judged = _judged(returned, keys, references, candidates, of_entities, "passage")
-    return _finding_several(judged, keys, candidates) if rule.kind == CONTAINS else judged
-
-
-def _finding_several(
-    kind: JudgedKind, keys: Sequence[Sequence[Hashable]], candidates: Sequence[Sequence[Sequence[int]]]
-) -> JudgedKind:
-    """The same where one passage finds every reference text that it contains."""
-    ranks: list[list[int | None]] = []
-    for its_keys, places in zip(keys, candidates, strict=True):
+    kind = _judged(returned, keys, references, fills, of_entities, "passage")
+    if rule.kind != CONTAINS:
+        return kind
+    ranks: list[list[int | None]] = []  # one passage finds every reference text that it contains
+    for its_keys, places in zip(keys, fills, strict=True):
         rank_of = {key: rank for rank, key in enumerate(dict.fromkeys(its_keys), start=1)}
         ranks.append([rank_of[its_keys[at[0]]] if at else None for at in places])
     judged = replace(kind.judged, found=found_at(kind.judged, ranks))
@@ -171,37 +197,24 @@ def _judged(
     returned: Sequence[Sequence[Any]],
     keys: Sequence[Sequence[Hashable]],
     references: Sequence[Sequence[Any]],
-    candidates: Sequence[Sequence[Sequence[int]]],
+    fills: Sequence[Sequence[Sequence[int]]],
     of_entities: Judged,
-    resolved_by: str,
+    level: str,
 ) -> JudgedKind:
-    """candidates: for each reference the places of the list that can fill it."""
-    codes: list[int] = []
-    rows: list[tuple[Reference, ...]] = []
-    universe = 0
-    for its_keys, wanted, places in zip(keys, references, candidates, strict=True):
-        known: dict[Hashable, int] = {}
-        mine = [known.setdefault(key, universe + len(known)) for key in its_keys]
-        rows.append(
-            tuple(
-                Reference(
-                    str(reference), 1, tuple(dict.fromkeys(mine[at] for at in fills)), resolved_by, item
-                )
-                for item, (reference, fills) in enumerate(zip(wanted, places, strict=True))
-            )
-        )
-        codes.extend(mine)
-        universe += len(known)
-    judgments = Judgments.of(rows, max(universe, 1))
-    entities = np.array(codes, dtype=np.int32)
-    offsets = np.cumsum([0, *map(len, returned)]).astype(np.int64)
-    run = Run(offsets, entities, np.zeros(len(codes)), np.full(len(codes), NO_HOP, dtype=np.int32))
-    judged = replace(judge(run, judgments), answered=of_entities.answered, absent=of_entities.absent)
-    flat = [item for items in returned for item in items]
-    rankings, ranks = [], []
-    for question, (first, last) in enumerate(pairwise(judgments.item_offsets.tolist())):
-        length = int(judged.retrieved[question])
-        rankings.append([flat[row] for row in judged.rows[question, :length].tolist()])
-        rank_of = {item: rank for rank, item in enumerate(judged.items[question].tolist(), start=1)}
+    """keys: of what was returned. fills: for each reference the places of the list that can fill it."""
+    own = [[(row, key) for key in its_keys] for row, its_keys in enumerate(keys)]  # each question's are its
+    wanted = [
+        [(str(one), 1, [mine[at] for at in places], level) for one, places in zip(expected, by, strict=True)]
+        for mine, expected, by in zip(own, references, fills, strict=True)
+    ]
+    rankings, judgments, _ = coded(own, wanted)
+    judged = judge(run_of(rankings), judgments)
+    flat = list(chain.from_iterable(returned))
+    lists, ranks = [], []
+    for row, (first, last) in enumerate(pairwise(judgments.item_offsets.tolist())):
+        length = int(judged.retrieved[row])
+        lists.append([flat[place] for place in judged.rows[row, :length].tolist()])
+        rank_of = {item: rank for rank, item in enumerate(judged.items[row].tolist(), start=1)}
         ranks.append([rank_of.get(item) for item in range(first, last)])
-    return JudgedKind(judged, rankings, references, ranks)
+    judged = replace(judged, answered=of_entities.answered, absent=of_entities.absent)
+    return JudgedKind(judged, lists, references, ranks)

@@ -7,7 +7,7 @@ that fit `generation.context_tokens`. Of anyone else's it is what was returned, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,13 +19,16 @@ from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.measures.facts import Facts, RelationReference, RetrievedContext, Subgraph
+from tiny_graph_rag.measures.facts import Ends, Facts, RelationReference, RetrievedContext
 from tiny_graph_rag.measures.judged import NO_ITEM, matched_in_order
 from tiny_graph_rag.run import Relation, Run
-from tiny_graph_rag.scoring.kinds import Ends, reference_relations
+from tiny_graph_rag.scoring.kinds import reference_relations
 
 if TYPE_CHECKING:
     from tiny_graph_rag.answers.context import Context, ContextMaker
+
+Subgraph = tuple[frozenset[int], Sequence[Relation] | None]
+"""Entities and relations that one question retrieved; None where the retriever returns no relations."""
 
 
 class SentContexts:
@@ -59,43 +62,28 @@ class SentContexts:
         return self._made[question]
 
     def subgraph(self, question: int) -> Subgraph:
-        context, known = self.context(question), self.graph.relations
-        relations = tuple(
-            RelationReference(
-                frozenset({int(known.sources[row])}),
-                frozenset({int(known.targets[row])}),
-                fold(known.types[row]),
-            )
-            for row in context.relations
-        )
-        return Subgraph(frozenset(entity for fact in context.facts for entity in fact), relations)
+        context = self.context(question)
+        return frozenset(entity for fact in context.facts for entity in fact), self._relations(question)
 
     def relations(self) -> tuple[tuple[Relation, ...], ...]:
-        """The relations of each question's context, in its order, under the ids of their ends."""
+        """The relations of each question's context, in its order."""
+        return tuple(map(self._relations, range(len(self.run))))
+
+    def _relations(self, question: int) -> tuple[Relation, ...]:
+        """Under the ids of their ends."""
         known, ids = self.graph.relations, self.graph.entities.ids
         return tuple(
-            tuple(
-                Relation(ids[int(known.sources[row])], ids[int(known.targets[row])], known.types[row])
-                for row in self.context(question).relations
-            )
-            for question in range(len(self.run))
+            Relation(ids[int(known.sources[row])], ids[int(known.targets[row])], known.types[row])
+            for row in self.context(question).relations
         )
 
 
-def returned_subgraph(ends: Ends, run: Run) -> Callable[[int], Subgraph]:
+def returned_subgraph(run: Run) -> Callable[[int], Subgraph]:
     """Of somebody else's retriever."""
-
-    def subgraph(question: int) -> Subgraph:
-        entities = run.entities[run.rows(question)].tolist()
-        relations = None
-        if run.relations is not None:
-            relations = tuple(
-                RelationReference(ends(relation.source), ends(relation.target), fold(relation.type))
-                for relation in run.relations[question]
-            )
-        return Subgraph(frozenset(entities), relations)
-
-    return subgraph
+    return lambda question: (
+        frozenset(run.entities[run.rows(question)].tolist()),
+        None if run.relations is None else run.relations[question],
+    )
 
 
 def facts_of(
@@ -107,58 +95,32 @@ def facts_of(
     seeds: Sequence[frozenset[int]],
     subgraph: Callable[[int], Subgraph],
 ) -> Facts:
-    """What measures need of a run over a graph; seeds, subgraph: of each question."""
-    return graph_facts(
-        graph,
-        run,
-        judgments,
-        seeds=seeds,
-        expected_types=[question.expected_types for question in questions],
-        relationships=[
-            [
-                RelationReference.of(relation.source, relation.target, relation.type, names)
-                for relation in reference_relations(question)
-            ]
-            for question in questions
-        ],
-        subgraph=subgraph,
-    )
+    """What measures need of a run over a graph; entities beyond the graph's have no type and no source.
 
-
-def graph_facts(
-    graph: KnowledgeGraph,
-    run: Run,
-    judgments: Judgments,
-    *,
-    seeds: Sequence[frozenset[int]],
-    expected_types: Sequence[Sequence[str]],
-    relationships: Sequence[Sequence[RelationReference]],
-    subgraph: Callable[[int], Subgraph],
-) -> Facts:
-    """Facts of a run over a graph; entities beyond the graph's have no type and no source.
-
-    seeds: where paths begin. subgraph: what a question retrieved. Worked out question by question when a
-    measure asks, and kept for the next measure.
+    seeds: of each question, where paths begin. subgraph: what a question retrieved. Worked out question by
+    question when a measure asks, and kept for the next measure.
     """
-    kept: dict[int, RetrievedContext] = {}
+    ends = ends_on(graph, names)
 
+    @cache
     def context(question: int) -> RetrievedContext:
-        if question not in kept:
-            retrieved = subgraph(question)
-            keys = judgments.pair_keys[judgments.pairs_of(question)]
-            relevant = frozenset((keys - question * judgments.universe).tolist())
-            references = tuple(relationships[question])
-            kept[question] = RetrievedContext(
-                seeds[question],
-                retrieved.entities,
-                retrieved.entities - seeds[question],
-                relevant,
-                _filled(judgments, question, retrieved.entities & relevant),
-                retrieved.relations,
-                references,
-                tuple(_held(retrieved.relations or (), reference) for reference in references),
-            )
-        return kept[question]
+        entities, listed = subgraph(question)
+        relations = None if listed is None else tuple(RelationReference.of(one, ends) for one in listed)
+        references = tuple(
+            RelationReference.of(relation, lambda name: names.meant_by((name,)))
+            for relation in reference_relations(questions[question])
+        )
+        keys = judgments.pair_keys[judgments.pairs_of(question)]
+        relevant = frozenset((keys - question * judgments.universe).tolist())
+        return RetrievedContext(
+            seeds[question],
+            entities,
+            relevant,
+            _filled(judgments, question, entities & relevant),
+            relations,
+            references,
+            tuple(_held(relations or (), reference) for reference in references),
+        )
 
     def type_of(row: int) -> str:
         entity = int(run.entities[row])
@@ -168,7 +130,8 @@ def graph_facts(
         entity = int(run.entities[row])
         return graph.entities.source_chunks[entity] if entity < len(graph) else ()
 
-    return Facts([frozenset(map(fold, types)) for types in expected_types], type_of, sources_of, context)
+    expected = [frozenset(map(fold, question.expected_types)) for question in questions]
+    return Facts(expected, type_of, sources_of, context)
 
 
 def _filled(judgments: Judgments, question: int, entities: frozenset[int]) -> int:

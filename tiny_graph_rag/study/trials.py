@@ -152,7 +152,7 @@ class Trials:
         )
         facts = None
         if any(measure.kind.needs for measure in measures):
-            subgraph = returned_subgraph(ends, run) if sent is None else sent.subgraph
+            subgraph = returned_subgraph(run) if sent is None else sent.subgraph
             facts = facts_of(graph, self.names, examples, run, self.judgments, seeds, subgraph)
         return replace(judged, facts=facts, kinds=kinds)
 
