@@ -20,23 +20,13 @@ Labels = Callable[[NDArray[np.int64]], list[tuple[str, str, float]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Names:
-    """Of large runs, whose results say neither rankings nor references: names where one is asked for.
-
-    retrieved: rows of the run's table → names. wanted: items (rows of all references) → names.
-    """
-
-    retrieved: Callable[[NDArray[np.int64]], list[str]]
-    wanted: Callable[[NDArray[np.int64]], list[str]]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Stretch:
     """Some questions, judged. labels: rows of the run's table → (id, name, score) of each.
 
     order: the place of each question in the gold set, where stretches come in another order.
     references: of each question, (name, grade, ids of the entities that fill it, level, item) a reference.
-    names: in place of labels and references. has_name: (items,) whether an entity of the graph has the
+    missed: of large runs, whose results say neither rankings nor references: items (rows of all references) →
+    names, in place of references. has_name: (items,) whether an entity of the graph has the
     reference, None without a graph.
     """
 
@@ -48,7 +38,7 @@ class Stretch:
     tags: Sequence[Sequence[str]] = ()
     groups: Sequence[str | None] = ()
     order: NDArray[np.int64] | None = None
-    names: Names | None = None
+    missed: Callable[[NDArray[np.int64]], list[str]] | None = None
     has_name: NDArray[np.bool_] | None = None
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.arrays import begins, stretches
 from tiny_graph_rag.formats.tables import all_decoded
 from tiny_graph_rag.measures.judged import NO_ITEM, Hits, tabled
-from tiny_graph_rag.scoring.stretches import Names, Stretch
+from tiny_graph_rag.scoring.stretches import Stretch
 
 BLOCK_BYTES = 1 << 21  # so small that a block and its columns stay in the processor's cache
 CELLS = 1 << 19  # questions × ranks judged at once
@@ -111,9 +111,6 @@ class GoldTable:
     grades: NDArray[np.int32]
     items: Ints
 
-    def __len__(self) -> int:
-        return len(self.ids)
-
     @classmethod
     def of(cls, raw: bytes) -> GoldTable:
         """Raises AnotherWay where the qrels need care: other separators, duplicates, odd grades."""
@@ -162,7 +159,7 @@ class TrecRun:
     def __init__(self, path: Path, gold: GoldTable, ties: str = "list") -> None:
         self.path, self.gold, self.ties = path, gold, ties
         self.unknown: list[str] = []
-        self.answered = np.zeros(len(gold), dtype=bool)
+        self.answered = np.zeros(len(gold.ids), dtype=bool)
         self._seen: set[bytes] = set()
 
     def stretches(self) -> Iterator[Stretch]:
@@ -268,6 +265,11 @@ def _stretch(gold: GoldTable, asked: Ints, bounds: Ints, lines: Lines | None) ->
     relevant = np.bincount(owner[grades > 0], minlength=count)
     items = gold.items[rows]
     items = np.where(items == NO_ITEM, NO_ITEM, items + (np.cumsum(relevant) - relevant)[question])
+
+    def labels(places: Ints) -> list[tuple[str, str, float]]:
+        names = [] if lines is None else _decoded(lines.documents.at(places).texts())
+        return [("", name, 0.0) for name in names]  # results of large runs say names alone
+
     return Stretch(
         ids=[gold.ids[row] for row in asked.tolist()],
         judged=tabled(
@@ -278,10 +280,8 @@ def _stretch(gold: GoldTable, asked: Ints, bounds: Ints, lines: Lines | None) ->
             np.full(count, lines is not None),
             rows=np.arange(bounds[-1]),
         ),
-        names=Names(
-            lambda numbers: [] if lines is None else _decoded(lines.documents.at(numbers).texts()),
-            lambda numbers: _decoded([gold.documents[row] for row in wanted[numbers].tolist()]),
-        ),
+        labels=labels,
+        missed=lambda items: _decoded([gold.documents[row] for row in wanted[items].tolist()]),
         order=asked,
     )
 

@@ -129,22 +129,21 @@ def questions_of(
 
     Of large runs, whose files say rankings and references themselves, both are left out.
     """
-    judged, brief, cutoff = stretch.judged, stretch.names, wish.cutoff
-    rows = judged.rows[:, : wish.shown if brief is None else cutoff]
-    written = rows[rows != NO_ROW]
-    labels = iter(stretch.labels(written) if brief is None else _named(brief.retrieved(written)))
+    judged, is_brief, cutoff = stretch.judged, stretch.missed is not None, wish.cutoff
+    rows = judged.rows[:, : cutoff if is_brief else wish.shown]
+    labels = iter(stretch.labels(rows[rows != NO_ROW]))
     counts = (rows != NO_ROW).sum(axis=1).tolist()
     items = judged.items[:, :cutoff].tolist()
     first_item = np.concatenate([[0], np.cumsum(judged.relevant)]).tolist()
     is_filled = np.zeros(first_item[-1], dtype=bool)
     is_filled[judged.items[:, :cutoff][judged.items[:, :cutoff] != NO_ITEM]] = True
-    missed = iter(() if brief is None else brief.wanted(np.flatnonzero(~is_filled)))
+    missed = iter(() if stretch.missed is None else stretch.missed(np.flatnonzero(~is_filled)))
     filled, values = is_filled.tolist(), zip(*(column.tolist() for column in columns.values()), strict=True)
     seconds = [math.nan] * len(judged) if judged.seconds is None else judged.seconds.tolist()
     for place, question in enumerate(stretch.ids):
         ranked = [next(labels) for _ in range(counts[place])]
         names = [name for _, name, _ in ranked]
-        references = stretch.references[place] if brief is None else ()
+        references = () if is_brief else stretch.references[place]
         if judged.found is not None:  # a text fills every reference that it contains
             best = {key for key, _, _ in ranked[:cutoff]}
             for _, _, ids, _, item in references:
@@ -157,7 +156,7 @@ def questions_of(
             tags=list(stretch.tags[place]) if stretch.tags else [],
             group=(stretch.groups[place] if stretch.groups else None) or UNSET,
             linked=[],
-            ranked=[Ranked(key, name, score, NO_HOP) for key, name, score in ranked] if brief is None else [],
+            ranked=[] if is_brief else [Ranked(key, name, score, NO_HOP) for key, name, score in ranked],
             references=[
                 Reference(
                     name,
@@ -175,13 +174,8 @@ def questions_of(
             metrics=dict(zip(columns, next(values, ()), strict=True)),
             tp=[name for name, item in zip(names, items[place], strict=False) if item != NO_ITEM],
             fp=[name for name, item in zip(names, items[place], strict=False) if item == NO_ITEM],
-            fn=[name for name, *_, item in references if not filled[first + item]]
-            if brief is None
-            else [next(missed) for item in range(first, last) if not filled[item]],
+            fn=[next(missed) for item in range(first, last) if not filled[item]]
+            if is_brief
+            else [name for name, *_, item in references if not filled[first + item]],
             latency_seconds=seconds[place],
         )
-
-
-def _named(names: Iterable[str]) -> Iterator[tuple[str, str, float]]:
-    """As labels are, of runs of which nothing but names is written."""
-    return (("", name, math.nan) for name in names)
