@@ -27,7 +27,9 @@ from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.judged import NO_ITEM, Hits, Judged, tabled
 from tiny_graph_rag.measures.summary import summarise
 from tiny_graph_rag.messages import said
+from tiny_graph_rag.results import as_read
 from tiny_graph_rag.scoring.stretches import counted
+from tiny_graph_rag.version import SCHEMA_VERSION, __version__
 
 if TYPE_CHECKING:
     import pandas
@@ -64,40 +66,26 @@ class Scored:
 
 def scored_content(scored: Scored) -> dict[str, Any]:
     """As the content of a results file, for comparing: values by question and their means."""
-    from tiny_graph_rag.version import SCHEMA_VERSION, __version__
-
-    ids = list(map(str, scored.questions.index))
-    columns = {str(measure): scored.questions[measure].tolist() for measure in scored.questions.columns}
-    means = scored.means.astype(object).where(scored.means.notna(), None)
-    return {
+    names = list(map(str, scored.questions.columns))
+    means = scored.means.to_dict("index")
+    content = {
         "schema_version": SCHEMA_VERSION,
         "package_version": __version__,
         "kind": "score",
-        "dataset": {"name": scored.gold_name, "sha256": scored.gold_sha256, "selection": None},
+        "dataset": {"name": scored.gold_name, "sha256": scored.gold_sha256},
         "config": {},
         "summary": {
             "k": None,
-            "questions": len(ids),
-            "measures": {str(measure): means.loc[measure].to_dict() for measure in scored.means.index},
+            "questions": len(scored.questions),
+            "measures": {str(measure): mean for measure, mean in means.items()},
             "by_tag": {},
-            "estimated_cost_usd": 0.0,
         },
         "results": [
-            {
-                "id": id,
-                "query": id,
-                "tags": [],
-                "linked": [],
-                "ranked": [],
-                "references": [],
-                "metrics": {
-                    measure: None if isnan(column[row]) else column[row]
-                    for measure, column in columns.items()
-                },
-            }
-            for row, id in enumerate(ids)
+            {"id": str(id), "query": str(id), "metrics": dict(zip(names, values, strict=True))}
+            for id, *values in scored.questions.itertuples(name=None)
         ],
     }
+    return dict(as_read(content))
 
 
 def score(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import Any
@@ -95,16 +95,14 @@ class Flip:
     references: tuple[FlippedReference, ...]
 
 
-ALIKE = (
-    "{name} and {baseline} don't differ significantly in any measure ({figures}); with {n} questions, a "
-    "true difference of {smallest} would be detected in 80 % of cases (before correction)"
+ALIKE = "{name} and {baseline} don't differ significantly in any measure ({figures}){shown}"
+SHOWN = (
+    "; with {n} questions, a true difference of {smallest} would be detected in 80 % of cases (before "
+    "correction)"
 )
-ALIKE_BY_FEW = "{name} and {baseline} don't differ significantly in any measure ({figures})"
 MIXED = "{name} is significantly better than {baseline} in {better}, significantly worse in {worse}"
-BETTER = "{name} is significantly better than {baseline}: {figures}"
-WORSE = "{name} is significantly worse than {baseline}: {figures}"
-SURELY_BETTER = "{name} is significantly better than {baseline} in {n} of {all} measures: {figures}"
-SURELY_WORSE = "{name} is significantly worse than {baseline} in {n} of {all} measures: {figures}"
+BETTER = "{name} is significantly better than {baseline}{in_how_many}: {figures}"
+WORSE = "{name} is significantly worse than {baseline}{in_how_many}: {figures}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,33 +132,32 @@ class Comparison:
         tests = len(self.overall) * (len(self.systems) - 1)
         both = {"name": self.systems[place].name, "baseline": self.systems[0].name}
         sure = {measure: sign(measure) * row.difference for measure, row in rows.items() if row.is_sure}
-        if not sure:
-            most = max(rows, key=lambda measure: abs(np.nan_to_num(rows[measure].difference)))
-            row, told = rows[most], both | {"figures": _figures(most, rows[most], tests)}
-            if math.isnan(row.smallest):
-                return said(ALIKE_BY_FEW, **told)
-            return said(ALIKE, **told, n=f"{row.n:,}", smallest=f"{row.smallest:.3f}")
         better = [measure for measure, gain in sure.items() if gain > 0]
         worse = [measure for measure, gain in sure.items() if gain < 0]
+
+        def figures(measure: str) -> str:
+            """The difference and its p; the interval is left to the table, for it is not corrected."""
+            row = rows[measure]
+            p = "p (Holm)" if tests > 1 else "p"
+            return f"{measure} {signed(row.difference)}, {p} {p_value(row.p_holm)}"
+
         if better and worse:
-            better_by, worse_by = (_figures(item, rows[item], tests) for item in (better[0], worse[0]))
-            return said(MIXED, **both, better=better_by, worse=worse_by)
-        surest = min(better or worse, key=lambda measure: rows[measure].p_holm)
-        told = both | {"figures": _figures(surest, rows[surest], tests)}
-        if len(rows) == 1:
-            return said(BETTER if better else WORSE, **told)
-        of = {"n": str(len(better or worse)), "all": str(len(rows))}
-        return said(SURELY_BETTER if better else SURELY_WORSE, **told, **of)
+            return said(MIXED, **both, better=figures(better[0]), worse=figures(worse[0]))
+        if not sure:
+            most = max(rows, key=lambda measure: abs(np.nan_to_num(rows[measure].difference)))
+            n, smallest = f"{rows[most].n:,}", rows[most].smallest
+            shown = "" if math.isnan(smallest) else said(SHOWN, n=n, smallest=f"{smallest:.3f}")
+            return said(ALIKE, **both, figures=figures(most), shown=shown)
+        surest = min(sure, key=lambda measure: rows[measure].p_holm)
+        of = {"n": str(len(sure)), "all": str(len(rows))}
+        in_how_many = "" if len(rows) == 1 else said(" in {n} of {all} measures", **of)
+        told = BETTER if better else WORSE
+        return said(told, **both, in_how_many=in_how_many, figures=figures(surest))
 
 
 def sign(measure: str) -> float:
     """1.0 where more is better, else -1.0."""
     return Measure.parse(measure).sign
-
-
-def _figures(measure: str, row: Compared, tests: int) -> str:
-    """The difference and its p. The interval is left to the table: it is not corrected for `tests`, p is."""
-    return f"{measure} {signed(row.difference)}, {'p (Holm)' if tests > 1 else 'p'} {p_value(row.p_holm)}"
 
 
 def compare(
@@ -321,6 +318,19 @@ def _flips(baseline: System, other: System, measures: Sequence[str]) -> list[Fli
     return flips
 
 
+# What two files must share, the first that differs being the reason; and how it is shown.
+SHARED: dict[str, Callable[[System], Any]] = {
+    "{pair} were scored against different gold sets (SHA-256 {one} and {other})": lambda system: (
+        said("{sha256}…", sha256=system.dataset_sha256[:8]) if system.dataset_sha256 else said("none")
+    ),
+    "{pair} contain different selections of the gold set ({one} and {other})": lambda system: _selected(
+        system.selection
+    ),
+    "{pair} contain different questions": lambda system: set(system.ids),
+}
+CUTOFFS = "{pair} use different cutoffs (k {one} and {other})"
+
+
 def incomparable(systems: Sequence[System]) -> list[Said]:
     """Why the files do not speak of the same thing; empty where they do."""
     if len(systems) < 2:
@@ -329,30 +339,12 @@ def incomparable(systems: Sequence[System]) -> list[Said]:
     reasons: list[Said] = []
     for other in systems[1:]:
         pair = said("{one} and {other}", one=other.path.name, other=first.path.name)
-        if other.dataset_sha256 != first.dataset_sha256:
-            reasons.append(
-                said(
-                    "{pair} were scored against different gold sets (SHA-256 {short} and {short_2})",
-                    pair=pair,
-                    short=_short(other.dataset_sha256),
-                    short_2=_short(first.dataset_sha256),
-                )
-            )
-        elif other.selection != first.selection:
-            reasons.append(
-                said(
-                    "{pair} contain different selections of the gold set ({selected} and {selected_2})",
-                    pair=pair,
-                    selected=_selected(other.selection),
-                    selected_2=_selected(first.selection),
-                )
-            )
-        elif set(other.ids) != set(first.ids):
-            reasons.append(said("{pair} contain different questions", pair=pair))
+        for reason, value_of in SHARED.items():
+            if value_of(other) != value_of(first):
+                reasons.append(said(reason, pair=pair, one=value_of(other), other=value_of(first)))
+                break
         if other.k != first.k:
-            reasons.append(
-                said("{pair} use different cutoffs (k {k} and {k_2})", pair=pair, k=other.k, k_2=first.k)
-            )
+            reasons.append(said(CUTOFFS, pair=pair, one=other.k, other=first.k))
     return reasons
 
 
@@ -364,10 +356,6 @@ def _selected(selection: dict[str, Any] | None) -> str:
         if value
     ]
     return " ".join(given) or "all questions"
-
-
-def _short(sha256: str) -> str:
-    return said("{sha256}…", sha256=sha256[:8]) if sha256 else said("none")
 
 
 def align(systems: Sequence[System]) -> list[System]:

@@ -90,22 +90,16 @@ def hold_floors(
 ) -> list[GateOutcome]:
     """basis: `mean`, or `interval` for its end on the failing side. by_tag: the means of each tag. An
     undefined figure fails. Raises UsageError for a gate on a tag that no question has."""
-    gates = list(gates)
+    gates, outcomes = list(gates), []
     check_tags(gates, by_tag)
-    outcomes = []
+    what = said("mean") if basis == MEAN else said("end of the 95 % interval")
     for gate in gates:
         found = (by_tag[gate.tag] if gate.tag else means)[gate.measure]
-        ends = {">": found.low, "<": found.high}
-        figure = found.mean if basis == MEAN else ends[gate.sign[0]]
-        what = said("mean") if basis == MEAN else said("end of the 95 % interval")
-        passed = not math.isnan(figure) and _SIGNS[gate.sign](figure, gate.limit)
-        message = said(
-            "gate {gate}: {what} {figure}, {verdict}",
-            gate=gate,
-            what=what,
-            figure=_said(figure),
-            verdict=_verdict(passed),
-        )
+        end = found.low if gate.sign.startswith(">") else found.high
+        figure = found.mean if basis == MEAN else end
+        passed = _SIGNS[gate.sign](figure, gate.limit)
+        told = {"gate": gate, "what": what, "figure": _said(figure), "verdict": _verdict(passed)}
+        message = said("gate {gate}: {what} {figure}, {verdict}", **told)
         outcomes.append(GateOutcome(str(gate), passed, message))
     return outcomes
 
@@ -119,17 +113,14 @@ def hold_drops(
 ) -> list[GateOutcome]:
     """differences: measure as spelled → system - baseline; by_tag: the same of each tag. A drop is a change
     for the worse. Raises UsageError for a gate on a tag that no question has."""
-    gates = list(gates)
+    gates, outcomes = list(gates), []
     check_tags(gates, by_tag)
-    outcomes = []
+    what = said("mean drop") if basis == MEAN else said("drop at the end of the 95 % interval")
     for gate in gates:
         found = (by_tag[gate.tag] if gate.tag else differences)[str(gate.measure)]
-        higher = gate.measure.kind.higher_is_better
-        worst = found.low if higher else found.high
-        change = found.difference if basis == MEAN else worst
-        what = said("mean drop") if basis == MEAN else said("drop at the end of the 95 % interval")
-        drop = -change if higher else change
-        passed = not math.isnan(drop) and drop <= gate.limit
+        worst = found.low if gate.measure.sign > 0 else found.high
+        drop = -gate.measure.sign * (found.difference if basis == MEAN else worst)
+        passed = drop <= gate.limit
         message = said(
             "gate {measure} may drop by {limit}: {system} has a {what} of {drop}, {verdict}",
             measure=gate.figure,
