@@ -19,7 +19,7 @@ from tiny_graph_rag.retrieval import Task
 from tiny_graph_rag.retrieval.baselines import PlainBfsRetriever
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.study.verdicts import diagnose
-from tiny_graph_rag.study.waterfall import Diagnosis, Limits, Verdict, waterfall
+from tiny_graph_rag.study.waterfall import Diagnosis, Limits, Verdict
 
 
 def diagnosed(
@@ -101,7 +101,7 @@ def test_the_steps_are_maximum_matchings_and_add_up_to_what_recall_misses(world,
     walkable = networkx.Graph(edges)
     walkable.add_nodes_from(range(entities))
     for question, rows in enumerate(references):
-        steps = waterfall(found, judgments.relevant, np.array([question]))
+        steps = found.waterfalls({"": np.array([question])})[""]
         if not rows:
             assert all(np.isnan(step.loss) for step in steps)
             continue
@@ -199,7 +199,7 @@ def test_a_retriever_that_does_not_walk_has_no_steps_of_walking() -> None:
         "not_in_graph",
         "below_depth",
     ]
-    steps = waterfall(found, judgments.relevant, np.array([0]))
+    steps = found.waterfalls({"": np.array([0])})[""]
     # Of four, one is no entity, one not in the list; two in the list but k is 1.
     assert [(step.step, step.loss) for step in steps] == [
         ("in graph", 0.25),

@@ -148,7 +148,7 @@ def test_the_cause_of_what_only_texts_brought_near_is_where_the_names_lose_it() 
     as_run = np.array([low, low, low, hit, Verdict.NOT_IN_GRAPH, low], dtype=np.int8)
     named = np.array([far, apart, low, far, Verdict.NOT_IN_GRAPH, low], dtype=np.int8)
     nothing = np.zeros(6, dtype=np.int32)
-    found = Diagnosis(5, Limits(True, 2), as_run, *(nothing,) * 4, np.array([0, 0, 0, 0, 0, 1]))
+    found = Diagnosis(5, Limits(True, 2), as_run, *(nothing,) * 4, np.array([5, 1]))
     at_fault = causes(found, named, np.array([False, True]))
     wanted = [far, apart, low, hit, Verdict.NOT_IN_GRAPH, Verdict.NO_SEED]
     assert at_fault.tolist() == [int(verdict) for verdict in wanted]

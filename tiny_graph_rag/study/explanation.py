@@ -22,6 +22,7 @@ from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.linking.base import Seed
 from tiny_graph_rag.measures import Judged, Measure, judge, score
 from tiny_graph_rag.measures.base import Column
+from tiny_graph_rag.measures.summary import rows_by_tag
 from tiny_graph_rag.results import NotRecognised
 from tiny_graph_rag.retrieval import Retriever, walks
 from tiny_graph_rag.retrieval.base import parts_of
@@ -44,10 +45,6 @@ from tiny_graph_rag.study.waterfall import (
     WaterfallStep,
     by_verdict,
     causes,
-    losses,
-    steps_of,
-    verdict_table,
-    waterfalls,
 )
 
 if TYPE_CHECKING:
@@ -217,8 +214,9 @@ def explain(
     gold = gold_links(graph, trials.names, examples.examples, linked)
     given = [question.seed_entities is not None for question in examples]
     found = diagnose(graph, linked, run, judgments, judged, limits, cutoff)
-    lost = losses(verdict_table(found.verdicts, relevant), limits, cutoff)
-    overall, by_tag = waterfalls(lost, relevant, [example.tags for example in examples])
+    every = {"": np.arange(len(relevant))}
+    parts = {**every, **rows_by_tag([example.tags for example in examples])}
+    by_tag = found.waterfalls(parts)
     at_fault, gold_seeds, unlinked = found.verdicts, None, None
     is_misnamed = np.array(
         [
@@ -233,13 +231,12 @@ def explain(
         gold_seeds = from_gold_seeds(graph, judgments, retriever, linked, gold, rows, found)
         if config.retrieval.linker not in ("gold", "none"):
             unlinked = unlinked_questions(graph, examples.examples, questions, relevant)
-    every = np.arange(len(relevant))
     return Explanation(
         diagnosis=found,
         verdicts=_reference_verdicts(found.verdicts, judgments),
         causes=_reference_verdicts(at_fault, judgments),
-        lost=steps_of(losses(verdict_table(at_fault, relevant), limits, cutoff), relevant, every),
-        waterfall=overall,
+        lost=found.waterfalls(every, at_fault)[""],
+        waterfall=by_tag.pop(""),
         waterfall_by_tag=by_tag,
         gold_seeds=gold_seeds,
         unlinked=unlinked,

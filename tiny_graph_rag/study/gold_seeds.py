@@ -24,7 +24,7 @@ from tiny_graph_rag.results import NearestName, NotRecognised
 from tiny_graph_rag.retrieval.base import Retriever
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.study.verdicts import diagnose
-from tiny_graph_rag.study.waterfall import Diagnosis, Verdict, WaterfallStep, waterfall
+from tiny_graph_rag.study.waterfall import Diagnosis, Verdict, WaterfallStep
 
 ASKED_AGAIN = 2000  # questions retrieved again, at most, for the waterfall from gold seeds
 
@@ -86,7 +86,7 @@ def from_gold_seeds(
     if len(other) <= ASKED_AGAIN:
         asked = [gold[row] for row in other]
         again = _verdicts_again(graph, judgments, asked, other, retriever.retrieve(asked), found)
-        ideal = waterfall(replace(found, verdicts=again), judgments.relevant, rows)
+        ideal = found.waterfalls({"": rows}, again)[""]
     named = [{seed.entity for seed in linked[row].named} for row in rows.tolist()]
     given = [{seed.entity for seed in gold[row].seeds} for row in rows.tolist()]
     common = [len(one & two) for one, two in zip(named, given, strict=True)]
@@ -95,7 +95,7 @@ def from_gold_seeds(
     return GoldSeeds(
         len(rows),
         ideal,
-        waterfall(found, judgments.relevant, rows),
+        found.waterfalls({"": rows})[""],
         float(np.mean(precision)) if precision else float("nan"),
         float(np.mean(recall)) if recall else float("nan"),
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -45,51 +45,37 @@ def diagnose(
     cutoff: int,
 ) -> Diagnosis:
     """All in the same question order. cutoff: the k of hit."""
-    of_pairs, hops_of_pairs, rows_of_pairs = _of_pairs(graph, linked, run, judgments, limits)
-    best = _furthest(of_pairs, hops_of_pairs, rows_of_pairs, judgments)
-    has = best >= 0
-    verdicts = np.full(len(best), Verdict.NOT_IN_GRAPH, dtype=np.int8)
-    verdicts[has] = of_pairs[best[has]]
-    entities = np.where(has, np.append(judgments.pairs[1], NO_ENTITY)[best], NO_ENTITY).astype(np.int32)
-    hops = np.where(has, np.append(hops_of_pairs, NOT_REACHED)[best], NOT_REACHED).astype(np.int32)
-    rows = np.where(has, np.append(rows_of_pairs, -1)[best], -1)
+    rows = _rows_in_run(run, judgments)
+    hops = np.append(run.hops, NOT_REACHED)[rows].astype(np.int32)
+    ends = np.full(len(rows), Verdict.RANKED_BELOW_K, dtype=np.int8)  # how far each pair came
+    if limits.walks:
+        apart = np.flatnonzero(hops == NOT_REACHED)  # missing, or listed without a path
+        unlisted, hops[apart] = _where_paths_end(graph, linked, judgments, apart, limits)
+        ends[apart] = np.where(rows[apart] >= 0, Verdict.RANKED_BELOW_K, unlisted)
+    else:
+        missing = np.flatnonzero(rows < 0)
+        ends[missing] = _without_paths(run, judgments, missing, limits)
+    length = np.diff(run.offsets)[judgments.pairs[0]]
+    if limits.scores_cut and limits.depth is not None:
+        # Within reach, and the list has room left: its score was too low to be returned.
+        ends[(ends == Verdict.BELOW_DEPTH) & (length < limits.depth)] = Verdict.BELOW_MIN_SCORE
+    # The pair that fills an item, or that came furthest, speaks for it.
+    place = np.where(rows >= 0, rows, np.iinfo(np.int64).max)
+    order = np.lexsort((np.arange(len(rows)), hops, place, -ends.astype(np.int64)))
+    best = assigned(judgments, order)
+    of_pairs = (
+        (ends, Verdict.NOT_IN_GRAPH),
+        (judgments.pairs[1].astype(np.int32), NO_ENTITY),
+        (hops, NOT_REACHED),
+        (rows, -1),
+    )
+    verdicts, entities, hops, rows = (
+        np.append(column, np.array(none, column.dtype))[best] for column, none in of_pairs
+    )
     ranks = ranks_of_items(judged, len(best))
     verdicts[(ranks > NO_RANK) & (ranks <= cutoff)] = Verdict.HIT
     verdicts[ranks > cutoff] = Verdict.RANKED_BELOW_K
-    questions = np.repeat(np.arange(len(judgments)), judgments.relevant)
-    return Diagnosis(cutoff, limits, verdicts, ranks, entities, hops, rows, questions)
-
-
-def _of_pairs(
-    graph: KnowledgeGraph,
-    linked: Sequence[LinkedQuestion],
-    run: Run,
-    judgments: Judgments,
-    limits: Limits,
-) -> tuple[NDArray[np.int8], NDArray[np.int32], NDArray[np.int64]]:
-    """How far each (question, entity) pair of the judgments came: its verdict, hops and row in the run."""
-    question, entity = judgments.pairs
-    rows = _rows_in_run(run, judgments)
-    listed = rows >= 0
-    verdicts = np.full(len(rows), Verdict.RANKED_BELOW_K, dtype=np.int8)
-    hops = np.append(run.hops, NOT_REACHED)[rows].astype(np.int32)
-    missing = np.flatnonzero(~listed)
-    length = np.diff(run.offsets)
-    if limits.walks:
-        apart = np.flatnonzero(hops == NOT_REACHED)  # missing, or listed without a path
-        ends, hops[apart] = _where_walks_end(graph, linked, question[apart], entity[apart], limits, run)
-        verdicts[apart] = np.where(listed[apart], Verdict.RANKED_BELOW_K, ends)
-    else:
-        at_most = np.iinfo(np.int64).max if limits.depth is None else limits.depth
-        is_cut = length[question[missing]] >= at_most
-        verdicts[missing] = np.where(is_cut, Verdict.BELOW_DEPTH, Verdict.NOT_IN_RUN)
-        if limits.returnable is not None:
-            verdicts[missing[~limits.returnable[entity[missing]]]] = Verdict.FILTERED
-    if limits.scores_cut and limits.depth is not None:
-        # Within reach, and the list has room left: its score was too low to be returned.
-        short = length[question] < limits.depth
-        verdicts[(verdicts == Verdict.BELOW_DEPTH) & short] = Verdict.BELOW_MIN_SCORE
-    return verdicts, hops, rows
+    return Diagnosis(cutoff, limits, verdicts, ranks, entities, hops, rows, judgments.relevant)
 
 
 def _rows_in_run(run: Run, judgments: Judgments) -> NDArray[np.int64]:
@@ -102,14 +88,51 @@ def _rows_in_run(run: Run, judgments: Judgments) -> NDArray[np.int64]:
     return row[np.searchsorted(judgments.pair_keys, judgments.pair_keys)]  # equal keys share the first place
 
 
+def _without_paths(
+    run: Run, judgments: Judgments, missing: NDArray[np.int64], limits: Limits
+) -> NDArray[np.int8]:
+    """Verdicts of pairs that are not in the list of a retriever that doesn't walk."""
+    question, entity = (column[missing] for column in judgments.pairs)
+    at_most = np.iinfo(np.int64).max if limits.depth is None else limits.depth
+    is_cut = np.diff(run.offsets)[question] >= at_most
+    verdicts = np.where(is_cut, Verdict.BELOW_DEPTH, Verdict.NOT_IN_RUN).astype(np.int8)
+    if limits.returnable is not None:
+        verdicts[~limits.returnable[entity]] = Verdict.FILTERED
+    return verdicts
+
+
+def _where_paths_end(
+    graph: KnowledgeGraph,
+    linked: Sequence[LinkedQuestion],
+    judgments: Judgments,
+    pairs: NDArray[np.int64],
+    limits: Limits,
+) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
+    """Verdicts of pairs that are not in the list of a retriever that walks, and their hops."""
+    question, entity = (column[pairs] for column in judgments.pairs)
+    seeds, most = seed_columns(linked), np.iinfo(np.int32).max if limits.hops is None else limits.hops
+    hops = free = hops_between(graph.adjacency, seeds, (question, entity))
+    kept_out = _kept_out(linked, question, entity, limits)
+    if limits.passable is not None:
+        hops = hops_between(graph.adjacency, seeds, (question, entity), limits.passable)
+        kept_out |= (hops == NOT_REACHED) | ((hops > most) & (free <= most))
+    seedless = np.array([not one.seeds for one in linked], dtype=bool)[question]
+    verdicts = np.select(
+        [seedless, free == NOT_REACHED, kept_out, hops > most],
+        [Verdict.NO_SEED, Verdict.UNREACHABLE, Verdict.FILTERED, Verdict.BEYOND_HOPS],
+        Verdict.BELOW_DEPTH,
+    )
+    return verdicts.astype(np.int8), np.where(hops == NOT_REACHED, free, hops)
+
+
 def reachable_hops(
     graph: KnowledgeGraph, linked: Sequence[LinkedQuestion], judgments: Judgments, limits: Limits
 ) -> NDArray[np.int32]:
     """(items,): the fewest relations of a path that retrieval may take to an entity that it may return;
     NOT_REACHED where there is none. What any hop limit makes reachable follows from it."""
-    question, entity = judgments.pairs
-    hops = hops_between(graph.adjacency, seed_columns(linked), (question, entity), limits.passable)
-    return nearest_hops(judgments, np.where(_kept_out(linked, question, entity, limits), NOT_REACHED, hops))
+    hops = hops_between(graph.adjacency, seed_columns(linked), judgments.pairs, limits.passable)
+    kept_out = _kept_out(linked, *judgments.pairs, limits)
+    return nearest_hops(judgments, np.where(kept_out, NOT_REACHED, hops))
 
 
 def _kept_out(
@@ -123,62 +146,15 @@ def _kept_out(
     if limits.returnable is not None:
         kept_out |= ~limits.returnable[entity]
     if limits.excludes_seeds:
-        kept_out |= are_named(linked, question, entity)
+        asked, seed = seed_columns([replace(one, seeds=one.named) for one in linked])
+        universe = int(max(seed.max(initial=0), entity.max(initial=0))) + 1
+        kept_out |= found_in(np.sort(asked * universe + seed), question * universe + entity)
     return kept_out
-
-
-def are_named(
-    linked: Sequence[LinkedQuestion], question: NDArray[np.int64], entity: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """(pairs,): whether the entity is a seed that the question names."""
-    named = [(row, seed.entity) for row, one in enumerate(linked) for seed in one.named]
-    table = np.array(named, dtype=np.int64).reshape(-1, 2)
-    universe = int(max(table[:, 1].max(initial=0), entity.max(initial=0))) + 1
-    return found_in(np.sort(table[:, 0] * universe + table[:, 1]), question * universe + entity)
-
-
-def _where_walks_end(
-    graph: KnowledgeGraph,
-    linked: Sequence[LinkedQuestion],
-    question: NDArray[np.int64],
-    entity: NDArray[np.int64],
-    limits: Limits,
-    run: Run,
-) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
-    """Verdict and hops of pairs that are not in the list of a retriever that walks."""
-    seeds = seed_columns(linked)
-    hops = free = hops_between(graph.adjacency, seeds, (question, entity))
-    if limits.passable is not None:
-        hops = hops_between(graph.adjacency, seeds, (question, entity), limits.passable)
-    most = np.iinfo(np.int32).max if limits.hops is None else limits.hops
-    beyond = hops > most
-    kept_out = hops == NOT_REACHED
-    if limits.passable is not None:
-        kept_out |= beyond & (free <= most)
-    kept_out |= _kept_out(linked, question, entity, limits)
-    seedless = np.array([not seed.seeds for seed in linked], dtype=bool)[question]
-    verdicts = np.select(
-        [seedless, free == NOT_REACHED, kept_out, beyond],
-        [Verdict.NO_SEED, Verdict.UNREACHABLE, Verdict.FILTERED, Verdict.BEYOND_HOPS],
-        Verdict.BELOW_DEPTH,
-    )
-    return verdicts.astype(np.int8), np.where(hops == NOT_REACHED, free, hops)
-
-
-def _furthest(
-    verdicts: NDArray[np.int8], hops: NDArray[np.int32], rows: NDArray[np.int64], judgments: Judgments
-) -> NDArray[np.int64]:
-    """(items,): the pair that fills the item or came furthest; -1 where it has none."""
-    row_order = np.where(rows >= 0, rows, np.iinfo(np.int64).max)
-    order = np.lexsort((np.arange(len(rows)), hops, row_order, -verdicts.astype(np.int64)))
-    return assigned(judgments, order)
 
 
 def seed_columns(linked: Sequence[LinkedQuestion]) -> Columns:
     """(question, entity) of every seed, questions ascending."""
-    pairs = [
-        (row, seed.entity) for row, linked_question in enumerate(linked) for seed in linked_question.seeds
-    ]
+    pairs = [(row, seed.entity) for row, question in enumerate(linked) for seed in question.seeds]
     table = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     return table[:, 0], table[:, 1]
 
@@ -223,12 +199,7 @@ def hop_tags(
                 rows.setdefault(tag, []).append(row)
     if not rows:
         return {}
-    asked = np.zeros(len(judgments), dtype=bool)
-    asked[[row for tagged in rows.values() for row in tagged]] = True
-    question, entity = judgments.pairs
-    pairs = np.flatnonzero(asked[question])
-    hops = np.full(len(question), NOT_REACHED, dtype=np.int32)
-    hops[pairs] = hops_between(adjacency, seed_columns(linked), (question[pairs], entity[pairs]))
+    hops = hops_between(adjacency, seed_columns(linked), judgments.pairs)
     farthest = farthest_hops(judgments, nearest_hops(judgments, hops))
     return {tag: _tag(int(hops_of_tag(tag) or 0), farthest[part]) for tag, part in rows.items()}
 

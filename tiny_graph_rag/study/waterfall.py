@@ -6,7 +6,7 @@ became of the references of a run of this program.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.measures.judged import NO_ITEM, Judged
-from tiny_graph_rag.measures.summary import rows_by_tag
 
 NO_ENTITY = -1
 NO_RANK = 0
@@ -65,36 +64,6 @@ class Limits:
     depth: int | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Diagnosis:
-    """One row a relevant item (as Judgments.grades has them).
-
-    verdicts: int8, Verdict. ranks: int32, from 1, NO_RANK where not in the list. entities: int32, the
-    matching entity that fills the item or came furthest, NO_ENTITY where none. hops: int32, the fewest
-    relations from a seed to it (with the filters where they let it through), NO_HOP where no walk leads or
-    none was asked for. rows: int64, its row in the run, -1 where not in the list. questions: int64, the
-    question of each item.
-    """
-
-    cutoff: int
-    limits: Limits
-    verdicts: NDArray[np.int8]
-    ranks: NDArray[np.int32]
-    entities: NDArray[np.int32]
-    hops: NDArray[np.int32]
-    rows: NDArray[np.int64]
-    questions: NDArray[np.int64]
-
-    @property
-    def beyond_hops(self) -> NDArray[np.bool_]:
-        """(items,) missed and farther than the hops: not returned, or ranked below k by a part of a hybrid
-        that doesn't walk."""
-        lost = self.verdicts == Verdict.BEYOND_HOPS
-        if self.limits.hops is not None:
-            lost |= (self.verdicts == Verdict.RANKED_BELOW_K) & (self.hops > self.limits.hops)
-        return np.asarray(lost, dtype=np.bool_)
-
-
 WITHIN_HOPS = "reachable within h hops"
 RETURNED = "returned"
 ROOM = "room in k"
@@ -128,38 +97,85 @@ class WaterfallStep:
     references: int
 
 
-def waterfall(
-    diagnosis: Diagnosis, relevant: NDArray[np.int64], rows: NDArray[np.int64]
-) -> tuple[WaterfallStep, ...]:
-    """The steps over the questions `rows`. relevant: (questions,), relevant items of each.
+def waterfalls(
+    table: NDArray[np.int64],
+    relevant: NDArray[np.int64],
+    limits: Limits,
+    cutoff: int,
+    parts: Mapping[str, NDArray[np.int64]],
+) -> dict[str, tuple[WaterfallStep, ...]]:
+    """The steps over the questions of each part. table: as `verdict_table` has it; relevant: (questions,),
+    relevant items of each.
 
     "past filters", "above min-score" and "in run" are there where they took something anywhere; "a seed
     linked", "reachable" and "reachable within h hops" where the retriever returns nothing but what it walks
     to, "returned" where it walks and returns more; "within depth" where the depth is known.
     """
-    table = verdict_table(diagnosis.verdicts, relevant)
-    return steps_of(losses(table, diagnosis.limits, diagnosis.cutoff), relevant, rows)
+    walks_alone = limits.walks and limits.strict
+    no_room = np.maximum(table[:, [Verdict.RANKED_BELOW_K, Verdict.HIT]].sum(axis=1) - cutoff, 0)
+    taken_by = {}
+    for name, verdicts in _STEPS:
+        taken = no_room if name == ROOM else table[:, list(verdicts)].sum(axis=1)
+        is_left_out = (
+            (name in _OF_A_WALK and not walks_alone)
+            or (name == RETURNED and (walks_alone or not limits.walks))
+            or (name in _WHERE_TAKEN and not taken.any())
+            or (name == "within depth" and limits.depth is None and not limits.walks)
+        )
+        if not is_left_out:
+            taken_by[name] = taken - no_room if Verdict.RANKED_BELOW_K in verdicts else taken
+    found = {}
+    for part, rows in parts.items():
+        scored = rows[relevant[rows] > 0]
+        before, steps = 1.0, []
+        for name, taken in taken_by.items():
+            loss = float((taken[scored] / relevant[scored]).mean()) if len(scored) else float("nan")
+            before -= loss
+            steps.append(WaterfallStep(name, min(max(before, 0.0), 1.0), loss, int(taken[scored].sum())))
+        found[part] = tuple(steps)
+    return found
 
 
-def waterfalls(
-    lost: Mapping[str, NDArray[np.int64]], relevant: NDArray[np.int64], tags: Sequence[Sequence[str]]
-) -> tuple[tuple[WaterfallStep, ...], dict[str, tuple[WaterfallStep, ...]]]:
-    """Over all questions, and by tag. lost: what each step takes of each question; tags: of each question."""
-    by_tag = {tag: steps_of(lost, relevant, rows) for tag, rows in rows_by_tag(tags).items()}
-    return steps_of(lost, relevant, np.arange(len(relevant))), by_tag
+@dataclass(frozen=True, slots=True, eq=False)
+class Diagnosis:
+    """One row a relevant item (as Judgments.grades has them).
 
+    verdicts: int8, Verdict. ranks: int32, from 1, NO_RANK where not in the list. entities: int32, the
+    matching entity that fills the item or came furthest, NO_ENTITY where none. hops: int32, the fewest
+    relations from a seed to it (with the filters where they let it through), NO_HOP where no walk leads or
+    none was asked for. rows: int64, its row in the run, -1 where not in the list. relevant: int64
+    (questions,), the items of each question.
+    """
 
-def steps_of(
-    lost: Mapping[str, NDArray[np.int64]], relevant: NDArray[np.int64], rows: NDArray[np.int64]
-) -> tuple[WaterfallStep, ...]:
-    """Over the questions `rows`, from what each step takes of each question."""
-    scored = rows[relevant[rows] > 0]
-    before, steps = 1.0, []
-    for name, column in lost.items():
-        loss = float((column[scored] / relevant[scored]).mean()) if len(scored) else float("nan")
-        before -= loss
-        steps.append(WaterfallStep(name, min(max(before, 0.0), 1.0), loss, int(column[scored].sum())))
-    return tuple(steps)
+    cutoff: int
+    limits: Limits
+    verdicts: NDArray[np.int8]
+    ranks: NDArray[np.int32]
+    entities: NDArray[np.int32]
+    hops: NDArray[np.int32]
+    rows: NDArray[np.int64]
+    relevant: NDArray[np.int64]
+
+    @property
+    def beyond_hops(self) -> NDArray[np.bool_]:
+        """(items,) missed and farther than the hops: not returned, or ranked below k by a part of a hybrid
+        that doesn't walk."""
+        lost = self.verdicts == Verdict.BEYOND_HOPS
+        if self.limits.hops is not None:
+            lost |= (self.verdicts == Verdict.RANKED_BELOW_K) & (self.hops > self.limits.hops)
+        return np.asarray(lost, dtype=np.bool_)
+
+    @property
+    def questions(self) -> NDArray[np.int64]:
+        """(items,) the question of each."""
+        return np.repeat(np.arange(len(self.relevant)), self.relevant)
+
+    def waterfalls(
+        self, parts: Mapping[str, NDArray[np.int64]], verdicts: NDArray[np.int8] | None = None
+    ) -> dict[str, tuple[WaterfallStep, ...]]:
+        """The steps over the questions of each part. verdicts: in place of its own."""
+        table = verdict_table(self.verdicts if verdicts is None else verdicts, self.relevant)
+        return waterfalls(table, self.relevant, self.limits, self.cutoff, parts)
 
 
 LATE = (Verdict.BELOW_MIN_SCORE, Verdict.BELOW_DEPTH, Verdict.RANKED_BELOW_K)
@@ -193,25 +209,6 @@ def by_verdict(verdicts: NDArray[np.int64]) -> dict[str, int]:
     """By name, found first, then in the order of loss, those that occur. verdicts: how many have each."""
     ordered = (Verdict.HIT, *list(Verdict)[:-1])
     return {str(verdict): int(verdicts[verdict]) for verdict in ordered if verdicts[verdict]}
-
-
-def losses(table: NDArray[np.int64], limits: Limits, cutoff: int) -> dict[str, NDArray[np.int64]]:
-    """Step → (questions,) relevant items of the question that it takes. table: as verdict_table has it."""
-    ranked = table[:, Verdict.RANKED_BELOW_K] + table[:, Verdict.HIT]
-    no_room = np.maximum(ranked - cutoff, 0)
-    taken_by = {}
-    for name, verdicts in _STEPS:
-        if name in _OF_A_WALK and not (limits.walks and limits.strict):
-            continue
-        if name == RETURNED and not (limits.walks and not limits.strict):
-            continue
-        taken = no_room if name == ROOM else table[:, list(verdicts)].sum(axis=1)
-        if name in _WHERE_TAKEN and not taken.any():
-            continue
-        if name == "within depth" and limits.depth is None and not limits.walks:
-            continue
-        taken_by[name] = taken - no_room if Verdict.RANKED_BELOW_K in verdicts else taken
-    return taken_by
 
 
 def ranks_of_items(judged: Judged, items: int) -> NDArray[np.int32]:

@@ -19,7 +19,7 @@ from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.judged import NO_ITEM, NO_ROW
 from tiny_graph_rag.measures.statistics import mean_of
-from tiny_graph_rag.measures.summary import latency_of, summary_fields
+from tiny_graph_rag.measures.summary import latency_of, rows_by_tag, summary_fields
 from tiny_graph_rag.report.json.spelled import with_lines
 from tiny_graph_rag.results import Question, Ranked, Reference, as_read, encoded
 from tiny_graph_rag.run import NO_HOP
@@ -29,7 +29,6 @@ from tiny_graph_rag.study.waterfall import (
     Verdict,
     by_verdict,
     listed_verdicts,
-    losses,
     ranks_of_items,
     verdict_table,
     waterfalls,
@@ -109,12 +108,13 @@ def _why(columns: ScoreColumns, cutoff: int) -> dict[str, Any]:
     """Verdicts and where recall was lost, for a run that was scored on its graph."""
     if columns.verdicts is None:
         return {}
-    lost = losses(columns.verdicts, Limits(walks=False, hops=None), cutoff)
-    whole, by_tag = waterfalls(lost, columns.beside.relevant, columns.tags)
+    relevant, limits = columns.beside.relevant, Limits(walks=False, hops=None)
+    parts = {"": np.arange(len(relevant)), **rows_by_tag(columns.tags)}
+    steps = waterfalls(columns.verdicts, relevant, limits, cutoff, parts)
     return {
         "verdicts": by_verdict(columns.verdicts.sum(axis=0)),
-        "waterfall": whole,
-        "waterfall_by_tag": by_tag,
+        "waterfall": steps.pop(""),
+        "waterfall_by_tag": steps,
     }
 
 
