@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,24 +29,27 @@ WRITTEN_BY = {"eval": "eval", "score": "score", "sweep": "sweep", "comparison": 
 MEASURED = ("eval", "score")
 
 
-_REFERENCE: Any = part(Reference, "name", verdict=None)
-_QUESTION: Any = part(
-    Question,
-    *("id", "metrics"),
-    **{"query": "", "tags": [], "references": [], "group": None},
-    types={"references": list[_REFERENCE]},
-)
-_SUMMARY: Any = part(
-    Summary,
-    **{"k": None, "measures": {}, "latency": None, "failed": 0, "questions_per_second": None},
-    types={"measures": Json},
-)
-_COMPARED: Any = part(
-    Results,
-    *("kind", "dataset", "summary", "results"),
-    **{"graph": None, "config": {}, "run": None, "package_version": None, "patch": None},
-    types={"summary": _SUMMARY, "results": list[_QUESTION]},
-)
+@cache  # made when first read: most commands read no earlier results
+def _compared() -> Any:
+    """What a comparison needs of a results file."""
+    reference: Any = part(Reference, "name", verdict=None)
+    question: Any = part(
+        Question,
+        *("id", "metrics"),
+        **{"query": "", "tags": [], "references": [], "group": None},
+        types={"references": list[reference]},
+    )
+    summary: Any = part(
+        Summary,
+        **{"k": None, "measures": {}, "latency": None, "failed": 0, "questions_per_second": None},
+        types={"measures": Json},
+    )
+    return part(
+        Results,
+        *("kind", "dataset", "summary", "results"),
+        **{"graph": None, "config": {}, "run": None, "package_version": None, "patch": None},
+        types={"summary": summary, "results": list[question]},
+    )
 
 
 class OtherFileError(RunError):
@@ -132,13 +136,13 @@ class System:
 
 def read_system(path: Path) -> System:
     """Raises RunError where the file is no results file of `eval` or `score`."""
-    return _system(read_results(path, MEASURED, _COMPARED), path)
+    return _system(read_results(path, MEASURED, _compared()), path)
 
 
 def system_of(content: Json, path: Path) -> System:
     """The same of a document in memory. path: names it. Raises RunError where it was changed."""
     try:
-        return _system(msgspec.convert(content, _COMPARED), path)
+        return _system(msgspec.convert(content, _compared()), path)
     except msgspec.ValidationError as error:
         raise RunError(
             "{path}: this results document was changed: {error}", path=path, error=error
