@@ -93,10 +93,8 @@ def reply_of(value: Any) -> OwnReply:
         None if entities is None else _entities(_items(entities, "entities")),
         None if relations is None else tuple(map(relation_of, _items(relations, "relations"))),
         found if passages else None,
-        answer=plain_text(attribute(value, ANSWERS) if answer is None else answer, "the answer"),
-        context=plain_text(
-            "\n".join(map(str, context)) if isinstance(context, list | tuple) else context, "the context"
-        ),
+        answer=plain_text(attribute(value, ANSWERS) if answer is None else answer),
+        context=plain_text("\n".join(map(str, context)) if isinstance(context, list | tuple) else context),
         usage=_usage(usage),
     )
     if error is not None and not (reply.entities or reply.relations or reply.passages):
@@ -119,7 +117,7 @@ def reply_from(given: dict[str, Any]) -> OwnReply:
 def error_text(error: BaseException) -> str:
     """Type and first line of an error, whatever its own methods do; nobody's traceback."""
     try:
-        line = plain_text(next(iter(str(error).splitlines()), "")[:300], "an error") or ""
+        line = plain_text(next(iter(str(error).splitlines()), "")[:300]) or ""
     except BaseException:
         line = ""
     line = "".join(sign if sign.isprintable() else " " for sign in line).strip()
@@ -130,9 +128,9 @@ def _usage(given: Any) -> dict[str, Any]:
     """Amounts and words; what is neither is left out."""
     usage: dict[str, Any] = {}
     for name, amount in given.items() if isinstance(given, Mapping) else ():
-        key = plain_text(name, "a key of usage") or ""
+        key = plain_text(name) or ""
         if isinstance(amount, str):
-            usage[key] = plain_text(amount, "usage")
+            usage[key] = plain_text(amount)
         elif is_score(amount) and math.isfinite(amount) and amount >= 0:
             usage[key] = amount
     return usage
@@ -220,10 +218,10 @@ def _entities(items: Sequence[Any]) -> tuple[Retrieved, ...]:
 
 def _short(place: Retrieved) -> Retrieved:
     name, id, score, *more = place
-    text, type, source = (plain_text(value, "an entity's text") or "" for value in more)
+    text, type, source = (plain_text(value) or "" for value in more)
     return Retrieved(
-        plain_text(name, "an entity's name") or "",
-        plain_text(id, "an id") or "",
+        plain_text(name) or "",
+        plain_text(id) or "",
         finite(score),
         text,
         type,

@@ -24,8 +24,14 @@ from tiny_graph_rag.formats.words import (
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import Passage, Relation
 
-LONGEST_TEXT = 1_000_000  # characters of a name, a passage, an answer
 LONGEST_ID = 256  # a returned string without white space that is no longer may be a passage's id
+ENTITY_FIELDS = {  # of `Retrieved` → the keys or attributes that may hold it
+    "name": ENTITY_NAMES,
+    "id": ("id",),
+    "text": ("text",),
+    "type": ("type", "entity_type"),
+    "source": ("source",),
+}
 _ARROW = re.compile(r"(.{1,500}?)\s*(?:-\[|—|->|-)\s*(.{1,200}?)\s*(?:\]->|→|->)\s*(.{1,500})")
 
 
@@ -44,9 +50,7 @@ def entity_of(value: Any) -> Retrieved:
     item, score = with_score(value)
     if isinstance(item, str) and item:
         return Retrieved(str.__str__(item), score=score)  # whatever a class of its own makes of it
-    fields = {name: scalar(attribute(item, (name,))) for name in ("id", "score", "text", "type", "source")}
-    fields["name"] = scalar(attribute(item, ENTITY_NAMES))
-    fields["type"] = fields["type"] or scalar(attribute(item, ("entity_type",)))
+    fields = {name: scalar(attribute(item, names)) for name, names in ENTITY_FIELDS.items()}
     if all(fields[name] in (None, "") for name in ("name", "id", "text")):
         keys = [key for key in item if key != "name"] if isinstance(item, Mapping) else ()
         raise wrong_value(
@@ -55,17 +59,17 @@ def entity_of(value: Any) -> Retrieved:
             got=json_kind(value),
             keys=said(" with the keys {keys}", keys=", ".join(map(repr, keys))) if keys else "",
         )
-    for name in ("id", "name", "text", "type", "source"):
-        if not isinstance(fields[name], str | int | None):
-            got = json_kind(fields[name])
+    for name, field in fields.items():
+        if not isinstance(field, str | int | None):
+            got = json_kind(field)
             raise wrong_value("{name} of an entity must be a string, got {got}", name=repr(name), got=got)
-    score = fields["score"] if score is None else score
-    if score is not None and not is_score(score):
-        raise wrong_value("'score' of an entity must be a number, got {got}", got=json_kind(score))
-    name, id, *more = (
-        "" if fields[name] is None else str(fields[name]) for name in ("name", "id", "text", "type", "source")
-    )
-    return Retrieved(name or more[0] * (not id), id, None if score is None else float(score), *more)
+    given = scalar(attribute(item, ("score",))) if score is None else score
+    if given is not None and not is_score(given):
+        raise wrong_value("'score' of an entity must be a number, got {got}", got=json_kind(given))
+    texts = {name: "" if field is None else str(field) for name, field in fields.items()}
+    if not texts["id"]:
+        texts["name"] = texts["name"] or texts["text"]
+    return Retrieved(score=None if given is None else float(given), **texts)
 
 
 def kind_of(item: Any) -> str:
@@ -119,14 +123,14 @@ def _name_of(value: Any) -> str:
     """An end or a type, by itself or as an object that has a name, an id or a label."""
     if value is not None and not isinstance(value, str | int | float):
         value = attribute(value, (*ENTITY_NAMES, "label", "id"))
-    return plain_text(None if value is None or isinstance(value, bool) else scalar(value), "a name") or ""
+    return plain_text(None if isinstance(value, bool) else scalar(value)) or ""
 
 
 def passage_of(item: Any) -> Passage:
     """Of a text, an id, or an object that has one of them. Raises ValueError."""
     item, score = with_score(item)
     if isinstance(item, str) and item.strip():
-        text = plain_text(item, "a passage") or ""
+        text = plain_text(item) or ""
         is_id = len(text) <= LONGEST_ID and not any(map(str.isspace, text))
         return Passage(text if is_id else "", text, "", score)
     if is_list(item) or isinstance(item, str | bytes | int | float) or item is None:
@@ -142,9 +146,9 @@ def passage_of(item: Any) -> Passage:
     id = attribute(about, PASSAGE_IDS) if id is None else id
     source = attribute(about, PASSAGE_SOURCES) if source is None else source
     found = Passage(
-        plain_text(scalar(id), "a passage's id") or "",
-        plain_text(_body(item), "a passage") or "",
-        plain_text(scalar(source), "a passage's source") or "",
+        plain_text(scalar(id)) or "",
+        plain_text(_body(item)) or "",
+        plain_text(scalar(source)) or "",
         score,
     )
     if not found.id and not found.text:
@@ -207,16 +211,9 @@ def finite(score: float | None) -> float | None:
     return score
 
 
-def plain_text(value: Any, what: str) -> str | None:
+def plain_text(value: Any) -> str | None:
     """Plain characters that a file can hold: halves of characters (a cut emoji) become "?"."""
     if value is None:
         return None
     text = str.__str__(value) if isinstance(value, str) else str(value)
-    if len(text) > LONGEST_TEXT:
-        raise wrong_value(
-            "{what} has {n} characters; at most {longest_text} are allowed",
-            what=what,
-            n=f"{len(text):,}",
-            longest_text=f"{LONGEST_TEXT:,}",
-        )
     return text if text.isascii() else text.encode("utf-8", "replace").decode()

@@ -7,10 +7,10 @@ same keys.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from tiny_graph_rag.documents import Record
 from tiny_graph_rag.errors import Problems, RunError, json_kind, wrong_value
@@ -24,6 +24,7 @@ from tiny_graph_rag.formats.words import (
     DOCUMENT_NAMES,
     ENTITY_COLUMNS,
     ID_KEYS,
+    LIST_COLUMNS,
     PASSAGES_KEYS,
     QUESTION_LISTS,
     QUESTION_NAMES,
@@ -35,14 +36,13 @@ from tiny_graph_rag.formats.words import (
     SCORE_NAMES,
 )
 from tiny_graph_rag.messages import Said, said
-from tiny_graph_rag.run import Passage, Relation
 
-Item = TypeVar("Item")
 IDS_KEY = "topk"  # of a contest's submission, whose texts are ids
 RESULTS = {"schema_version", "package_version", "kind"}  # first keys of a results file
 KINDS = {"entities": "entities", "relations": "relations"} | dict.fromkeys(
     ("chunks", "texts", "ids"), "passages"
 )
+OTHERS = {"relations": RELATIONS_KEYS, "passages": PASSAGES_KEYS}
 DOCUMENT_COLUMNS = (*DOCUMENT_NAMES, *ENTITY_COLUMNS)
 FIGURES = {"mrr", "hit_rate", "n"}  # keys of a summary, which is no run
 UNITS = {  # key of a time that a question took → how many of it are a second
@@ -63,16 +63,19 @@ def _wanted() -> Said:
 def lists_in(row: Mapping[str, Any]) -> dict[str, str]:
     """Kind → the key under which a folded record lists what was retrieved of it: the first of ours, else one
     that speaks of it (`retrieved_chunks`)."""
-    named = {"entities": RETRIEVED_KEYS, "relations": RELATIONS_KEYS, "passages": PASSAGES_KEYS}
-    found = {
-        kind: key
-        for kind, keys in named.items()
-        if (key := next((key for key in keys if isinstance(row.get(key), list)), None)) is not None
-    }
+    found: dict[str, str] = {}
+    for kind, keys in {"entities": RETRIEVED_KEYS, **OTHERS}.items():
+        listed = [key for key in keys if isinstance(row.get(key), list)]
+        found.update({kind: listed[0]} if listed else {})
     for key, value in row.items():
-        if isinstance(value, list) and (kind := KINDS.get(thing_meant(key, RETRIEVED) or "")):
-            found.setdefault(kind, key)
+        if isinstance(value, list) and (meant := _kind_meant(key)):
+            found.setdefault(meant, key)
     return found
+
+
+def _kind_meant(key: str) -> str | None:
+    """The kind of what was retrieved that a folded key speaks of."""
+    return KINDS.get(thing_meant(key, RETRIEVED) or "")
 
 
 def is_question(row: Mapping[str, Any]) -> bool:
@@ -160,16 +163,18 @@ def _rankings_in(document: Any) -> dict[str, list[Any]] | None:
     return found if found and is_listed and not figures else None
 
 
-def _of_cells(rows: Sequence[Record], path: Path, problems: Problems) -> Iterator[Record]:
+def _of_cells(rows: Sequence[Record], path: Path, problems: Problems) -> Iterable[Record]:
     """A table's rows as records: with lists for the cells that list what was retrieved, else those of one
     question together. Raises RunError for a table that has no column of what was retrieved."""
     columns = {folded(key): key for row in rows[:1] for key in row.row}
-    listed = [key for folded_key, key in columns.items() if _lists(folded_key)]
-    for number, place, row in rows if listed else ():
-        cells = {key: _list_of(row[key], folded(key)) for key in listed}
-        yield Record(number, place, {**row, **{key: cell for key, cell in cells.items() if cell is not None}})
+    listed = {key: name for name, key in columns.items() if _kind_listed(name)}
     if listed:
-        return
+        return [
+            row._replace(
+                row={**row.row, **{key: _list_of(row.row[key], name) for key, name in listed.items()}}
+            )
+            for row in rows
+        ]
     question, document, score, rank = (
         next((columns[key] for key in keys if key in columns), "")
         for keys in ((*QUESTION_NAMES, *ASKED_KEYS), DOCUMENT_COLUMNS, SCORE_NAMES, RANK_NAMES)
@@ -183,20 +188,18 @@ def _of_cells(rows: Sequence[Record], path: Path, problems: Problems) -> Iterato
             file=f"{path.name.split('.')[0]}-columns.yaml",
             field="name" if question else "id",
         )
-    yield from _together(rows, question, document, score or rank, problems, by_rank=not score)
+    return _together(rows, question, document, score or rank, problems, by_rank=not score)
 
 
 def _together(
     rows: Iterable[Record], question: str, document: str, score: str, problems: Problems, *, by_rank: bool
-) -> Iterator[Record]:
+) -> Iterable[Record]:
     """The rows of one question together. question, document, score: columns. by_rank: whether the score is a
     rank, of which the lowest is best."""
     together: dict[str, Record] = {}
     for number, place, row in rows:
         key, id, value = str(row[question]), row[document], row.get(score)
-        if key not in together:
-            together[key] = Record(number, place, {"id": key, "entities": []})
-        first = together[key].row
+        first = together.setdefault(key, Record(number, place, {"id": key, "entities": []})).row
         if id in (None, ""):  # a question for which nothing was retrieved
             first.setdefault("error", row.get("error"))
             continue
@@ -207,22 +210,31 @@ def _together(
         figure = -figure if by_rank and figure is not None else figure
         more = {name: str(row[name]) for name in ("text", "type", "source") if row.get(name)}
         first["entities"].append(Retrieved(str(row.get("name") or ""), str(id), figure, **more))
-    yield from together.values()
+    return together.values()
 
 
-def _lists(key: str) -> bool:
-    """Whether a column of that name lists what was retrieved."""
-    kinds = ("retrieved_entities", "retrieved", "entities", *RELATIONS_KEYS, *PASSAGES_KEYS)
-    return key in kinds or thing_meant(key, RETRIEVED) in KINDS
+def _number(value: Any) -> float | None:
+    """NaN for what is no number, None for an empty value."""
+    try:
+        return None if value is None else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
 
 
-def _list_of(cell: Any, key: str) -> list[Any] | None:
-    """What a cell lists: names between signs, passages as a list or one; None for a number."""
+def _kind_listed(key: str) -> str | None:
+    """What a column of that name lists, where it lists what was retrieved."""
+    if key in DOCUMENT_COLUMNS or key in LIST_COLUMNS:
+        return "entities" if key in LIST_COLUMNS else None
+    return next((kind for kind, keys in OTHERS.items() if key in keys), _kind_meant(key))
+
+
+def _list_of(cell: Any, key: str) -> Any:
+    """What a cell lists: names between signs, passages as a list or one; a number is left as it is."""
     if isinstance(cell, list) or cell is None:
         return list(cell or ())
     text = str(cell).strip()
-    if thing_meant(key, RETRIEVED) and text.isdigit():
-        return None
+    if text.isdigit() and _kind_meant(key):
+        return cell
     listed = list_in(text)
     if listed is not None:
         return listed
@@ -230,21 +242,11 @@ def _list_of(cell: Any, key: str) -> list[Any] | None:
     return ([text] if text else []) if is_of_texts else parts_of_cell(text)
 
 
-def _number(value: Any) -> float | None:
-    """NaN for what is no number, None for an empty value."""
-    try:
-        return None if value is None else float(value)
-    except (TypeError, ValueError):
-        return math.nan
-
-
 def _run_of(found: Iterable[Record], problems: Problems) -> WrittenRun:
     """What records say of their questions; what is wrong with them goes to `problems`."""
     run = WrittenRun({})
-    relations: dict[str, list[Relation]] = {}
-    passages: dict[str, list[Passage]] = {}
+    others: dict[str, dict[str, list[Any]]] = {kind: {} for kind in OTHERS}
     lists_entities = False
-    twice: list[tuple[str, str]] = []
     for _, place, row in found:
         if not isinstance(row, dict):
             problems.add(place, "wanted an object, got {got}", got=json_kind(row))
@@ -260,48 +262,31 @@ def _run_of(found: Iterable[Record], problems: Problems) -> WrittenRun:
             problems.add(place, "{wanted}; got the keys {names}", wanted=_wanted(), names=names)
             continue
         if key in run.rankings or key in run.failures:
-            twice.append((place, key))
+            problems.add(place, "question {key} is in the file twice; keep one of them", key=repr(key))
             continue
         if query:
             run.queries[key] = query
+        lists_entities |= "entities" in lists
         if error is not None and not any(row[name] for name in lists.values()):
             run.failures[key] = error
         else:
             read = document_of if lists.get("entities") == IDS_KEY else entity_of
             run.rankings[key] = _items(row.get(lists.get("entities", "")) or (), read, place, problems)
-        lists_entities |= "entities" in lists
-        if "relations" in lists:
-            relations[key] = _items(row[lists["relations"]], relation_of, place, problems)
-        if "passages" in lists:
-            passages[key] = _items(row[lists["passages"]], passage_of, place, problems)
+        for kind, of_kind in (("relations", relation_of), ("passages", passage_of)):
+            if kind in lists:
+                others[kind][key] = _items(row[lists[kind]], of_kind, place, problems)
         for name in UNITS:
-            waited = row.get(name)
-            if waited is not None and not (is_score(waited) and 0 <= waited < math.inf):
-                problems.add(
-                    place,
-                    "{name} must be a number of at least 0, got {got}",
-                    name=repr(name),
-                    got=json_kind(waited),
-                )
-            elif waited is not None:
-                run.latency_seconds[key] = float(waited) / UNITS[name]
-        counts = next(
-            (row[name] for name in ("token_usage", "usage") if isinstance(row.get(name), dict)), None
-        )
-        if counts is not None:
-            run.usage[key] = counts
-    if twice:
-        problems.add(
-            twice[0][0],
-            "question {key} is in the file twice; keep one of them ({n} such questions)",
-            key=repr(twice[0][1]),
-            n=f"{len(twice):,}",
-        )
+            waited = _number(row.get(name))
+            if waited is not None and 0 <= waited < math.inf:
+                run.latency_seconds[key] = waited / UNITS[name]
+        counts = [row[name] for name in ("token_usage", "usage") if isinstance(row.get(name), dict)]
+        if counts:
+            run.usage[key] = counts[0]
     return replace(
         run,
-        relations=relations or None,
-        passages=passages or None,
-        lists_entities=lists_entities or not (relations or passages),
+        relations=others["relations"] or None,
+        passages=others["passages"] or None,
+        lists_entities=lists_entities or not any(others.values()),
     )
 
 
@@ -313,7 +298,7 @@ def document_of(value: Any) -> Retrieved:
     return Retrieved("", str(id), None if score is None else float(score))
 
 
-def _items(values: Iterable[Any], read: Callable[[Any], Item], place: str, problems: Problems) -> list[Item]:
+def _items(values: Iterable[Any], read: Callable[[Any], Any], place: str, problems: Problems) -> list[Any]:
     """What a list holds, each item read; what can't be goes to `problems`."""
     items = []
     for value in values:
@@ -335,7 +320,6 @@ def read_trec(path: Path) -> WrittenRun:
     """`question Q0 document rank score tag` a line; the score decides the order, the rank says nothing."""
     problems = Problems(RunError)
     rows = trec_rows(path, ("question", "Q0", "document", "rank", "score", "tag"), problems)
-    found = _together(rows, "question", "document", "score", problems, by_rank=False)
-    run = _run_of(found, problems)
+    run = _run_of(_together(rows, "question", "document", "score", problems, by_rank=False), problems)
     problems.check()
     return run
