@@ -181,6 +181,14 @@ def literal(text: str) -> Any:
         return None
 
 
+def is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
 class TableWriter:
     """Rows of CSV or TSV that read back whatever the cells hold: csv alone leaves a "\r" without quotes where
     lines end in "\n"."""

@@ -1,7 +1,7 @@
 """What columns and keys are called: one vocabulary for every form of graphs, gold sets and runs.
 
 JSON, JSONL, CSV, Parquet and databases all name the same few things. Of several words for one thing the one
-that is named first here counts. Graphs' words are compared as `graphs.spelling.key_of` spells them (without
+that is named first here counts. Graphs' words are compared as `graphs.table.key_of` spells them (without
 signs, in lower case), those of questions as `records.folded` does.
 """
 

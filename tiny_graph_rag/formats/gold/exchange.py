@@ -16,6 +16,7 @@ from typing import Any
 
 from tiny_graph_rag.files import BYTE_ORDER_MARK
 from tiny_graph_rag.formats.gold import detected
+from tiny_graph_rag.formats.gold.records import SIGNS
 from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded
 from tiny_graph_rag.formats.words import FIELDS
 from tiny_graph_rag.formats.writing import GOLD_WRITERS, form_of, gold_writer, parquet_of
@@ -24,10 +25,9 @@ from tiny_graph_rag.gold.examples import Example
 # --- of a sheet: one value a cell, columns that are always there, and what stands between several values
 _REQUIRED = ("query", "reference_entities")
 _SIGNS = {
-    **dict.fromkeys(("id", "query", "group"), ""),
-    **{"tags": ",;|\n", "ground_truth": "|\n", "context": "\n", "reference_texts": "\n"},
+    **SIGNS,
+    **{"id": "", "query": "", "group": "", "ground_truth": "|\n", "context": "\n", "reference_texts": "\n"},
 }
-_NAMES_SIGNS = ";|\n"
 _COLUMNS = ("query_id", "doc_id", "score")
 _FIELDS = (  # in the order in which they are written
     *("id", "query", "reference_entities", "ground_truth", "tags", "group", "context", "seed_entities"),
@@ -115,7 +115,7 @@ def sheet(examples: Sequence[Example], path: Path) -> Iterable[bytes]:
     writer = TableWriter(text, "\t" if path.suffix.lower() == ".tsv" else ",")
     writer.writerow([*known, *own])
     for row in rows:
-        cells = [_cell(row.get(name), _SIGNS.get(name, _NAMES_SIGNS)) for name in known]
+        cells = [_cell(row.get(name), _SIGNS.get(name, ";|\n")) for name in known]
         writer.writerow([guarded(cell) for cell in (*cells, *(_own_cell(row.get(name)) for name in own))])
     return [BYTE_ORDER_MARK + text.getvalue().encode()]
 
@@ -129,12 +129,8 @@ def _cell(value: Any, signs: str) -> str:
     if not signs:
         return str(value or "")
     listed = [value] if isinstance(value, str) else list(value or ())
-    texts = all(isinstance(part, str) for part in listed)
-    if (
-        not texts
-        or any(sign in part for part in listed for sign in signs)
-        or (listed and listed[0][:1] == "[")
-    ):
+    plain = all(isinstance(part, str) and not any(sign in part for sign in signs) for part in listed)
+    if not plain or (listed and listed[0][:1] == "["):
         return json.dumps(listed, ensure_ascii=False)
     return "; ".join(listed) if ";" in signs else signs[0].join(listed)
 

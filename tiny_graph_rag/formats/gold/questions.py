@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,13 +10,7 @@ from typing import Any
 from tiny_graph_rag.documents import Record
 from tiny_graph_rag.errors import DatasetError, Problems, json_kind, nearest
 from tiny_graph_rag.formats.gold.base import Sound
-from tiny_graph_rag.formats.gold.records import (
-    CHUNK_FIELDS,
-    holds_names,
-    is_ours,
-    is_question,
-    ours,
-)
+from tiny_graph_rag.formats.gold.records import CHUNK_FIELDS, holds_names, is_ours, is_question, ours
 from tiny_graph_rag.formats.records import Kind, folded, is_id, is_texts, records
 from tiny_graph_rag.formats.tables import literal
 from tiny_graph_rag.formats.words import FIELDS, NAMES_OR_ANSWER, QUERY_KEYS
@@ -39,16 +32,6 @@ NOT_STRINGS = "{field} must be a list of strings, got {got}{example}"
 AS_LIST = ". Write {value}"
 MISSING = "{field} is missing"
 EMPTY = "the gold set is empty; wanted at least one question"
-_KNOWN = {
-    "id",
-    "query",
-    "reference_entities",
-    "ground_truth",
-    "reference_relationships",
-    "reference_relations",
-    "group",
-    *STRING_LISTS,
-}
 NAMED_COLUMNS = 12  # columns without a meaning that a note names
 
 
@@ -162,17 +145,11 @@ def _names_in(rows: Sequence[Mapping[str, Any]]) -> frozenset[str]:
 
 
 def _columns_kept(examples: Sequence[Example]) -> list[str]:
-    counts = Counter(
-        name
-        for example in examples
-        for name, value in example.unknown.items()
-        if name and value not in ("", [])
-    )
-    if not counts:
-        return []
-    more = " …" if len(counts) > NAMED_COLUMNS else ""
-    listed = ", ".join(map(str, list(counts)[:NAMED_COLUMNS])) + more
-    return [said("columns kept but not used: {names}", names=listed)]
+    told = (pair for example in examples for pair in example.unknown.items())
+    names = list(dict.fromkeys(str(name) for name, value in told if name and value not in ("", [])))
+    more = " …" if len(names) > NAMED_COLUMNS else ""
+    listed = ", ".join(names[:NAMED_COLUMNS]) + more
+    return [said("columns kept but not used: {names}", names=listed)] if names else []
 
 
 def with_own_ids(examples: Sequence[Example]) -> tuple[tuple[Example, ...], list[Said]]:
@@ -182,22 +159,15 @@ def with_own_ids(examples: Sequence[Example]) -> tuple[tuple[Example, ...], list
     again: list[str] = []
     made = []
     for example in examples:
-        id, number = example.id, 2
-        if id in seen:
-            again.append(id)
-            while id in seen or id in known:
-                id, number = f"{example.id}-{number}", number + 1
-        seen.add(id)
-        made.append(example if id == example.id else replace(example, id=id))
-    if not again:
-        return tuple(made), []
-    return tuple(made), [
-        said(
-            "ids used twice: {n}, such as {id}; the later question is called {id}-2",
-            n=f"{len(again):,}",
-            id=again[0],
-        )
-    ]
+        if example.id in seen:
+            again.append(example.id)
+            numbered = (f"{example.id}-{number}" for number in range(2, len(examples) + 2))
+            example = replace(example, id=next(id for id in numbered if id not in known))
+            known.add(example.id)
+        seen.add(example.id)
+        made.append(example)
+    wrong = "ids used twice: {n}, such as {id}; the later question is called {id}-2"
+    return tuple(made), [said(wrong, n=f"{len(again):,}", id=again[0])] if again else []
 
 
 def judged_by_passages(examples: tuple[Example, ...]) -> tuple[Example, ...]:
@@ -240,7 +210,7 @@ def example_of(row: Mapping[str, Any], number: int, source: Source | None = None
         ),
         reference_relations=tuple(row.get("reference_relations") or ()),
         group=str(row["group"]) if row.get("group") is not None else None,
-        unknown={key: value for key, value in row.items() if key not in _KNOWN},
+        unknown={key: value for key, value in row.items() if key != "query" and key not in CHECKS},
         line=number,
         judged="reference_entities" in row or PATTERN in row,
         source=source,
@@ -261,17 +231,16 @@ def _is_sound(row: object, place: str, problems: Problems) -> bool:
         problems.add(place, "'query' is missing; it has: {names}", names=", ".join(map(str, row)) or "–")
     elif not isinstance(query, str) or not query.strip():
         problems.add(place, "'query' must be a question in words, got {got}", got=json_kind(query))
-    for name in ("reference_entities", *STRING_LISTS):
-        value = row.get(name)
-        if name in row and not is_texts(value) and not (value is None and name != "reference_entities"):
-            example = said(AS_LIST, value=_as_list(value)) if isinstance(value, str) else ""
-            problems.add(place, NOT_STRINGS, field=repr(name), got=json_kind(value), example=example)
-        elif name != "context" and isinstance(value, list) and any(not item.strip() for item in value):
+    for name, (is_right, wanted) in CHECKS.items():
+        value: Any = row.get(name)
+        if value is None and (name not in row or name != "reference_entities"):
+            continue
+        if not is_right(value):
+            is_list = wanted == NOT_STRINGS and isinstance(value, str)
+            example = said(AS_LIST, value=_as_list(value)) if is_list else ""
+            problems.add(place, wanted, field=repr(name), got=json_kind(value), example=example)
+        elif wanted == NOT_STRINGS and name != "context" and not all(map(str.strip, value)):
             problems.add(place, "{field} holds an empty string", field=repr(name))
-    for name, is_right in IS_RIGHT.items():
-        value = row.get(name)
-        if value is not None and not is_right(value):
-            problems.add(place, WANTED[name], field=repr(name), got=json_kind(value))
     return len(problems) == before
 
 
@@ -281,23 +250,28 @@ def _as_list(value: str) -> str:
 
 
 def _is_relationship(value: object) -> bool:
-    return (
-        isinstance(value, dict)
-        and all(isinstance(value.get(end), str) for end in ("source", "target"))
-        and isinstance(value.get("type") or "", str)
+    texts = (
+        [value.get("source"), value.get("target"), value.get("type") or ""]
+        if isinstance(value, dict)
+        else [None]
     )
+    return is_texts(texts)
 
 
-IS_RIGHT: dict[str, Callable[[Any], bool]] = {
-    **dict.fromkeys(("id", "group"), is_id),
-    "ground_truth": lambda value: isinstance(value, str) or is_texts(value),
-    "reference_relations": lambda value: isinstance(value, list),
-    "reference_relationships": lambda value: isinstance(value, list) and all(map(_is_relationship, value)),
-}
-WANTED = {  # the message about a field whose value is not right
-    **dict.fromkeys(("id", "group"), "{field} must be a string that is not empty, got {got}"),
-    "ground_truth": "{field} must be a string or a list of strings, got {got}",
-    "reference_relations": "{field} must be a list of relations, got {got}",
-    "reference_relationships": '{field} must be a list of {{"source", "target", "type"}} with strings, '
-    "got {got}",
+# Field → whether its value is right, and the message where it is not.
+CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    **dict.fromkeys(("reference_entities", *STRING_LISTS), (is_texts, NOT_STRINGS)),
+    **dict.fromkeys(("id", "group"), (is_id, "{field} must be a string that is not empty, got {got}")),
+    "ground_truth": (
+        lambda value: isinstance(value, str) or is_texts(value),
+        "{field} must be a string or a list of strings, got {got}",
+    ),
+    "reference_relations": (
+        lambda value: isinstance(value, list),
+        "{field} must be a list of relations, got {got}",
+    ),
+    "reference_relationships": (
+        lambda value: isinstance(value, list) and all(map(_is_relationship, value)),
+        '{field} must be a list of {{"source", "target", "type"}} with strings, got {got}',
+    ),
 }

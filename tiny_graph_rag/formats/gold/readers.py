@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from tiny_graph_rag.formats.gold.base import Sound, gold_format, graded
 from tiny_graph_rag.formats.gold.questions import sound_questions
 from tiny_graph_rag.formats.gold.records import is_question
 from tiny_graph_rag.formats.records import folded, is_yaml, rows_of
-from tiny_graph_rag.formats.tables import read_table, trec_rows
+from tiny_graph_rag.formats.tables import is_number, read_table, trec_rows
 from tiny_graph_rag.formats.words import (
     COLUMN_KEYS,
     DOCUMENT_NAMES,
@@ -94,44 +95,30 @@ def read_sheet(path: Path) -> Sound:
     return sound_questions(path, "sheet")
 
 
-def _graded(
-    rows: Iterable[tuple[str, str, Any, Any]], path: Path, format: str, problems: Problems
-) -> list[Example]:
+def _graded(rows: Iterable[tuple[str, str, Any, Any]], format: str, problems: Problems) -> list[Example]:
     """Questions of a file that judges one document after the other: place, question, document (None where the
-    question has no gold), and grade. Saying the same twice does no harm. Raises DatasetError with all
-    problems."""
+    question has no gold), and grade, which spreadsheets write as `1.0`. Saying the same twice does no harm.
+    Raises DatasetError with all problems."""
     judgments: dict[str, dict[str, int]] = {}
     for place, question, document, value in rows:
         grades = judgments.setdefault(question, {})
         if document in (None, ""):
             continue
-        grade = _whole_number(value)
-        if grade is None:
-            problems.add(
-                place,
-                "the grade must be a whole number of at most nine digits, got {row}",
-                row=repr(value)[:42],
-            )
-        elif (before := grades.setdefault(str(document), grade)) != grade:
+        number = float(value) if is_number(value) else math.nan
+        if not (abs(number) < 1e9 and number.is_integer()):
+            wrong = "the grade must be a whole number of at most nine digits, got {row}"
+            problems.add(place, wrong, row=repr(value)[:42])
+        elif (before := grades.setdefault(str(document), int(number))) != number:
             problems.add(
                 place,
                 "document {document} has grade {grade} here and {before} further up",
                 document=repr(document),
-                grade=grade,
+                grade=int(number),
                 before=before,
             )
     problems.check()
     numbered = enumerate(judgments.items(), start=1)
     return [graded(id, grades, format=format, line=number) for number, (id, grades) in numbered]
-
-
-def _whole_number(value: Any) -> int | None:
-    """A grade of at most nine digits, also as spreadsheets write it (`1.0`); None for anything else."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return int(number) if abs(number) < 1e9 and number == int(number) else None
 
 
 @gold_format(
@@ -152,15 +139,11 @@ def read_contest(path: Path) -> list[Example]:
     problems = Problems(DatasetError)
     for key, ids in document.items():
         if not isinstance(ids, list) or not all(isinstance(id, str | int) for id in ids):
-            problems.add(
-                path.name,
-                "{key} must be a list of document ids, got {got}",
-                key=repr(key),
-                got=json_kind(ids),
-            )
+            wrong = "{key} must be a list of document ids, got {got}"
+            problems.add(path.name, wrong, key=repr(key), got=json_kind(ids))
     problems.check()
     rows = ((path.name, key, id, 1) for key, ids in document.items() for id in ids or (None,))
-    return _graded(rows, path, "contest", problems)
+    return _graded(rows, "contest", problems)
 
 
 @gold_format(
@@ -175,7 +158,7 @@ def read_qrels(path: Path) -> list[Example]:
     problems = Problems(DatasetError)
     lines = trec_rows(path, ("question", "0", "document", "grade"), problems)
     rows = ((place, row["question"], row["document"], row["grade"]) for _, place, row in lines)
-    return _graded(rows, path, "trec", problems)
+    return _graded(rows, "trec", problems)
 
 
 @gold_format(
@@ -201,4 +184,4 @@ def read_table_gold(path: Path) -> list[Example]:
             names=", ".join(name for name in names if name),
         )
     cells = ((place, str(row[question]), row[document], row.get(grade, 1)) for place, row in rows)
-    return _graded(cells, path, "table", Problems(DatasetError))
+    return _graded(cells, "table", Problems(DatasetError))

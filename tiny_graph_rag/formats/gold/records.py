@@ -7,7 +7,7 @@ no field of ours keeps its key. How records lie in a file: formats/records.py.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from tiny_graph_rag.formats.records import folded, is_id, is_texts, list_in, parts_of_cell, thing_meant
@@ -90,38 +90,29 @@ def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: boo
         # fast-graphrag's benchmark, whose `evidence` is what was retrieved
         row = {"id": row["question"], "question": row["question"]} | dict.fromkeys(TEXTS_JUDGED, texts)
     own = is_ours(row) and not table
-    keys = {folded(name): name for name in reversed(row)}
+    keys = {folded(str(name)): name for name in reversed(row)}
     meant = {} if is_ours(row) else _meant(row, keys)
-    placed: dict[str, tuple[str, Any]] = {}
-    taken: set[str] = set()
+    found: dict[str, Any] = {}
+    taken: dict[str, str] = {}
     for field, wanted in _spellings(keys, meant, names, own=own).items():
-        for key in wanted:
-            if key not in keys or keys[key] in taken:
-                continue
-            value = row[keys[key]]
-            if not (own and key == field):
-                if field == "ground_truth" and not table and isinstance(value, str) and not list_in(value):
-                    value = [value]  # `|` parts the answers of a cell alone
-                value = _CONVERTED[field](value, row)
-                if value is None:
-                    continue
-            placed[field] = keys[key], value
-            taken.add(keys[key])
-            break
-    found = {field: value for field, (_, value) in placed.items()}
+        for name in (keys[key] for key in wanted if key in keys and keys[key] not in taken):
+            as_it_is = own and folded(str(name)) == field
+            value = row[name] if as_it_is else _converted(field, row[name], row, table=table)
+            if as_it_is or value is not None:
+                found[field], taken[name] = value, field
+                break
     turns = found.get("query")
     if isinstance(turns, list) and turns:
         found |= {"query": turns[-1], "context": turns[:-1]}
+    guessed = {name: field for name, field in taken.items() if folded(str(name)) in meant}
     if table or not is_ours(row):
         found |= _in_chunks(row, found)
         metadata = row.get("metadata")
-        typed = {**row, **(metadata if isinstance(metadata, dict) else {}), **row}
-        types = _types(typed, taken)
-        tags = [*types, *(tag for tag in found.get("tags") or () if tag not in types)]
-        taken |= {name for name in row if f"{folded(name)}:{row[name]}" in types}
+        types = _types({**row, **(metadata if isinstance(metadata, dict) else {}), **row}, taken)
+        tags = list(dict.fromkeys([*types, *(found.get("tags") or ())]))
+        taken |= {name: "tags" for name in row if f"{folded(str(name))}:{row[name]}" in types}
         found |= {"tags": tags} if tags else {}
     rest = {name: value for name, value in row.items() if name not in taken and name not in found}
-    guessed = {key: field for field, (key, _) in placed.items() if folded(key) in meant}
     return Reading({**found, **rest}, guessed)
 
 
@@ -153,7 +144,7 @@ def _meant(row: Mapping[str, Any], keys: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_origin(key: str, value: Any, row: Mapping[str, Any]) -> bool:
-    ids = _names(value, row)
+    ids = _converted("reference_entities", value, row, table=False)
     return bool(ids) and (key.endswith(("id", "ids")) or all(map(_DOCUMENT.search, ids or ())))
 
 
@@ -190,26 +181,40 @@ def _spellings(
     return spelled
 
 
-def _types(row: Mapping[str, Any], taken: set[str]) -> list[str]:
+def _types(row: Mapping[str, Any], taken: Collection[str]) -> list[str]:
     """`category: x` → the tag `category:x`."""
-    return list(
-        dict.fromkeys(
-            f"{folded(name)}:{value}"
-            for name, value in row.items()
-            if folded(name) in TYPE_KEYS
-            and name not in taken
-            and isinstance(value, str | int)
-            and not isinstance(value, bool)
-            and 0 < len(str(value).strip()) <= LONGEST_TYPE
-        )
-    )
+    told = {
+        folded(str(name)): value
+        for name, value in row.items()
+        if name not in taken and isinstance(value, str | int) and not isinstance(value, bool)
+    }
+    return [
+        f"{key}:{value}"
+        for key, value in told.items()
+        if key in TYPE_KEYS and 0 < len(str(value).strip()) <= LONGEST_TYPE
+    ]
 
 
-def _id(value: Any, row: Mapping[str, Any]) -> Any:
+# --- values: what a field of ours takes of a value of any shape, None for what is none of it
+
+
+def _converted(field: str, value: Any, row: Mapping[str, Any], *, table: bool) -> Any:
+    """row: the record that holds it. table: as `ours` has it."""
+    if field in SIGNS:
+        signs = SIGNS[field]
+        return parts_of_cell(value.strip(), signs) if isinstance(value, str) else _several(value)
+    if field == "ground_truth":
+        return _answers_of_cell(value) if table and isinstance(value, str) else _several(value)
+    if field == "reference_texts":
+        return _texts(value, row)
+    return _CONVERTED[field](value)
+
+
+def _id(value: Any) -> Any:
     return value if is_id(value) else None
 
 
-def _query(value: Any, row: Mapping[str, Any]) -> Any:
+def _query(value: Any) -> Any:
     """A question, or the turns of a conversation, of which the last asks."""
     if isinstance(value, list) and value:
         turns = [turn.get("content") if isinstance(turn, dict) else turn for turn in value]
@@ -217,18 +222,17 @@ def _query(value: Any, row: Mapping[str, Any]) -> Any:
     return value if isinstance(value, str) else None
 
 
-def _several(value: Any, row: Mapping[str, Any]) -> list[str] | None:
+def _several(value: Any) -> list[str] | None:
     """Names or texts of any shape: one, a list, objects with a name, or {id: name}."""
     if isinstance(value, str):
-        literal = list_in(value.strip())
-        value = literal if isinstance(literal, list) else [value.strip()] if value.strip() else []
+        text = value.strip()
+        value = list_in(text) or ([text] if text and list_in(text) is None else [])
     if isinstance(value, bool) or value is None:
         return None
     if isinstance(value, int | float):
         return [str(value)]
-    values = list(value.values()) if isinstance(value, dict) else value
-    made = [_text(one) for one in values]
-    return None if any(text is None for text in made) else [text for text in made if text]
+    made = [_text(one) for one in (value.values() if isinstance(value, dict) else value)]
+    return None if None in made else [text for text in made if text]
 
 
 def _text(value: Any) -> str | None:
@@ -239,58 +243,39 @@ def _text(value: Any) -> str | None:
     return value.strip() if isinstance(value, str) else None
 
 
-def _names(value: Any, row: Mapping[str, Any]) -> list[str] | None:
-    return parts_of_cell(value.strip()) if isinstance(value, str) else _several(value, row)
+def _answers_of_cell(cell: str) -> list[str]:
+    """A cell's answers, which `|` parts; an answer of several lines stays one."""
+    text = cell.strip()
+    if "|" in text and "\n" not in text and "[" not in text:
+        return [answer for part in text.split("|") if (answer := part.strip())]
+    return _several(text) or []
 
 
-def _type_names(value: Any, row: Mapping[str, Any]) -> Any:
-    """A number is no name of a type: it is left as it is, so that it is reported."""
-    return value if isinstance(value, int | float) else _names(value, row)
-
-
-def _tags(value: Any, row: Mapping[str, Any]) -> list[str] | None:
-    return parts_of_cell(value.strip(), ",;|\n") if isinstance(value, str) else _several(value, row)
-
-
-def _answer(value: Any, row: Mapping[str, Any]) -> Any:
-    """Of a text itself, so that an answer of several lines stays one; `|` parts those of a table."""
-    if isinstance(value, str):
-        plain = value.strip()
-        texts = _several(value, row) if list_in(plain) is not None else [plain]
-        if "|" in plain and "\n" not in plain and "[" not in plain:
-            texts = [part.strip() for part in plain.split("|")]
-        return [text for text in texts or () if text]
-    return _several(value, row)
-
-
-def _turns(value: Any, row: Mapping[str, Any]) -> Any:
+def _turns(value: Any) -> Any:
     return parts_of_cell(value.strip(), "\n") if isinstance(value, str) else value
 
 
 def _texts(value: Any, row: Mapping[str, Any]) -> list[str] | None:
     """Passages; of many with marks those marked as supporting (HotpotQA, MuSiQue, HippoRAG)."""
     if not isinstance(value, list) or not value or isinstance(value[0], str):
-        return _several(value, row) if not isinstance(value, dict) else None
+        return None if isinstance(value, dict) else _several(value)
     facts = row.get("supporting_facts")
     if all(isinstance(one, list) and len(one) == 2 and isinstance(one[1], list) for one in value):
         titles = (
             [one[0] for one in facts if isinstance(one, list) and one] if isinstance(facts, list) else None
         )
-        return [
-            " ".join(map(str, sentences)).strip()
-            for title, sentences in value
-            if titles is None or title in titles
-        ]
+        passages = [sentences for title, sentences in value if titles is None or title in titles]
+        return [" ".join(map(str, sentences)).strip() for sentences in passages]
     if not all(isinstance(one, dict) for one in value):
         return None
     marked = [one for one in value if one.get("is_supporting") is True]
     places = row.get("gold_docs")
     if not marked and isinstance(places, list):
         marked = [one for place, one in enumerate(value) if one.get("idx", place) in places]
-    return _several(marked or value, row)
+    return _several(marked or value)
 
 
-def _chunks(value: Any, row: Mapping[str, Any]) -> list[str] | None:
+def _chunks(value: Any) -> list[str] | None:
     """Ids of passages: one, several, {id: grade}, or [title, sentence] pairs."""
     if isinstance(value, dict):
         return [str(id) for id, grade in value.items() if grade != 0]
@@ -299,29 +284,28 @@ def _chunks(value: Any, row: Mapping[str, Any]) -> list[str] | None:
         if any(isinstance(one, dict | list) for one in firsts):
             return None
         return list(dict.fromkeys(map(str, firsts))) or None
-    return _names(value, row) or None
+    return _converted("reference_entities", value, {}, table=False) or None
 
 
-def _relations(value: Any, row: Mapping[str, Any]) -> list[Any] | None:
+def _relations(value: Any) -> list[Any] | None:
     """Triples as they are: [source, type, target], an object, or an id."""
     sound = isinstance(value, list) and value and all(isinstance(one, list | dict | str) for one in value)
-    return value if sound and not all(isinstance(one, str) for one in value) else None
+    return value if sound and not is_texts(value) else None
 
 
-def _as_is(value: Any, row: Mapping[str, Any]) -> Any:
+def _as_is(value: Any) -> Any:
     return None if value in (None, "") else value
 
 
-_CONVERTED: dict[str, Callable[[Any, Mapping[str, Any]], Any]] = {
+# Fields of several names → the signs between them in one cell.
+SIGNS = {
+    **dict.fromkeys(("reference_entities", "highly_relevant_entities", "irrelevant_entities"), ";|\n"),
+    **{"seed_entities": ";|\n", "expected_types": ";|\n", "tags": ",;|\n"},
+}
+_CONVERTED: dict[str, Callable[[Any], Any]] = {
     "id": _id,
     "query": _query,
-    **dict.fromkeys(("reference_entities", "highly_relevant_entities", "irrelevant_entities"), _names),
-    "seed_entities": _names,
-    "ground_truth": _answer,
-    "tags": _tags,
     "context": _turns,
-    "expected_types": _type_names,
-    "reference_texts": _texts,
     "reference_chunks": _chunks,
     "reference_relations": _relations,
     "group": _as_is,

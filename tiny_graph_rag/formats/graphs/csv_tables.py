@@ -15,8 +15,7 @@ from tiny_graph_rag.columns.strings import Categories
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.graphs.rows import Rows
-from tiny_graph_rag.formats.graphs.spelling import admin_column
-from tiny_graph_rag.formats.graphs.table import Table
+from tiny_graph_rag.formats.graphs.table import Table, admin_column
 from tiny_graph_rag.formats.tables import check_width, csv_rows, delimiter_of, unguarded
 
 IGNORED = ":IGNORE"

@@ -21,18 +21,21 @@ from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs.roles import NONE, Columns, edge_roles, listed, node_roles
 from tiny_graph_rag.formats.graphs.rows import BAD_WEIGHTS, OWN, SOME_UNDIRECTED, Block, Codes, Roles, Rows
-from tiny_graph_rag.formats.graphs.spelling import admin_kind, bare, is_number, key_of
 from tiny_graph_rag.formats.graphs.table import (
     SEPARATOR,
     Table,
+    admin_kind,
+    bare,
     coded,
     flat,
     joined,
+    key_of,
     list_of,
     numbers_of,
     strings_of,
     text_of,
 )
+from tiny_graph_rag.formats.tables import is_number
 from tiny_graph_rag.formats.words import NODE_KEYS, Role
 from tiny_graph_rag.graph.building import UNKNOWN_RELATION
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT, UNDIRECTED

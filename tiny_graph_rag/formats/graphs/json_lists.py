@@ -32,8 +32,7 @@ from tiny_graph_rag.formats.graphs.roles import (
     of_role,
 )
 from tiny_graph_rag.formats.graphs.rows import Rows
-from tiny_graph_rag.formats.graphs.spelling import key_of, looks_like_id
-from tiny_graph_rag.formats.graphs.table import Table, columns_of, flat, text_of
+from tiny_graph_rag.formats.graphs.table import Table, columns_of, flat, key_of, looks_like_id, text_of
 from tiny_graph_rag.formats.words import (
     ADJACENCIES,
     ENTITY_LISTS,

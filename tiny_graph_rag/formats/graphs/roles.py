@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tiny_graph_rag.errors import GraphError, UsageError, unknown
-from tiny_graph_rag.formats.graphs.spelling import admin_kind, is_number, key_of, looks_like_id, words_of
-from tiny_graph_rag.formats.graphs.table import Table
-from tiny_graph_rag.formats.tables import columns_in
+from tiny_graph_rag.formats.graphs.table import Table, admin_kind, key_of, looks_like_id, words_of
+from tiny_graph_rag.formats.tables import columns_in, is_number
 from tiny_graph_rag.formats.words import (
     CHUNK_KEYS,
     COMMON_TYPES,

@@ -31,16 +31,18 @@ from tiny_graph_rag.formats.graphs.roles import (
     node_roles,
 )
 from tiny_graph_rag.formats.graphs.rows import Rows
-from tiny_graph_rag.formats.graphs.spelling import (
+from tiny_graph_rag.formats.graphs.table import (
+    Table,
     admin_column,
     admin_kind,
-    is_number,
+    flat,
     key_of,
     looks_like_id,
+    parquet_table,
     words_of,
+    worksheet_tables,
 )
-from tiny_graph_rag.formats.graphs.table import Table, flat, parquet_table, worksheet_tables
-from tiny_graph_rag.formats.tables import delimiter_of
+from tiny_graph_rag.formats.tables import delimiter_of, is_number
 from tiny_graph_rag.formats.words import EDGE_KEYS, EDGE_WORDS, HEADER_WORDS, NODE_KEYS, NODE_WORDS, Role
 from tiny_graph_rag.graph.model import KnowledgeGraph
 
