@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -350,43 +350,42 @@ def _is_time(table: Table, column: str) -> bool:
 
 
 class End(NamedTuple):
-    """One column of a pair. pair: the words for both ends. rest: what else the column says, which the other
-    one says as well. kind: what the column holds of the end: its id, name, label or type."""
+    """What a column tells of an end in the words of a pair. rest: what else it says, which the column of the
+    other end says as well. kind: what it holds of the end: its id, name, label or type."""
 
-    pair: tuple[str, str]
-    rest: str
     is_target: bool
+    rest: str
     kind: str
 
 
 class Pair(NamedTuple):
-    """Two columns that tell of both ends in the same words."""
+    """Two columns that tell of both ends in the same words, and the same of them."""
 
     words: tuple[str, str]
+    rest: str
     kind: str
     source: str
     target: str
 
 
-def _ends_of(column: str) -> Iterator[End]:
-    """What ends of a relation a column may hold, the likeliest first."""
+def _end(column: str, pair: tuple[str, str]) -> End | None:
     words = words_of(column)
-    for pair in ALL_PAIRS:
-        for is_target, word in enumerate(pair):
-            parts = _around(words, word)
-            if parts is None:
-                continue
-            before, after = parts
-            rest = (*before, *after)
-            kind = _kind(rest)
-            if pair in COUNTED:
-                fits = bool(before)
-            elif pair in LETTERS:
-                fits = pair != LETTERS[-1] if not rest else rest[-1] in ID_WORDS | NAME_WORDS | TYPE_WORDS
-            else:
-                fits = not before or not after
-            if kind is not None and fits:
-                yield End(pair, " ".join((*before, "", *after)).strip(), bool(is_target), kind)
+    for is_target, word in enumerate(pair):
+        parts = _around(words, word)
+        if parts is None:
+            continue
+        before, after = parts
+        kind = _kind((*before, *after))
+        if pair in COUNTED:
+            fits = bool(before)
+        elif pair in LETTERS:
+            last = (*before, *after)[-1:]
+            fits = {*last} <= ID_WORDS | NAME_WORDS | TYPE_WORDS and (bool(last) or pair != LETTERS[-1])
+        else:
+            fits = not before or not after
+        if kind is not None and fits:
+            return End(bool(is_target), " ".join((*before, "", *after)).strip(), kind)
+    return None
 
 
 def _around(words: tuple[str, ...], word: str) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
@@ -429,33 +428,36 @@ def _add_ends(roles: dict[str, str], table: Table, columns: Sequence[str], stric
     roles[ends.source], roles[ends.target] = Role.SOURCE, Role.TARGET
     if ends.kind == Role.NAME and any(" " in text for text in table.texts(ends.source)):
         more = []  # names, which labels describe
-    for _, kind, source, target in more:
-        if kind == LABEL and are_types(table.texts(source) or ["person"]):
-            roles[source], roles[target] = Role.SOURCE_TYPE, Role.TARGET_TYPE
-        elif (ends.kind == Role.ID or kind == LABEL) and Role.SOURCE_NAME not in roles.values():
-            roles[source], roles[target] = Role.SOURCE_NAME, Role.TARGET_NAME
-    for column in columns:  # one end's type may be there alone
-        for end in _ends_of(column):
-            role = (Role.SOURCE_TYPE, Role.TARGET_TYPE)[end.is_target]
-            is_own = end.pair == words and end.kind == Role.TYPE
-            if is_own and column not in roles and role not in roles.values():
-                roles[column] = role
+    for pair in more:
+        if pair.kind == LABEL and are_types(table.texts(pair.source) or ["person"]):
+            roles[pair.source], roles[pair.target] = Role.SOURCE_TYPE, Role.TARGET_TYPE
+        elif (ends.kind == Role.ID or pair.kind == LABEL) and Role.SOURCE_NAME not in roles.values():
+            roles[pair.source], roles[pair.target] = Role.SOURCE_NAME, Role.TARGET_NAME
+    for column in (column for column in columns if column not in roles):  # one end's type may be there alone
+        end = _end(column, words)
+        role = (Role.SOURCE_TYPE, Role.TARGET_TYPE)[end is not None and end.is_target]
+        if end is not None and end.kind == Role.TYPE and role not in roles.values():
+            roles[column] = role
 
 
 def _pairs(columns: Sequence[str], strict: bool) -> list[Pair]:
     """Pairs of which both columns are there, the likeliest first."""
-    sides: dict[tuple[tuple[str, str], str], tuple[dict[str, str], dict[str, str]]] = {}
-    for column in columns:
-        for pair, rest, is_target, kind in _ends_of(column):
-            sides.setdefault((pair, rest), ({}, {}))[is_target].setdefault(column, kind)
     is_series = any({"3", "c"} & set(words_of(column)) for column in columns)  # numbered, more than two
-    found = [
-        (rest not in NAME_WORDS | ID_WORDS, ALL_PAIRS.index(pair), rest, Pair(pair, kind, source, target))
-        for (pair, rest), (sources, targets) in sides.items()
-        for (source, kind), target in zip([*sources.items()][:1], targets, strict=False)
-        if not (is_series and pair in COUNTED)
-    ]
+    found = []
+    for words in ALL_PAIRS[: -len(COUNTED)] if is_series else ALL_PAIRS:
+        sides: tuple[dict[str, tuple[str, str]], dict[str, str]] = ({}, {})
+        for column in columns:
+            end = _end(column, words)
+            if end is not None and end.is_target:
+                sides[1].setdefault(end.rest, column)
+            elif end is not None:
+                sides[0].setdefault(end.rest, (column, end.kind))
+        found += [
+            Pair(words, rest, kind, source, sides[1][rest])
+            for rest, (source, kind) in sides[0].items()
+            if rest in sides[1]
+        ]
     if strict and not any(key_of(column) in EDGE_KEYS[Role.TYPE] for column in columns):
         known = COUNTED_STEMS | LABEL_WORDS | TYPE_WORDS
-        found = [told for told in found if told[3].words in COUNTED or set(told[2].split()) <= known]
-    return [pair for *_, pair in sorted(found, key=lambda told: told[:2])]
+        found = [pair for pair in found if pair.words in COUNTED or set(pair.rest.split()) <= known]
+    return sorted(found, key=lambda pair: pair.rest not in NAME_WORDS | ID_WORDS)
