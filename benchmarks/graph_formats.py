@@ -60,8 +60,8 @@ def write(folder: Path, entities: int, edges: int, wanted: list[str]) -> None:
     from generate import RELATIONS, TYPES, preferential_edges
 
     from tiny_graph_rag.formats.graphs import read_graph
-    from tiny_graph_rag.formats.graphs.writing import write_graph
-    from tiny_graph_rag.formats.writing import GRAPH_WRITERS, form_of
+    from tiny_graph_rag.formats.graphs.writing import GRAPH_FORMS, write_graph
+    from tiny_graph_rag.formats.writing import form_of
 
     source = folder / TARGETS["KG JSON"]
     if not source.exists():
@@ -89,7 +89,7 @@ def write(folder: Path, entities: int, edges: int, wanted: list[str]) -> None:
             write_graph(
                 graph,
                 folder / TARGETS[name],
-                form_of(GRAPH_WRITERS, folder / TARGETS[name], None, "--format"),
+                form_of(GRAPH_FORMS, folder / TARGETS[name], None, "--format"),
             )
 
 

@@ -16,7 +16,6 @@ from tiny_graph_rag.errors import RegistrationError, UsageError
 from tiny_graph_rag.formats.gold import GOLD_FORMATS
 from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS
 from tiny_graph_rag.formats.runs import RUN_FORMATS
-from tiny_graph_rag.formats.writing import GOLD_WRITERS, GRAPH_WRITERS, RUN_WRITERS
 from tiny_graph_rag.linking import LINKERS
 from tiny_graph_rag.measures import KINDS
 from tiny_graph_rag.registry import Registry
@@ -25,10 +24,7 @@ from tiny_graph_rag.retrieval import RETRIEVERS
 
 EVERY = {
     item.kind: item
-    for item in (
-        *(KINDS, RETRIEVERS, LINKERS, GRAPH_FORMATS, GOLD_FORMATS, RUN_FORMATS, REPORTS, JUDGES),
-        *(GRAPH_WRITERS, GOLD_WRITERS, RUN_WRITERS),
-    )
+    for item in (*(KINDS, RETRIEVERS, LINKERS, GRAPH_FORMATS, GOLD_FORMATS, RUN_FORMATS, REPORTS, JUDGES),)
 }
 Kitchen = tuple[Registry[Any], Callable[..., None]]
 

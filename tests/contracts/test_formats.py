@@ -19,8 +19,7 @@ from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS
 from tiny_graph_rag.formats.graphs.writing import write_graph
 from tiny_graph_rag.formats.runs import RUN_FORMATS, read_run
-from tiny_graph_rag.formats.runs.writing import run_parts
-from tiny_graph_rag.formats.writing import RUN_WRITERS
+from tiny_graph_rag.formats.runs.writing import RUN_FORMS, run_parts
 
 TEXTS = [
     pytest.param(registry, name, read, id=f"{registry.kind}-{name}")
@@ -80,7 +79,7 @@ def test_whatever_comes_is_read_or_refused_in_words(
         read(path, name)
 
 
-@pytest.mark.parametrize("form", list(RUN_WRITERS))
+@pytest.mark.parametrize("form", list(RUN_FORMS))
 def test_a_run_that_is_written_is_read_as_it_was(form: str, tmp_path: Path) -> None:
     ids, names = ["e 1", "e%2", "점순"], ["Ann", "Bob", "점순"]
     run = run_of([2, 0, 1], [], [1, 2])

@@ -10,10 +10,13 @@ import pytest
 from tiny_graph_rag.errors import DatasetError, GraphError, InputError, RunError, UsageError
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.gold import read_gold
+from tiny_graph_rag.formats.gold.exchange import GOLD_FORMS
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS
+from tiny_graph_rag.formats.graphs.writing import GRAPH_FORMS
 from tiny_graph_rag.formats.runs import read_run
-from tiny_graph_rag.formats.writing import GOLD_WRITERS, GRAPH_WRITERS, RUN_WRITERS, form_of
+from tiny_graph_rag.formats.runs.writing import RUN_FORMS
+from tiny_graph_rag.formats.writing import form_of
 from tiny_graph_rag.inputs import GRAPH_ENDINGS
 
 LONG = "x" * 200_000  # longer than the head that is looked at, and than csv's own limit on a field
@@ -71,16 +74,16 @@ def test_a_file_that_may_be_a_graph_is_known_by_its_suffix() -> None:
 
 
 @pytest.mark.parametrize(
-    ("registry", "name", "form"),
+    ("forms", "name", "form"),
     [
-        (GRAPH_WRITERS, "x-KG.json", "kg-json"),
-        (GOLD_WRITERS, "x.QRELS", "trec"),
-        (RUN_WRITERS, "x.csv", "csv"),
+        (GRAPH_FORMS, "x-KG.json", "kg-json"),
+        (GOLD_FORMS, "x.QRELS", "trec"),
+        (RUN_FORMS, "x.csv", "csv"),
     ],
 )
-def test_the_end_of_a_name_chooses_the_form(registry, name: str, form: str) -> None:
-    assert form_of(registry, Path(name), None, "--format") == form
+def test_the_end_of_a_name_chooses_the_form(forms, name: str, form: str) -> None:
+    assert form_of(forms, Path(name), None, "--format") == form
     with pytest.raises(UsageError, match=r"x\.doc: which form"):
-        form_of(registry, Path("x.doc"), None, "--format")
+        form_of(forms, Path("x.doc"), None, "--format")
     with pytest.raises(UsageError, match="unknown form of --format 'docx'"):
-        form_of(registry, Path(name), "docx", "--format")
+        form_of(forms, Path(name), "docx", "--format")

@@ -151,10 +151,11 @@ def _run_file(session: Session, given: str | None) -> tuple[Path | None, str]:
     """Where `--save-run` goes, claimed, and in which form. Raises UsageError for an unknown form."""
     if given is None:
         return None, ""
-    from tiny_graph_rag.formats.writing import RUN_WRITERS, form_of
+    from tiny_graph_rag.formats.runs.writing import RUN_FORMS
+    from tiny_graph_rag.formats.writing import form_of
 
     path = output_path(given, Path(session.config.storage.results_dir))
-    form = form_of(RUN_WRITERS, path, None, "--save-run")
+    form = form_of(RUN_FORMS, path, None, "--save-run")
     return session.outputs.claim(path), form
 
 

@@ -13,8 +13,8 @@ from tiny_graph_rag.cli.output import Output, Written
 from tiny_graph_rag.cli.session import STDOUT, Session
 from tiny_graph_rag.errors import amount
 from tiny_graph_rag.formats.graphs import ENDING, graph_name, write_vocabulary
-from tiny_graph_rag.formats.graphs.writing import write_graph
-from tiny_graph_rag.formats.writing import GRAPH_WRITERS, form_of
+from tiny_graph_rag.formats.graphs.writing import GRAPH_FORMS, write_graph
+from tiny_graph_rag.formats.writing import form_of
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.statistics import statistics
 from tiny_graph_rag.messages import counted
@@ -78,7 +78,7 @@ def convert(
     ] = None,
 ) -> None:
     """Write a graph for another program: KG JSON, GraphML or triples."""
-    form = form_of(GRAPH_WRITERS, output, to, "--format")
+    form = form_of(GRAPH_FORMS, output, to, "--format")
     session.outputs.claim(output)
     words = None
     if session.patch is not None and session.patch.has_words:

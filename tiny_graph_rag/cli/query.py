@@ -182,8 +182,8 @@ def retrieve_command(
     names: Annotated[bool, option("Write names of entities in place of ids.", OUTPUT)] = False,
 ) -> None:
     """Retrieve entities for questions without references and write a run, for a contest or a later review."""
-    from tiny_graph_rag.formats.runs.writing import run_parts
-    from tiny_graph_rag.formats.writing import RUN_WRITERS, form_of
+    from tiny_graph_rag.formats.runs.writing import RUN_FORMS, run_parts
+    from tiny_graph_rag.formats.writing import form_of
     from tiny_graph_rag.study.evaluate import evaluate
 
     session = session.using(latency_sample=0)
@@ -192,7 +192,7 @@ def retrieve_command(
     source = find_input(questions, Path(config.storage.dataset_dir), "questions")
     suffix = "jsonl" if format == "contest" else format or "trec"
     out = Output.of(session, output, f"{bare_name(source)}.{suffix}", ending="")
-    form = form_of(RUN_WRITERS, out.path or Path("run.jsonl"), format, "--format")
+    form = form_of(RUN_FORMS, out.path or Path("run.jsonl"), format, "--format")
     examples = session.questions(source, chosen)
     linking = Linking.of(session)
     knowledge = session.graph(graph, examples)

@@ -19,7 +19,7 @@ from tiny_graph_rag.formats.gold import detected
 from tiny_graph_rag.formats.gold.records import SIGNS
 from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded
 from tiny_graph_rag.formats.words import FIELDS
-from tiny_graph_rag.formats.writing import GOLD_WRITERS, form_of, gold_writer, parquet_of
+from tiny_graph_rag.formats.writing import Form, form_of, parquet_of
 from tiny_graph_rag.gold.examples import Example
 
 # --- of a sheet: one value a cell, columns that are always there, and what stands between several values
@@ -57,32 +57,32 @@ def line_of(example: Example) -> bytes:
 
 def format_for(path: Path, format: str | None) -> str:
     """Raises UsageError for an unknown format, or a suffix that tells none."""
-    return form_of(GOLD_WRITERS, path, format, "--format")
+    return form_of(GOLD_FORMS, path, format, "--format")
 
 
 def format_of(path: Path | None) -> str:
     """Of a gold set that is there: its format, where sets can be written in it, else jsonl."""
     found = "jsonl" if path is None else detected(path)
-    return found if found in GOLD_WRITERS else "jsonl"
+    return found if found in GOLD_FORMS else "jsonl"
 
 
 def ending_for(format: str, like: Path | None) -> str:
     """The suffix of a file in that format; of a table that of `like`, where it is one. Raises UsageError."""
-    own = GOLD_WRITERS[format]
+    own = GOLD_FORMS[format]
     suffix = "" if like is None else Path(like.name.removesuffix(".gz")).suffix.lower()
     is_like = suffix in (".csv", ".tsv") or (suffix == ".parquet" and format == "table")
-    return suffix if is_like and format in ("sheet", "table") else own.ending or own.suffixes[0]
+    return suffix if is_like and format in ("sheet", "table") else (own.suffixes or (".csv",))[0]
 
 
 def written(examples: Sequence[Example], path: Path, format: str | None = None) -> Iterable[bytes]:
     """The file's content, in one normal form. path: for its suffix alone (csv, tsv, parquet)."""
-    return GOLD_WRITERS[format_for(path, format)].write(examples, path)
+    return GOLD_FORMS[format_for(path, format)].write(examples, path)
 
 
 def lost(examples: Sequence[Example], path: Path, format: str | None = None) -> dict[str, int]:
     """Field → questions whose value the format can't hold."""
     name = format_for(path, format)
-    holds = GOLD_WRITERS[name].holds
+    holds = GOLD_FORMS[name].holds
     if holds is None:
         return {}
     found: Counter[str] = Counter()
@@ -93,18 +93,15 @@ def lost(examples: Sequence[Example], path: Path, format: str | None = None) -> 
     return dict(found)
 
 
-@gold_writer("jsonl", "an object a line, with everything", suffixes=(".jsonl",))
 def jsonl(examples: Sequence[Example], path: Path) -> Iterable[bytes]:
     return map(line_of, examples)
 
 
-@gold_writer("json", "the same in one list", suffixes=(".json",))
 def json_list(examples: Sequence[Example], path: Path) -> Iterable[bytes]:
     lines = [json.dumps(row_of(example), ensure_ascii=False) for example in examples]
     return [b"[\n", ",\n".join(lines).encode("utf-8", "replace"), b"\n]\n"]
 
 
-@gold_writer("sheet", "a table with one question per row; references split by ;", ending=".csv")
 def sheet(examples: Sequence[Example], path: Path) -> Iterable[bytes]:
     """With a mark, so that spreadsheets show Hangul. What has no field of ours gets a column of its own,
     values that are no text as JSON."""
@@ -135,9 +132,6 @@ def _cell(value: Any, signs: str) -> str:
     return "; ".join(listed) if ";" in signs else signs[0].join(listed)
 
 
-@gold_writer(
-    "trec", "TREC qrels: question, 0, document, grade", suffixes=(".qrels", ".trec", ".txt"), holds=_JUDGED
-)
 def trec(examples: Sequence[Example], path: Path) -> Iterable[bytes]:
     return (
         f"{encoded(example.id)} 0 {encoded(name)} {grade}\n".encode("utf-8", "replace")
@@ -146,12 +140,6 @@ def trec(examples: Sequence[Example], path: Path) -> Iterable[bytes]:
     )
 
 
-@gold_writer(
-    "table",
-    "query_id, doc_id, score: CSV, TSV, Parquet",
-    suffixes=(".csv", ".tsv", ".parquet"),
-    holds=_JUDGED,
-)
 def table(examples: Sequence[Example], path: Path) -> Iterable[bytes]:
     rows = [
         (example.id, name, grade)
@@ -160,9 +148,18 @@ def table(examples: Sequence[Example], path: Path) -> Iterable[bytes]:
     ]
     if path.suffix.lower() == ".parquet":
         columns = zip(*rows, strict=True) if rows else ((), (), ())
-        return [parquet_of(dict(zip(_COLUMNS, columns, strict=True)), numbers=("score",))]
+        return [parquet_of(dict(zip(_COLUMNS, columns, strict=True)), ("score",))]
     text = io.StringIO()
     writer = TableWriter(text, "\t" if path.suffix.lower() == ".tsv" else ",")
     writer.writerow(_COLUMNS)
     writer.writerows((guarded(id), guarded(name), grade) for id, name, grade in rows)
     return [text.getvalue().encode("utf-8", "replace")]
+
+
+GOLD_FORMS = {
+    "jsonl": Form(jsonl, (".jsonl",)),
+    "json": Form(json_list, (".json",)),
+    "sheet": Form(sheet),
+    "trec": Form(trec, (".qrels", ".trec", ".txt"), holds=_JUDGED),
+    "table": Form(table, (".csv", ".tsv", ".parquet"), holds=_JUDGED),
+}

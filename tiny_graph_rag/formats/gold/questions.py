@@ -28,7 +28,9 @@ STRING_LISTS = (
     "seed_entities",
     "context",
 )
+LISTS = ("reference_entities", *STRING_LISTS)
 NOT_STRINGS = "{field} must be a list of strings, got {got}{example}"
+IDS_TWICE = "ids used twice: {n}, such as {id}; the later question is called {id}-2"
 AS_LIST = ". Write {value}"
 MISSING = "{field} is missing"
 EMPTY = "the gold set is empty; wanted at least one question"
@@ -166,8 +168,7 @@ def with_own_ids(examples: Sequence[Example]) -> tuple[tuple[Example, ...], list
             known.add(example.id)
         seen.add(example.id)
         made.append(example)
-    wrong = "ids used twice: {n}, such as {id}; the later question is called {id}-2"
-    return tuple(made), [said(wrong, n=f"{len(again):,}", id=again[0])] if again else []
+    return tuple(made), [said(IDS_TWICE, n=f"{len(again):,}", id=again[0])] if again else []
 
 
 def judged_by_passages(examples: tuple[Example, ...]) -> tuple[Example, ...]:
@@ -210,7 +211,7 @@ def example_of(row: Mapping[str, Any], number: int, source: Source | None = None
         ),
         reference_relations=tuple(row.get("reference_relations") or ()),
         group=str(row["group"]) if row.get("group") is not None else None,
-        unknown={key: value for key, value in row.items() if key != "query" and key not in CHECKS},
+        unknown={key: value for key, value in row.items() if key != "query" and key not in IS_RIGHT},
         line=number,
         judged="reference_entities" in row or PATTERN in row,
         source=source,
@@ -231,15 +232,15 @@ def _is_sound(row: object, place: str, problems: Problems) -> bool:
         problems.add(place, "'query' is missing; it has: {names}", names=", ".join(map(str, row)) or "–")
     elif not isinstance(query, str) or not query.strip():
         problems.add(place, "'query' must be a question in words, got {got}", got=json_kind(query))
-    for name, (is_right, wanted) in CHECKS.items():
+    for name, is_right in IS_RIGHT.items():
         value: Any = row.get(name)
         if value is None and (name not in row or name != "reference_entities"):
             continue
         if not is_right(value):
-            is_list = wanted == NOT_STRINGS and isinstance(value, str)
+            is_list = name in LISTS and isinstance(value, str)
             example = said(AS_LIST, value=_as_list(value)) if is_list else ""
-            problems.add(place, wanted, field=repr(name), got=json_kind(value), example=example)
-        elif wanted == NOT_STRINGS and name != "context" and not all(map(str.strip, value)):
+            problems.add(place, WANTED[name], field=repr(name), got=json_kind(value), example=example)
+        elif name in LISTS and name != "context" and not all(map(str.strip, value)):
             problems.add(place, "{field} holds an empty string", field=repr(name))
     return len(problems) == before
 
@@ -258,20 +259,18 @@ def _is_relationship(value: object) -> bool:
     return is_texts(texts)
 
 
-# Field → whether its value is right, and the message where it is not.
-CHECKS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    **dict.fromkeys(("reference_entities", *STRING_LISTS), (is_texts, NOT_STRINGS)),
-    **dict.fromkeys(("id", "group"), (is_id, "{field} must be a string that is not empty, got {got}")),
-    "ground_truth": (
-        lambda value: isinstance(value, str) or is_texts(value),
-        "{field} must be a string or a list of strings, got {got}",
-    ),
-    "reference_relations": (
-        lambda value: isinstance(value, list),
-        "{field} must be a list of relations, got {got}",
-    ),
-    "reference_relationships": (
-        lambda value: isinstance(value, list) and all(map(_is_relationship, value)),
-        '{field} must be a list of {{"source", "target", "type"}} with strings, got {got}',
-    ),
+IS_RIGHT: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(LISTS, is_texts),
+    **dict.fromkeys(("id", "group"), is_id),
+    "ground_truth": lambda value: isinstance(value, str) or is_texts(value),
+    "reference_relations": lambda value: isinstance(value, list),
+    "reference_relationships": lambda value: isinstance(value, list) and all(map(_is_relationship, value)),
+}
+WANTED = {  # the message about a field whose value is not right
+    **dict.fromkeys(LISTS, NOT_STRINGS),
+    **dict.fromkeys(("id", "group"), "{field} must be a string that is not empty, got {got}"),
+    "ground_truth": "{field} must be a string or a list of strings, got {got}",
+    "reference_relations": "{field} must be a list of relations, got {got}",
+    "reference_relationships": '{field} must be a list of {{"source", "target", "type"}} with strings, '
+    "got {got}",
 }

@@ -29,6 +29,7 @@ from tiny_graph_rag.formats.words import (
 from tiny_graph_rag.gold.examples import Example
 
 _NO_QUESTION = ("text", "input", "messages")  # a column of a run too, where ids of documents are next to it
+NO_GRADE = "the grade must be a whole number of at most nine digits, got {row}"
 _ANSWERED = {
     key for field in ("reference_entities", "ground_truth", "reference_texts") for key in FIELDS[field]
 }
@@ -106,8 +107,7 @@ def _graded(rows: Iterable[tuple[str, str, Any, Any]], format: str, problems: Pr
             continue
         number = float(value) if is_number(value) else math.nan
         if not (abs(number) < 1e9 and number.is_integer()):
-            wrong = "the grade must be a whole number of at most nine digits, got {row}"
-            problems.add(place, wrong, row=repr(value)[:42])
+            problems.add(place, NO_GRADE, row=repr(value)[:42])
         elif (before := grades.setdefault(str(document), int(number))) != number:
             problems.add(
                 place,
@@ -139,8 +139,8 @@ def read_contest(path: Path) -> list[Example]:
     problems = Problems(DatasetError)
     for key, ids in document.items():
         if not isinstance(ids, list) or not all(isinstance(id, str | int) for id in ids):
-            wrong = "{key} must be a list of document ids, got {got}"
-            problems.add(path.name, wrong, key=repr(key), got=json_kind(ids))
+            got = json_kind(ids)
+            problems.add(path.name, "{key} must be a list of document ids, got {got}", key=repr(key), got=got)
     problems.check()
     rows = ((path.name, key, id, 1) for key, ids in document.items() for id in ids or (None,))
     return _graded(rows, "contest", problems)

@@ -20,7 +20,7 @@ import numpy as np
 
 from tiny_graph_rag.formats.graphs.table import SEPARATOR
 from tiny_graph_rag.formats.tables import TableWriter, guarded
-from tiny_graph_rag.formats.writing import GRAPH_WRITERS, graph_writer
+from tiny_graph_rag.formats.writing import Form
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.outputs import write_atomically
 
@@ -32,7 +32,7 @@ Fields = dict[str, Any]
 
 def write_graph(graph: KnowledgeGraph, target: Path, form: str) -> list[str]:
     """Write it, whole or not at all. Returns what the form can't hold, in words."""
-    writer = GRAPH_WRITERS[form]
+    writer = GRAPH_FORMS[form]
     target.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(target, in_pieces(writer.write(graph, target)))
     return writer.losses(graph)
@@ -86,7 +86,6 @@ def _details(text: str) -> Fields:
     return found
 
 
-@graph_writer("kg-json", "KG JSON, the format of this project", suffixes=(".json",))
 def kg_json(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
     yield '{"entities": {\n'
     yield from _joined(f"{_json(id)}: {_json(record)}" for id, record in entities(graph))
@@ -108,7 +107,6 @@ def _unwritable_in_xml(graph: KnowledgeGraph) -> list[str]:
     )
 
 
-@graph_writer("graphml", "GraphML, for Gephi and yEd", suffixes=(".graphml",), losses=_unwritable_in_xml)
 def graphml(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
     columns = ("name", "entity_type", "description", "aliases", "source_chunks", "details")
     edge_columns = ("relationship_type", "description", "weight", "source_chunks", "details")
@@ -166,9 +164,6 @@ def _lost_in_triples(graph: KnowledgeGraph) -> list[str]:
     return [f"triples can't hold: {', '.join(lost)}"] if lost else []
 
 
-@graph_writer(
-    "triples", "source, relation, target: TSV or CSV", suffixes=(".tsv", ".csv"), losses=_lost_in_triples
-)
 def triples(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
     is_csv = path.suffix.lower() == ".csv"
     delimiter = "," if is_csv else "\t"
@@ -203,3 +198,10 @@ def _json(value: Any) -> str:
 def _joined(items: Iterable[str]) -> Iterator[str]:
     for number, item in enumerate(items):
         yield f",\n{item}" if number else item
+
+
+GRAPH_FORMS = {
+    "kg-json": Form(kg_json, (".json",)),
+    "graphml": Form(graphml, (".graphml",), losses=_unwritable_in_xml),
+    "triples": Form(triples, (".tsv", ".csv"), losses=_lost_in_triples),
+}

@@ -5,18 +5,31 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded
-from tiny_graph_rag.formats.writing import RUN_WRITERS, Ranked, parquet_of, run_writer
-from tiny_graph_rag.run import Run
+from tiny_graph_rag.formats.writing import Form, parquet_of
+from tiny_graph_rag.run import Passage, Relation, Run
 
 TREC_TAG = "tiny-graph-rag"
 COLUMNS = ("query_id", "doc_id", "rank", "score", "name")
 LISTS_EMPTY = ("jsonl", "contest")  # the forms in which a question that retrieved nothing has a line
+
+
+class Ranked(NamedTuple):
+    """One question of a run. question: its id, with the type that it has in its file. ids, names, scores: of
+    its entities, best first; scores fall strictly. relations, passages: None where the run has none."""
+
+    question: str | int
+    ids: Sequence[str]
+    names: Sequence[str]
+    scores: Sequence[float]
+    relations: Sequence[Relation] | None
+    passages: Sequence[Passage] | None
+    returns_entities: bool
 
 
 def ordered_scores(run: Run) -> NDArray[np.float64]:
@@ -39,10 +52,10 @@ def ordered_scores(run: Run) -> NDArray[np.float64]:
 
 def run_parts(
     run: Run, questions: Sequence[str | int], ids: Sequence[str], names: Sequence[str], form: str
-) -> Iterator[bytes]:
+) -> Iterable[bytes]:
     """The file, piece by piece. questions: their ids, which JSON holds with the type that they have. ids,
     names: of entities, by row. What is listed twice stays: the contest's rule counts each."""
-    return RUN_WRITERS[form].write(_ranked(run, questions, ids, names))
+    return RUN_FORMS[form].write(_ranked(run, questions, ids, names))
 
 
 def _ranked(
@@ -63,8 +76,8 @@ def _ranked(
         )
 
 
-@run_writer("trec", "TREC: question, Q0, document, rank, score, tag", suffixes=(".trec",))
 def trec(ranked: Iterable[Ranked]) -> Iterator[bytes]:
+    """TREC: question, Q0, document, rank, score, tag."""
     for one in ranked:
         lines = (
             f"{encoded(str(one.question))} Q0 {encoded(id)} {rank} {score!r} {TREC_TAG}\n"
@@ -73,8 +86,8 @@ def trec(ranked: Iterable[Ranked]) -> Iterator[bytes]:
         yield "".join(lines).encode()
 
 
-@run_writer("jsonl", "an object a question, with relations and passages", suffixes=(".jsonl",))
 def jsonl(ranked: Iterable[Ranked]) -> Iterator[bytes]:
+    """An object a question, with relations and passages."""
     for one in ranked:
         line: dict[str, Any] = {"id": one.question}
         if one.returns_entities:
@@ -88,7 +101,6 @@ def jsonl(ranked: Iterable[Ranked]) -> Iterator[bytes]:
         yield json.dumps(line, ensure_ascii=False).encode() + b"\n"
 
 
-@run_writer("csv", "CSV: query_id, doc_id, rank, score, name", suffixes=(".csv",))
 def csv(ranked: Iterable[Ranked]) -> Iterator[bytes]:
     yield f"{','.join(COLUMNS)}\n".encode()
     for one in ranked:
@@ -100,15 +112,15 @@ def csv(ranked: Iterable[Ranked]) -> Iterator[bytes]:
         yield text.getvalue().encode()
 
 
-@run_writer("parquet", "the same columns in Parquet", suffixes=(".parquet",), needs="parquet")
 def parquet(ranked: Iterable[Ranked]) -> Iterator[bytes]:
+    """The same columns in Parquet."""
     rows = [row for one in ranked for row in _rows(one)]
     columns = dict(zip(COLUMNS, zip(*rows, strict=True) if rows else [()] * len(COLUMNS), strict=True))
     yield parquet_of(columns, numbers=("rank", "score"))
 
 
-@run_writer("contest", "JSONL: one object per line with eval_id and topk", suffixes=(".contest",))
 def contest(ranked: Iterable[Ranked]) -> Iterator[bytes]:
+    """An object per line with `eval_id` and `topk`."""
     for one in ranked:
         line = {"eval_id": one.question, "topk": one.ids}
         yield json.dumps(line, ensure_ascii=False).encode() + b"\n"
@@ -117,3 +129,12 @@ def contest(ranked: Iterable[Ranked]) -> Iterator[bytes]:
 def _rows(one: Ranked) -> Iterator[tuple[str, str, int, float, str]]:
     for rank, (id, score, name) in enumerate(zip(one.ids, one.scores, one.names, strict=True), start=1):
         yield str(one.question), id, rank, score, name
+
+
+RUN_FORMS = {
+    "trec": Form(trec, (".trec",)),
+    "jsonl": Form(jsonl, (".jsonl",)),
+    "csv": Form(csv, (".csv",)),
+    "parquet": Form(parquet, (".parquet",), needs_parquet=True),
+    "contest": Form(contest, (".contest",)),
+}
