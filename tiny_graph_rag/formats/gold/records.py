@@ -195,7 +195,7 @@ def _types(row: Mapping[str, Any], taken: Collection[str]) -> list[str]:
     ]
 
 
-# --- values: what a field of ours takes of a value of any shape, None for what is none of it
+# --- values: what a field of ours takes of a value of any shape, None where it can take nothing
 
 
 def _converted(field: str, value: Any, row: Mapping[str, Any], *, table: bool) -> Any:
