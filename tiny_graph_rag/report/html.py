@@ -30,8 +30,6 @@ Json = dict[str, Any]
 
 WORST_OPENED = 3
 TOPS = dict.fromkeys(QUALITIES, 5)  # the best values that are not 1
-PLAIN_UP_TO = 1_000_000  # characters: a small page stays readable text, a larger one is deflated
-_UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 RESULT_SCRIPTS = (
     "data.js",
     "dom.js",
@@ -54,15 +52,15 @@ def pages(documents: Sequence[Document]) -> Files:
     or get their own where there is none."""
     results = [document for document in documents if document.has_questions]
     studies = [document for document in documents if not document.has_questions]
+    others = [study.content for study in studies] if results else []
     for document in results or studies:
-        others = [study.content for study in studies] if results else []
-        same = [result for result in results if _gold(result) == _gold(document)]
-        made = results_page(
-            document.content,
-            others,
-            {result.name: result.content for result in same if result is not document},
-        )
-        yield f"{document.name}.html", made.encode("utf-8", "replace")
+        peers = {
+            result.name: result.content
+            for result in results
+            if result is not document and _gold(result) == _gold(document)
+        }
+        page = results_page(document.content, others, peers)
+        yield f"{document.name}.html", page.encode("utf-8", "replace")
 
 
 def _gold(document: Document) -> object:
@@ -81,10 +79,6 @@ def results_page(
     data: Json = {
         "head": head,
         "tops": TOPS,
-        "goldSteps": [],
-        "hops": None,
-        "lead": [],
-        "worst": None,
         "others": others or [],
         "peers": [_peer(name, part) for name, part in (peers or {}).items()],
         "verdicts": _verdict_texts(document),
@@ -127,17 +121,6 @@ def _peer(name: str, document: Json) -> Json:
     return {"name": name, "ids": [result["id"] for result in document["results"]], "results": rows}
 
 
-def _script_json(data: Json) -> tuple[str, str]:
-    """(type, text) of the script element that holds the data; no `</script>` can stand in the text."""
-    text = encoded(data).decode()
-    if len(text) <= PLAIN_UP_TO:
-        for sign, code in _UNSAFE.items():
-            text = text.replace(sign, code)
-        return "application/json", text
-    packed = base64.b64encode(zlib.compress(text.encode(), 9))
-    return "text/plain", packed.decode()
-
-
 def history_page(folder: str, document: Json) -> str:
     """The page of results over time. folder: what to call them."""
     scripts = ("data.js", "dom.js", "charts.js", "summary.js", "list.js", "history.js")
@@ -150,7 +133,7 @@ def page(title: str, data: Json, scripts: tuple[str, ...]) -> str:
     style = (folder / "page.css").read_text(encoding="utf-8")
     code = "\n".join((folder / name).read_text(encoding="utf-8") for name in scripts)
     script = f'"use strict";\n(() => {{\n{code}\n}})();\n'
-    kind, text = _script_json({**data, "words": dict(catalogue(spoken()))})
+    text = encoded({**data, "words": dict(catalogue(spoken()))})
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -162,8 +145,7 @@ def page(title: str, data: Json, scripts: tuple[str, ...]) -> str:
         policy=policy,
         style=style,
         script=script,
-        kind=kind,
-        data=text,
+        data=base64.b64encode(zlib.compress(text, 9)).decode(),  # in which no `</script>` can stand
     )
 
 

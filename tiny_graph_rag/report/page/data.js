@@ -1,8 +1,7 @@
 // The page's data: opened once.
 
 async function embedded() {
-  const element = document.getElementById("data");
-  return JSON.parse(element.type === "application/json" ? element.textContent : await inflated(element.textContent));
+  return JSON.parse(await inflated(document.getElementById("data").textContent));
 }
 
 async function openData() {
@@ -32,7 +31,7 @@ function peer({ name, ids, results }) {
 
 async function inflated(base64) {
   if (typeof DecompressionStream === "undefined") {
-    throw new Error(t("This browser is too old for a page of this size; one from 2023 or later opens it."));
+    throw new Error(t("This browser is too old for this page; one from 2023 or later opens it."));
   }
   const bytes = Uint8Array.fromBase64?.(base64) ?? decoded(base64);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
