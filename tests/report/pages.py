@@ -13,6 +13,11 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.conftest import HANGS
 
 CHROMIUM = Path("/usr/bin/chromium")
+SCREENS: dict[str, Any] = {
+    "light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 844}, "color_scheme": "light"},
+}
 FLAGS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -60,3 +65,14 @@ def opened(browser: Browser, path: Path, **options: Any) -> Iterator[Opened]:
     found.settled()
     yield found
     page.close()
+
+
+def violations(page: Page, *impacts: str) -> list[tuple[str, list[str]]]:
+    """What axe finds: rule, and the first elements that break it. impacts: how grave, any without."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    return [
+        (found["id"], [node["html"][:200] for node in found["nodes"][:3]])
+        for found in Axe().run(page).response["violations"]
+        if not impacts or found["impact"] in impacts
+    ]
