@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -82,17 +84,18 @@ def test_all_kinds_together_are_taken(report: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("report", ["html", "md", "paper", "csv", "svg"])
 def test_names_and_texts_from_outside_stay_text(report: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib") if report == "svg" else None
-    hostile = "</script><img src=x onerror=alert(1)>"
+    hostile = "\x1b[2J\\input{x}</script><img src=x onerror=alert(1)>"
     content = results(3, 6)
     content["dataset"]["name"] = hostile
-    for result in content["results"]:
-        result["query"] = hostile
+    for result, formula in zip(content["results"], ("=", "@SUM(1)", "+1"), strict=True):
+        result["query"] = formula + hostile
         result["tags"] = [f"=cmd|{hostile}"]
     for name, made in REPORTS[report]([written(tmp_path, "x", content)]):
         text = made.decode("utf-8-sig")
         if report == "csv":
-            assert "\n=cmd" not in text
-            assert ",=cmd" not in text
+            cells = [cell for row in csv.reader(io.StringIO(text)) for cell in row]
+            assert [cell for cell in cells if cell.startswith(("=", "@", "+"))] == []
         else:
+            assert report == "html" or "\x1b" not in text
             assert "<img" not in text.replace("\\<img", ""), name
-            assert not name.endswith(".tex") or "</script" not in text
+            assert not name.endswith(".tex") or ("</script" not in text and r"\input" not in text)

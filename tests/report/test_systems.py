@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -59,29 +57,6 @@ def test_the_papers_table_has_the_best_in_bold_and_marks_what_differs(tmp_path, 
     assert second.count("dagger") == 1, "the other measures are the same"
     assert "questions with a reference" in text
     assert r"x\_1 \textbackslash{}input\{a\} \& \textless{}b\textgreater{}\textbar{}\$" in second
-
-
-@pytest.mark.skipif(not shutil.which("pdflatex"), reason="needs pdflatex")
-def test_the_papers_table_compiles(tmp_path, systems) -> None:
-    out = tmp_path / "out"
-    written = write_reports(systems, ["paper"], out)
-    preamble = "\\documentclass{article}\\usepackage{booktabs}\\begin{document}"
-    paper = preamble + "Table~\\ref{%s}.\\input{%s}\\end{document}"
-    label = re.search(r"\\label\{(.*?)\}", written[0].read_text(encoding="utf-8"))
-    assert label
-    (out / "paper.tex").write_text(paper % (label[1], written[0].stem), encoding="utf-8")
-    for _ in range(2):
-        done = subprocess.run(
-            ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "paper.tex"],
-            cwd=out,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=120,
-        )
-        assert done.returncode == 0, done.stdout[-2000:]
-    assert "undefined" not in done.stdout
-    assert "Overfull" not in done.stdout
 
 
 def test_the_papers_table_is_written_to_the_file_named(tmp_path, systems) -> None:
