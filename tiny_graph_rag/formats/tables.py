@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 from urllib.parse import quote, unquote
 
 from tiny_graph_rag.documents import NotJsonError, Record, parse_json, read_yaml
@@ -23,9 +23,11 @@ from tiny_graph_rag.files import (
     read_start,
     text_in,
 )
-from tiny_graph_rag.formats.worksheets import NumberedRow, worksheets
 from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.messages import said
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.formats.worksheets import NumberedRow
 
 MOST_COLUMNS = 1 << 14  # as many as a spreadsheet has
 LISTED = 20  # columns that a message names
@@ -285,6 +287,8 @@ def _worksheet(path: Path) -> tuple[list[str], Iterator[Row]]:
 
 def sheets(path: Path) -> Iterator[tuple[str, list[str], Iterator[Row]]]:
     """Name, columns and rows of each sheet that has a header and a row. Raises InputError."""
+    from tiny_graph_rag.formats.worksheets import worksheets
+
     for sheet, rows in worksheets(path):
         # A row of one cell above rows of more is a title.
         header = next((at for at, (_, row) in enumerate(rows) if len(row) > 1), 0)

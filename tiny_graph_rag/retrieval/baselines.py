@@ -11,7 +11,6 @@ from typing import ClassVar
 import numpy as np
 
 from tiny_graph_rag.errors import RunError, UsageError
-from tiny_graph_rag.formats.runs import read_run
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.text_index import MILLI, TextIndex, content_stem
 from tiny_graph_rag.inputs import find_input
@@ -226,6 +225,8 @@ class RunFileRetriever(Retriever):
     walks: ClassVar[bool] = False
 
     def __init__(self, task: Task) -> None:
+        from tiny_graph_rag.formats.runs import read_run
+
         self.candidates = Candidates(task)
         path = find_input(task.argument, Path(task.config.storage.results_dir), "run")
         queries = {question.id: question.query for question in task.examples or ()}

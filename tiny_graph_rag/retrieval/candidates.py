@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.arrays import zeros_as_touched
 from tiny_graph_rag.config.sections import Retrieval
 from tiny_graph_rag.errors import UsageError, nearest
-from tiny_graph_rag.formats.runs import Retrieved
 from tiny_graph_rag.gold.ambiguous import meant, note, relevant_entities
 from tiny_graph_rag.graph.bfs import BreadthFirst, Reached, paths_back, worth_searching
 from tiny_graph_rag.graph.model import KnowledgeGraph
@@ -28,6 +27,9 @@ from tiny_graph_rag.messages import listed, said
 from tiny_graph_rag.retrieval.base import Task
 from tiny_graph_rag.retrieval.walk import Columns
 from tiny_graph_rag.run import NO_HOP, Run
+
+if TYPE_CHECKING:
+    from tiny_graph_rag.formats.runs import Retrieved
 
 LISTED = 8  # known names in a message where none is near
 

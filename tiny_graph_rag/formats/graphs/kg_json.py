@@ -69,13 +69,13 @@ def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
 
 def _is_of_others(document: dict[str, Any]) -> bool:
     """Whether lists of relations are there whose ends are called otherwise than here, or no entities."""
-    from tiny_graph_rag.formats.graphs.json_lists import lists_of
-
     relationships = document.get("relationships")
     is_own = isinstance(relationships, list) and any(
         isinstance(record, dict) and ENDS & record.keys() for record in relationships
     )
     if is_own and "entities" in document:
         return False
+    from tiny_graph_rag.formats.graphs.json_lists import lists_of  # of which our own files need nothing
+
     lists = lists_of(document)
     return lists is not None and bool(lists.relations)

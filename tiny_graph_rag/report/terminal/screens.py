@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 from tiny_graph_rag.measures.base import Column, Measure, telling
 from tiny_graph_rag.measures.statistics import RELIABLE_FROM
 from tiny_graph_rag.messages import counted, p_value, shown, signed, t, three
-from tiny_graph_rag.report.document import Document
-from tiny_graph_rag.report.fix_words import blocks_of, summary_line
 from tiny_graph_rag.report.headline import answered, subject, weakest_tags
 from tiny_graph_rag.report.json.questions import question
 from tiny_graph_rag.report.json.spelled import Spelled
@@ -44,7 +42,6 @@ from tiny_graph_rag.report.terminal import (
     joined_in_lines,
     table_lines,
 )
-from tiny_graph_rag.report.views import blocks, recommended_words, setting_flags
 
 if TYPE_CHECKING:
     from tiny_graph_rag.study.evaluate import Evaluation
@@ -63,6 +60,9 @@ INDENT = "  "
 
 def details_lines(content: dict[str, Any]) -> Iterator[Shown]:
     """All tables of a document, as its Markdown report has them."""
+    from tiny_graph_rag.report.document import Document  # eval's one screen needs none of these
+    from tiny_graph_rag.report.views import blocks
+
     yield from block_lines(blocks([Document(Path(), content)]))
 
 
@@ -222,6 +222,8 @@ def _tried(summary: Json) -> Iterator[str]:
 
 def sweep_lines(content: Json) -> Iterator[Shown]:
     """content: of a sweep's file."""
+    from tiny_graph_rag.report.views import recommended_words, setting_flags
+
     measure = content["decide_by"]
     cutoff = Measure.parse(measure).cutoff
     settings = content["settings"]
@@ -335,6 +337,8 @@ def without_common_start(names: Sequence[str]) -> list[str]:
 
 def fix_lines(content: Json) -> Iterator[Shown]:
     """content: as `fixes_json` makes it. A head and a few rows for each of the four blocks."""
+    from tiny_graph_rag.report.fix_words import blocks_of, summary_line
+
     yield StrongLine(cut(subject(content), SCREEN_WIDTH))
     yield cut(summary_line(content), SCREEN_WIDTH)
     for (head, rows), most in zip(blocks_of(content, whole=False), FIXES_SHOWN.values(), strict=True):
