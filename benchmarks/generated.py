@@ -12,9 +12,11 @@ chance in 1 of 120 orders, τ >= .8 in 5).
 from __future__ import annotations
 
 import argparse
+import re
 import resource
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
@@ -112,7 +114,9 @@ def main() -> None:
         times.append(f"{graph.name} {time.perf_counter() - started:.1f} s")
         generated.append((graph, made))
         size = f"{len(graph):,}, {len(graph.relations):,}"
-        evenly = f"{len(made.relations)}, {made.most_over_fair:.2f}"
+        asked = [row.unknown["asks"] for row in made.questions if not row.unknown["variant"]]
+        uses = Counter(type for asks in asked for type in set(re.findall(r"\[:([^]]+)\]", asks)))
+        evenly = f"{len(uses)}, {max(uses.values()) * len(uses) / uses.total():.2f}"
         cells = (f"{path.parent.name}/{graph.name}", size, len(made.questions), hops_of(made), evenly)
         print("| " + " | ".join(map(str, cells)) + " |", flush=True)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (

@@ -258,7 +258,7 @@ def generate_command(
     n: Annotated[int, option("Number of questions to generate.")] = 200,
     shapes: Annotated[
         str | None,
-        option("Shapes and variants, with shares: chain=50,alias-noise=50.", default="all of them"),
+        option("Shapes and variants: chain,alias-noise.", default="all of them"),
     ] = None,
     hops: Annotated[str, option("Hops of the questions: 2, or 1-3.")] = "1-3",
     rewrite: Annotated[bool, option("Let a model reword the questions as people would ask them.")] = False,
@@ -278,8 +278,7 @@ def generate_command(
         require_api(session.config, "--rewrite")
     wanted = Wanted(
         n,
-        parse_shapes(shapes) if shapes is not None else SHARES,
-        shapes is not None and "=" in shapes,
+        parse_shapes(shapes) if shapes is not None else tuple(SHARES),
         parse_hops(hops),
         session.common.lang or "",
         session.config.evaluation.seed,

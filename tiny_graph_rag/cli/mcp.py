@@ -161,7 +161,7 @@ class Tools:
         self, graph: str, name: str, n: int = 100, hops: str | None = None, shapes: str | None = None
     ) -> dict[str, Any]:
         """Make a gold set from a graph alone and write it as NAME-generated.jsonl next to the other gold
-        sets; nothing is overwritten. n: questions. hops: such as 1-3. shapes: such as chain=40,count=20."""
+        sets; nothing is overwritten. n: questions. hops: such as 1-3. shapes: such as chain,single."""
         if not name.replace("-", "").replace("_", "").isalnum() or len(name) > 80:
             raise tool_error(f"name {name[:80]!r}: wanted letters, digits, - and _ alone")
         path = self.gold_sets / f"{name}-generated.jsonl"

@@ -18,7 +18,6 @@ from tiny_graph_rag.errors import GraphError, UsageError, amount, nearest
 from tiny_graph_rag.gold.english import English
 from tiny_graph_rag.gold.examples import PATTERN, Example, ReferenceRelationship
 from tiny_graph_rag.gold.formulas import RelationStep, StepIndex, says_nothing
-from tiny_graph_rag.gold.keep import named_shares
 from tiny_graph_rag.gold.korean import Korean
 from tiny_graph_rag.gold.patterns import pattern_of
 from tiny_graph_rag.gold.resolve import Reference
@@ -30,23 +29,20 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
 
-SHARES = {  # of a hundred questions, where --shapes says nothing
+SHARES = {  # of a hundred questions
     "single": 30, "chain": 32, "intersection": 16, "no-answer": 6, "alias-noise": 9, "coreference": 7,
 }  # fmt: skip
 LANGUAGES: Mapping[str, type[Wording]] = {"en": English, "ko": Korean}
 GIVEN_UP = 8  # rounds in which nothing was found for a shape, before it counts as used up
-LONGEST_QUESTION = 240  # characters
 NO_ANSWER = "no-answer"  # makes up for no other shape: a set of them would measure abstaining alone
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """n: questions; shares: shape or variant → its share; fixed: whether the shares were asked for, so that
-    what one shape lacks is not made up for by others. hops: fewest and most. language: "" for the graph's."""
+    """n: questions. shapes: and variants. hops: fewest and most. language: "" for the graph's."""
 
     n: int
-    shares: Mapping[str, float] = field(default_factory=lambda: dict(SHARES))
-    fixed: bool = False
+    shapes: tuple[str, ...] = tuple(SHARES)
     hops: tuple[int, int] = (1, LONGEST_CHAIN)
     language: str = ""
     seed: int = 0
@@ -54,29 +50,20 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """asked, found: shape → questions. relations: relation → questions that use it (variants left out), most
-    used first. unsaid: relation types that no question asks about, for there are no words for them."""
+    """asked, found: shape → questions. unsaid: relation types that no question asks about, for there are no
+    words for them."""
 
     questions: tuple[Example, ...]
     language: str
     asked: Mapping[str, int]
     found: Mapping[str, int]
-    relations: Mapping[str, int]
     unsaid: tuple[str, ...] = ()
 
-    @property
-    def most_over_fair(self) -> float:
-        """How many times its fair share the most used relation has; 0 where no question was found."""
-        if not self.relations:
-            return 0.0
-        fair = sum(self.relations.values()) / len(self.relations)
-        return max(self.relations.values()) / fair
 
-
-def parse_shapes(text: str) -> dict[str, float]:
-    """`chain,count` → equal shares; `chain=50,alias-noise=25` → those. Raises UsageError."""
-    shares = named_shares("--shapes", text, "chain=25", alone="1")
-    for name in shares:
+def parse_shapes(text: str) -> tuple[str, ...]:
+    """`chain,alias-noise` → these shapes and variants. Raises UsageError."""
+    shapes = tuple(dict.fromkeys(filter(None, map(str.strip, text.split(",")))))
+    for name in shapes or ("",):
         if name not in SHARES:
             raise UsageError(
                 "--shapes: unknown shape {name}{near} Choices: {names}",
@@ -84,11 +71,7 @@ def parse_shapes(text: str) -> dict[str, float]:
                 near=nearest(name, list(SHARES)) or ".",
                 names=", ".join(SHARES),
             )
-    if not shares:
-        raise UsageError(
-            "--shapes: wanted shapes such as chain=50,single=50. Choices: {names}", names=", ".join(SHARES)
-        )
-    return shares
+    return shapes
 
 
 def parse_hops(text: str) -> tuple[int, int]:
@@ -139,20 +122,13 @@ def generate(graph: KnowledgeGraph, names: NameIndex, wanted: Wanted) -> Generat
             types=", ".join(map(repr, unsaid[:3])),
             vocabulary=f"{graph.name}-vocabulary.yaml",
         )
-    quotas = apportioned(wanted.n, wanted.shares)
-    maker.draw({shape: quotas.get(shape, 0) for shape in SHAPES}, spread=not wanted.fixed)
+    quotas = apportioned(wanted.n, {shape: SHARES[shape] for shape in wanted.shapes})
+    maker.draw({shape: quotas[shape] for shape in SHAPES if quotas.get(shape)})
     made = [maker.example(place) for place in range(len(maker.drawn))]
     for kind in VARIANTS:
         made += maker.variants(kind, quotas.get(kind, 0))
     found = Counter(str(candidate.unknown["variant"] or candidate.unknown["shape"]) for candidate in made)
-    relations = Counter(
-        name
-        for drawn in maker.drawn
-        for name in {graph.relations.types.names[type] for type in drawn.formula.types}
-    )
-    return Generated(
-        tuple(made), maker.wording.language, quotas, dict(found), dict(relations.most_common()), unsaid
-    )
+    return Generated(tuple(made), maker.wording.language, quotas, dict(found), unsaid)
 
 
 def apportioned(n: int, shares: Mapping[str, float]) -> dict[str, int]:
@@ -216,35 +192,32 @@ class _Maker:
         said = self.sampler.types
         return tuple(name for code, name in enumerate(types.names) if held[code] and code not in said)
 
-    def draw(self, quotas: Mapping[str, int], *, spread: bool) -> None:
-        """Shape by shape in turn, so that none has used up the graph before the others come; spread: what a
-        shape lacks is drawn of the others."""
-        left = {shape: quota for shape, quota in quotas.items() if quota}
+    def draw(self, quotas: Mapping[str, int]) -> None:
+        """Shape by shape in turn, so that none has used up the graph before the others come; what a shape
+        lacks is drawn of the others."""
+        left, giving = dict(quotas), list(quotas)
         numbers, failed, missing = Counter[str](), Counter[str](), 0
-        giving = list(left)
         while left:
             for shape in list(left):
                 drawn = self.sampler.draw(shape, self._sayable)
-                if drawn is None:
+                if drawn is not None:
+                    numbers[shape] += 1
+                    self.drawn.append(drawn)
+                    self.ids.append(f"{self.graph.name}-{shape}-{numbers[shape]:03d}")
+                    left[shape] -= 1
+                elif failed[shape] < GIVEN_UP:
                     failed[shape] += 1
-                    if failed[shape] < GIVEN_UP:
-                        continue
-                    missing += left.pop(shape)
+                else:
                     giving.remove(shape)
-                    continue
-                numbers[shape] += 1
-                self.drawn.append(drawn)
-                self.ids.append(f"{self.graph.name}-{shape}-{numbers[shape]:03d}")
-                left[shape] -= 1
-                if not left[shape]:
-                    del left[shape]
-            if not left and spread:
+                    missing += left.pop(shape)
+            left = {shape: quota for shape, quota in left.items() if quota}
+            if not left:
                 left = dict.fromkeys([shape for shape in giving if shape != NO_ANSWER][:missing], 1)
                 missing -= len(left)
 
     def _sayable(self, drawn: DrawnQuestion) -> bool:
         text = self.wording.question(drawn.formula, drawn.answers, {})
-        if text is None or len(text) > LONGEST_QUESTION or fold(text) in self.texts:
+        if text is None or fold(text) in self.texts:
             return False
         if names_an_answer(self.graph, text, drawn.answers):
             return False

@@ -146,32 +146,6 @@ def split(examples: Sequence[Example], shares: Sequence[float], seed: int) -> li
     return parts
 
 
-def named_shares(option: str, text: str, example: str, alone: str = "") -> dict[str, float]:
-    """`chain=50,single=25` → name → share. alone: the share of a name without one; "" where it needs one.
-
-    Raises UsageError for a share that is no number above 0 and for a name that stands there twice.
-    """
-    shares: dict[str, float] = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        name, share = part.rsplit("=", 1) if "=" in part else (part, alone)
-        name = name.strip()
-        try:
-            value = float(share)
-        except ValueError:
-            value = 0.0
-        if not name or not 0 < value < HUGE:
-            raise UsageError(
-                "{option}: wanted a share above 0 such as {example}, got {part}",
-                option=option,
-                example=example,
-                part=repr(part),
-            )
-        if name in shares:
-            raise UsageError("{option}: {name} is there twice", option=option, name=repr(name))
-        shares[name] = value
-    return shares
-
-
 def parse_shares(text: str) -> tuple[float, ...]:
     """`50/25/25` → its numbers. Raises UsageError."""
     try:
