@@ -89,7 +89,6 @@ def test_what_may_be_two_things_is_not_proposed_without_more_to_go_by(names: tup
 @pytest.mark.parametrize(
     ("type", "one", "other"),
     [
-        ("DISEASE", "Gout", "gout (disorder)"),
         ("COMPANY", "Nordwind", "Nordwind AG"),
         ("THING", "bed for guests", "beds for guests"),
         ("THING", "RNWS", "Rotating North Wind Sail"),  # four letters of one type

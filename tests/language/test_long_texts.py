@@ -11,10 +11,10 @@ from tiny_graph_rag.answers.answering import abstains, cited_facts, without_cita
 from tiny_graph_rag.answers.context import _FENCE as GRAPH_FENCE
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.detection import _TOKEN
-from tiny_graph_rag.gold.korean import _final_of
 from tiny_graph_rag.gold.validate import are_alike
 from tiny_graph_rag.language.function_words import LONGEST_REST, ParticleFit, particles
 from tiny_graph_rag.language.name_forms import long_and_short
+from tiny_graph_rag.language.particles import _final_of
 from tiny_graph_rag.linking.fuzzy import _stretches
 from tiny_graph_rag.linking.llm import _FENCE as QUESTION_FENCE
 from tiny_graph_rag.linking.question_words import EITHER, SEED

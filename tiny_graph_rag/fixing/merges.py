@@ -157,7 +157,7 @@ def _is_enough(
 ) -> bool:
     """Whether what two spellings differ in, and what the graph says of both, is reason to take them for one
     thing. What is rather a common noun than a name needs more: a farm is not the farms."""
-    changes -= {Difference.GLOSS, Difference.TAG}
+    changes -= {Difference.GLOSS}
     words, names = max(len(cores[one].parts), len(cores[other].parts)), facts.graph.entities.names
     texts = (names[one], names[other])
     kinds = {int(facts.kinds[one]), int(facts.kinds[other])}

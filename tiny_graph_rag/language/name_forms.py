@@ -52,7 +52,7 @@ OTHER_PLURALS = table("""
     arms ashes colours contents customs damages economics forces glasses goods grounds headquarters manners
     minutes politics premises proceedings quarters securities spirits stairs terms
     """)
-KOREAN_TITLES = table("씨 님 군 양 선생 선생님")
+KOREAN_TITLES = ("선생님", "선생", "씨", "님")  # the longest first
 KOREAN_COMPANY_FORMS = table("주식회사 유한회사")  # before the name or behind it
 COMPANY_FORMS = KOREAN_COMPANY_FORMS | table("inc incorporated ltd llc llp plc corp gmbh ag sa bv nv")
 # Particles that a name keeps by mistake; 과 and 로 end names as well (경제학과, 세종로).
@@ -69,13 +69,6 @@ _LEADERS = "|".join(sorted(ARTICLES | HONORIFICS, key=len, reverse=True))
 LEADING = re.compile(rf"^\W*(?:{_LEADERS})\b\.?(?=\W*\w)", re.IGNORECASE)
 GLOSS = re.compile(r"(?<!\s)\s*[(（\[]([^()（）\[\]]*)[)）\]]\s*$")
 LATIN_LETTERS = re.compile("[A-Z][A-Za-z-]*[A-Z]s?")
-# What medical terminologies put behind a name to say what kind of thing it is.
-TAG = re.compile(
-    r"(?<!\s)\s*\((disorder|finding|situation|procedure|regime/therapy|record artifact|observable entity|"
-    r"body structure|morphologic abnormality|qualifier value|medicinal product|clinical drug|physical object|"
-    r"substance|organism)\)\s*$",
-    re.IGNORECASE,
-)
 LONGEST_NAME = 300  # characters
 SHORTEST_MISSPELT = 7  # letters, those of Hangul taken apart
 HAN = re.compile("[\u3400-\u9fff]")
@@ -90,7 +83,7 @@ def long_and_short(name: str) -> tuple[str, str] | None:
     where the brackets hold anything else: a year, a place, another language.
     """
     is_long = len(name) > LONGEST_NAME  # a text is no name, and its white space would be tried at each place
-    match = None if is_long or TAG.search(name) else BRACKETED.fullmatch(name)
+    match = None if is_long else BRACKETED.fullmatch(name)
     if match is None:
         return None
     if LATIN_LETTERS.fullmatch(match["inside"]) and is_other_script(match["before"], match["inside"]):
@@ -204,7 +197,6 @@ class Difference(StrEnum):
     INNER_PLURAL = "the plural of a word inside"
     PARTICLE = "a particle"
     GLOSS = "the name in other letters in brackets"
-    TAG = "the kind of thing in brackets"
     COMPANY = "the legal form"
     ORDER = "the order of the words"
     LETTER = "one letter"
@@ -246,11 +238,8 @@ def core_of(spelling: str) -> NameCore:
     off: set[Difference] = set()
     written = nfc(spelling)
     gloss = ""
-    tag, other = TAG.search(written), GLOSS.search(written)
-    if tag and tag.start():
-        written, gloss = written[: tag.start()], fold(tag[1])
-        off.add(Difference.TAG)
-    elif other and is_other_script(written[: other.start()], other[1]):
+    other = GLOSS.search(written)
+    if other and is_other_script(written[: other.start()], other[1]):
         written, gloss = written[: other.start()], fold(other[1])
         off.add(Difference.GLOSS)
     letters = folded_letters(written)
@@ -291,7 +280,7 @@ def differences(
             return None
     changes = set(first.off ^ second.off)
     if first.whole == second.whole:
-        changes &= {Difference.ACCENT, Difference.GLOSS, Difference.TAG}
+        changes &= {Difference.ACCENT, Difference.GLOSS}
         if first.written != second.written:
             changes.add(Difference.SPACING)
     elif first.text != second.text:
@@ -354,8 +343,8 @@ def _without_title(words: list[str]) -> tuple[str, list[str]]:
     if len(words) > 1 and words[-1] in HONORIFICS | COMPANY_FORMS:
         return words[-1], words[:-1]
     last = words[-1] if words else ""
-    for title in sorted(KOREAN_TITLES, key=len, reverse=True):
-        if last.endswith(title) and len(last) - len(title) >= 2 and title in ("씨", "님", "선생", "선생님"):
+    for title in KOREAN_TITLES:
+        if last.endswith(title) and len(last) - len(title) >= 2:
             return title, [*words[:-1], last.removesuffix(title)]
     return "", words
 
