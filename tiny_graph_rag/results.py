@@ -111,22 +111,13 @@ class WaterfallStep(Struct):
     references: Count | UnsetType = UNSET
 
 
-class NearestName(Struct):
-    """words: of the question of this id; name: the entity's that is most like them."""
-
-    id: str
-    words: str
-    name: str
-
-
 class NotRecognised(Struct):
     """questions: in which no entity was recognised by name; of: all that name something by the gold set or
-    may do so; by_text: of the former, those with seeds by text; nearest: for the first of them."""
+    may do so; by_text: of the former, those with seeds by text."""
 
     questions: Some
     of: Some
     by_text: Count
-    nearest: list[NearestName]
 
 
 class Recommended(Struct):

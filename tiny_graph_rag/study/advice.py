@@ -53,7 +53,7 @@ TEXT_SEEDS = (
 NOT_RECOGNISED = "names not recognised"
 NOT_LINKED = (
     "{n} of {of} questions: no entity recognised by name (seeds found by text for {by_text} of them). "
-    "{nearest}Add the words that people use as aliases to the graph, or check whether the question "
+    "Add the words that people use as aliases to the graph, or check whether the question "
     "names an entity of the graph at all."
 )
 
@@ -105,7 +105,6 @@ def not_recognised(found: Explanation) -> Iterator[Advice]:
     unlinked = found.unlinked
     if unlinked is None:
         return
-    near = "; ".join(f'{one.id} "{one.words}": {one.name}?' for one in unlinked.nearest)
     yield Advice(
         NOT_RECOGNISED,
         said(
@@ -113,7 +112,6 @@ def not_recognised(found: Explanation) -> Iterator[Advice]:
             n=f"{unlinked.questions:,}",
             of=f"{unlinked.of:,}",
             by_text=f"{unlinked.by_text:,}",
-            nearest=f"{near}. " if near else "",
         ),
         {"questions": unlinked.questions, "of": unlinked.of, "by_text": unlinked.by_text},
     )

@@ -230,7 +230,7 @@ def explain(
         at_fault = causes(found, reached_by_names(graph, judgments, linked, found), is_misnamed)
         gold_seeds = from_gold_seeds(graph, judgments, retriever, linked, gold, rows, found)
         if config.retrieval.linker not in ("gold", "none"):
-            unlinked = unlinked_questions(graph, examples.examples, questions, relevant)
+            unlinked = unlinked_questions(examples.examples, questions, relevant)
     return Explanation(
         diagnosis=found,
         verdicts=_reference_verdicts(found.verdicts, judgments),

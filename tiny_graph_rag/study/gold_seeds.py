@@ -20,7 +20,7 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion
 from tiny_graph_rag.linking.names import GoldLinker, NameLinker
 from tiny_graph_rag.measures import judge
-from tiny_graph_rag.results import NearestName, NotRecognised
+from tiny_graph_rag.results import NotRecognised
 from tiny_graph_rag.retrieval.base import Retriever
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.study.verdicts import diagnose
@@ -121,12 +121,7 @@ def _weights(question: LinkedQuestion) -> dict[tuple[int, bool], float]:
     return {(seed.entity, seed.is_text): seed.weight for seed in question.seeds}
 
 
-SHOWN = 3  # questions whose nearest names are looked up
-LIKELY = 0.8  # likeness of a name worth showing: "looking" is .73 like Loki, "Bertrram" .93 like Bertram
-
-
 def unlinked_questions(
-    graph: KnowledgeGraph,
     examples: Sequence[Example],
     linked: Sequence[LinkedQuestion],
     relevant: NDArray[np.int64],
@@ -147,21 +142,4 @@ def unlinked_questions(
         len(without),
         len(rows),
         sum(bool(linked[row].by_text) for row in without),
-        _nearest(graph, [examples[row] for row in without]),
     )
-
-
-def _nearest(graph: KnowledgeGraph, examples: Sequence[Example]) -> list[NearestName]:
-    """Of the first questions with a name that is like some of their words."""
-    from tiny_graph_rag.graph.nearest import nearest_names
-
-    names, found = NameIndex.of(graph), list[NearestName]()
-    for example in examples[: 4 * SHOWN]:
-        found += [
-            NearestName(example.id, near.words, near.name)
-            for near in nearest_names(example.query, names, 1)
-            if near.likeness >= LIKELY
-        ]
-        if len(found) == SHOWN:
-            break
-    return found
