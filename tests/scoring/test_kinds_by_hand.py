@@ -152,7 +152,7 @@ def test_score_of_the_saved_run_is_the_same_for_every_kind(
     assert "--match changes nothing" not in done.output
     wrong = ("score", "--run", "run.jsonl", "--gold", "./team-eval.jsonl", "-g", "./team.csv", "--match")
     done = run_cli(*wrong, "name", "-o", "./score.json")
-    assert (done.exit_code, "match must be auto, id" in done.output) == (2, True)
+    assert (done.exit_code, "with -g names become entities" in done.output) == (2, True)
     done = run_cli(*wrong, "contain", "-o", "./score.json")
     assert (done.exit_code, "match must be auto, id" in done.output) == (2, True)
     done = run_cli(*wrong, "text", "--measures", "recall@2", "-o", "./score.json")

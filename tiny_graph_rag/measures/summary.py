@@ -3,8 +3,8 @@ results files hold them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,32 +17,6 @@ from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.statistics import Groups, percentiles
 from tiny_graph_rag.results import Latency, as_read
 from tiny_graph_rag.shown import short_repr
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Beside:
-    """What a summary needs of each question next to its scores, (questions,) each.
-
-    weights: of measures whose mean pools counts. groups: None where every question stands for itself.
-    """
-
-    relevant: NDArray[np.int64]
-    retrieved: NDArray[np.int64]
-    answered: NDArray[np.bool_]
-    weights: Mapping[Measure, Column] = field(default_factory=dict)
-    groups: Groups | None = None
-
-    __repr__ = short_repr
-
-    @classmethod
-    def of(cls, judged: Judged, measures: Collection[Measure], groups: Sequence[str | None] = ()) -> Beside:
-        return cls(
-            judged.relevant,
-            judged.returned,
-            judged.answered,
-            weights(judged, measures),
-            numbered(groups),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,42 +65,62 @@ def numbered(groups: Sequence[str | None]) -> Groups | None:
     )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """What a summary needs of each question, (questions,) each: of runs that are never in memory as a whole
+    this is what is kept.
+
+    scores: by measure. weights: of measures whose mean pools counts. tags, groups: of each question, which
+    counts in every tag that it carries, and stands for itself where its group is None.
+    """
+
+    scores: Mapping[Measure, Column]
+    relevant: NDArray[np.int64]
+    retrieved: NDArray[np.int64]
+    answered: NDArray[np.bool_]
+    weights: Mapping[Measure, Column]
+    tags: Sequence[Sequence[str]]
+    groups: Sequence[str | None]
+
+    __repr__ = short_repr
+
+    def summary(self) -> Summary:
+        groups = numbered(self.groups)
+
+        def part(rows: slice | NDArray[np.int64]) -> Slice:
+            without_gold, failed = self.relevant[rows] == 0, ~self.answered[rows]
+            empty = (self.retrieved[rows] == 0) & ~failed
+            columns = {measure: column[rows] for measure, column in self.scores.items()}
+            of_rows = None if groups is None else groups[rows]
+            return Slice(
+                questions=len(without_gold),
+                scored=int((~without_gold).sum()),
+                without_gold=int(without_gold.sum()),
+                rightly_empty=int((without_gold & empty).sum()),
+                nothing_retrieved=int(empty.sum()),
+                failed=int(failed.sum()),
+                failed_without_gold=int((failed & without_gold).sum()),
+                measures=means(
+                    columns,
+                    weights={measure: column[rows] for measure, column in self.weights.items()},
+                    bounds={measure: measure.bounds for measure in columns},
+                    groups=of_rows,
+                ),
+                groups=UNSET if of_rows is None else len(np.unique(of_rows)),
+            )
+
+        return Summary(part(slice(None)), {tag: part(rows) for tag, rows in rows_by_tag(self.tags).items()})
+
+
 def summarise(
     scores: Mapping[Measure, Column],
     judged: Judged,
     tags: Sequence[Sequence[str]],
     groups: Sequence[str | None] = (),
 ) -> Summary:
-    """tags, groups: of each question; a question counts in every tag that it carries."""
-    return slices(scores, Beside.of(judged, scores, groups), tags)
-
-
-def slices(scores: Mapping[Measure, Column], beside: Beside, tags: Sequence[Sequence[str]]) -> Summary:
-    """The same from columns alone, for runs that are never in memory as a whole."""
-
-    def part(rows: slice | NDArray[np.int64]) -> Slice:
-        without_gold, failed = beside.relevant[rows] == 0, ~beside.answered[rows]
-        empty = (beside.retrieved[rows] == 0) & ~failed
-        columns = {measure: column[rows] for measure, column in scores.items()}
-        groups = None if beside.groups is None else beside.groups[rows]
-        return Slice(
-            questions=len(without_gold),
-            scored=int((~without_gold).sum()),
-            without_gold=int(without_gold.sum()),
-            rightly_empty=int((without_gold & empty).sum()),
-            nothing_retrieved=int(empty.sum()),
-            failed=int(failed.sum()),
-            failed_without_gold=int((failed & without_gold).sum()),
-            measures=means(
-                columns,
-                weights={key: column[rows] for key, column in beside.weights.items()},
-                bounds={measure: measure.bounds for measure in columns},
-                groups=groups,
-            ),
-            groups=UNSET if groups is None else len(np.unique(groups)),
-        )
-
-    return Summary(part(slice(None)), {tag: part(rows) for tag, rows in rows_by_tag(tags).items()})
+    """Of questions that are in memory."""
+    counts = judged.relevant, judged.returned, judged.answered
+    return Columns(scores, *counts, weights(judged, scores), tags, groups).summary()
 
 
 def latency_of(seconds: NDArray[np.float64]) -> Latency:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.measures import Judged, Measure, score
+from tiny_graph_rag.measures import Judged, Measure, score, weights
 from tiny_graph_rag.measures.base import Column
-from tiny_graph_rag.measures.summary import Beside, Summary, numbered, slices
+from tiny_graph_rag.measures.summary import Columns, Summary
 from tiny_graph_rag.messages import said
 
 Labels = Callable[[NDArray[np.int64]], list[tuple[str, str, float]]]
@@ -43,18 +43,14 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoreColumns:
-    """What is kept of stretches when they have passed by, (questions,) each.
+class ScoreColumns(Columns):
+    """What is kept of stretches when they have passed by.
 
     scores: also of measures of which the mean alone is wanted. seconds: NaN where unknown. verdicts:
     (questions, verdicts) counts, None without a graph. order: as Stretch has it.
     """
 
-    scores: dict[Measure, Column]
-    beside: Beside
     seconds: Column
-    tags: Sequence[Sequence[str]]
-    groups: Sequence[str | None]
     verdicts: NDArray[np.int64] | None = None
     order: NDArray[np.int64] | None = None
 
@@ -66,10 +62,13 @@ class ScoreColumns:
         scores, n = score(judged, dict.fromkeys(measures)), len(judged)
         return cls(
             scores,
-            Beside.of(judged, scores),
-            np.full(n, np.nan) if judged.seconds is None else judged.seconds,
+            judged.relevant,
+            judged.returned,
+            judged.answered,
+            weights(judged, scores),
             stretch.tags or [()] * n,
             stretch.groups or [None] * n,
+            np.full(n, np.nan) if judged.seconds is None else judged.seconds,
             verdicts,
             stretch.order,
         )
@@ -86,8 +85,8 @@ class Collected:
     def whole(self) -> ScoreColumns:
         """All of them, when they have passed by; in order of the gold set where they know it, so that the
         same questions give the same last digit, however the run was sorted."""
-        columns: ScoreColumns = _joined(self.parts, self.order)
-        return columns
+        columns = ([getattr(part, field.name) for part in self.parts] for field in fields(ScoreColumns))
+        return ScoreColumns(*(_joined(column, self.order) for column in columns))
 
     @cached_property
     def order(self) -> NDArray[np.int64]:
@@ -99,9 +98,8 @@ class Collected:
     @cached_property
     def found(self) -> Summary:
         """Means and intervals."""
-        whole = self.whole
-        scores = {measure: whole.scores[measure] for measure in self.measures}
-        return slices(scores, replace(whole.beside, groups=numbered(whole.groups)), whole.tags)
+        scores = {measure: self.whole.scores[measure] for measure in self.measures}
+        return replace(self.whole, scores=scores).summary()
 
     @property
     def seconds(self) -> Column:
@@ -111,10 +109,6 @@ class Collected:
 
 def _joined(parts: Sequence[Any], order: NDArray[np.int64]) -> Any:
     first: Any = parts[0]
-    if is_dataclass(first):
-        columns = ([getattr(part, field.name) for part in parts] for field in fields(first))
-        record: Any = type(first)
-        return record(*(_joined(column, order) for column in columns))
     if isinstance(first, dict):
         return {key: _joined([part[key] for part in parts], order) for key in first}
     if isinstance(first, np.ndarray):

@@ -108,7 +108,7 @@ def _why(columns: ScoreColumns, cutoff: int) -> dict[str, Any]:
     """Verdicts and where recall was lost, for a run that was scored on its graph."""
     if columns.verdicts is None:
         return {}
-    relevant, limits = columns.beside.relevant, Limits(walks=False, hops=None)
+    relevant, limits = columns.relevant, Limits(walks=False, hops=None)
     parts = {"": np.arange(len(relevant)), **rows_by_tag(columns.tags)}
     steps = waterfalls(columns.verdicts, relevant, limits, cutoff, parts)
     return {
