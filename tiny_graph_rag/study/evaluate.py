@@ -18,8 +18,9 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking import LinkedQuestion, Linker, LinkerMaker, make_linker
 from tiny_graph_rag.measures import Judged, Measure, default_measures, score
 from tiny_graph_rag.measures.base import Column
-from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS
+from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, JudgedKind
 from tiny_graph_rag.measures.summary import Summary, summarise
+from tiny_graph_rag.measures.textual import AUTO, CONTAINS, TextMatch
 from tiny_graph_rag.messages import t
 from tiny_graph_rag.retrieval import Reason, Retriever, RetrieverMaker, make_retriever
 from tiny_graph_rag.retrieval.base import Foreign
@@ -198,46 +199,37 @@ def _undefined(run: Run, judged: Judged, measures: Sequence[Measure]) -> list[st
 
 def _contained(run: Run, judged: Judged, examples: Sequence[Example], config: Config) -> list[str]:
     """Whether chunks hold reference texts, where none is one: the usual way to match finds nothing then."""
-    strict = judged.kinds.get(PASSAGES)
-    if strict is None or run.passages is None:
+    passages = judged.kinds.get(PASSAGES)
+    if passages is None or config.evaluation.match != AUTO or _found(passages):
         return []
-    from tiny_graph_rag.measures.textual import AUTO, CONTAINS, TextMatch, filled_by_text
-    from tiny_graph_rag.scoring.kinds import reference_texts
+    from tiny_graph_rag.scoring.kinds import judged_passages
 
-    is_found = any(rank is not None for ranks in strict.ranks for rank in ranks)
-    if is_found or config.evaluation.match != AUTO:
-        return []
-    filled = [
-        place is not None
-        for question, items in zip(examples, run.passages, strict=True)
-        for place in filled_by_text(
-            [item.text for item in items], reference_texts(question), TextMatch(CONTAINS)
-        )
-    ]
-    if not any(filled):
+    loosely = judged_passages(examples, run.passages or (), judged, TextMatch(CONTAINS))
+    if not _found(loosely):
         return []
     return [
         t(
             "no returned passage is the same as a reference text, but {n} of {all} reference texts are part "
             "of one: evaluation.match=contains counts those",
-            n=sum(filled),
-            all=len(filled),
+            n=_found(loosely),
+            all=sum(map(len, loosely.ranks)),
         )
     ]
+
+
+def _found(kind: JudgedKind) -> int:
+    """References that were returned."""
+    return sum(rank is not None for ranks in kind.ranks for rank in ranks)
 
 
 def _reasons(
     retriever: Retriever, linked: Sequence[LinkedQuestion], run: Run, config: Config
 ) -> tuple[tuple[tuple[Reason, ...], ...], ...]:
     most = config.evaluation.shown_ranks
+    ranks = (range(run.rows(row).start, run.rows(row).stop)[:most] for row in range(len(run)))
     return tuple(
-        tuple(
-            retriever.reasons(seed, run, row)
-            for row in range(
-                run.rows(question).start, min(run.rows(question).stop, run.rows(question).start + most)
-            )
-        )
-        for question, seed in enumerate(linked)
+        tuple(retriever.reasons(question, run, rank) for rank in its_ranks)
+        for question, its_ranks in zip(linked, ranks, strict=True)
     )
 
 
@@ -288,19 +280,13 @@ def _without_failed(run: Run, linked: Sequence[LinkedQuestion]) -> Run:
 def check_depth(config: Config, measures: Iterable[Measure], top_k: int) -> None:
     """Raises UsageError for what looks further down than anything is retrieved."""
     depth = config.retrieval.depth
-    if top_k > depth:
-        raise UsageError(
-            "top_k {k} can't be larger than retrieval.depth={depth}: nothing is retrieved below that rank; "
-            "raise retrieval.depth (--set retrieval.depth={k})",
-            k=top_k,
-            depth=depth,
-        )
-    for measure in measures:
-        if (measure.cutoff or 0) > depth:
+    looks = {"top_k": top_k} | {str(measure): measure.cutoff or 0 for measure in measures}
+    for name, cutoff in looks.items():
+        if cutoff > depth:
             raise UsageError(
-                "{measure}: the cutoff is beyond retrieval.depth={depth}, where retrieval ends; raise "
+                "{name}: the cutoff {k} is beyond retrieval.depth={depth}, where retrieval ends; raise "
                 "retrieval.depth (--set retrieval.depth={k})",
-                measure=measure,
+                name=name,
+                k=cutoff,
                 depth=depth,
-                k=measure.cutoff,
             )
