@@ -81,7 +81,7 @@ TABLE = pandas.DataFrame({"query_id": ["a"], "doc_id": ["d1"], "score": [1]})
             "a whole number of at least 1",
         ),
         (
-            lambda: tiny_graph_rag.score({"a": {"d1": 1}}, {"a": {"d1": 1}}, "relation_recall"),
+            lambda: tiny_graph_rag.score({"a": {"d1": 1}}, {"a": {"d1": 1}}, "context_relevance"),
             "looks at more than ids",
         ),
         *(

@@ -108,10 +108,9 @@ def test_passages_are_found_by_id_or_by_text(graph: KnowledgeGraph) -> None:
 
 
 def test_measures_of_relations_see_what_was_returned(graph: KnowledgeGraph) -> None:
-    measures = "relation_recall,relation_precision,path_completeness"
-    # a: all five returned relations count, three of them are references (one twice). Two steps are wanted and
-    # two are gone: Ann–Bea, then Bea–Dover and Bea–Calais.
-    assert means(graph, measures) == pytest.approx([1, (3 / 5 + 1) / 2, 1])
+    measures = "relations:completeness,relations:set_precision@9"
+    # a: of four different relations returned two are references.
+    assert means(graph, measures) == pytest.approx([1, (2 / 4 + 1) / 2])
     without = {query: {"entities": reply["entities"]} for query, reply in REPLIES.items()}
     result = evaluate(graph, load_questions(GOLD), retriever=without.get, measures=measures)
     assert all(mean != mean for mean in result.means.values()), "undefined, not made up from the graph"
@@ -152,7 +151,7 @@ def test_passages_alone_decide_in_sweep_and_fix_too(graph: KnowledgeGraph) -> No
 
 
 def test_a_built_in_retrievers_context_is_cut_at_k(graph: KnowledgeGraph) -> None:
-    measures = "relations:recall@5,relation_precision,context_completeness"
+    measures = "relations:recall@5,relations:set_precision@5,context_completeness"
     questions = load_questions(GOLD[:1])
     whole = evaluate(graph, questions, measures=measures, hops=3, top_k=5)
     # Seed Ann and all others: four relations, of which two are references.
@@ -198,7 +197,7 @@ def test_score_of_the_saved_run_is_what_eval_said(
     (own_folder / "my_rag.py").write_text(code, encoding="utf-8")
     measures = (
         "recall@2,mrr,relations:recall@2,relations:map,relations:ndcg@3,passages:recall@2,passages:mrr,"
-        "relation_recall,relation_precision,path_completeness,completeness"
+        "relations:completeness,completeness"
     )
     graph_and_gold = ("-g", "town-KG.json", "--measures", measures)
     done = run_cli(
@@ -231,6 +230,6 @@ def test_a_kind_is_part_of_a_measures_spelling() -> None:
     measure = Measure.parse("Relations:nDCG@5")
     assert (str(measure), measure.of, measure.name) == ("relations:ndcg@5", "relations", "ndcg")
     assert Measure.parse("entities:recall@5") == Measure.parse("recall@5")
-    for wrong in ("relations:relation_recall", "relations:passages:mrr", "chunks:mrr", "relations:"):
+    for wrong in ("relations:context_relevance", "relations:passages:mrr", "chunks:mrr", "relations:"):
         with pytest.raises(UsageError):
             Measure.parse(wrong)

@@ -38,21 +38,16 @@ class RelationReference:
 
 @dataclass(frozen=True, slots=True)
 class RetrievedContext:
-    """What one question retrieved as a subgraph, held against what the gold set expects.
+    """What one question retrieved, held against what the gold set expects.
 
-    seeds: where paths begin. entities: that were retrieved. relevant: entities that can fill a reference.
-    filled: how many relevant items the retrieved entities fill together, one entity one item. relations: that
-    were retrieved, None where the retriever returns none for any question. references: the reference
-    relationships. held: of each of these, the places in `relations` that are it.
+    seeds: that it started from. entities: that were retrieved. relevant: entities that can fill a reference.
+    filled: how many relevant items the retrieved entities fill together, one entity one item.
     """
 
     seeds: frozenset[int]
     entities: frozenset[int]
     relevant: frozenset[int]
     filled: int
-    relations: tuple[RelationReference, ...] | None
-    references: tuple[RelationReference, ...]
-    held: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
