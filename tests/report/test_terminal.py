@@ -67,6 +67,7 @@ def test_six_commands_fit_one_screen_and_what_they_print_runs(language, screens,
         for line in printed[name].splitlines():
             assert cell_width(line) <= 80 or line.startswith(COPIED), line
     assert HEADS[language] in printed["eval"].splitlines()[0]
+    assert ("measures" in printed["compare"]) == (language == "en"), "a sentence in one language"
     copied = [line for text in printed.values() for line in text.splitlines() if line.startswith(COPIED)]
     assert len(copied) >= 4  # `fix` and `query`, for each of two evaluations, and what applies a patch
     for line in copied:

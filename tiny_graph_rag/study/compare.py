@@ -95,14 +95,16 @@ class Flip:
     references: tuple[FlippedReference, ...]
 
 
-ALIKE = "{name} and {baseline} don't differ significantly in any measure ({figures}){shown}"
-SHOWN = (
-    "; with {n} questions, a true difference of {smallest} would be detected in 80 % of cases (before "
-    "correction)"
+ALIKE = (
+    "{name} and {baseline} don't differ significantly in any measure ({figures}); with {n} questions, a "
+    "true difference of {smallest} would be detected in 80 % of cases (before correction)"
 )
+ALIKE_BY_FEW = "{name} and {baseline} don't differ significantly in any measure ({figures})"
 MIXED = "{name} is significantly better than {baseline} in {better}, significantly worse in {worse}"
-BETTER = "{name} is significantly better than {baseline}{in_how_many}: {figures}"
-WORSE = "{name} is significantly worse than {baseline}{in_how_many}: {figures}"
+BETTER = "{name} is significantly better than {baseline}: {figures}"
+WORSE = "{name} is significantly worse than {baseline}: {figures}"
+OFTEN_BETTER = "{name} is significantly better than {baseline} in {n} of {all} measures: {figures}"
+OFTEN_WORSE = "{name} is significantly worse than {baseline} in {n} of {all} measures: {figures}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,13 +148,14 @@ class Comparison:
         if not sure:
             most = max(rows, key=lambda measure: abs(np.nan_to_num(rows[measure].difference)))
             n, smallest = f"{rows[most].n:,}", rows[most].smallest
-            shown = "" if math.isnan(smallest) else said(SHOWN, n=n, smallest=f"{smallest:.3f}")
-            return said(ALIKE, **both, figures=figures(most), shown=shown)
-        surest = min(sure, key=lambda measure: rows[measure].p_holm)
-        of = {"n": str(len(sure)), "all": str(len(rows))}
-        in_how_many = "" if len(rows) == 1 else said(" in {n} of {all} measures", **of)
-        told = BETTER if better else WORSE
-        return said(told, **both, in_how_many=in_how_many, figures=figures(surest))
+            if math.isnan(smallest):
+                return said(ALIKE_BY_FEW, **both, figures=figures(most))
+            return said(ALIKE, **both, figures=figures(most), n=n, smallest=f"{smallest:.3f}")
+        surest = figures(min(sure, key=lambda measure: rows[measure].p_holm))
+        if len(rows) == 1:
+            return said(BETTER if better else WORSE, **both, figures=surest)
+        counts = {"n": str(len(sure)), "all": str(len(rows))}
+        return said(OFTEN_BETTER if better else OFTEN_WORSE, **both, **counts, figures=surest)
 
 
 def sign(measure: str) -> float:
