@@ -43,10 +43,9 @@ HIGHEST_HOPS = 4  # as `sweep` tries them without `--hops`
 @dataclass(frozen=True, slots=True, repr=False)
 class ResultComparison:
     """Several results of the same questions, the first of which is the baseline. comparison: everything
-    behind it; documents: the results."""
+    behind it."""
 
     comparison: Comparison
-    documents: tuple[Document, ...]
 
     @property
     def names(self) -> list[str]:
@@ -72,13 +71,6 @@ class ResultComparison:
         columns = ["measure", "system", "mean", "low", "high", "n", "difference", "difference_low"]
         columns += ["difference_high", "p", "p_holm", "won", "tied", "lost"]
         return pandas_for("ResultComparison.to_pandas()").DataFrame(rows, columns=columns)
-
-    def to_markdown(self) -> str:
-        """The table of all means: the best in bold, a dagger for what differs from the first."""
-        from tiny_graph_rag.report.markdown import paper_table
-        from tiny_graph_rag.report.paper import means_table
-
-        return paper_table(means_table(self.documents, list(self.comparison.overall)))
 
     def __repr__(self) -> str:
         return f"ResultComparison({', '.join(self.names)}: {self.verdict})"
@@ -108,10 +100,10 @@ def compare(
             names=len(names),
             results=len(results),
         )
-    documents = tuple(
+    documents = [
         _document(result, names[place] if names is not None else None, f"result {place + 1}")
         for place, result in enumerate(results)
-    )
+    ]
     systems = [
         replace(system_of(document.content, document.path), name=name)
         for document, name in zip(documents, system_names(documents), strict=True)
@@ -120,7 +112,7 @@ def compare(
     if reasons:
         raise UsageError("these results can't be compared: {reasons}", reasons="; ".join(reasons))
     wanted = () if measures is None else list(map(str, measures_of(measures)))
-    return ResultComparison(compared(systems, measures=wanted, by_tag=False), documents)
+    return ResultComparison(compared(systems, measures=wanted, by_tag=False))
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from tiny_graph_rag.report import tables as of
 from tiny_graph_rag.report.document import Document, joint_name
@@ -22,19 +21,6 @@ def markdown(documents: Sequence[Document]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def paper_table(table: of.View) -> str:
-    """The table with its caption below it."""
-    columns = tuple(range(len(table.head)))
-    return "\n".join([*_lines(replace(table, words=columns)), "", _text(table.caption)]) + "\n"
-
-
-def _cell(cell: of.Cell) -> str:
-    if not isinstance(cell, of.Figure):
-        return _text(of.in_full(cell))
-    text = f"**{_text(cell.text)}**" if cell.best else _text(cell.text)
-    return f"{text}†" if cell.differs else text
-
-
 def _lines(block: of.Block) -> Iterator[str]:
     match block:
         case of.Heading(text, level):
@@ -45,7 +31,7 @@ def _lines(block: of.Block) -> Iterator[str]:
             yield f"| {' | '.join(map(_text, head))} |"
             yield "|" + "|".join(" --- " if at in words else " ---: " for at in range(len(head))) + "|"
             for row in rows:
-                yield f"| {' | '.join(map(_cell, row))} |"
+                yield f"| {' | '.join(_text(of.in_full(cell)) for cell in row)} |"
 
 
 def _text(text: str) -> str:

@@ -7,7 +7,7 @@ LaTeX wants booktabs; names in Hangul want XeLaTeX or LuaLaTeX with kotex, which
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from tiny_graph_rag.errors import amount
@@ -15,7 +15,6 @@ from tiny_graph_rag.messages import three
 from tiny_graph_rag.report.document import Document, joint_name, system_names
 from tiny_graph_rag.report.plain import LONGEST, best_of, one_line
 from tiny_graph_rag.report.reports import Files, report
-from tiny_graph_rag.report.tables import Cell, Figure, View, in_full
 from tiny_graph_rag.study.compare import compare, incomparable
 from tiny_graph_rag.study.results_file import system_of
 
@@ -61,30 +60,57 @@ def paper(documents: Sequence[Document]) -> Files:
     systems = [system_of(result.content, result.path) for result in results]
     is_one = len(results) > 1 and not incomparable(systems)
     for part in [results] if is_one else [[result] for result in results]:
-        yield f"{joint_name(part)}-paper.tex", latex_table(means_table(part)).encode("utf-8", "replace")
+        yield f"{joint_name(part)}-paper.tex", latex_table(part).encode("utf-8", "replace")
 
 
-def means_table(documents: Sequence[Document], measures: Sequence[str] = ()) -> View:
-    """A row a result of the same questions. Each is tested against the first one, where there are several.
-    measures: of several results, all that they have in common unless named."""
-    names, content = system_names(documents), documents[0].content
-    if len(documents) > 1:
-        systems = [system_of(document.content, document.path) for document in documents]
-        found = compare(systems, measures=measures, by_tag=False).overall
-        means = {measure: [row.mean for row in rows] for measure, rows in found.items()}
-        sure = {measure: [row.is_sure for row in rows] for measure, rows in found.items()}
-    else:
-        own = content["summary"]["measures"].items()
-        means = {measure: [mean["mean"]] for measure, mean in own}
-        sure = {measure: [False] for measure in means}
-    columns = [_figures(measure, means[measure], sure[measure]) for measure in means]
-    rows = [(one_line(name, 64), *figures) for name, *figures in zip(names, *columns, strict=True)]
-    return View(
-        ("system", *means),
-        tuple(rows),
-        caption=_caption(content, TESTED.format(first=one_line(names[0], 64)) if len(names) > 1 else ""),
-        label=_label((content.get("dataset") or {}).get("name") or ""),
-    )
+def latex_table(documents: Sequence[Document]) -> str:
+    """A `table` with caption and label: a row a result of the same questions, each tested against the first.
+
+    Figures stand to the left, for they are equally wide and a dagger may follow them.
+    """
+    names = [one_line(name, 64) for name in system_names(documents)]
+    columns = _tested(documents) if len(documents) > 1 else _means(documents[0])
+    head = ["system", *columns]
+    rows = zip(map(_text, names), *columns.values(), strict=True)
+    legend = TESTED.format(first=names[0]) if len(names) > 1 else ""
+    lines = [
+        r"\begin{table}",
+        r"  \centering",
+        *([r"  \small"] if len(head) > WIDE else []),
+        f"  \\caption{{{_text(_caption(documents[0].content, legend))}}}",
+        f"  \\label{{{_label(documents[0].content)}}}",
+        r"  \smallskip",  # the standard classes leave no space below a caption
+        f"  \\begin{{tabular}}{{{'l' * len(head)}}}",
+        r"    \toprule",
+        f"    {' & '.join(map(_text, head))} \\\\",
+        r"    \midrule",
+        *(f"    {' & '.join(row)} \\\\" for row in rows),
+        r"    \bottomrule",
+        r"  \end{tabular}",
+        r"\end{table}",
+    ]
+    preamble = HANGUL if any(map(_HANGUL.search, lines)) else PREAMBLE
+    return "\n".join([preamble, *lines]) + "\n"
+
+
+def _means(document: Document) -> dict[str, list[str]]:
+    """Measure → the cell of the only row."""
+    means = document.content["summary"]["measures"]
+    return {measure: [_text(three(mean["mean"]))] for measure, mean in means.items()}
+
+
+def _tested(documents: Sequence[Document]) -> dict[str, list[str]]:
+    """Measure → the cell of each row: the best is bold, what differs from the first has a dagger."""
+    systems = [system_of(document.content, document.path) for document in documents]
+    columns = {}
+    for measure, rows in compare(systems, by_tag=False).overall.items():
+        best = three(best_of(measure, [row.mean for row in rows]))
+        columns[measure] = [
+            (f"\\textbf{{{text}}}" if text == best != "–" else _text(text)) + r"$^\dagger$" * row.is_sure
+            for row in rows
+            for text in (three(row.mean),)
+        ]
+    return columns
 
 
 def _caption(content: Json, legend: str) -> str:
@@ -96,48 +122,11 @@ def _caption(content: Json, legend: str) -> str:
     return f"Results on {on}. {legend}".rstrip()
 
 
-def _label(dataset: str) -> str:
+def _label(content: Json) -> str:
     """ASCII letters, digits and hyphens; any other sign of the gold set's name becomes a hyphen."""
+    dataset = (content.get("dataset") or {}).get("name") or ""
     plain = "".join(sign if sign.isascii() and sign.isalnum() else " " for sign in dataset)
     return "tab:" + ("-".join(plain.split()).lower() or "results")
-
-
-def _figures(measure: str, means: Sequence[float | None], sure: Sequence[bool]) -> Iterator[Figure]:
-    """The cells of a column; the best is bold where there are several."""
-    best = three(best_of(measure, means)) if len(means) > 1 else ""
-    for mean, differs in zip(means, sure, strict=True):
-        yield Figure(three(mean), "–" != three(mean) == best, differs)
-
-
-def latex_table(table: View) -> str:
-    """A `table` with caption and label. Figures stand to the left, for they are equally wide and a dagger
-    may follow them."""
-    lines = [
-        r"\begin{table}",
-        r"  \centering",
-        *([r"  \small"] if len(table.head) > WIDE else []),
-        f"  \\caption{{{_text(table.caption)}}}",
-        f"  \\label{{{table.label}}}",
-        r"  \smallskip",  # the standard classes leave no space below a caption
-        f"  \\begin{{tabular}}{{{'l' * len(table.head)}}}",
-        r"    \toprule",
-        f"    {' & '.join(map(_text, table.head))} \\\\",
-        r"    \midrule",
-        *(f"    {' & '.join(map(_cell, row))} \\\\" for row in table.rows),
-        r"    \bottomrule",
-        r"  \end{tabular}",
-        r"\end{table}",
-    ]
-    preamble = HANGUL if any(map(_HANGUL.search, lines)) else PREAMBLE
-    return "\n".join([preamble, *lines]) + "\n"
-
-
-def _cell(cell: Cell) -> str:
-    """A figure has its letters above the line."""
-    if not isinstance(cell, Figure):
-        return _text(in_full(cell))
-    text = f"\\textbf{{{_text(cell.text)}}}" if cell.best else _text(cell.text)
-    return f"{text}$^\\dagger$" if cell.differs else text
 
 
 def _text(text: str) -> str:

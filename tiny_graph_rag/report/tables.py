@@ -23,17 +23,7 @@ from tiny_graph_rag.report.plain import (
     worst_by,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A cell of a paper's table. best: bold. differs: significantly from the first row, a dagger."""
-
-    text: str
-    best: bool = False
-    differs: bool = False
-
-
-Cell = str | Mean | Figure
+Cell = str | Mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +45,13 @@ class View:
     """A table. rows: a cell a column of `head`. words: the columns that hold words and stand to the left;
     figures stand to the right.
 
-    title: above the table, in a terminal. caption, label: of a paper's table.
+    title: above the table, in a terminal.
     """
 
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     words: tuple[int, ...] = (0,)
     title: str = ""
-    caption: str = ""
-    label: str = ""
 
 
 Block = Heading | Paragraph | View
@@ -94,8 +82,6 @@ def in_full(cell: Cell) -> str:
     """A cell as files have it: of a mean `0.750 (0.680 – 0.810)`."""
     if isinstance(cell, str):
         return cell
-    if isinstance(cell, Figure):
-        return f"{cell.text}†" if cell.differs else cell.text
     if math.isnan(cell.low):
         return three(cell.mean)
     return f"{three(cell.mean)} ({three(cell.low)} – {three(cell.high)}){unsure(cell)}"
