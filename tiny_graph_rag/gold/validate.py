@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import product
 from typing import Any, Literal
@@ -18,7 +18,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.nearest import Near, NearestNames, joined_names
 from tiny_graph_rag.language.folding import fold, nfc
-from tiny_graph_rag.messages import listed, t
+from tiny_graph_rag.messages import Said, listed, said
 
 COMPARED_LETTERS = 400  # time grows with their square, of one letter repeated with their cube
 ALIKE = 0.9  # likeness of two questions' words from which they are near-duplicates
@@ -30,31 +30,24 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """kind: such as "not in graph". said: what is wrong, with names of `values` in braces. id: of the
-    question, "" for a finding about many."""
+    """kind: such as "not in graph". said: what is wrong and what to do. id: of the question, "" for one about
+    many."""
 
     severity: Severity
     kind: str
     line: int
     id: str
-    said: str
-    values: dict[str, str] = field(default_factory=dict)
+    said: Said
 
     @classmethod
     def about(cls, example: Example, severity: Severity, kind: str, text: str, /, **values: str) -> Finding:
-        return cls(severity, kind, example.line, example.id, text, values)
+        return cls(severity, kind, example.line, example.id, Said(text, values))
 
     @property
-    def message(self) -> str:
-        """In English: where (line, id), what, and what to do."""
-        place = f"line {self.line} ({self.id}): " if self.id else ""
-        return place + self.said.format(**self.values)
-
-    @property
-    def shown(self) -> str:
-        """The same in the language spoken."""
-        place = t("line {line} ({id}): ", line=self.line, id=self.id) if self.id else ""
-        return place + t(self.said, **self.values)
+    def message(self) -> Said:
+        """Where (line, id), and what."""
+        place = said("line {line} ({id}): {text}", line=self.line, id=self.id, text=self.said)
+        return place if self.id else self.said
 
 
 # What findings say, by their kind.
@@ -80,8 +73,8 @@ SINGLE_TAG = "no other question has the tag {tag}"
 NAMES_ALL = (
     "{n} of {all} questions ({share}) name all their references, so they test linking, not retrieval: {ids}"
 )
+KINDS_OF_CHUNKS = ("relevant", "irrelevant", "highly_relevant")
 IDS = ("id", "query_id", "question_id", "qid", "_id", "eval_id", "ID")
-NO_REFERENCE = "{field} is empty: nothing should be retrieved for this question"
 HIGHLY_OUTSIDE = "{names}: highly relevant but not among the relevant ones; add them to 'relevant_chunk_ids'"
 OVERLAP = "{names}: relevant and irrelevant at once; keep one of the two"
 NO_ID = "{n} of {all} questions have no id and are named by their line; add ids to keep results comparable"
@@ -173,10 +166,11 @@ def check_fields(examples: Sequence[Example]) -> Iterator[Finding]:
     for example in examples:
         relevant, irrelevant = example.relevant_entities, example.irrelevant_entities
         if example.judges_chunks:
-            row = _row(example)
-            relevant, irrelevant = _chunks(row, "relevant"), _chunks(row, "irrelevant")
-            yield from _rag(example, row, relevant)
-            relevant += _chunks(row, "highly_relevant")
+            relevant, irrelevant, highly = (_chunks(example, kind) for kind in KINDS_OF_CHUNKS)
+            if outside := [id for id in highly if id not in relevant]:
+                names = _names(outside)
+                yield Finding.about(example, "error", "highly relevant outside", HIGHLY_OUTSIDE, names=names)
+            relevant += highly
         if both := [name for name in dict.fromkeys(irrelevant) if name in relevant]:
             yield Finding.about(example, "error", "relevant and irrelevant", OVERLAP, names=_names(both))
         given = _given_id(example)
@@ -190,7 +184,7 @@ def check_fields(examples: Sequence[Example]) -> Iterator[Finding]:
     is_odd = len(without) < len(examples) or not any(example.judged for example in examples)
     if without and is_odd:
         values = {"n": f"{len(without):,}", "all": f"{len(examples):,}"}
-        yield Finding("warning", "no id", without[0].line, "", NO_ID, values)
+        yield Finding("warning", "no id", without[0].line, "", Said(NO_ID, values))
 
 
 def _row(example: Example) -> Mapping[str, Any]:
@@ -204,16 +198,8 @@ def _given_id(example: Example) -> str | None:
     return next((str(row[key]) for key in IDS if row.get(key) not in (None, "")), None)
 
 
-def _chunks(row: Mapping[str, Any], kind: str) -> tuple[str, ...]:
-    return tuple(map(str, row.get(f"{kind}_chunk_ids") or ()))
-
-
-def _rag(example: Example, row: Mapping[str, Any], relevant: Sequence[str]) -> Iterator[Finding]:
-    if outside := [id for id in _chunks(row, "highly_relevant") if id not in relevant]:
-        names = _names(outside)
-        yield Finding.about(example, "error", "highly relevant outside", HIGHLY_OUTSIDE, names=names)
-    if "relevant_chunk_ids" in row and not relevant:
-        yield Finding.about(example, "warning", "no reference", NO_REFERENCE, field="'relevant_chunk_ids'")
+def _chunks(example: Example, kind: str) -> tuple[str, ...]:
+    return tuple(map(str, _row(example).get(f"{kind}_chunk_ids") or ()))
 
 
 def _names(names: Sequence[str]) -> str:
@@ -334,7 +320,7 @@ def check_naming(examples: Sequence[Example], names_all: Sequence[bool]) -> Iter
         ids = listed([example.id for example in named], LISTED)
         share = f"{len(named) / len(examples):.0%}"
         values = {"n": f"{len(named):,}", "all": f"{len(examples):,}", "share": share, "ids": ids}
-        yield Finding("warning", "names its references", named[0].line, "", NAMES_ALL, values)
+        yield Finding("warning", "names its references", named[0].line, "", Said(NAMES_ALL, values))
 
 
 def is_named(query: str, reference: Reference, graph: KnowledgeGraph) -> bool:

@@ -80,7 +80,7 @@ def findings_lines(
         seen[finding.kind] = seen.get(finding.kind, 0) + 1
         turns.append((finding.severity != "error", 0 if details else seen[finding.kind]))
     for place in sorted(range(len(findings)), key=turns.__getitem__):
-        lines.append(f"{t(findings[place].severity)} {findings[place].shown}")
+        lines.append(f"{t(findings[place].severity)} {shown(findings[place].message)}")
     if details:
         yield from lines
         return
