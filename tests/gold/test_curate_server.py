@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import random
-import re
-import subprocess
-import sys
+import signal
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import HANGS, ROOT, write_gold, write_kg
+from tests.conftest import HANGS, write_gold, write_kg
+from tests.gold.curating import Running, curate
 from tests.tools.mutations import VALUES
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.graphs import read_graph
@@ -36,31 +34,12 @@ SOUND: dict[str, dict[str, Any]] = {
 ODD: tuple[Any, ...] = (*VALUES, 1.0, 2.0, 1e0, [[1]], {"a": []}, "²", "x" * 200, ["\ud800"])
 
 
-class Server:
+class Server(Running):
     """`curate` over a draft of one question, in `folder`."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        write_kg(folder / "tale-KG.json", ["Anna", "Bert"], [("Anna", "KNOWS", "Bert")])
-        write_gold(
-            folder / "tale-draft.jsonl",
-            {"id": "q1", "query": "Whom does Anna know?", "reference_entities": []},
-        )
+        super().__init__(*tale(folder))
         self.journal = folder / "tale-draft.journal.jsonl"
-        self.errors = (folder / "errors").open("wb")
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "tiny_graph_rag", "curate", "--dataset", "./tale-draft.jsonl", "-g",
-             "./tale-KG.json"],
-            cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE,
-            stderr=self.errors,
-        )  # fmt: skip
-        assert self.process.stdout is not None
-        text = ""
-        while "Ctrl-C" not in text:
-            line = self.process.stdout.readline().decode()
-            assert line, (folder / "errors").read_text()
-            text += line
-        self.port, self.token = re.findall(r":(\d+)/\?token=(\S+)", text)[0]
 
     def ask(self, method: str, path: str, body: bytes | None = None) -> tuple[int, Any]:
         own = f"127.0.0.1:{self.port}"
@@ -76,22 +55,19 @@ class Server:
     def send(self, event: Any) -> tuple[int, Any]:
         return self.ask("POST", "/api/event", json.dumps(event).encode())
 
-    def end(self) -> None:
-        self.process.terminate()
-        self.process.wait(timeout=HANGS)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-        self.errors.close()
+
+def tale(folder: Path, *references: str) -> tuple[Path, Path]:
+    """A draft of one question, and its graph."""
+    row = {"id": "q1", "query": "Whom does Anna know?", "reference_entities": references}
+    graph = write_kg(folder / "tale-KG.json", ["Anna", "Bert"], [("Anna", "KNOWS", "Bert")])
+    return write_gold(folder / "tale-draft.jsonl", row), graph
 
 
 @pytest.fixture
 def server(own_folder: Path) -> Iterator[Server]:
     started = Server(own_folder)
-    try:
-        yield started
-    finally:
-        started.end()
-    assert "Traceback" not in (own_folder / "errors").read_text()
+    yield started
+    assert "Traceback" not in started.stop(signal.SIGTERM)
 
 
 @pytest.mark.slow
@@ -182,27 +158,22 @@ def _resident(process: int) -> int:
 
 @pytest.mark.slow
 def test_a_gold_set_of_somebody_else_is_not_replaced(own_folder: Path) -> None:
-    write_kg(own_folder / "tale-KG.json", ["Anna", "Bert"], [("Anna", "KNOWS", "Bert")])
-    question = {"id": "q1", "query": "Whom does Anna know?", "reference_entities": ["Bert"]}
-    write_gold(own_folder / "tale-draft.jsonl", question)
+    draft, graph = tale(own_folder, "Bert")
     own = own_folder / "tale-eval.jsonl"
-    write_gold(own, {**question, "id": "made by hand"})
+    write_gold(own, {"id": "made by hand", "query": "Whom does Anna know?", "reference_entities": ["Bert"]})
     before = own.read_bytes()
 
-    def export(*more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "tiny_graph_rag", "curate", "--dataset", "./tale-draft.jsonl", "-g",
-             "./tale-KG.json", "--export", *more],
-            cwd=own_folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True,
-            check=False,
-        )  # fmt: skip
+    def export(*more: str) -> tuple[int, str]:
+        done = curate(draft, graph, "--export", *more)
+        _, told = done.communicate(timeout=HANGS)
+        return done.returncode, told
 
-    refused = export()
-    assert (refused.returncode, own.read_bytes()) == (2, before)
-    assert "not written from this draft" in refused.stderr
+    code, told = export()
+    assert (code, own.read_bytes()) == (2, before)
+    assert "not written from this draft" in told
     own.rename(own_folder / "away.jsonl")
-    assert export().returncode == 0
-    assert export().returncode == 0, "its own may be replaced"
+    assert export()[0] == 0
+    assert export()[0] == 0, "its own may be replaced"
     own.write_bytes(own.read_bytes() + b"\n")
-    assert export().returncode == 2, "somebody changed it since"
-    assert export("-o", "./tale-eval.jsonl").returncode == 0, "whose name is given"
+    assert export()[0] == 2, "somebody changed it since"
+    assert export("-o", "./tale-eval.jsonl")[0] == 0, "whose name is given"
