@@ -14,10 +14,11 @@ _WITH_ARTICLE = table("""
     states kingdom republic union empire islands mountains alps sea ocean river canal desert gulf strait
     peninsula force army navy party nations inn hotel theatre theater museum library memorial bridge gallery
     church family association society institute agency foundation federation council committee commission
-    academy congress parliament senate order duchy isle tower battle war wars revolution crusade cup treaty
-    championship championships olympics olympiads awards festival netherlands philippines bahamas vatican
+    academy congress parliament senate order duchy isle tower battle war wars revolution rebellion crusade
+    treaty cup championship championships olympics olympiads awards festival netherlands philippines bahamas
+    vatican
     """)
-_BEFORE_OF = table("university college school bank house court department ministry city siege")
+_BEFORE_OF = table("university college school bank house court department ministry city siege journal")
 _ORDINAL = re.compile(r"(?:\d+(?:st|nd|rd|th)|first|second|third|fourth|fifth|last)\b", re.I)
 
 
@@ -25,6 +26,8 @@ def takes_article(name: str) -> bool:
     """Whether a proper name stands with `the`: the Kettle River, the University of Bonn."""
     before, of, _ = name.casefold().partition(" of ")
     head = before.split()[-1]
+    if "'s " in before or "’s " in before:
+        return False
     return head in _WITH_ARTICLE or bool(of and head in _BEFORE_OF) or _ORDINAL.match(name) is not None
 
 
