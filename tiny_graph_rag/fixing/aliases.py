@@ -33,7 +33,7 @@ from tiny_graph_rag.language.kinds import NAMED_KINDS, Kind, kind_of_type, kinds
 from tiny_graph_rag.language.name_forms import ARTICLES, has_initials, is_abbreviation, is_in_order
 from tiny_graph_rag.language.words import NOUN_FOLLOWS, is_question_word
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.linking.grades import stem_of, stems_of_types
+from tiny_graph_rag.linking.mentions import stem_of, stems_of_types
 from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.messages import t
 

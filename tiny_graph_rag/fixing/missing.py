@@ -20,7 +20,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.nearest import LIKE_ENOUGH, NearestNames
 from tiny_graph_rag.graph.tables import Entities, Relations
-from tiny_graph_rag.linking.mentions import MentionFinder, occurrences
+from tiny_graph_rag.linking.mentions import MentionFinder, stands_in
 from tiny_graph_rag.linking.names import NameLinker
 from tiny_graph_rag.messages import t
 
@@ -209,7 +209,7 @@ class _Texts:
         places = (
             (table, row)
             for table, row, text in self._in_small_letters
-            if wanted in text and occurrences(table.descriptions[row], name)
+            if wanted in text and stands_in(name, table.descriptions[row])
         )
         return [self._passage(table, row, frozenset()) for table, row in islice(places, MOST_TEXTS)]
 

@@ -91,14 +91,17 @@ def _bare(letter: str) -> str:
     return parts[0] if marked and not "\u3040" <= parts[0] <= "\u30ff" else letter
 
 
-UNSPACED = (  # Thai and Lao, Burmese, Khmer, kana, Han
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U000323af"
-)
-FIRST_IDEOGRAPH = "\u3400"  # of the unspaced scripts, what lies below is kana or an alphabet
-WORD = re.compile(r"\S+")
+ALPHABETS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff"  # Thai and Lao, Burmese, Khmer, kana
+HAN = "\u3400-\u9fff\uf900-\ufaff\U00020000-\U000323af"
+UNSPACED = ALPHABETS + HAN
 HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 HAS_HANGUL = re.compile("[가-힣]")
-_DIVIDED = re.compile(f"[가-힣{UNSPACED}]")
+_ENDS_WITHOUT_CASE = re.compile(f"[가-힣{UNSPACED}]$")
+# Places inside a word where a name may end: next to unspaced characters, before Hangul.
+_DIVISION = re.compile(f"(?<!^)(?:(?=[가-힣{UNSPACED}])|(?<=[{UNSPACED}]))(?!$)")
+_ALONE = re.compile(  # 山 in 山の, not in 山田
+    f"(?<![{HAN}])[{HAN}](?![{HAN}])|(?<![{ALPHABETS}])[{ALPHABETS}](?![{ALPHABETS}])"
+)
 
 
 class Cut(NamedTuple):
@@ -118,18 +121,17 @@ class Cut(NamedTuple):
 class Text:
     """The words of a text, one after the other.
 
-    kept: the folded characters of all words, as `fold` gives them. words: each folded; starts, ends: its
-    bounds in `kept`; places: where it begins in the folded text. moved: for texts that folding makes longer
-    or shorter, start and end in `whole` of each folded character.
+    kept: the folded characters of all words, as `fold` gives them; firsts, lasts: of each the first and the
+    last character of `whole` that it came from. words: each folded; starts, ends: its bounds in `kept`.
     """
 
     whole: str
     kept: str
+    firsts: list[int]
+    lasts: list[int]
     words: list[str]
     starts: list[int]
     ends: list[int]
-    places: list[int]
-    moved: tuple[list[int], list[int]] | None
 
     @classmethod
     def of(cls, whole: str) -> Text:
@@ -141,24 +143,19 @@ class Text:
             parts = re.sub(r"\s", " ", folded)
         words = parts.split()
         ends = list(accumulate(map(len, words)))
-        starts = [0, *ends[:-1]] if ends else []
-        places = [match.start() for match in WORD.finditer(parts)]
-        return cls(whole, "".join(words), words, starts, ends, places, moved)
+        places = [place for place, letter in enumerate(parts) if letter != " "]
+        firsts, lasts = places, places
+        if moved is not None:
+            firsts, lasts = ([bounds[place] for place in places] for bounds in moved)
+        return cls(whole, "".join(words), firsts, lasts, words, [0, *ends[:-1]] if ends else [], ends)
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         """Where in the text a stretch of `kept` stands."""
-        first, last = bisect_right(self.starts, start) - 1, bisect_left(self.starts, end) - 1
-        begin = start - self.starts[first] + self.places[first]
-        stop = end - self.starts[last] + self.places[last]
-        if self.moved is not None:
-            return self.moved[0][begin], self.moved[1][stop - 1]
-        return begin, stop
+        return self.firsts[start], self.lasts[end - 1] + 1
 
     def bounds(self, word: int) -> tuple[int, int]:
         """Where in the text a word stands, by its number."""
-        start = self.places[word]
-        end = start + len(self.words[word])
-        return (start, end) if self.moved is None else (self.moved[0][start], self.moved[1][end - 1])
+        return self.span(self.starts[word], self.ends[word])
 
     def rest_of_word(self, end: int) -> str:
         """What follows in a word of which a stretch ends inside."""
@@ -171,17 +168,8 @@ class Text:
 
     def is_one_of_a_run(self, start: int, end: int) -> bool:
         """Whether it is one character of an unspaced script in a run of the same script (山 in 山田)."""
-        if end - start > 1 or not HAS_UNSPACED.match(self.kept, start):
-            return False
-        here = bisect_right(self.starts, start) - 1
-        neighbours = (start - 1, start + 1)
-        ideograph = self.kept[start] >= FIRST_IDEOGRAPH
-        return any(
-            self.starts[here] <= place < self.ends[here]
-            and HAS_UNSPACED.match(self.kept, place) is not None
-            and (self.kept[place] >= FIRST_IDEOGRAPH) == ideograph
-            for place in neighbours
-        )
+        is_one = end - start == 1 and HAS_UNSPACED.match(self.kept, start) is not None
+        return is_one and _ALONE.match(self.whole, self.firsts[start]) is None
 
     def cuts(self) -> list[Cut]:
         """The text cut wherever a name may begin or end."""
@@ -190,9 +178,8 @@ class Text:
         cuts: list[Cut] = []
         for first, word in zip(self.starts, self.words, strict=True):
             start, opens = 0, True
-            for end in (*_divisions(word), len(word)):
-                closes = HAS_UNSPACED.match(word, end) or HAS_UNSPACED.match(word, end - 1)
-                inside = end < len(word) and not closes
+            for end in (*(division.start() for division in _DIVISION.finditer(word)), len(word)):
+                inside = end < len(word) and HAS_UNSPACED.search(word, end - 1, end + 1) is None
                 cuts.append(Cut(first + start, first + end, opens, inside))
                 start, opens = end, not inside
         return cuts
@@ -202,37 +189,25 @@ class Text:
         """Whether most words end in a script without case: there, Latin letters are a name."""
         if self.kept.isascii():
             return False
-        without = sum(_DIVIDED.match(word, len(word) - 1) is not None for word in self.words)
-        return 2 * without > len(self.words)
-
-
-def _divisions(word: str) -> list[int]:
-    """Places inside a word where a name may end: next to unspaced characters, before Hangul."""
-    if word.isascii() or not _DIVIDED.search(word):
-        return []
-    return [
-        place
-        for place in range(1, len(word))
-        if _DIVIDED.match(word, place) or HAS_UNSPACED.match(word, place - 1)
-    ]
+        return 2 * sum(_ENDS_WITHOUT_CASE.search(word) is not None for word in self.words) > len(self.words)
 
 
 def _aligned(text: str) -> tuple[str, tuple[list[int], list[int]]]:
-    """The folded text where folding moves characters; start and end of what each of them came from."""
+    """The folded text where folding moves characters; first and last of what each of them came from."""
     parts: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
+    firsts: list[int] = []
+    lasts: list[int] = []
     start = 0
     while start < len(text):
-        end, last = start + 1, text[start]
+        end, letter = start + 1, text[start]
         while end < len(text):
-            joined = nfc(last + text[end])
+            joined = nfc(letter + text[end])
             if len(joined) > 1 and not unicodedata.combining(text[end]):
                 break
-            end, last = end + 1, joined[-1]
+            end, letter = end + 1, joined[-1]
         form = folded_letters(text[start:end])
         parts.append(form)
-        starts += [start] * len(form)
-        ends += [end] * len(form)
+        firsts += [start] * len(form)
+        lasts += [end - 1] * len(form)
         start = end
-    return "".join(parts), (starts, ends)
+    return "".join(parts), (firsts, lasts)

@@ -7,7 +7,6 @@ sentence, several content words, Hangul; one word in lower case only where nothi
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import chain
@@ -16,22 +15,13 @@ from typing import NamedTuple
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.nearest import letters_of, similar
-from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.language.function_words import (
-    LONGEST_REST,
-    NAMELESS,
-    ParticleFit,
-    final_consonant,
-    particles,
-)
+from tiny_graph_rag.language.folding import HAS_HANGUL, Text
+from tiny_graph_rag.language.function_words import LONGEST_REST, NAMELESS, ParticleFit, particles
 from tiny_graph_rag.linking.base import Seed
-from tiny_graph_rag.linking.grades import stem_of, stems_of_types
-from tiny_graph_rag.linking.mentions import Mention
+from tiny_graph_rag.linking.mentions import Mention, stem_of, stems_of_types
 
 FEWEST_LETTERS = 5  # in shorter names one letter is too much of a difference
 MOST_WORDS = 6  # of a stretch
-
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 
 
 class _Stretch(NamedTuple):
@@ -53,10 +43,10 @@ class NearNames:
     def seeds(self, text: str, mentions: Sequence[Mention]) -> list[Seed]:
         """The best stretches first; no two of them, and no stretch and mention, share a place."""
         taken = [(mention.start, mention.end) for mention in mentions if mention.is_telling]
-        stretches = [stretch for stretch in _stretches(text, self.stems) if not _overlaps(stretch, taken)]
-        matches = self._matches(text, [stretch for stretch in stretches if stretch.is_name_like])
+        free = [stretch for stretch in _stretches(text, self.stems) if not _overlaps(stretch, taken)]
+        matches = self._matches(text, [stretch for stretch in free if stretch.is_name_like])
         if not matches and not taken:
-            matches = self._matches(text, [stretch for stretch in stretches if not stretch.is_name_like])
+            matches = self._matches(text, [stretch for stretch in free if not stretch.is_name_like])
         seeds: list[Seed] = []
         for score, stretch, entities in matches:
             if not _overlaps(stretch, taken):
@@ -69,23 +59,15 @@ class NearNames:
         self, text: str, stretches: Sequence[_Stretch]
     ) -> list[tuple[float, _Stretch, tuple[int, ...]]]:
         """(similarity in (0, 1], stretch, entities of the most similar spellings), best and longest first."""
-        from rapidfuzz import fuzz
-
         matches = []
         for stretch in stretches:
-            written = text[stretch.start : stretch.end]
-            letters = letters_of(written)
-            if len(letters) < FEWEST_LETTERS:
-                continue
+            letters = letters_of(text[stretch.start : stretch.end])
             ranked = similar(letters, self._spelled, self.threshold, None)
-            rows = [row for row, likeness in ranked if likeness == ranked[0][1]]
-            if rows:
-                # Of names that fold to the same text, the one in the same case.
-                cased = {row: fuzz.ratio(written, self.names.spelling(row)) for row in rows}
-                best = max(cased.values())
-                entities = {self.names.entity(row) for row, ratio in cased.items() if ratio == best}
-                by_name = tuple(sorted(entities, key=self.graph.name_rank.__getitem__))
-                matches.append((ranked[0][1], stretch, by_name))
+            if ranked and len(letters) >= FEWEST_LETTERS:
+                best = ranked[0][1]
+                entities = {self.names.entity(row) for row, likeness in ranked if likeness == best}
+                in_order = tuple(sorted(entities, key=self.graph.name_rank.__getitem__))
+                matches.append((best, stretch, in_order))
         return sorted(matches, key=lambda match: (-match[0], match[1].start - match[1].end, match[1].start))
 
     @cached_property
@@ -98,28 +80,25 @@ def _overlaps(stretch: _Stretch, taken: Sequence[tuple[int, int]]) -> bool:
     return any(stretch.start < stop and stretch.end > begin for begin, stop in taken)
 
 
-def _stretches(text: str, stems: frozenset[str]) -> Iterator[_Stretch]:
+def _stretches(whole: str, stems: frozenset[str]) -> Iterator[_Stretch]:
     """Runs of words that may be a name, no function word at either end; also with particles cut off.
 
     stems: of words that relations are named with, which are no names.
     """
-    words = [(match.start(), match.end(), fold(match.group())) for match in _WORD.finditer(text)]
-    capitals = any(text[start].isupper() for start, _, _ in words)
-    for first, (start, _, word) in enumerate(words):
-        content = 0
+    text = Text.of(whole)
+    kept, words = text.kept, text.words
+    is_upper = [whole[text.firsts[start]].isupper() for start in text.starts]
+    is_content = [word not in NAMELESS and stem_of(word) not in stems for word in words]
+    for first, word in enumerate(words):
         for last in range(first, min(first + MOST_WORDS, len(words))):
-            begin, end, ending = words[last]
-            content += ending not in NAMELESS and stem_of(ending) not in stems
-            if not content or word in NAMELESS or ending in NAMELESS:
+            content = sum(is_content[first : last + 1])
+            if not content or word in NAMELESS or words[last] in NAMELESS:
                 continue
-            hangul = final_consonant(text[end - 1]) is not None
-            if capitals:
-                named = any(text[place].isupper() for place, _, _ in words[max(first, 1) : last + 1])
-            else:
-                named = content > 1
-            yield _Stretch(start, end, hangul or named)
+            start, begin, end = text.starts[first], text.starts[last], text.ends[last]
+            named = True in is_upper[max(first, 1) : last + 1] if True in is_upper else content > 1
+            yield _Stretch(*text.span(start, end), named or HAS_HANGUL.match(kept, end - 1) is not None)
             for cut in range(end - 1, max(begin + 1, end - 1 - LONGEST_REST), -1):
-                if final_consonant(text[cut]) is None or final_consonant(text[cut - 1]) is None:
+                if not HAS_HANGUL.fullmatch(kept, cut, cut + 1):
                     break
-                if particles(text[begin:cut], text[cut:end]) == ParticleFit.FITS:
-                    yield _Stretch(start, cut, True)
+                if particles(kept[begin:cut], kept[cut:end]) is ParticleFit.FITS:
+                    yield _Stretch(*text.span(start, cut), True)

@@ -14,8 +14,7 @@ from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking.base import LinkedQuestion, Linker, LinkerTask, Seed, in_text_order, linker
-from tiny_graph_rag.linking.grades import Grade
-from tiny_graph_rag.linking.mentions import Mention, MentionFinder
+from tiny_graph_rag.linking.mentions import Grade, Mention, MentionFinder
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Outcome, Template, read_object, strict_object
 from tiny_graph_rag.llm.chat import Chat
 from tiny_graph_rag.llm.cost import Spent

@@ -1,26 +1,58 @@
-"""The names in a text: each stretch is looked up, the best evidence counts, the longest goes first."""
+"""The names in a text: every stretch is looked up, the best evidence counts, the longest goes first.
+
+A film called `The`, a tag `films`: such names stand in many questions that do not mean them. What tells
+them apart is in the question and in the graph: capitals in an otherwise lower-case question, digits,
+several content words, words that the graph's relations are named with, function words.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from functools import cached_property, lru_cache
 from zlib import crc32
 
-import numpy as np
-from numpy.typing import NDArray
-
-from tiny_graph_rag.columns.arrays import distinct
+from tiny_graph_rag.columns.arrays import distinct, key_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import ALIAS, BEGINNING, NAME, PLAIN, VARIANT, NameIndex
-from tiny_graph_rag.language.folding import HAS_HANGUL, Cut, Text, fold, is_dropped, nfc, without_accents
-from tiny_graph_rag.language.function_words import ParticleFit, particles
-from tiny_graph_rag.language.kinds import kinds_of_entities
+from tiny_graph_rag.language.folding import (
+    HAS_HANGUL,
+    Cut,
+    Text,
+    fold,
+    is_dropped,
+    nfc,
+    spaced,
+    without_accents,
+)
+from tiny_graph_rag.language.function_words import NAMELESS, ParticleFit, particles
 from tiny_graph_rag.language.words import is_function_word, likeness, words_of_name
-from tiny_graph_rag.linking.grades import COMMON, Evidence, Grade, KnownWords, Reading, Spelling, letters_of
 
 RULES = {ALIAS: "alias", VARIANT: "variant", PLAIN: "accent"}
 SPELLINGS_KEPT = 1 << 14  # taken apart once, before they are forgotten
+# A word that the graph's names hold so many times as often as another word of the question is rather a word.
+COMMON = 4
+ANY = 1 << 31  # the commonness of function words
+STEM, HANGUL_STEM = 4, 2  # characters that two words share at their start when they have a stem in common
+DIGIT = re.compile(r"\d")
+
+
+class Grade(IntEnum):
+    """How strongly a text speaks for a name, best first.
+
+    NAMED: a capital inside the sentence, a digit, several content words, a script without case, Latin
+    letters among such a script. OTHER_CASE: the same, but the graph writes the name in other case. WORD: one
+    content word. RELATION: only words that relations are named with. FUNCTION: nothing but function words.
+    """
+
+    NAMED = 0
+    OTHER_CASE = 1
+    WORD = 2
+    RELATION = 3
+    FUNCTION = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,165 +75,56 @@ class Mention:
         return self.grade < Grade.RELATION
 
 
+@dataclass(slots=True)
+class Reading:
+    """A stretch of `Text.kept` that is a spelling of the graph.
+
+    rows: of the index. fit: how the rest of its last word reads as particles, None where there is none.
+    is_plain: whether the stretch is a spelling without its accents only.
+    """
+
+    start: int
+    end: int
+    rows: list[int]
+    fit: ParticleFit | None
+    is_plain: bool
+
+
 class MentionFinder:
     """Finds the names of a graph in texts."""
 
     def __init__(self, graph: KnowledgeGraph, names: NameIndex) -> None:
         self.graph, self.names = graph, names
-        self.known = KnownWords(names, [*graph.relations.types.names, *graph.entities.types.names])
-        self._spelling = lru_cache(SPELLINGS_KEPT)(self._spelling_of)
-
-    def _spelling_of(self, row: int) -> Spelling:
-        text = self.names.spelling(row)
-        return Spelling(text, self.names.entity(row), self.names.kind(row), fold(text))
-
-    @cached_property
-    def kinds(self) -> NDArray[np.uint8]:
-        """(entities,): only a question with turns before it asks for all of them."""
-        return kinds_of_entities(self.graph.entities.types)
+        known = lru_cache(SPELLINGS_KEPT)
+        self.folded = known(lambda row: fold(names.spelling(row)))
+        self.letters = known(lambda row: letters_of(names.spelling(row)))
+        self.breaks = known(lambda row: Text.of(names.spelling(row)).ends[:-1])
+        self._stems = stems_of_types([*graph.relations.types.names, *graph.entities.types.names])
+        self._function_words = frozenset(names.function_words.tolist())
 
     def find(self, texts: Sequence[str]) -> list[tuple[Mention, ...]]:
         """The mentions of each text, in the order in which they stand there."""
-        return [self._mentions(text) for text in texts]
-
-    def _mentions(self, whole: str) -> tuple[Mention, ...]:
-        text = Text.of(whole)
-        readings = list(self._readings(text))
-        evidence = Evidence(text, readings, self.known)
-        graded = [(reading, evidence.grade(reading)) for reading in readings]
-        return tuple(
-            self._mention(evidence, reading, grade) for reading, grade in self._chosen(evidence, graded)
-        )
+        return [_Sentence(self, text).mentions() for text in texts]
 
     def places_of(
         self, whole: str, entities: Collection[int], taken: Sequence[tuple[int, int]] = ()
     ) -> list[Mention]:
         """Where a text names these entities, whatever else it may mean there: the longest first, no two on
         the same place. taken: places (start, end) that are something else."""
-        text = Text.of(whole)
-        readings = []
-        evidence = Evidence(text, list(self._readings(text)), self.known)
-        for reading in evidence.readings:
-            start, end = text.span(reading.start, reading.end)
-            meant = [spelling for spelling in reading.spellings if spelling.entity in entities]
-            if meant and all(end <= begin or start >= stop for begin, stop in taken):
-                readings.append(replace(reading, spellings=meant))
-        apart = _apart(evidence, [(reading, evidence.grade(reading)) for reading in readings])
-        return [self._mention(evidence, reading, grade) for reading, grade in apart]
+        return _Sentence(self, whole).places_of(entities, taken)
 
-    def _readings(self, text: Text) -> Iterator[Reading]:
-        """Every stretch of the text that is a spelling of the graph, overlapping ones too, by start and end.
+    def is_function_word(self, word: str) -> bool:
+        return word in NAMELESS or key_of(word) in self._function_words
 
-        What stands there with accents and is no spelling is looked up without them.
-        """
-        cuts = text.cuts()
-        stretches = [(*stretch, "") for stretch in self._looked_up(text.kept, cuts)]
-        plain = without_accents(text.kept)
-        if plain != text.kept and len(plain) == len(text.kept):
-            known = {stretch[:2] for stretch in stretches}
-            without = [(*stretch, "accent") for stretch in self._looked_up(plain, cuts)]
-            stretches = sorted(stretches + [stretch for stretch in without if stretch[:2] not in known])
-        for start, end, inside, rows, change in stretches:
-            fit = ParticleFit.FITS
-            if inside:
-                fit = particles(text.kept[start:end], text.rest_of_word(end))
-            elif text.is_one_of_a_run(start, end):
-                continue
-            spellings = self._spelt((plain if change else text.kept)[start:end], rows) if fit else []
-            if spellings:
-                yield Reading(start, end, fit, inside, spellings, change)
+    def is_of_relations(self, word: str) -> bool:
+        """Whether relations or types are named with a word of the same stem."""
+        return stem_of(word) in self._stems
 
-    def _looked_up(self, kept: str, cuts: Sequence[Cut]) -> Iterator[tuple[int, int, bool, list[int]]]:
-        """What the index may hold: start, end, whether the end lies within a word, rows with its key."""
-        table, last = self.names.table, len(cuts)
-        slots, shift = table.slots, table.shift
-        parts = [kept[cut.start : cut.end].encode("utf-8", "surrogatepass") for cut in cuts]
-        ends = [cut.end for cut in cuts]
-        for first, cut in enumerate(cuts):
-            if not cut.opens:
-                continue
-            start = cut.start
-            limit = start + table.longest(kept[start : start + BEGINNING])
-            key = 0
-            for place in range(first, last):
-                end = ends[place]
-                if end > limit:
-                    break
-                key = crc32(parts[place], key)  # goes on where the last part ended
-                slot = key >> shift
-                if slots[slot] != slots[slot + 1]:
-                    rows = table.rows_of(key)
-                    if rows:
-                        yield start, end, cuts[place].inside, rows
+    def commonness(self, word: str) -> int:
+        """In how many places of names it stands; of function words more than any."""
+        return ANY if self.is_function_word(word) else self.names.count_of(word)
 
-    def _spelt(self, folded: str, rows: Sequence[int]) -> list[Spelling]:
-        return [spelling for spelling in map(self._spelling, rows) if spelling.folded == folded]
-
-    def _chosen(
-        self, evidence: Evidence, graded: Sequence[tuple[Reading, Grade]]
-    ) -> list[tuple[Reading, Grade]]:
-        """The readings with the best evidence, no two of them on the same place, in the text's order."""
-        best = min((grade for _, grade in graded), default=Grade.FUNCTION)
-        chosen = [(reading, grade) for reading, grade in graded if grade == best]
-        if best == Grade.WORD:
-            rarest = min(evidence.rarity(reading) for reading, _ in chosen)
-            chosen = [pair for pair in chosen if evidence.rarity(pair[0]) <= COMMON * rarest]
-        return _apart(evidence, chosen)
-
-    def _mention(self, evidence: Evidence, reading: Reading, grade: Grade) -> Mention:
-        text, spellings = evidence.text, reading.spellings
-        start, end = text.span(reading.start, reading.end)
-        if len(spellings) > 1:
-            spellings = self._meant(evidence, reading, start, end)
-        entities = {spelling.entity for spelling in spellings}
-        in_order = tuple(sorted(entities, key=self.graph.name_rank.__getitem__))
-        first, kind = spellings[0].text, min(spelling.kind for spelling in spellings)
-        if text.whole[start:end] != first and _stands_at(first, text.whole, start):
-            start -= _lead(first)
-            end = start + len(first)
-        if reading.change:
-            rule = reading.change
-        elif kind != NAME:
-            rule = RULES[kind]
-        elif reading.inside:
-            rule = "particle" if reading.fit == ParticleFit.FITS else "misfit-particle"
-        else:
-            here = nfc(text.whole[start:end])
-            rule = "exact" if any(nfc(spelling.text) == here for spelling in spellings) else "folded"
-        return Mention(start, end, in_order, rule, grade)
-
-    def _meant(self, evidence: Evidence, reading: Reading, start: int, end: int) -> list[Spelling]:
-        """Of several spellings that fold to the same text, those that the text means."""
-        kept, whole = evidence.text.kept[reading.start : reading.end], evidence.text.whole
-        letters = letters_of(whole[start:end])
-        if evidence.case_counts or not (kept.islower() or kept.isupper()):
-            return _as_written(reading.spellings, whole, start, letters)
-        return self._in_any_case(reading.spellings, whole, start, end, letters)
-
-    def _in_any_case(
-        self, spellings: Sequence[Spelling], whole: str, start: int, end: int, letters: str
-    ) -> list[Spelling]:
-        """The same where case tells nothing: names that differ in case only are distinguished by the
-        relations that the text speaks of, and where it speaks of none of them, by case after all."""
-        folded = whole.casefold()
-        if len(folded) != len(whole):
-            folded = whole
-
-        def level(spelling: Spelling) -> tuple[bool, int]:
-            stands = _stands_at(spelling.text.casefold(), folded, start)
-            return spelling.kind >= VARIANT, -len(spelling.text) if stands else 0
-
-        best_level = min(map(level, spellings))
-        best = [spelling for spelling in spellings if level(spelling) == best_level]
-        if len({spelling.text for spelling in best}) == 1:
-            return best
-        around = set(words_of_name(whole[:start])) | set(words_of_name(whole[end:]))
-        related = [spelling for spelling in best if self._is_related(spelling.entity, around)]
-        if 0 < len(related) < len(best):
-            return related
-        return [spelling for spelling in best if letters_of(spelling.text) == letters] or best
-
-    def _is_related(self, entity: int, words: set[str]) -> bool:
+    def is_related(self, entity: int, words: set[str]) -> bool:
         """Whether a word is like one in the name of a relation at the entity, `by` and the like aside."""
         adjacency, types = self.graph.adjacency, self.graph.relations.types
         slots = adjacency.slots(entity)
@@ -212,39 +135,225 @@ class MentionFinder:
         )
 
 
-def _apart(evidence: Evidence, graded: list[tuple[Reading, Grade]]) -> list[tuple[Reading, Grade]]:
-    """Of readings on the same place one, in the text's order."""
-    if len(graded) < 2:
-        return graded
-    graded = sorted(graded, key=lambda pair: _preference(evidence, pair[0]))
-    taken = bytearray(len(evidence.text.kept))
-    apart = []
-    for reading, grade in graded:
-        if taken.find(1, reading.start, reading.end) < 0:
-            taken[reading.start : reading.end] = b"\1" * (reading.end - reading.start)
-            apart.append((reading, grade))
-    return sorted(apart, key=lambda pair: pair[0].start)
+class _Sentence:
+    """One text and all that it may mean. readings: every stretch that is a spelling of the graph,
+    overlapping ones too, by start and end. is_upper: of each word."""
+
+    def __init__(self, finder: MentionFinder, whole: str) -> None:
+        self.finder, self.names, self.text = finder, finder.names, Text.of(whole)
+        firsts, words = self.text.firsts, self.text.words
+        self.is_upper = [
+            whole[firsts[start]].isupper() and word != "i"
+            for start, word in zip(self.text.starts, words, strict=True)
+        ]
+        self.is_without_case = self.text.is_without_case
+        self.readings = list(self._looked_up(self.text.kept))
+        plain = without_accents(self.text.kept)
+        if plain != self.text.kept and len(plain) == len(self.text.kept):
+            known = {(reading.start, reading.end) for reading in self.readings}
+            self.readings += [new for new in self._looked_up(plain) if (new.start, new.end) not in known]
+            self.readings.sort(key=lambda reading: (reading.start, reading.end))
+
+    def _looked_up(self, kept: str) -> Iterator[Reading]:
+        """The stretches that are spellings. kept: the text's, or the same without accents."""
+        table, folded, cuts = self.names.table, self.finder.folded, self.text.cuts()
+        slots, shift, last = table.slots, table.shift, len(cuts)
+        parts = [kept[cut.start : cut.end].encode("utf-8", "surrogatepass") for cut in cuts]
+        ends = [cut.end for cut in cuts]
+        for first, (start, _, opens, _) in enumerate(cuts):
+            if not opens:
+                continue
+            limit = start + table.longest(kept[start : start + BEGINNING])
+            key = 0
+            for place in range(first, last):
+                end = ends[place]
+                if end > limit:
+                    break
+                key = crc32(parts[place], key)  # goes on where the last part ended
+                slot = key >> shift
+                if slots[slot] != slots[slot + 1]:
+                    stretch = kept[start:end]
+                    rows = [row for row in table.rows_of(key) if folded(row) == stretch]
+                    fit = self._fit(start, cuts[place]) if rows else ParticleFit.NONE
+                    if fit is not ParticleFit.NONE:
+                        yield Reading(start, end, rows, fit, kept is not self.text.kept)
+
+    def _fit(self, start: int, cut: Cut) -> ParticleFit | None:
+        """How the rest of the word reads behind a stretch; None where the stretch ends with its word."""
+        text, end = self.text, cut.end
+        if cut.inside:
+            return particles(text.kept[start:end], text.rest_of_word(end))
+        return ParticleFit.NONE if text.is_one_of_a_run(start, end) else None
+
+    def mentions(self) -> tuple[Mention, ...]:
+        """The readings with the best evidence, no two of them on the same place, in the text's order."""
+        grades = [self._grade(reading) for reading in self.readings]
+        best = min(grades, default=Grade.FUNCTION)
+        chosen = [reading for reading, grade in zip(self.readings, grades, strict=True) if grade == best]
+        if best == Grade.WORD:
+            rarest = min(map(self._rarity, chosen))
+            chosen = [reading for reading in chosen if self._rarity(reading) <= COMMON * rarest]
+        return tuple(self._mention(reading, best) for reading in self._apart(chosen))
+
+    def places_of(self, entities: Collection[int], taken: Sequence[tuple[int, int]]) -> list[Mention]:
+        """Where it names these entities, beside the places `taken`."""
+        meaning = []
+        for reading in self.readings:
+            start, end = self.text.span(reading.start, reading.end)
+            rows = [row for row in reading.rows if self.names.entity(row) in entities]
+            if rows and all(end <= begin or start >= stop for begin, stop in taken):
+                meaning.append(replace(reading, rows=rows))
+        return [self._mention(reading, self._grade(reading)) for reading in self._apart(meaning)]
+
+    @cached_property
+    def case_counts(self) -> bool:
+        """Whether capitals are evidence: not where nearly all words have one, or none.
+
+        Judged by the words that belong to no reading and don't begin the text; where there are none, by all.
+        """
+        if True not in self.is_upper:
+            return False
+        covered = bytearray(len(self.text.kept))
+        for reading in self.readings:
+            covered[reading.start : reading.end] = b"\1" * (reading.end - reading.start)
+        upper, starts = self.is_upper, self.text.starts
+        cased = [
+            place for place, word in enumerate(self.text.words) if word[0].islower() or word[0].isupper()
+        ]
+        outside = [place for place in cased if place and not covered[starts[place]]]
+        if outside:
+            return 2 * sum(not upper[place] for place in outside) >= len(outside)
+        return not all(upper[place] for place in cased)
+
+    def _words_in(self, reading: Reading) -> tuple[int, int, str]:
+        """Its first and last word, as places in the text's words, and what it holds of the last one."""
+        starts = self.text.starts
+        last = bisect_left(starts, reading.end) - 1
+        first = min(bisect_left(starts, reading.start), last)  # it may begin within a word
+        return first, last, self.text.kept[max(starts[last], reading.start) : reading.end]
+
+    def _grade(self, reading: Reading) -> Grade:
+        first, last, part = self._words_in(reading)
+        is_word = first == last and part.isalpha() and not self.is_upper[last]
+        if is_word and self.finder.is_function_word(part):
+            return Grade.FUNCTION  # what most readings are: `the`, `what`
+        stretch = self.text.kept[reading.start : reading.end]
+        words = (*self.text.words[first:last], part)
+        content = [word for word in words if not self.finder.is_function_word(word)]
+        is_clear = not all(map(self.finder.is_of_relations, content))
+        has_digit = DIGIT.search(stretch) is not None
+        is_marked = (has_digit and len(stretch) > 1) or (
+            True in self.is_upper[max(first, 1) : last + 1] and self.case_counts
+        )
+        if not is_marked and not is_clear:
+            return Grade.RELATION if content or last > first else Grade.FUNCTION
+        if is_marked and (not self.case_counts or self._is_as_written(reading)):
+            return Grade.NAMED
+        if is_clear:
+            if len(content) > 1 or self.is_without_case or not (has_digit or stretch.islower()):
+                return Grade.NAMED
+            begins_upper = first == 0 and self.is_upper[0] and self.case_counts
+            if begins_upper and self._is_as_written(reading):
+                return Grade.NAMED
+        return Grade.OTHER_CASE if is_marked else Grade.WORD
+
+    def _rarity(self, reading: Reading) -> int:
+        """In how many places of names its only word stands; 1 for several words and for numbers."""
+        first, last, part = self._words_in(reading)
+        if last > first or DIGIT.search(self.text.kept, reading.start, reading.end):
+            return 1
+        return self.finder.commonness(part)
+
+    def _written(self, reading: Reading) -> str:
+        start, end = self.text.span(reading.start, reading.end)
+        return self.text.whole[start:end]
+
+    def _is_as_written(self, reading: Reading) -> bool:
+        """Whether a spelling has the same letters in the same case."""
+        letters = letters_of(self._written(reading))
+        return any(self.finder.letters(row) == letters for row in reading.rows)
+
+    def _is_as_spaced(self, reading: Reading) -> bool:
+        """Whether a spelling is divided into the same words."""
+        breaks = self.text.breaks_in(reading.start, reading.end)
+        return any(self.finder.breaks(row) == breaks for row in reading.rows)
+
+    def _apart(self, readings: Sequence[Reading]) -> list[Reading]:
+        """Of readings on the same place one, in the text's order."""
+        if len(readings) < 2:
+            return list(readings)
+        taken = bytearray(len(self.text.kept))
+        apart = []
+        for reading in sorted(readings, key=self._preference):
+            if taken.find(1, reading.start, reading.end) < 0:
+                taken[reading.start : reading.end] = b"\1" * (reading.end - reading.start)
+                apart.append(reading)
+        return sorted(apart, key=lambda reading: reading.start)
+
+    def _preference(self, reading: Reading) -> tuple[bool, int, bool, int]:
+        """First the same division into words (in Hangul any will do), the longest, particles that fit."""
+        hangul = HAS_HANGUL.search(self.text.kept, reading.start, reading.end) is not None
+        respaced = not hangul and not self._is_as_spaced(reading)
+        return respaced, reading.start - reading.end, reading.fit is ParticleFit.MISFIT, reading.start
+
+    def _mention(self, reading: Reading, grade: Grade) -> Mention:
+        start, end = self.text.span(reading.start, reading.end)
+        rows = reading.rows if len(reading.rows) == 1 else self._meant(reading, start, end)
+        spellings = [self.names.spelling(row) for row in rows]
+        entities = {self.names.entity(row) for row in rows}
+        in_order = tuple(sorted(entities, key=self.finder.graph.name_rank.__getitem__))
+        first, kind = spellings[0], min(map(self.names.kind, rows))
+        if _stands_at(first, self.text.whole, start):  # punctuation at its ends belongs to it
+            start -= _lead(first)
+            end = start + len(first)
+        if reading.is_plain:
+            rule = "accent"
+        elif kind != NAME:
+            rule = RULES[kind]
+        elif reading.fit is not None:
+            rule = "particle" if reading.fit is ParticleFit.FITS else "misfit-particle"
+        else:
+            here = nfc(self.text.whole[start:end])
+            rule = "exact" if here in map(nfc, spellings) else "folded"
+        return Mention(start, end, in_order, rule, grade)
+
+    def _meant(self, reading: Reading, start: int, end: int) -> list[int]:
+        """Of several spellings that fold to the same text, those that the text means: spelt exactly so,
+        punctuation included (the longest: `Up!` before `Up`), then with the same letters.
+
+        Where case tells nothing, names that differ in case only are distinguished by the relations that the
+        text speaks of, and where it speaks of none of them, by case after all.
+        """
+        whole, spelling = self.text.whole, self.names.spelling
+        stretch = self.text.kept[reading.start : reading.end]
+        case_tells = self.case_counts or not stretch.islower()
+        folded = whole.casefold()
+        text = whole if case_tells or len(folded) != len(whole) else folded
+
+        def unlike(row: int) -> tuple[bool, int]:
+            name = spelling(row) if case_tells else spelling(row).casefold()
+            stands = _stands_at(name, text, start)
+            return self.names.kind(row) >= VARIANT, -len(name) if stands else 0
+
+        rows = _least(reading.rows, unlike)
+        if len({spelling(row) for row in rows}) > 1 and not case_tells:
+            around = {*words_of_name(whole[:start]), *words_of_name(whole[end:])}
+            related = [row for row in rows if self.finder.is_related(self.names.entity(row), around)]
+            rows = related or rows
+        letters = letters_of(whole[start:end])
+        rows = _least(rows, lambda row: self.finder.letters(row) != letters)
+        return _least(rows, self.names.kind)
 
 
-def _preference(evidence: Evidence, reading: Reading) -> tuple[bool, int, bool, int]:
-    """First the same division into words (in Hangul any will do), the longest, particles that fit."""
-    hangul = HAS_HANGUL.search(evidence.text.kept, reading.start, reading.end) is not None
-    respaced = not hangul and not evidence.is_as_spaced(reading)
-    return respaced, reading.start - reading.end, reading.fit != ParticleFit.FITS, reading.start
+def _least(rows: Sequence[int], key: Callable[[int], object]) -> list[int]:
+    keys = [key(row) for row in rows]
+    least = min(keys)  # type: ignore[type-var]
+    return [row for row, its_key in zip(rows, keys, strict=True) if its_key == least]
 
 
-def _as_written(spellings: Sequence[Spelling], whole: str, start: int, letters: str) -> list[Spelling]:
-    """Spelt exactly so, punctuation included (the longest: `Up!` before `Up`); else the same letters."""
-
-    def level(spelling: Spelling) -> tuple[int, int, int]:
-        if spelling.kind >= VARIANT:
-            return 3, 0, 0
-        if _stands_at(spelling.text, whole, start):
-            return 0, -len(spelling.text), spelling.kind
-        return (1 if letters_of(spelling.text) == letters else 2), 0, 0
-
-    best = min(map(level, spellings))
-    return [spelling for spelling in spellings if level(spelling) == best]
+def letters_of(text: str) -> str:
+    """Without white space and punctuation, case and accents as they are."""
+    return spaced(nfc(text)).replace(" ", "")
 
 
 def _stands_at(name: str, whole: str, start: int) -> bool:
@@ -258,22 +367,23 @@ def _lead(name: str) -> int:
     return next((place for place, letter in enumerate(name) if not is_dropped(letter)), 0)
 
 
-def occurrences(whole: str, phrase: str) -> list[tuple[int, int]]:
-    """Where a phrase stands in a text as a name would, folded, from a word's start to a word's end."""
+def stems_of_types(types: Iterable[str]) -> frozenset[str]:
+    """The stems of the content words in the names of relation and entity types."""
+    return frozenset(stem_of(word) for name in types for word in words_of_name(name) if word not in NAMELESS)
+
+
+def stem_of(word: str) -> str:
+    return word[: HANGUL_STEM if "가" <= word[0] <= "힣" else STEM]
+
+
+def stands_in(phrase: str, whole: str) -> bool:
+    """Whether a phrase stands in a text as a name would, folded, from a word's start to a word's end."""
     text, folded = Text.of(whole), fold(phrase)
-    if not folded:
-        return []
-    cuts = text.cuts()
+    cuts = text.cuts() if folded else []
     opens = {cut.start for cut in cuts if cut.opens}
-    inside = {cut.end: cut.inside for cut in cuts}
-    spans, start = [], text.kept.find(folded)
-    while start >= 0:
-        end = start + len(folded)
-        if (
-            start in opens
-            and end in inside
-            and (not inside[end] or particles(folded, text.rest_of_word(end)))
-        ):
-            spans.append(text.span(start, end))
-        start = text.kept.find(folded, start + 1)
-    return spans
+    return any(
+        text.kept.endswith(folded, 0, cut.end)
+        and cut.end - len(folded) in opens
+        and (not cut.inside or particles(folded, text.rest_of_word(cut.end)) != ParticleFit.NONE)
+        for cut in cuts
+    )

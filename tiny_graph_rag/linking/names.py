@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tiny_graph_rag.config.sections import RankingPrices
 from tiny_graph_rag.errors import UsageError
@@ -19,6 +20,7 @@ from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.text_index import TextIndex, content_stem
+from tiny_graph_rag.language.kinds import kinds_of_entities
 from tiny_graph_rag.language.words import words_tried
 from tiny_graph_rag.linking.base import TEXT, LinkedQuestion, Linker, LinkerTask, Seed, in_text_order, linker
 from tiny_graph_rag.linking.coreference import from_context
@@ -65,6 +67,11 @@ class NameLinker(Linker):
             linked.append(LinkedQuestion(example.query, seeds, example.id, tried=tried))
         return linked
 
+    @cached_property
+    def _kinds(self) -> NDArray[np.uint8]:
+        """(entities,): only a question with turns before it asks for all of them."""
+        return kinds_of_entities(self.finder.graph.entities.types)
+
     def _seeds(
         self, example: Example, mentions: Sequence[Mention], turns: Sequence[Sequence[Mention]]
     ) -> tuple[Seed, ...]:
@@ -73,7 +80,7 @@ class NameLinker(Linker):
         if turns:
             telling = [mention for mention in mentions if mention.is_telling]
             earlier = [[mention for mention in turn if mention.is_telling] for turn in turns]
-            from_turns = from_context(example.query, telling, earlier, self.finder.kinds, unsaid=not near)
+            from_turns = from_context(example.query, telling, earlier, self._kinds, unsaid=not near)
             mentions = telling if from_turns else mentions
         if near:
             mentions = [mention for mention in mentions if mention.is_telling]
