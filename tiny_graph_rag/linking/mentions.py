@@ -196,7 +196,7 @@ class _Sentence:
         return tuple(self._mention(reading, best) for reading in self._apart(chosen))
 
     def places_of(self, entities: Collection[int], taken: Sequence[tuple[int, int]]) -> list[Mention]:
-        """Where it names these entities, beside the places `taken`."""
+        """Where it names these entities, the places `taken` left out."""
         meaning = []
         for reading in self.readings:
             start, end = self.text.span(reading.start, reading.end)
