@@ -97,13 +97,12 @@ def test_a_link_stays_a_link_and_what_it_points_to_is_replaced(files: Path, run_
     assert len(json.loads((files / "archive/real.json").read_text())["results"]) == 2
 
 
-def test_debug_shows_the_traceback_and_keeps_the_exit_code(files: Path, run_cli) -> None:
-    done = run_cli(*EVAL, "--fail-under", "recall@5>=0.9", "--debug")
-    assert done.exit_code == 1
-    assert "Traceback" in done.stderr
-    missing = run_cli("eval", "--dataset", "nowhere.jsonl", "--debug")
-    assert missing.exit_code == 2
-    assert missing.stderr.splitlines()[-1].startswith("error: nowhere.jsonl: no such gold set")
+def test_a_mistake_of_the_program_shows_where_it_is(files: Path, run_cli, monkeypatch) -> None:
+    monkeypatch.setattr("tiny_graph_rag.formats.gold.read_eval_set", lambda path: 1 / 0)
+    done = run_cli(*EVAL)
+    assert done.exit_code == 70
+    assert done.stderr.startswith("Traceback")
+    assert done.stderr.splitlines()[-1].startswith("internal error: ZeroDivisionError: division by zero")
 
 
 def test_a_part_never_replaces_the_whole(files, run_cli) -> None:

@@ -219,7 +219,7 @@ def main() -> None:
         target = next(target for target in targets(run) if target.name == name)
         print(wrong(run, target, case(target, int(number), given.seed), Counter()))
         command = " ".join(target.command).replace("{file}", f"./{target.file}")
-        print(f"cd {run.home}; python -m tiny_graph_rag {command} --debug")
+        print(f"cd {run.home}; python -m tiny_graph_rag {command}")
         return
     started = time.monotonic()
     fuzzed = fuzz(given.cases, given.seed, given.workers, given.only)

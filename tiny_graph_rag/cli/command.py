@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -117,7 +117,7 @@ def command(
                         session.outputs.claim(junit)
                 function(**values, **{part: value for part, value in made.items() if part in hints})
 
-            _reported(work, common.debug, junit)
+            _reported(work, junit)
 
         declare(run, [parameter(CONTEXT, typer.Context), *parameters])
         of.command(name, cls=ParsedCommand)(run)
@@ -226,25 +226,45 @@ def _wanted(kind: Any) -> str:
     return said("a number") if "float" in kind.name else said("a file that can be read")
 
 
-def _reported(work: Callable[[], None], debug: bool, junit: Path | None) -> None:
+def _reported(work: Callable[[], None], junit: Path | None) -> None:
     """Run a command; an error is one or two lines on standard error and an exit code, and the only case of
     the JUnit file, where CI asks for one."""
     try:
         work()
         sys.stdout.flush()  # a full disk is an error of this run, not a complaint after its end
-    except TinyGraphRagError as error:
-        _say_failed(f"{t('error')}: {error.shown}", debug)
-        if junit is not None and error.exit_code > FoundProblems.exit_code:
-            _write_error(junit, error.shown)
-        raise typer.Exit(error.exit_code) from None
     except (typer.Exit, typer.Abort):
         raise
-    except OSError as error:
-        if not error.strerror:
-            _unexpected(error, debug)
-        raise typer.Exit(_refused(error, debug)) from None
     except Exception as error:
-        _unexpected(error, debug)
+        told, code = _told(error)
+        if junit is not None and isinstance(error, TinyGraphRagError) and code > FoundProblems.exit_code:
+            _write_error(junit, told)
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()  # both may end in one log
+        if told:
+            begin = "" if code == INTERNAL_ERROR else f"{t('error')}: "
+            typer.echo(without_controls(begin + told), err=True)
+        raise typer.Exit(code) from None
+
+
+def _told(error: Exception) -> tuple[str, int]:
+    """What to say of an error, and the exit code. Where nobody reads standard output any more, the program
+    ends as others do; of its own mistakes it shows where they are."""
+    if isinstance(error, TinyGraphRagError):
+        return error.shown, error.exit_code
+    if isinstance(error, OSError) and error.strerror:
+        if error.filename is None:  # Python would fail over what is left for standard output again at its end
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            return "", FoundProblems.exit_code
+        why = said(error.strerror)
+        place = "" if error.filename is None else one_line(os.fsdecode(error.filename))
+        return shown(at(place, why) if place else why), UsageError.exit_code
+    import traceback
+
+    kind = type(error).__name__
+    what = t("internal error: {kind}: {error}; please report it", kind=kind, error=error)
+    return f"{traceback.format_exc()}{what}", INTERNAL_ERROR
 
 
 def _write_error(junit: Path, error: str) -> None:
@@ -254,33 +274,3 @@ def _write_error(junit: Path, error: str) -> None:
     with contextlib.suppress(OSError):
         if not junit.exists() or b"<testsuite" in junit.read_bytes()[:200]:
             junit.write_bytes(junit_xml((), error))
-
-
-def _refused(error: OSError, debug: bool) -> int:
-    """Say what the machine refused; the exit code. Where nobody reads standard output any more, the program
-    ends as others do."""
-    if error.filename is None:  # Python would fail over what is left for standard output again at its end
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if isinstance(error, BrokenPipeError):
-        return FoundProblems.exit_code
-    why = said(error.strerror or "")
-    told = why if error.filename is None else at(one_line(os.fsdecode(error.filename)), why)
-    _say_failed(f"{t('error')}: {shown(told)}", debug)
-    return UsageError.exit_code
-
-
-def _say_failed(message: str, debug: bool) -> None:
-    if debug:
-        import traceback
-
-        traceback.print_exc()
-    with contextlib.suppress(OSError):
-        sys.stdout.flush()  # both may end in one log
-    typer.echo(without_controls(message), err=True)
-
-
-def _unexpected(error: Exception, debug: bool) -> NoReturn:
-    what = t("internal error: {kind}: {error}", kind=type(error).__name__, error=error)
-    _say_failed(what if debug else f"{what} {t('(run again with --debug and report it)')}", debug)
-    raise typer.Exit(INTERNAL_ERROR) from None

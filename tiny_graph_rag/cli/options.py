@@ -95,7 +95,6 @@ class Common:
     results_dir: Annotated[str | None, from_config("--results-dir")] = None
     columns: Annotated[str | None, from_config("--columns")] = None
     trust_config: Annotated[bool, option("Trust code and API address of this settings file.")] = False
-    debug: Annotated[bool, option("Show the traceback of an error.")] = False
 
     @property
     def settings(self) -> Given:
