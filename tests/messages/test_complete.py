@@ -74,7 +74,7 @@ BY_NAME = {
         "better linking",
         "seeds by text",
     ),
-    *("results", "sweep", "table", "comparison", "json"),
+    *("results", "sweep", "table", "comparison", "json", "patch"),
     *(value for name, value in vars(validate).items() if name.isupper() and isinstance(value, str)),
     *ACCEPTED.values(),
     *(value for name, value in vars(settings).items() if name.isupper() and isinstance(value, str)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -30,15 +30,14 @@ from tiny_graph_rag.cli.options import (
 )
 from tiny_graph_rag.cli.output import Output, keep_earlier, warn_unlisted
 from tiny_graph_rag.cli.session import PROGRESS_FROM, Session, shell_command
-from tiny_graph_rag.config import Config
 from tiny_graph_rag.linking import asks_model, make_linker
-from tiny_graph_rag.measures import Measure, default_measures, parse_measures
+from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.outputs import output_path
 from tiny_graph_rag.report.json.results import content_head, document_parts, summary
 from tiny_graph_rag.report.terminal.screens import answered_counts, details_lines, evaluation_lines, worst_of
 from tiny_graph_rag.retrieval import RetrieverMaker, check_retrieval, is_own, make_retriever
-from tiny_graph_rag.study.evaluate import Evaluation, check_depth, evaluate
-from tiny_graph_rag.study.gates import Gate, check_tags, parse_floors
+from tiny_graph_rag.study.evaluate import Evaluation, evaluate, measured
+from tiny_graph_rag.study.gates import check_tags, parse_floors
 from tiny_graph_rag.study.settings import tried_by_eval
 
 if TYPE_CHECKING:
@@ -74,7 +73,7 @@ def evaluate_command(
 
         parse_judges(config.generation.judge)
     gates = parse_floors(fail_under) if fail_under is not None else ()
-    computed = _measures(config, measures, gates)
+    computed = measured(config, measures, [gate.measure for gate in gates])
     saved, form = _run_file(session, save_run)
     examples = session.eval_set(dataset, chosen)
     check_tags(gates, {tag for example in examples for tag in example.tags})
@@ -135,16 +134,6 @@ def evaluate_command(
     out.tell("results")
     failed = () if answering is None else answering.problems(evaluation)
     hold(session, gates, evaluation.summary, junit, failed)
-
-
-def _measures(config: Config, measures: str | None, gates: Sequence[Gate]) -> tuple[Measure, ...]:
-    """What is computed: the measures asked for, then those of gates. Raises UsageError for an unknown one
-    or cuts deeper than retrieval goes."""
-    cutoff = config.evaluation.top_k
-    chosen = parse_measures(measures) if measures is not None else default_measures(cutoff)
-    computed = tuple(dict.fromkeys([*chosen, *(gate.measure for gate in gates)]))
-    check_depth(config, computed, cutoff)
-    return computed
 
 
 def _run_file(session: Session, given: str | None) -> tuple[Path | None, str]:

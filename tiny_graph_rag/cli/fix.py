@@ -118,8 +118,6 @@ def fix_command(
         )
     if fixes.patch.has(CONFIRMED):
         applied = shell_command("eval", dataset=dataset, graph=graph, patch=out.path, **session.common.again)
-        session.say("patch: {path}; apply it with:", path=out.path)
+        session.say("apply the patch with:")
         session.show([CopiedLine(f"  {applied}")])
-    else:
-        session.say("patch: {path}", path=out.path)
-    out.report(out.path.with_suffix(".json"), content)
+    out.tell("patch", content)

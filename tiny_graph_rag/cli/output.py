@@ -91,32 +91,27 @@ class Output:
         self.write([laid_out(head(kind, self.session.made(), **fields)), b"\n"])
         self.tell("json")
 
-    def tell(self, what: str) -> None:
-        """Name the file after what it is, and write the reports next to it."""
+    def tell(self, what: str, content: dict[str, Any] | None = None) -> None:
+        """Name the file after what it is, and write the reports next to it. content: what these show, where
+        the file itself is no document."""
         if self.path is None:
             return
         self.session.say(f"{t(what)}: {self.path}")
         if self.reports:
-            from tiny_graph_rag.report.document import read_document
+            from tiny_graph_rag.report.document import Document, read_document
 
-            self._report(read_document(self.path))
-
-    def report(self, path: Path, content: dict[str, Any]) -> None:
-        """Write the reports of a document that is no file itself. path: next to which they go."""
-        if self.reports:
-            from tiny_graph_rag.report.document import Document
-
-            self._report(Document(path, content))
-
-    def _report(self, document: Document) -> None:
-        from tiny_graph_rag.report.reports import write_reports
-
-        written = write_reports([document], self.reports, claim=self.session.outputs.claim)
-        say_reports(self.session, self.reports, written)
+            shown = Document(self.path.with_suffix(".json"), content) if content else read_document(self.path)
+            write_reports(self.session, [shown], self.reports)
 
 
-def say_reports(session: Session, names: Sequence[str], written: Sequence[Path]) -> None:
-    """What was written; a kind of file may be one that these reports don't show."""
+def write_reports(
+    session: Session, documents: Sequence[Document], names: Sequence[str], target: Path | None = None
+) -> None:
+    """Write reports and say which; a kind of file may be one that these don't show. target: as `-o` of
+    `report` says, else next to the first document."""
+    from tiny_graph_rag.report import reports
+
+    written = reports.write_reports(documents, names, target, claim=session.outputs.claim)
     for path in written:
         session.say("report: {path}", path=path)
     if not written:

@@ -10,7 +10,7 @@ from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import Junit, conclude
 from tiny_graph_rag.cli.help import GATES, INPUT, MEASURES, OUTPUT
 from tiny_graph_rag.cli.options import Details, Reports, argument, option, reports_of, to_file
-from tiny_graph_rag.cli.output import Output, Written, say_reports
+from tiny_graph_rag.cli.output import Output, Written, write_reports
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import InputError, UsageError, unknown
 from tiny_graph_rag.inputs import find_input, note_named
@@ -21,7 +21,6 @@ from tiny_graph_rag.report.document import read_document
 from tiny_graph_rag.report.history import groups, history_document, history_lines, read_past
 from tiny_graph_rag.report.json.spelled import lines_of
 from tiny_graph_rag.report.json.studies import comparison_document
-from tiny_graph_rag.report.reports import write_reports
 from tiny_graph_rag.report.terminal.screens import comparison_lines, details_lines
 from tiny_graph_rag.study.compare import compare
 from tiny_graph_rag.study.gates import hold_drops, parse_drops
@@ -112,12 +111,11 @@ def report_command(
     documents = [read_document(find_input(result, folder, "results file")) for result in results]
     target = output_path(output, folder) if output is not None else None
     try:
-        written = write_reports(documents, names, target, claim=session.outputs.claim)
+        write_reports(session, documents, names, target)
     except (KeyError, TypeError, ValueError, AttributeError) as error:  # no check saw that it was changed
         raise InputError(
             "{path}: the file was changed and can't be shown: {why}", path=documents[0].path, why=error
         ) from error
-    say_reports(session, names, written)
 
 
 @command("history")

@@ -17,7 +17,7 @@ from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.graphs import located, read_graph, stated_columns, with_vocabulary
 from tiny_graph_rag.gold.examples import EvalSet
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.measures import Measure, default_measures, measures_of
+from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.measures.summary import Summary
 from tiny_graph_rag.retrieval import is_own
 from tiny_graph_rag.scoring.frames import pandas_for
@@ -216,8 +216,8 @@ def evaluate(
     ServiceError where a retriever of your own fails for every question.
     """
     from tiny_graph_rag.retrieval import make_retriever
-    from tiny_graph_rag.study.evaluate import check_depth
     from tiny_graph_rag.study.evaluate import evaluate as evaluated
+    from tiny_graph_rag.study.evaluate import measured
 
     if isinstance(graph, Mapping) or hasattr(graph, "columns"):
         raise UsageError("evaluate() takes a graph and questions; for a run and qrels, use score()")
@@ -226,8 +226,7 @@ def evaluate(
         settings["retriever"] = _called(retriever) if given else retriever
     chosen = configured(config, settings)
     own = is_own(chosen.retrieval.retriever)
-    wanted = default_measures(chosen.evaluation.top_k) if measures is None else measures_of(measures)
-    check_depth(chosen, wanted, chosen.evaluation.top_k)
+    wanted = measured(chosen, measures)
     examples = questions if isinstance(questions, EvalSet) else load_questions(questions)
     maker = make_retriever
     if own:

@@ -16,7 +16,7 @@ from tiny_graph_rag.gold.examples import EvalSet, Example
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking import LinkedQuestion, Linker, LinkerMaker, make_linker
-from tiny_graph_rag.measures import Judged, Measure, default_measures, score
+from tiny_graph_rag.measures import Judged, Measure, default_measures, measures_of, score
 from tiny_graph_rag.measures.base import Column
 from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, JudgedKind
 from tiny_graph_rag.measures.summary import Summary, summarise
@@ -272,6 +272,18 @@ def _without_failed(run: Run, linked: Sequence[LinkedQuestion]) -> Run:
     linkable[list(unlinked)] = False
     linkable_rows = run.where(np.repeat(linkable, np.diff(run.offsets)))
     return replace(linkable_rows, failures={**run.failures, **unlinked})
+
+
+def measured(
+    config: Config, given: str | Sequence[Measure | str] | None, more: Iterable[Measure] = ()
+) -> tuple[Measure, ...]:
+    """What is computed: the measures given, else the default ones, then `more`. Raises UsageError for an
+    unknown one, or one that cuts deeper than retrieval goes."""
+    cutoff = config.evaluation.top_k
+    named = default_measures(cutoff) if given is None else measures_of(given)
+    wanted = tuple(dict.fromkeys([*named, *more]))
+    check_depth(config, wanted, cutoff)
+    return wanted
 
 
 def check_depth(config: Config, measures: Iterable[Measure], top_k: int) -> None:
