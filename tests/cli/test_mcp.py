@@ -100,7 +100,7 @@ def test_tools_refuse_files_outside_and_say_what_is_wrong(tale: Path) -> None:
 
         both = {"graph": "tale-KG.json", "dataset": "tale-eval.jsonl"}
         for outside in ("../../secret-KG.json", str(tale / "secret-KG.json"), "link-KG.json", "/etc/passwd"):
-            assert "no such file under" in await refused("stats", graph=outside)
+            assert "no such file; the tool" in await refused("stats", graph=outside)
         assert "the tools run no file" in await refused("eval", **both, retriever="./evil.py:f")
         assert "q9" in await refused("query", **both, id="q9")
         assert "unknown retriever" in await refused("eval", **both, retriever="bsf")

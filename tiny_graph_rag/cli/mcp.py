@@ -21,7 +21,7 @@ from typing import Any
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.options import FOLDERS, Common
 from tiny_graph_rag.cli.session import STDOUT, Session
-from tiny_graph_rag.errors import MissingExtraError, UsageError
+from tiny_graph_rag.errors import UsageError, optional
 from tiny_graph_rag.version import __version__
 
 WORST = 5  # questions that `eval` names
@@ -29,8 +29,7 @@ LONGEST_REPLY = 6000  # characters of JSON
 MOST_FILES = 100  # that `files` lists of a kind
 MOST_ITEMS, MOST_SIGNS = 40, 10  # of a list, and of a text for each: halved until a reply is short enough
 LEFT_OUT = ("by_tag", "config", "made", "command")  # of every reply
-# How the names of files end, by their kind.
-KINDS = {
+ENDINGS = {
     "graphs": ("-KG.json", "-KG.json.gz"),
     "gold_sets": ("-eval.jsonl", "-hardset.jsonl", "-generated.jsonl", "-judged.jsonl"),
     "results": ("-results.json",),
@@ -58,16 +57,13 @@ def mcp_command(common: Common) -> None:
                 folder=folder,
                 flag=name.replace("_", "-"),
             )
-    try:
-        from mcp.server import MCPServer
-        from mcp_types import ToolAnnotations
-    except ImportError as error:
-        raise MissingExtraError("the MCP server", "mcp", "mcp") from error
+    library, types = (optional(name, "the MCP server", "mcp", "mcp") for name in ("mcp.server", "mcp_types"))
     for number in (signal.SIGINT, signal.SIGTERM):  # the thread that reads standard input can't be stopped
         signal.signal(number, lambda number, frame: os._exit(128 + number))
-    reads = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
-    adds = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
-    server = MCPServer("tiny-graph-rag", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
+    reads = types.ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=False)
+    adds = types.ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
+    about = {"instructions": INSTRUCTIONS, "version": __version__, "log_level": "WARNING"}
+    server = library.MCPServer("tiny-graph-rag", **about)
     with tempfile.TemporaryDirectory(prefix="tiny-graph-rag-") as empty:
         tools = Tools(tuple(storage.values()), storage["dataset_dir"], Path(empty))
         for name in ("files", "stats", "query", "eval", "sweep", "compare", "validate"):
@@ -101,7 +97,7 @@ class Tools:
         paths = sorted(filter(str.isprintable, found))
         return {"notice": NOTICE} | {
             kind: [path for path in paths if path.endswith(endings)][:MOST_FILES]
-            for kind, endings in KINDS.items()
+            for kind, endings in ENDINGS.items()
         }
 
     async def stats(self, graph: str) -> dict[str, Any]:
@@ -183,8 +179,7 @@ class Tools:
                 real = (folder / name).resolve()
                 if real.is_file() and any(map(real.is_relative_to, self.folders)):
                     return str(real)
-        listed = ", ".join(map(str, self.folders))
-        raise tool_error(f"{name[:200]}: no such file under {listed}; the tool `files` lists what there is")
+        raise tool_error(f"{name[:200]}: no such file; the tool `files` lists what there is")
 
     async def _reply(self, name: str, *arguments: str) -> dict[str, Any]:
         """The JSON that a command of this program gives, as a tool answers it."""
@@ -217,9 +212,8 @@ def shortened(found: dict[str, Any]) -> dict[str, Any]:
     from tiny_graph_rag.report.tables import worst_questions
 
     summary, (measure, worst) = found["summary"], worst_questions(found)
-    kept = {name: summary.get(name) for name in ("measures", "waterfall", "recommendations")}
     return {
-        "summary": kept,
+        "summary": {name: summary.get(name) for name in ("measures", "waterfall", "recommendations")},
         "worst": [
             {
                 "id": row["id"],
