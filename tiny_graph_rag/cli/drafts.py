@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -223,11 +225,15 @@ def curate_command(
 def _serve(session: Session, server: CurationServer, port: int | None, drafts: int, decisions: int) -> None:
     """Until somebody ends it. drafts, decisions: how many there are."""
     listening = server.listen(port)  # what comes from now on waits for the server
-    session.say("{n} questions, {decisions} decisions so far", n=drafts, decisions=decisions)
-    session.say("open {address}", address=server.address)
-    session.say("Ctrl-C ends and writes the gold set")
-    sys.stdout.flush()  # who reads a pipe waits for the address
-    server.serve(listening)
+    # However early somebody ends it, the gold set is next.
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):
+        session.say("{n} questions, {decisions} decisions so far", n=drafts, decisions=decisions)
+        session.say("open {address}", address=server.address)
+        session.say("Ctrl-C ends and writes the gold set")
+        sys.stdout.flush()  # who reads a pipe waits for the address
+        server.serve(listening)
+    signal.signal(signal.SIGTERM, before)
 
 
 def _tell(session: Session, found: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import names_of, registry_of
 from tiny_graph_rag.cli.options import FOLDERS, argument, option
 from tiny_graph_rag.cli.session import Session, shell_command
-from tiny_graph_rag.config import all_settings, find_setting, section_comment, section_names
+from tiny_graph_rag.config import all_settings, as_text, find_setting, section_comment, section_names
 from tiny_graph_rag.config.sources import CONFIG_FILE, config_yaml
 from tiny_graph_rag.measures.reference import listed
 from tiny_graph_rag.messages import ENGLISH, spoken, t
@@ -36,19 +36,12 @@ def settings_command(
         for setting in rows:
             value = getattr(getattr(session.config, name), setting.name)
             value = safe_url(value) if setting.full_name == "openai.base_url" else value
-            changed = "" if value == setting.default else f" [{t('default')} {spelled(setting.default)}]"
-            session.say(f"  {setting.full_name}={spelled(value)}{changed}  {t(setting.comment)}")
+            changed = "" if value == setting.default else f" [{t('default')} {as_text(setting.default)}]"
+            session.say(f"  {setting.full_name}={as_text(value)}{changed}  {t(setting.comment)}")
             if len(chosen) == 1:
                 option = f"--{setting.name}"
                 for name in names_of(option):
                     session.say(f"    {name}: {t(registry_of(option).entry(name).line)}")
-
-
-def spelled(value: object) -> str:
-    """A value as `--set` takes it."""
-    if value is None or isinstance(value, bool):
-        return "null" if value is None else str(value).lower()
-    return str(value)
 
 
 @command("measures")

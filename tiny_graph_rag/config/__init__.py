@@ -263,8 +263,12 @@ def as_option(name: str, value: object) -> str:
     setting = find_setting(name)
     if setting.name in FLAGS and find_setting(setting.name) == setting:
         return "--" + spelled_setting(setting.name, value)
-    spelled = "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
-    return f"--set {setting.full_name}={spelled}"
+    return f"--set {setting.full_name}={as_text(value)}"
+
+
+def as_text(value: object) -> str:
+    """A value as `--set` takes it."""
+    return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def spelled_setting(name: str, value: object) -> str:

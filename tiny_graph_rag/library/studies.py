@@ -140,7 +140,7 @@ class SweepResult:
         references that any ranking within the hops could return."""
         rows = [
             (
-                *(setting.system, setting.hops, setting.top_k, str(measure)),
+                *(setting.system, setting.hops, setting.top_k, measure),
                 *(mean.mean, mean.low, mean.high, mean.n, setting.oracle_recall),
             )
             for setting in self.sweep.settings

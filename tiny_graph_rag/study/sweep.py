@@ -129,7 +129,7 @@ class SettingSlice:
     retriever also returns what lies beyond."""
 
     questions: int
-    measures: dict[Measure, Mean]
+    measures: dict[str, Mean]
     oracle_recall: float
     oracle_all: float
 
@@ -224,7 +224,11 @@ def sweep(
                 summary = summarise(score(judged, plan.measures(cutoff)), judged, tags, groups)
                 slices = {"": summary.overall, **summary.by_tag}
                 parts = {
-                    tag: (slice_.questions, slice_.measures, *_reach(judgments, items, hops, rows_of[tag]))
+                    tag: (
+                        slice_.questions,
+                        {str(measure): mean for measure, mean in slice_.measures.items()},
+                        *_reach(judgments, items, hops, rows_of[tag]),
+                    )
                     for tag, slice_ in slices.items()
                 }
                 whole, system = parts.pop(""), (variant.name, variant.retriever, variant.settings)

@@ -10,7 +10,6 @@ import errno
 import hashlib
 import os
 import secrets
-import signal
 import socket
 import threading
 from collections import Counter
@@ -346,7 +345,7 @@ class CurationServer:
         raise UsageError("--port {port} is taken; leave it out, or name another", port=port)
 
     def serve(self, listening: socket.socket) -> None:
-        """Until Ctrl-C or SIGTERM; requests under way are answered first."""
+        """Until SIGINT or SIGTERM, which is raised again then; requests under way are answered first."""
         import uvicorn
 
         threading.Thread(target=self._found, args=("a",), daemon=True).start()  # builds the search meanwhile
@@ -357,13 +356,7 @@ class CurationServer:
             lifespan="off",
             timeout_graceful_shutdown=END_SECONDS,
         )
-        # The server ends in order and raises the signal again, which must not end us: the gold set is next.
-        before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-        try:
-            with suppress(KeyboardInterrupt):
-                uvicorn.Server(config).run(sockets=[listening])
-        finally:
-            signal.signal(signal.SIGTERM, before)
+        uvicorn.Server(config).run(sockets=[listening])
 
 
 async def _body(request: Request) -> bytes | None:
