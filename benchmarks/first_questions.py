@@ -41,7 +41,7 @@ def once(graph_path: Path, dataset: Path, hops: int) -> dict[str, float]:
         retriever.retrieve(linker.link(examples))
         times.append(time.process_time())
     made, first, again = (after - before for before, after in pairwise(times))
-    texts = graph.derivations.kept.get("texts", {})
+    texts = graph.derivations.arrays.get("texts", {})
     return {
         "seconds to make it": made,
         "questions a second, first": len(examples) / first,

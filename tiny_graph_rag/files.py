@@ -232,6 +232,12 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
+def stamp_of(path: Path) -> list[int]:
+    """What the file system says of a file; every write changes one of these. Raises OSError."""
+    status = path.stat()
+    return [status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev]
+
+
 def combined_sha256(sums: Sequence[str]) -> str:
     """Of one file its own sum; of several the SHA-256 of their sums, in order."""
     return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()

@@ -25,7 +25,7 @@ from tiny_graph_rag.fixing import fixes
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.gold import ambiguous, curation, validate
 from tiny_graph_rag.graph import building
-from tiny_graph_rag.graph.tables import UNDIRECTED, LoadNotes
+from tiny_graph_rag.graph.tables import DANGLING, UNDIRECTED, LoadNotes
 from tiny_graph_rag.language.name_forms import Difference
 from tiny_graph_rag.llm.chat import HOW_TO_TURN_ON
 from tiny_graph_rag.measures.reference import KINDS
@@ -169,7 +169,8 @@ def _texts(node: ast.expr, names: dict[str, Any]) -> Iterator[str]:
 
 def in_graph_notes() -> Iterator[str]:
     """What was not sound in a graph's file: a kind of flaw with its number, and one of it."""
-    kinds = {*building.RELATION_NOTES, building.TWICE, building.KEYS, building.SHARED, building.ID_NAMES}
+    kinds = {DANGLING, building.TWICE, building.KEYS, building.SHARED, building.ID_NAMES}
+    kinds |= {building.WEIGHTS, building.LOOPS, building.DUPLICATES}
     for path in (PACKAGE / "formats" / "graphs").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "flaw":

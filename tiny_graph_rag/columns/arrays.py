@@ -127,7 +127,6 @@ def expanded(
 Keys = NDArray[np.uint32]
 
 KEY_BITS = 32
-SLOTS_AT_ONCE = 1 << 22
 
 
 def key_of(text: str) -> int:
@@ -157,14 +156,9 @@ class KeyTable:
     def columns(keys: Keys, rows: NDArray[np.int32], bits: int) -> dict[str, NDArray[Any]]:
         """What a table is made of. keys: of the rows, these ascending; bits: the first that find a slot."""
         order = np.argsort(keys, kind="stable")
-        keys = keys[order]
-        part = min(1 << bits, SLOTS_AT_ONCE)
-        starts = [
-            np.searchsorted(keys, np.arange(first, first + part) << (KEY_BITS - bits)).astype(np.int32)
-            for first in range(0, 1 << bits, part)
-        ]
-        slots = np.concatenate([*starts, np.array([len(keys)], dtype=np.int32)])
-        return {"keys": keys, "rows": rows[order], "slots": slots}
+        slots = np.zeros((1 << bits) + 1, dtype=np.int32)
+        np.cumsum(np.bincount(keys >> np.uint32(KEY_BITS - bits), minlength=1 << bits), out=slots[1:])
+        return {"keys": keys[order], "rows": rows[order], "slots": slots}
 
     def rows_of(self, key: int) -> list[int]:
         """The texts with this key, ascending."""

@@ -53,8 +53,8 @@ class Strings(Sequence[str]):
 
     @classmethod
     def blank(cls, rows: int) -> Strings:
-        """So many empty strings."""
-        return cls(np.zeros(0, np.uint8), np.zeros(rows + 1, np.int64))
+        """So many empty strings, which take no memory."""
+        return cls(np.zeros(0, np.uint8), np.broadcast_to(np.int64(0), (rows + 1,)))
 
     @classmethod
     def numbered(cls, label: str, numbers: range) -> Strings:
@@ -86,26 +86,6 @@ class Strings(Sequence[str]):
             yield from _cut(self.data[offsets[0] : offsets[-1]], offsets - offsets[0])
 
 
-@dataclass(frozen=True, slots=True)
-class Numbered(Sequence[str]):
-    """A column of labels that differ by their number only: `relation 1`, `relation 2` …"""
-
-    label: str
-    rows: int
-
-    def __len__(self) -> int:
-        return self.rows
-
-    def __getitem__(self, row):  # type: ignore[no-untyped-def]
-        if isinstance(row, slice):
-            return [self[number] for number in range(*row.indices(self.rows))]
-        if row < 0:
-            row += self.rows
-        if not 0 <= row < self.rows:
-            raise IndexError(row)
-        return f"{self.label} {row + 1}"
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class StringLists(Sequence[list[str]]):
     """A list of strings a row: offsets int64 (rows + 1,) into `items`."""
@@ -115,8 +95,8 @@ class StringLists(Sequence[list[str]]):
 
     @classmethod
     def blank(cls, rows: int) -> StringLists:
-        """So many empty lists."""
-        return cls(Strings.blank(0), np.zeros(rows + 1, np.int64))
+        """So many empty lists, which take no memory."""
+        return cls(Strings.blank(0), np.broadcast_to(np.int64(0), (rows + 1,)))
 
     @classmethod
     def of(cls, rows: Iterable[Sequence[str]]) -> StringLists:

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import chain, compress
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.arrays import distinct
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, at, json_kind
 from tiny_graph_rag.graph.tables import (
@@ -24,7 +25,9 @@ from tiny_graph_rag.graph.tables import (
     Adjacency,
     Entities,
     LoadNotes,
+    Origin,
     Relations,
+    Tables,
     rank_by_name,
 )
 from tiny_graph_rag.messages import Said, said
@@ -45,236 +48,106 @@ _LIKE_ID = re.compile(
     r"[+-]?[0-9]+(\.0)?|[QP][0-9]+|/[mg]/\w+|[0-9a-f]{32,}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I
 )
 Record = Mapping[str, Any]
-T = TypeVar("T")
-RELATION_NOTES = (DANGLING, WEIGHTS, LOOPS, DUPLICATES)
 
 
 class Notes:
-    """Counts flaws and keeps the first examples of each kind, and the number of the first."""
+    """Counts flaws and keeps the first examples of each kind."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
         self.examples: dict[str, list[str]] = {}
-        self.first: dict[str, int] = {}
 
-    def add(self, kind: str, numbers: Sequence[int], labels: Sequence[str]) -> None:
-        """numbers, labels: of the records with this flaw, in file order; labels at least as many as shown."""
-        if len(numbers):
-            self.counts[kind] = self.counts.get(kind, 0) + len(numbers)
+    def add(self, kind: str, count: int, examples: Sequence[str]) -> None:
+        """examples: labels of such records, in file order; at least as many as are shown."""
+        if count:
+            self.counts[kind] = self.counts.get(kind, 0) + count
             kept = self.examples.setdefault(kind, [])
-            kept.extend(labels[: SHOWN_EXAMPLES - len(kept)])
-            self.first.setdefault(kind, int(numbers[0]))
+            kept.extend(examples[: SHOWN_EXAMPLES - len(kept)])
 
-    def done(self, kinds: Sequence[str]) -> list[tuple[str, int, tuple[str, ...]]]:
-        """Those of `kinds` that were found, in the order in which the file shows them first."""
-        found = sorted((self.first[kind], kinds.index(kind), kind) for kind in kinds if kind in self.counts)
-        return [(kind, self.counts[kind], tuple(self.examples[kind])) for _, _, kind in found]
+    def found(self) -> tuple[tuple[str, int, tuple[str, ...]], ...]:
+        """(kind, count, examples), in the order in which kinds were added first."""
+        return tuple((kind, count, tuple(self.examples[kind])) for kind, count in self.counts.items())
 
 
-class Tables(NamedTuple):
-    """name_rank: as KnowledgeGraph has it."""
-
-    entities: Entities
-    relations: Relations
-    adjacency: Adjacency
-    name_rank: NDArray[np.int32]
-    notes: LoadNotes
-
-
-class RelationBlock(NamedTuple):
-    """Columns of relations, (relations,) each. sources, targets: rows of entities, -1 where there is none."""
-
-    ids: Sequence[str]
-    sources: NDArray[np.int32]
-    targets: NDArray[np.int32]
-    types: Sequence[str]
-    descriptions: Sequence[str]
-    weights: NDArray[np.float64]
-    chunks: Sequence[Sequence[str]]
-    details: Sequence[str]
+def entities_of(columns: Mapping[str, Sequence[Any]]) -> Entities:
+    """columns: by field of Entities, (entities,) each."""
+    return Entities(
+        ids=Strings.of(columns["ids"]),
+        names=Strings.of(columns["names"]),
+        types=Categories.of(columns["types"]),
+        descriptions=Strings.of(columns["descriptions"]),
+        aliases=StringLists.of(columns["aliases"]),
+        source_chunks=StringLists.of(columns["source_chunks"]),
+        details=Strings.of(columns["details"]),
+    )
 
 
-class GraphColumns:
-    """Add all entities, then all relations, in one block or in several, then ask for the graph.
+def relations_of(blocks: Sequence[Mapping[str, Sequence[Any]]]) -> Relations:
+    """One table of several. blocks: by field of Relations, (relations,) each."""
 
-    known: id → row. flaws: what else was not sound, as in LoadNotes.
+    def texts(name: str) -> Sequence[Any]:
+        columns = [block[name] for block in blocks]
+        return columns[0] if len(columns) == 1 else list(chain.from_iterable(columns))
+
+    def numbers(name: str, kind: type[np.generic]) -> NDArray[Any]:
+        return np.concatenate([np.zeros(0, kind), *(np.asarray(block[name], kind) for block in blocks)])
+
+    return Relations(
+        ids=Strings.of(texts("ids")),
+        sources=numbers("sources", np.int32),
+        targets=numbers("targets", np.int32),
+        types=Categories.of(texts("types")),
+        descriptions=Strings.of(texts("descriptions")),
+        weights=numbers("weights", np.float64),
+        source_chunks=StringLists.of(texts("source_chunks")),
+        details=Strings.of(texts("details")),
+    )
+
+
+def tables_of(
+    entities: Entities,
+    relations: Relations,
+    notes: Notes,
+    origin: Origin | None = None,
+    path: Path | None = None,
+    missing: Sequence[str] = (),
+) -> Tables:
+    """The graph's tables. relations: -1 at an end that no entity is; notes: gets what is not sound.
+
+    A relation without one of its ends is left out; a wrong weight becomes the default. path: the file, of
+    which GraphError is raised where more than half of the relations had to be left out; missing: examples of
+    their ends.
     """
+    names = list(entities.names)
+    several = [repr(name) for name, count in Counter(names).items() if count > 1]
+    notes.add(SHARED, len(several), several)
+    if all(map(_LIKE_ID.fullmatch, names)):
+        notes.add(ID_NAMES, len(names), names)
 
-    def __init__(self, known: Mapping[str, int]) -> None:
-        self.known = known
-        self.entities: Entities | None = None
-        self.notes = Notes()
-        self.flaws: list[tuple[str, int, tuple[str, ...]]] = []
-        self.written = 0
-        self.blocks: list[RelationBlock] = []
-        self.missing: list[str] = []  # ends that no entity has, as far as a reader knows them: some examples
+    def note(kind: str, rows: NDArray[np.integer[Any]]) -> None:
+        notes.add(kind, len(rows), relations.ids.take(rows[:SHOWN_EXAMPLES]))
 
-    def check_ends(self, path: Path) -> None:
-        """Raises GraphError where more than half of the relations had to be left out."""
-        lost = self.notes.counts.get(DANGLING, 0)
-        if 2 * lost > self.written:
-            examples = self.missing[:SHOWN_EXAMPLES] or self.notes.examples[DANGLING]
-            raise GraphError(
-                "{path}: {lost} of {written} relations have an end that is neither the id nor the name "
-                "of an entity (such as {examples}); the list of entities may belong to another file",
-                path=path,
-                lost=f"{lost:,}",
-                written=f"{self.written:,}",
-                examples=", ".join(examples),
-            )
-
-    def add_entities(self, ids: Sequence[str], rows: Sequence[Record]) -> None:
-        """rows: records with KG JSON's fields, which are sound (`check_records`)."""
-        written = _column(rows, "entity_id")
-        other = [key for key, own in zip(ids, written, strict=True) if own is not None and own != key]
-        self.notes.add(KEYS, [0] * len(other), other)
-        self.add_entity_columns(
-            ids,
-            _column(rows, "name"),
-            _filled(_column(rows, "entity_type"), UNKNOWN_TYPE),
-            _filled(_column(rows, "description"), ""),
-            _filled(_column(rows, "aliases"), ()),
-            _filled(_column(rows, "source_chunks"), ()),
-            _details(rows, ENTITY_FIELDS),
+    lost = (relations.sources < 0) | (relations.targets < 0)
+    note(DANGLING, np.flatnonzero(lost))
+    if path is not None and 2 * int(lost.sum()) > len(lost):
+        raise GraphError(
+            "{path}: {lost} of {written} relations have an end that is neither the id nor the name "
+            "of an entity (such as {examples}); the list of entities may belong to another file",
+            path=path,
+            lost=f"{int(lost.sum()):,}",
+            written=f"{len(lost):,}",
+            examples=", ".join(missing or notes.examples[DANGLING]),
         )
-
-    def add_entity_columns(
-        self,
-        ids: Sequence[str],
-        names: Sequence[str],
-        types: Sequence[str],
-        descriptions: Sequence[str],
-        aliases: Sequence[Sequence[str]],
-        chunks: Sequence[Sequence[str]],
-        details: Sequence[str],
-    ) -> None:
-        """(entities,) each. details: JSON text, "" where none."""
-        self.entities = Entities(
-            ids=Strings.of(ids),
-            names=Strings.of(names),
-            types=Categories.of(types),
-            descriptions=Strings.of(descriptions),
-            aliases=StringLists.of(aliases),
-            source_chunks=StringLists.of(chunks),
-            details=Strings.of(details),
-        )
-
-    def add_relations(self, rows: Sequence[Record]) -> None:
-        """rows: as `add_entities` has them."""
-        labels = _column(rows, "relationship_id")
-        if not all(labels):
-            first = self.written
-            labels = [label or f"relationships[{number}]" for number, label in enumerate(labels, start=first)]
-        ends = self._entities(_column(rows, "source_entity_id") + _column(rows, "target_entity_id"))
-        block = RelationBlock(
-            labels,
-            ends[: len(rows)],
-            ends[len(rows) :],
-            _filled(_column(rows, "relationship_type"), UNKNOWN_RELATION),
-            _filled(_column(rows, "description"), ""),
-            np.array(list(map(_float, _column(rows, "weight"))), dtype=np.float64),
-            _filled(_column(rows, "source_chunks"), ()),
-            _details(rows, RELATION_FIELDS),
-        )
-        self.add_relation_block(block)
-
-    def add_relation_block(self, block: RelationBlock) -> None:
-        """A relation without one of its ends is left out and counted; a wrong weight becomes the default."""
-        numbers = np.arange(self.written, self.written + len(block.ids))
-        self.written += len(block.ids)
-        kept = (block.sources >= 0) & (block.targets >= 0)
-        if not kept.all():
-            self._note(DANGLING, ~kept, numbers, block.ids)
-            block, numbers = RelationBlock(*(_only(kept, column) for column in block)), numbers[kept]
-        weights = np.array(block.weights)
-        wrong = ~(np.isfinite(weights) & (weights >= 0))
-        self._note(WEIGHTS, wrong, numbers, block.ids)
-        weights[wrong] = DEFAULT_WEIGHT
-        self._note(LOOPS, block.sources == block.targets, numbers, block.ids)
-        self.blocks.append(block._replace(weights=weights))
-
-    def _entities(self, ids: list[str]) -> NDArray[np.int32]:
-        """Rows of entities, -1 where an id is unknown."""
-        return np.fromiter((self.known.get(id_, -1) for id_ in ids), np.int32, len(ids))
-
-    def _note(
-        self, kind: str, flawed: NDArray[np.bool_], numbers: NDArray[np.int64], labels: Sequence[str]
-    ) -> None:
-        places = np.flatnonzero(flawed)
-        shown = [labels[place] for place in places[:SHOWN_EXAMPLES].tolist()]
-        self.notes.add(kind, numbers[places].tolist(), shown)
-
-    def tables(self) -> Tables:
-        """The graph's tables."""
-        entities = self.entities
-        assert entities is not None  # a reader adds them first
-        columns = list(zip(*self.blocks, strict=True)) or [()] * len(RelationBlock._fields)
-        ids, sources, targets, types, descriptions, weights, chunks, details = columns
-        none = np.zeros(0, dtype=np.int32)
-        relations = Relations(
-            ids=Strings.of(_joined(ids)),
-            sources=np.concatenate([none, *sources]),
-            targets=np.concatenate([none, *targets]),
-            types=Categories.of(_joined(types)),
-            descriptions=Strings.of(_joined(descriptions)),
-            weights=np.concatenate([np.zeros(0), *weights]),
-            source_chunks=StringLists.of(_joined(chunks)),
-            details=Strings.of(_joined(details)),
-        )
-        adjacency = Adjacency.of(len(entities), relations.sources, relations.targets)
-        names = list(entities.names)
-        rank, shared = rank_by_name(names, entities.ids)
-        has_name = _borne_by_several(names, shared)
-        self.notes.add(SHARED, [len(entities)] * len(has_name), has_name)
-        if all(map(_LIKE_ID.fullmatch, names)):
-            self.notes.add(ID_NAMES, [len(entities)] * len(names), names)
-        again = _duplicates(relations, adjacency).tolist()
-        self.notes.add(DUPLICATES, again, [relations.ids[row] for row in again[:SHOWN_EXAMPLES]])
-        notes = [
-            *self.flaws,
-            *self.notes.done((TWICE, KEYS, SHARED, ID_NAMES)),
-            *self.notes.done(RELATION_NOTES),
-        ]
-        return Tables(entities, relations, adjacency, rank, LoadNotes(tuple(notes)))
-
-
-def _only(kept: NDArray[np.bool_], column: Any) -> Any:
-    return column[kept] if isinstance(column, np.ndarray) else list(compress(column, kept))
-
-
-def _joined(blocks: Sequence[Sequence[T]]) -> Sequence[T]:
-    """One column of several blocks; a single block stays as it is."""
-    return blocks[0] if len(blocks) == 1 else list(chain.from_iterable(blocks))
-
-
-def _borne_by_several(names: Sequence[str], shared: Sequence[Sequence[int]]) -> list[str]:
-    """Quoted, in the order in which they first stand. shared: rows whose names are equal once composed."""
-    found = []
-    for rows in shared:
-        written: dict[str, list[int]] = {}
-        for row in sorted(rows):
-            written.setdefault(names[row], []).append(row)
-        found += [(places[0], name) for name, places in written.items() if len(places) > 1]
-    return [repr(name) for _, name in sorted(found)]
-
-
-def _duplicates(relations: Relations, adjacency: Adjacency) -> NDArray[np.int64]:
-    """Relations that repeat the ends and the type of an earlier one, ascending."""
-    again = adjacency.neighbours[1:] == adjacency.neighbours[:-1]
-    again &= adjacency.forward[1:]  # of one pair's slots the forward ones stand first
-    bounds = adjacency.indptr[1:-1]
-    again[bounds[(bounds > 0) & (bounds < len(adjacency.neighbours))] - 1] = False
-    later = np.flatnonzero(again)
-    sharing = np.concatenate([adjacency.relations[later], adjacency.relations[later + 1]])
-    loops = np.flatnonzero(relations.sources == relations.targets).astype(np.int32)
-    rows, _ = distinct(np.append(sharing, loops))
-    keys = (relations.sources[rows], relations.targets[rows], relations.types.codes[rows])
-    order = np.lexsort((rows, *keys))
-    same = np.ones(max(len(rows) - 1, 0), dtype=bool)
-    for key in keys:
-        same &= key[order[1:]] == key[order[:-1]]
-    found: NDArray[np.int64] = np.sort(rows[order[1:][same]]).astype(np.int64)
-    return found
+    relations = relations.only(~lost) if lost.any() else relations
+    wrong = ~(np.isfinite(relations.weights) & (relations.weights >= 0))
+    note(WEIGHTS, np.flatnonzero(wrong))
+    if wrong.any():
+        relations = replace(relations, weights=np.where(wrong, DEFAULT_WEIGHT, relations.weights))
+    note(LOOPS, np.flatnonzero(relations.sources == relations.targets))
+    note(DUPLICATES, relations.duplicates())
+    adjacency = Adjacency.of(len(entities), relations.sources, relations.targets)
+    rank = rank_by_name(names, entities.ids)
+    return Tables(entities, relations, adjacency, rank, LoadNotes(notes.found()), origin or Origin())
 
 
 def _column(rows: Sequence[Record], field: str) -> list[Any]:
@@ -325,13 +198,16 @@ RELATION_FIELDS = {
 NEEDED = ("name", "source_entity_id", "target_entity_id")
 
 
-def columns_of(
+def tables_of_records(
     entities: Mapping[Any, Any],
     relationships: Sequence[Any],
+    origin: Origin | None = None,
     path: Path | None = None,
     problems: Sequence[Said] = (),
-) -> GraphColumns:
-    """The columns of KG JSON's records. path: the file that holds them. problems: of the same records.
+    twice: Sequence[str] = (),
+) -> Tables:
+    """The tables of KG JSON's records. path: the file that holds them. problems: of the same records. twice:
+    keys that stand there twice.
 
     Raises GraphError with every record that can't be used, and for no entity at all.
     """
@@ -344,10 +220,38 @@ def columns_of(
     if not records:
         none = said("the graph has no entities; it needs one at least")
         raise GraphError(at(path, none) if path else none)
-    columns = GraphColumns({str(id): row for row, id in enumerate(keys)})
-    columns.add_entities(list(map(str, keys)), records)
-    columns.add_relations(relationships)
-    return columns
+    notes, ids = Notes(), list(map(str, keys))
+    notes.add(TWICE, len(twice), list(map(repr, twice)))
+    written = zip(ids, _column(records, "entity_id"), strict=True)
+    other = [id for id, own in written if own is not None and own != id]
+    notes.add(KEYS, len(other), other)
+    known = entities_of(
+        {
+            "ids": ids,
+            "names": _column(records, "name"),
+            "types": _filled(_column(records, "entity_type"), UNKNOWN_TYPE),
+            "descriptions": _filled(_column(records, "description"), ""),
+            "aliases": _filled(_column(records, "aliases"), ()),
+            "source_chunks": _filled(_column(records, "source_chunks"), ()),
+            "details": _details(records, ENTITY_FIELDS),
+        }
+    )
+    row_of = {id: row for row, id in enumerate(ids)}
+    labels = [
+        label or f"relationships[{number}]"
+        for number, label in enumerate(_column(relationships, "relationship_id"))
+    ]
+    block: dict[str, Sequence[Any]] = {
+        "ids": labels,
+        "sources": [row_of.get(id, -1) for id in _column(relationships, "source_entity_id")],
+        "targets": [row_of.get(id, -1) for id in _column(relationships, "target_entity_id")],
+        "types": _filled(_column(relationships, "relationship_type"), UNKNOWN_RELATION),
+        "descriptions": _filled(_column(relationships, "description"), ""),
+        "weights": list(map(_float, _column(relationships, "weight"))),
+        "source_chunks": _filled(_column(relationships, "source_chunks"), ()),
+        "details": _details(relationships, RELATION_FIELDS),
+    }
+    return tables_of(known, relations_of([block]), notes, origin, path)
 
 
 def check_records(

@@ -1,13 +1,13 @@
 """A graph larger than memory, from triples: DuckDB numbers the names and sorts, on disk where memory lacks.
 
-What comes out is written piece by piece into the graph's cache. A load that was interrupted begins again.
-docs/benchmarks.md says how long it takes, and how much memory and disk.
+What comes out is written piece by piece into files of the graph's cache. A load that was interrupted begins
+again. docs/benchmarks.md says how long it takes, and how much memory and disk.
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,17 +15,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.stored import ArraysWriter, repeated, writing
+from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, optional
 from tiny_graph_rag.graph.building import LOOPS, SHOWN_EXAMPLES, UNKNOWN_RELATION, UNKNOWN_TYPE
-from tiny_graph_rag.graph.tables import DANGLING, DEFAULT_WEIGHT, Origin
+from tiny_graph_rag.graph.tables import (
+    DANGLING,
+    DEFAULT_WEIGHT,
+    Adjacency,
+    Entities,
+    LoadNotes,
+    Origin,
+    Relations,
+    Tables,
+)
 from tiny_graph_rag.messages import said
 
 LARGE_FROM_ROWS = 20_000_000  # triples; fewer are read into memory in less time
 MOST_ROWS = np.iinfo(np.int32).max - 1  # entities and relations each: rows are 32-bit numbers
 BYTES_A_RELATION = 200  # on disk at the most, with what is deleted at the end
 MEMORY = "4GB"  # of DuckDB; our own arrays need 20 bytes an entity besides
-RELATION_LABEL = "relation"
 LONGEST_REASON = 200  # characters of what DuckDB says of a file that it can't read
 WHITE_SPACE = "".join(filter(str.isspace, map(chr, range(0x3001))))
 SPACE_AT_AN_END = r"'^[\pZ\pC\s]|[\pZ\pC\s]$'"  # trimming texts without any takes ten times as long
@@ -57,41 +65,39 @@ class Triples:
         return Origin("triples, out of core", tuple(columns))
 
 
-def build(triples: Triples, target: Path, note: Mapping[str, Any], say: Say) -> None:
-    """Write the graph's columns into the folder `target`. note: what its note holds besides.
+def build(triples: Triples, folder: Path, say: Say) -> Tables:
+    """The graph's tables, their columns memory-mapped files of the folder.
 
     say: called with what is being done. Raises GraphError where the disk or 32-bit rows have no room for it,
     MissingExtraError without duckdb or pyarrow.
     """
     duckdb = optional("duckdb", said("loading {rows} relations", rows=f"{triples.rows:,}"), "duckdb")
     optional("pyarrow", said("loading {rows} relations", rows=f"{triples.rows:,}"), "parquet")
-    target.parent.mkdir(parents=True, exist_ok=True)
     _check_rows("relations", triples.rows, triples.path)
-    needed, free = triples.rows * BYTES_A_RELATION, shutil.disk_usage(target.parent).free
+    needed, free = triples.rows * BYTES_A_RELATION, shutil.disk_usage(folder).free
     say(
         said(
             "{name}: {rows} relations are loaded once into {folder}; this needs up to {needed} GB of disk "
             "space ({free} GB are free)",
             name=triples.path.name,
             rows=f"{triples.rows:,}",
-            folder=target.parent,
+            folder=folder.parent,
             needed=f"{needed / 1e9:.1f}",
             free=f"{free / 1e9:.1f}",
         )
     )
-    whole_note = dict(note)
+    work = folder / "work"
+    work.mkdir()
+    settings = {"memory_limit": MEMORY, "temp_directory": str(work / "spilled")}
     try:
-        with writing(target, whole_note) as writer:
-            work = writer.folder / "work"
-            work.mkdir()
-            settings = {"memory_limit": MEMORY, "temp_directory": str(work / "spilled")}
-            with duckdb.connect(str(work / "triples.duckdb"), config=settings) as database:
-                database.execute("SET enable_progress_bar = false")  # it is drawn where results are printed
-                whole_note |= _Loading(triples, database, writer, say).write()
-            shutil.rmtree(work)
+        with duckdb.connect(str(work / "triples.duckdb"), config=settings) as database:
+            database.execute("SET enable_progress_bar = false")  # it is drawn where results are printed
+            tables = _Loading(triples, database, folder, say).tables()
     except duckdb.Error as error:
         why = " ".join(str(error).split())[:LONGEST_REASON]
         raise GraphError.at(triples.path, "DuckDB: {why}", why=why) from error
+    shutil.rmtree(work)
+    return tables
 
 
 def _check_rows(what: str, rows: int, path: Path) -> None:
@@ -107,35 +113,48 @@ def _check_rows(what: str, rows: int, path: Path) -> None:
 
 
 class _Loading:
-    """Tables: triples, names (an entity's row is its rowid), ends (a relation's row is its rowid)."""
+    """DuckDB's tables: triples, names and ends; an entity's and a relation's row is its rowid in the last
+    two."""
 
-    def __init__(self, triples: Triples, database: Any, writer: ArraysWriter, say: Say) -> None:
-        self.triples, self.database, self.writer, self.say = triples, database, writer, say
+    def __init__(self, triples: Triples, database: Any, folder: Path, say: Say) -> None:
+        self.triples, self.database, self.folder, self.say = triples, database, folder, say
 
-    def write(self) -> dict[str, Any]:
-        """Writes every column of the graph; returns the part of its note that follows from them."""
+    def tables(self) -> Tables:
         self._read()
         self.say(said("entities and relation types"))
         kinds = self._number()
-        dropped = self._flaw("triples", "source = '' or target = ''")
+        lost = self._flaw("triples", "source = '' or target = ''")
         self.database.execute("drop table triples")
+        loops = self._flaw("ends", "source = target")
         entities, relations = self._count("names"), self._count("ends")
         _check_rows("entities", entities, self.triples.path)
-        for name, column in (("sources", "source"), ("targets", "target"), ("types.codes", "kind")):
-            pieces = (piece for (piece,) in self._columns(f"select {column} from ends"))
-            self.writer.add_pieces(f"relations.{name}", np.int32, relations, pieces)
-        self._write_names(entities)
+        names = self._names()
+        no_texts, no_lists = Strings.blank(entities), StringLists.blank(entities)
+        types = Categories(np.zeros(entities, np.int32), (UNKNOWN_TYPE,))
+        self.say(said("the order of names"))
+        rank = np.empty(entities, np.int32)
+        (rows,) = self._columns("select rowid from names order by nfc_normalize(name), name")
+        rank[rows] = np.arange(entities, dtype=np.int32)
+        blank = Strings.blank(relations)
+        table = Relations(
+            ids=blank,
+            sources=self._file("source", "ends", np.int32),
+            targets=self._file("target", "ends", np.int32),
+            types=Categories(self._file("kind", "ends", np.int32), tuple(kinds)),
+            descriptions=blank,
+            weights=np.broadcast_to(DEFAULT_WEIGHT, (relations,)),
+            source_chunks=StringLists.blank(relations),
+            details=blank,
+        )
         self.say(said("the neighbours of each entity"))
-        loops = self._flaw("ends", "source = target")
-        self._write_slots(entities, relations - loops[0])
-        self._write_blanks(entities, relations)
-        flaws = [(kind, *flaw) for kind, flaw in ((DANGLING, dropped), (LOOPS, loops)) if flaw[0]]
-        return {
-            "entity_types": [UNKNOWN_TYPE],
-            "relation_types": kinds,
-            "relation_ids": [RELATION_LABEL, relations],
-            "flaws": flaws,
-        }
+        return Tables(
+            Entities(names, names, types, no_texts, no_lists, no_lists, no_texts),
+            table,
+            self._adjacency(entities),
+            rank,
+            LoadNotes(tuple((kind, *flaw) for kind, flaw in ((DANGLING, lost), (LOOPS, loops)) if flaw[0])),
+            self.triples.origin,
+        )
 
     def _read(self) -> None:
         """The file's triples as they are, without white space around them; a triple's row is its rowid."""
@@ -172,87 +191,47 @@ class _Loading:
         )
         return [name for (name,) in self.database.execute("select relation from kinds").fetchall()]
 
-    def _write_names(self, entities: int) -> None:
-        """The names, which are the ids too, and the place of each: by code point of its NFC form, then as it
-        is written."""
-        size = self._number_of("select coalesce(sum(strlen(name)), 0) from names")
-        lengths = np.zeros(entities + 1, np.int64)
+    def _names(self) -> Strings:
+        """The names, which are the ids too."""
+        names = self.database.sql("select name from names").to_arrow_table().column(0)
+        _, offsets, data = names.cast("large_string").combine_chunks().buffers()
+        return Strings(np.frombuffer(data, np.uint8), np.frombuffer(offsets, np.int64)[: len(names) + 1])
 
-        def texts() -> Iterator[NDArray[np.uint8]]:
-            first = 1
-            for (names,) in self._columns("select name from names", as_numbers=False):
-                _, offsets, data = names.cast("large_string").buffers()
-                bounds = np.frombuffer(offsets, np.int64)[names.offset : names.offset + len(names) + 1]
-                lengths[first : first + len(names)] = np.diff(bounds)
-                first += len(names)
-                yield np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]]
-
-        self.writer.add_pieces("entities.ids.data", np.uint8, size, texts())
-        self.writer.add("entities.ids.offsets", np.cumsum(lengths))
-        for part in ("data", "offsets"):
-            self.writer.again(f"entities.names.{part}", f"entities.ids.{part}")
-        self.say(said("the order of names"))
-        rank, first = np.empty(entities, np.int32), 0
-        for (rows,) in self._columns("select rowid from names order by nfc_normalize(name), name"):
-            rank[rows] = np.arange(first, first + len(rows), dtype=np.int32)
-            first += len(rows)
-        self.writer.add("name_rank", rank)
-
-    def _write_slots(self, entities: int, walked: int) -> None:
-        """The adjacency: by entity and neighbour, slots along their relation first."""
+    def _adjacency(self, entities: int) -> Adjacency:
+        """By entity and neighbour, slots along their relation first."""
         sides = """
             select source as entity, target as neighbour, rowid::integer as relation, true as forward
                 from ends where source <> target
             union all select target, source, rowid::integer, false from ends where source <> target"""
         indptr = np.zeros(entities + 1, np.int64)
-        counts = f"select entity, count(*) from ({sides}) group by entity"
-        for rows, degrees in self._columns(counts):
-            indptr[rows + 1] = degrees
-        self.writer.add("adjacency.indptr", np.cumsum(indptr))
+        rows, degrees = self._columns(f"select entity, count(*) from ({sides}) group by entity")
+        indptr[rows + 1] = degrees
         self.database.execute(
             f"""create table slots as select neighbour, relation, forward from ({sides})
             order by entity, neighbour, forward desc, relation"""
         )
-        kinds = {"neighbours": np.int32, "relations": np.int32, "forward": np.bool_}
-        for (name, kind), column in zip(kinds.items(), ("neighbour", "relation", "forward"), strict=True):
-            pieces = (piece for (piece,) in self._columns(f"select {column} from slots"))
-            self.writer.add_pieces(f"adjacency.{name}", kind, 2 * walked, pieces)
-
-    def _write_blanks(self, entities: int, relations: int) -> None:
-        """What triples have nothing of: descriptions, aliases, weights."""
-        self.writer.add("entities.types.codes", np.zeros(entities, np.int32))
-        self.writer.add("relations.weights", repeated(np.float64(DEFAULT_WEIGHT), relations))
-        for table, rows in (("entities", entities), ("relations", relations)):
-            lists = ("aliases", "source_chunks") if table == "entities" else ("source_chunks",)
-            for name in ("descriptions", "details", *(f"{column}.items" for column in lists)):
-                self.writer.add(f"{table}.{name}.data", np.zeros(0, np.uint8))
-                length = 1 if name.endswith(".items") else rows + 1
-                self.writer.add(f"{table}.{name}.offsets", repeated(np.int64(0), length))
-            for name in lists:
-                self.writer.add(f"{table}.{name}.offsets", repeated(np.int64(0), rows + 1))
+        neighbours, relations = (self._file(name, "slots", np.int32) for name in ("neighbour", "relation"))
+        return Adjacency(np.cumsum(indptr), neighbours, relations, self._file("forward", "slots", np.bool_))
 
     def _count(self, table: str) -> int:
-        return self._number_of(f"select count(*) from {table}")
-
-    def _number_of(self, query: str) -> int:
-        ((number,),) = self.database.execute(query).fetchall()
+        ((number,),) = self.database.execute(f"select count(*) from {table}").fetchall()
         return int(number)
 
-    def _flaw(self, table: str, condition: str) -> tuple[int, list[str]]:
-        """How many rows of a table are so, and the labels of the first."""
-        chosen = f"select rowid from {table} where {condition} order by 1 limit {SHOWN_EXAMPLES}"
-        examples = [
-            f"{RELATION_LABEL} {number + 1}" for (number,) in self.database.execute(chosen).fetchall()
-        ]
-        return self._count(f"{table} where {condition}"), examples
+    def _flaw(self, table: str, condition: str) -> tuple[int, tuple[str, ...]]:
+        """How many rows of a table are so, and the numbers of the first."""
+        (rows,) = self._columns(
+            f"select rowid from {table} where {condition} order by 1 limit {SHOWN_EXAMPLES}"
+        )
+        return self._count(f"{table} where {condition}"), tuple(f"relation {row + 1}" for row in rows)
 
-    def _columns(self, query: str, *, as_numbers: bool = True) -> Iterator[list[Any]]:
-        """A result's columns in pieces: arrays of numbers, or of arrow's texts."""
-        result = self.database.sql(query)
-        read = getattr(result, "to_arrow_reader", None) or result.fetch_arrow_reader  # of older releases
-        for batch in read(1 << 20):
-            yield [_numbers(column) if as_numbers else column for column in batch.columns]
+    def _columns(self, query: str) -> list[NDArray[Any]]:
+        """A result's columns, of numbers."""
+        return [column.to_numpy() for column in self.database.sql(query).to_arrow_table().columns]
 
-
-def _numbers(column: Any) -> NDArray[Any]:
-    return np.asarray(column.to_numpy(zero_copy_only=False))
+    def _file(self, column: str, table: str, kind: type[np.generic]) -> NDArray[Any]:
+        """A table's column, written into the folder and mapped: no two are in memory at once."""
+        path = self.folder / f"{column}.npy"
+        (values,) = self._columns(f"select {column} from {table}")
+        np.save(path, values.astype(kind, copy=False))
+        mapped: NDArray[Any] = np.load(path, mmap_mode="r")
+        return mapped

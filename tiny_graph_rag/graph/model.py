@@ -15,37 +15,21 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, MissingExtraError
-from tiny_graph_rag.graph.tables import Adjacency, Entities, LoadNotes, Origin, Relations, rank_by_name
+from tiny_graph_rag.graph.derived import Build, Columns, Derived
+from tiny_graph_rag.graph.tables import (
+    Adjacency,
+    Entities,
+    LoadNotes,
+    Origin,
+    Relations,
+    Tables,
+    rank_by_name,
+)
 from tiny_graph_rag.messages import Said, said
-from tiny_graph_rag.shown import short_repr
 
 if TYPE_CHECKING:
     import networkx
-
-    from tiny_graph_rag.graph.building import GraphColumns
-
-
 T = TypeVar("T")
-Columns = Mapping[str, NDArray[Any]]
-Build = Callable[[], Columns]
-
-
-@dataclass(slots=True)
-class Derived:
-    """Arrays that follow from a graph alone, each made once; the graph cache keeps them on disk."""
-
-    kept: dict[str, Columns] = field(default_factory=dict)
-    shared: dict[object, Any] = field(default_factory=dict)
-
-    __repr__ = short_repr
-
-    def get(self, name: str, build: Build) -> Columns:
-        if name not in self.kept:
-            self.kept[name] = self.made(name, build)
-        return self.kept[name]
-
-    def made(self, name: str, build: Build) -> Columns:
-        return build()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,7 +58,7 @@ class KnowledgeGraph:
         cls, entities: Entities, relations: Relations, *, name: str = "", notes: LoadNotes | None = None
     ) -> KnowledgeGraph:
         adjacency = Adjacency.of(len(entities), relations.sources, relations.targets)
-        rank, _ = rank_by_name(list(entities.names), entities.ids)
+        rank = rank_by_name(list(entities.names), entities.ids)
         return cls(entities, relations, adjacency, rank, name, notes=notes or LoadNotes())
 
     def extended_by(self, names: Sequence[str], type: str) -> KnowledgeGraph:
@@ -97,27 +81,25 @@ class KnowledgeGraph:
             source_chunks=StringLists.of([*old.source_chunks, *[[]] * more]),
             details=Strings.of([*old.details, *nothing]),
         )
-        rank, _ = rank_by_name(list(entities.names), entities.ids)
-        slots = self.adjacency
-        ends = np.full(more, slots.indptr[-1], dtype=np.int64)
-        adjacency = replace(slots, indptr=np.concatenate([slots.indptr, ends]))
-        return replace(self, entities=entities, adjacency=adjacency, name_rank=rank, derivations=Derived())
+        made = KnowledgeGraph.of(entities, self.relations, name=self.name, notes=self.notes)
+        return replace(made, sha256=self.sha256, origin=self.origin, vocabulary=self.vocabulary)
 
     @classmethod
-    def of_columns(
-        cls, columns: GraphColumns, *, name: str = "", origin: Origin | None = None
-    ) -> KnowledgeGraph:
-        """Of records gathered in columns; these are used up."""
-        tables = columns.tables()
+    def of_tables(cls, tables: Tables, *, name: str = "") -> KnowledgeGraph:
         return cls(
             tables.entities,
             tables.relations,
             tables.adjacency,
             tables.name_rank,
-            name=name,
+            name,
             notes=tables.notes,
-            origin=origin or Origin(),
+            origin=tables.origin,
         )
+
+    @property
+    def tables(self) -> Tables:
+        """What a reader made of the graph's files."""
+        return Tables(self.entities, self.relations, self.adjacency, self.name_rank, self.notes, self.origin)
 
     @classmethod
     def from_records(
@@ -135,7 +117,7 @@ class KnowledgeGraph:
         `.notes`. Raises GraphError with every record that can't be used, two entities of one id, and no
         entity at all.
         """
-        from tiny_graph_rag.graph.building import columns_of  # a graph from the cache needs none of it
+        from tiny_graph_rag.graph.building import tables_of_records  # a cached graph needs none of it
 
         records: dict[Any, Any] = dict(entities) if isinstance(entities, Mapping) else {}
         problems: list[Said] = []
@@ -151,8 +133,8 @@ class KnowledgeGraph:
                     )
                 )
             records[key] = record
-        columns = columns_of(records, list(relationships), problems=problems)
-        return cls.of_columns(columns, name=name)
+        tables = tables_of_records(records, list(relationships), problems=problems)
+        return cls.of_tables(tables, name=name)
 
     @classmethod
     def from_triples(cls, triples: Iterable[Sequence[str]], *, name: str = "") -> KnowledgeGraph:

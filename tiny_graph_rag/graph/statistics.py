@@ -44,7 +44,6 @@ def statistics(graph: KnowledgeGraph) -> GraphStatistics:
     names = Counter(nfc(name) for name in graph.entities.names)
     top = np.lexsort((graph.name_rank, -degrees))[:HUBS]
     relations = graph.relations
-    triples = np.stack([relations.sources, relations.targets, relations.types.codes], axis=1)
     aliases = np.diff(graph.entities.aliases.offsets)
     quantiles = (0.0, 0.25, 0.5, 0.75, 0.95, 1.0)
     return GraphStatistics(
@@ -62,7 +61,7 @@ def statistics(graph: KnowledgeGraph) -> GraphStatistics:
             sorted((text for text in names.items() if text[1] > 1), key=lambda pair: (-pair[1], pair[0]))
         ),
         namesakes=tuple(namesakes(graph)),
-        duplicate_relations=len(triples) - len(np.unique(triples, axis=0)) if len(triples) else 0,
+        duplicate_relations=len(relations.duplicates()),
         self_loops=int((relations.sources == relations.targets).sum()),
         dangling_relations=graph.notes.count(DANGLING),
         origin=graph.origin,

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import compress, count, islice
-from operator import eq
+from dataclasses import dataclass, fields
+from itertools import compress
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tiny_graph_rag.columns.strings import Categories, Numbered, StringLists, Strings
+from tiny_graph_rag.columns.arrays import begins
+from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.language.folding import nfc
 from tiny_graph_rag.messages import Said
 from tiny_graph_rag.shown import short_repr
@@ -47,7 +48,7 @@ class Entities:
 class Relations:
     """One row a relation, in file order. sources, targets: int32 entity rows; weights: float64, >= 0."""
 
-    ids: Strings | Numbered
+    ids: Strings
     sources: NDArray[np.int32]
     targets: NDArray[np.int32]
     types: Categories
@@ -60,6 +61,23 @@ class Relations:
 
     def __len__(self) -> int:
         return len(self.sources)
+
+    def only(self, keep: NDArray[np.bool_]) -> Relations:
+        """The same without some rows. keep: (relations,)."""
+        columns: dict[str, Any] = {}
+        for field in fields(self):
+            column = getattr(self, field.name)
+            is_array = isinstance(column, np.ndarray)
+            columns[field.name] = column[keep] if is_array else type(column).of(compress(column, keep))
+        return Relations(**columns)
+
+    def duplicates(self) -> NDArray[np.int64]:
+        """Rows that repeat the ends and the type of an earlier one, ascending."""
+        order = _order_by_pair(self.sources, self.targets)
+        pairs = np.cumsum(begins(self.sources[order], self.targets[order]))
+        triples = pairs * len(self.types.names) + self.types.codes[order]
+        by_triple = np.argsort(triples, kind="stable")
+        return np.sort(order[by_triple][~begins(triples[by_triple])])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +101,7 @@ class Adjacency:
         rows = np.flatnonzero(sources != targets).astype(np.int32)
         starts = np.concatenate([sources[rows], targets[rows]])
         ends = np.concatenate([targets[rows], sources[rows]])
-        order = _order_by_pair(starts, ends, entities)
+        order = _order_by_pair(starts, ends)
         indptr = np.zeros(entities + 1, dtype=np.int64)
         np.cumsum(np.bincount(starts, minlength=entities), out=indptr[1:])
         columns = (indptr, ends[order], np.concatenate([rows, rows])[order], order < len(rows))
@@ -116,6 +134,18 @@ class Adjacency:
         indptr = np.zeros_like(self.indptr)
         np.cumsum(np.bincount(self.neighbours, minlength=len(indptr) - 1), out=indptr[1:])
         return Adjacency(indptr, owner[order], self.relations[order], ~self.forward[order])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tables:
+    """All that is read of a graph's files. name_rank: as KnowledgeGraph has it."""
+
+    entities: Entities
+    relations: Relations
+    adjacency: Adjacency
+    name_rank: NDArray[np.int32]
+    notes: LoadNotes
+    origin: Origin
 
 
 def entity_ranges(indptr: NDArray[np.int64], slots: int) -> Iterator[tuple[int, int]]:
@@ -184,42 +214,24 @@ def _singular(kind: str) -> str:
     )
 
 
-def rank_by_name(names: Sequence[str], ids: Sequence[str]) -> tuple[NDArray[np.int32], list[list[int]]]:
-    """Each row's place in the order (NFC name, id), and the rows of each NFC name that several have."""
-    composed = [nfc(name) for name in names]
-    order = sorted(range(len(composed)), key=composed.__getitem__)
-    shared = []
-    for start, stop in _equal_runs([composed[row] for row in order]):
-        order[start:stop] = sorted(order[start:stop], key=ids.__getitem__)
-        shared.append(order[start:stop])
+def rank_by_name(names: Sequence[str], ids: Sequence[str]) -> NDArray[np.int32]:
+    """Each row's place in the order (NFC name, id)."""
+    order = sorted(range(len(names)), key=list(ids).__getitem__)
+    order.sort(key=[nfc(name) for name in names].__getitem__)
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
-    return rank, shared
+    return rank
 
 
-def _equal_runs(in_order: list[str]) -> list[tuple[int, int]]:
-    """Where sorted values repeat: (start, stop) of each run of equals longer than one."""
-    runs: list[tuple[int, int]] = []
-    again = compress(count(1), map(eq, in_order, islice(in_order, 1, None)))
-    for place in again:
-        if runs and runs[-1][1] == place:
-            runs[-1] = (runs[-1][0], place + 1)
-        else:
-            runs.append((place - 1, place + 1))
-    return runs
-
-
-def _order_by_pair(
-    starts: NDArray[np.int32], ends: NDArray[np.int32], entities: int
-) -> NDArray[np.int64] | NDArray[np.uint64]:
-    """The stable order of slots by (start, end)."""
-    entity_bits, slot_bits = max(entities - 1, 1).bit_length(), len(starts).bit_length()
-    pairs = (starts.astype(np.uint64) << np.uint64(entity_bits)) | ends.astype(np.uint64)
-    if 2 * entity_bits + slot_bits > 64:
+def _order_by_pair(starts: NDArray[np.int32], ends: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The stable order of rows by (start, end)."""
+    end_bits, row_bits = int(ends.max(initial=1)).bit_length(), len(starts).bit_length()
+    pairs = (starts.astype(np.uint64) << np.uint64(end_bits)) | ends.astype(np.uint64)
+    if int(starts.max(initial=1)).bit_length() + end_bits + row_bits > 64:
         return np.argsort(pairs, kind="stable")
-    # Numbers that carry their own place sort several times as fast as places that are sorted by a key.
-    pairs <<= np.uint64(slot_bits)
+    # Numbers that carry their own row sort several times as fast as rows that are sorted by a key.
+    pairs <<= np.uint64(row_bits)
     pairs |= np.arange(len(starts), dtype=np.uint64)
     pairs.sort()
-    pairs &= np.uint64((1 << slot_bits) - 1)
+    pairs &= np.uint64((1 << row_bits) - 1)
     return pairs.view(np.int64)

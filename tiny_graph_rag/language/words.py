@@ -26,9 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import KeyTable, key_of, keys_of
-from tiny_graph_rag.columns.stored import BadArraysError, read_arrays, stamp_of, write_arrays
+from tiny_graph_rag.columns.stored import BadRecordError, new_folder, read_record, write_record
 from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.config.sources import cache_folder
+from tiny_graph_rag.files import stamp_of
 from tiny_graph_rag.language.folding import HAS_UNSPACED, UNSPACED, nfc
 from tiny_graph_rag.language.function_words import (
     ENDINGS,
@@ -364,12 +365,11 @@ class Lemmas:
     def open(cls) -> Lemmas:
         """With the dictionary from the cache, which is written where it isn't there."""
         path = cache_folder() / "lemmas" / f"{LANGUAGE}-{_installed():08x}"
-        try:
-            return cls(read_arrays(path)[0])
-        except (BadArraysError, KeyError):
-            arrays = _unpacked()
-        with contextlib.suppress(OSError):
-            write_arrays(path, arrays, {})
+        with contextlib.suppress(BadRecordError, KeyError):
+            return cls(read_record(path, dict[str, NDArray[Any]]))
+        arrays = _unpacked()
+        with contextlib.suppress(OSError), new_folder(path) as folder:
+            write_record(folder, arrays)
         return cls(arrays)
 
     def form(self, word: str) -> str | None:

@@ -20,10 +20,9 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tiny_graph_rag.columns.stored import stamp_of
 from tiny_graph_rag.documents import read_yaml
 from tiny_graph_rag.errors import GraphError, Problems, UsageError, json_kind, nearest
-from tiny_graph_rag.files import combined_sha256, sha256_meanwhile, sha256_of
+from tiny_graph_rag.files import combined_sha256, sha256_meanwhile, sha256_of, stamp_of
 from tiny_graph_rag.formats.detection import Head, particular_first
 from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS, GraphFormat
 from tiny_graph_rag.graph.model import KnowledgeGraph

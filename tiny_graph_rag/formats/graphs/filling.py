@@ -182,7 +182,7 @@ def fill_relations(
         "types": _types(table),
         "descriptions": filled(Role.DESCRIPTION, Strings.blank, _lines),
         "weights": _weights(rows, table),
-        "chunks": filled(Role.CHUNKS, StringLists.blank, list_of),
+        "source_chunks": filled(Role.CHUNKS, StringLists.blank, list_of),
         "details": table.details(),
     }
     rows.blocks.append(Block(ends, sources, targets, found))

@@ -37,7 +37,7 @@ def _is_kg_json(head: Head) -> bool:
 )
 def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
     """Load KG JSON. Raises GraphError listing all that is wrong (file, line or field, what came)."""
-    from tiny_graph_rag.graph.building import SHAPE, TWICE, columns_of
+    from tiny_graph_rag.graph.building import SHAPE, tables_of_records
 
     path = paths[0]
     text = decode_utf8(read_bytes(path), path)
@@ -61,10 +61,8 @@ def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
         parts = [f"{key!r}: {json_kind(part)}" for key, part in list(document.items())[:5]]
         got = ", ".join(parts) or json_kind(document)
         raise GraphError.at(path, "{wanted}, got {got}", wanted=SHAPE, got=got)
-    columns = columns_of(entities, relationships, path)
-    columns.notes.add(TWICE, [0] * len(twice), [repr(name) for name in twice])
-    columns.check_ends(path)
-    return KnowledgeGraph.of_columns(columns, origin=KG_JSON)
+    tables = tables_of_records(entities, relationships, KG_JSON, path, twice=twice)
+    return KnowledgeGraph.of_tables(tables)
 
 
 def _is_of_others(document: dict[str, Any]) -> bool:

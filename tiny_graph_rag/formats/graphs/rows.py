@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.errors import GraphError, Problems
 from tiny_graph_rag.formats.graphs.table import Table, detail_text
 from tiny_graph_rag.formats.words import Role
-from tiny_graph_rag.graph.building import UNKNOWN_TYPE, GraphColumns, Notes, RelationBlock
+from tiny_graph_rag.graph.building import UNKNOWN_TYPE, Notes, entities_of, relations_of, tables_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT, Dropped, Origin
 from tiny_graph_rag.messages import said
@@ -54,7 +54,7 @@ Codes = NDArray[np.int32]
 
 class Block(NamedTuple):
     """Relations by column. sources, targets: places in `ends`, -1 for an empty one. columns: what else
-    a RelationBlock has."""
+    Relations have."""
 
     ends: Sequence[str]
     sources: Codes
@@ -134,11 +134,11 @@ class Rows:
 
     def dropped(self, what: str, example: str, count: int = 1) -> None:
         """Something that is no entity or relation by intent. what: in the plural."""
-        self._dropped.add(what, range(count), [example])
+        self._dropped.add(what, count, [example])
 
     def flaw(self, what: str, example: str, count: int = 1) -> None:
         """Something unsound that was loaded all the same, or left out; the user is warned."""
-        self._flaws.add(what, range(count), [example])
+        self._flaws.add(what, count, [example])
 
     def problem(self, place: str | int, wrong: str, **values: object) -> None:
         """Something that makes the file unusable; `graph` raises them all. place: a line by its number."""
@@ -154,25 +154,8 @@ class Rows:
             self.names[row] = ids[row]
         if 0 < len(nameless) < len(ids):  # where none has a name, ids are the names
             self.flaw(NAMELESS, ids[nameless[0]], len(nameless))
-        columns = GraphColumns(self.known)
-        columns.add_entity_columns(
-            ids,
-            self.names,
-            [type_ or UNKNOWN_TYPE for type_ in self.types],
-            self.descriptions,
-            self.aliases,
-            self.chunks,
-            self.details,
-        )
-        rows_of = self._end_rows()
-        for block in self.blocks:
-            self._count_ambiguous(block)
-            row_of = np.array([*(rows_of[end] for end in block.ends), -1], dtype=np.int32)
-            ends = row_of[block.sources], row_of[block.targets]  # the last is that of -1
-            columns.add_relation_block(RelationBlock(sources=ends[0], targets=ends[1], **block.columns))
-        columns.missing = [repr(end) for end, row in islice(rows_of.items(), LOOKED_AT) if row < 0][:3]
-        dropped = [Dropped(*told) for told in self._dropped.done(list(self._dropped.counts))]
-        if not columns.entities:
+        dropped = tuple(Dropped(*told) for told in self._dropped.found())
+        if not ids:
             held = ", ".join(f"{part.count:,} {part.what}" for part in dropped)
             raise GraphError.at(
                 self.path,
@@ -180,10 +163,31 @@ class Rows:
                 writer=self.writer,
                 held=said(". It holds {parts}", parts=held) if held else "",
             )
-        columns.check_ends(self.path)
+        entities = entities_of(
+            {
+                "ids": ids,
+                "names": self.names,
+                "types": [type_ or UNKNOWN_TYPE for type_ in self.types],
+                "descriptions": self.descriptions,
+                "aliases": self.aliases,
+                "source_chunks": self.chunks,
+                "details": self.details,
+            }
+        )
+        rows_of = self._end_rows()
+        blocks = []
+        for block in self.blocks:
+            self._count_ambiguous(block)
+            row_of = np.array([*(rows_of[end] for end in block.ends), -1], dtype=np.int32)
+            ends = {"sources": row_of[block.sources], "targets": row_of[block.targets]}  # the last is of -1
+            blocks.append({**block.columns, **ends})
+        missing = [repr(end) for end, row in islice(rows_of.items(), LOOKED_AT) if row < 0][:3]
         taken = tuple((table, column, role) for (table, column), role in self.columns.items())
-        columns.flaws += self._flaws.done(list(self._flaws.counts))
-        return KnowledgeGraph.of_columns(columns, origin=Origin(self.writer, taken, tuple(dropped)))
+        origin = Origin(self.writer, taken, dropped)
+        relations = relations_of(blocks)
+        return KnowledgeGraph.of_tables(
+            tables_of(entities, relations, self._flaws, origin, self.path, missing)
+        )
 
     def _count_ambiguous(self, block: Block) -> None:
         if self.ambiguous:
