@@ -5,7 +5,7 @@ Everything takes the content that `fixes_json` makes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,53 +57,69 @@ def summary_line(content: Json) -> str:
     )
 
 
-def proven(content: Json) -> Iterator[Row]:
+def blocks_of(content: Json, *, whole: bool = True) -> Iterator[tuple[str, list[Row]]]:
+    """The four blocks: their heads and rows; each proposal behind its batch only where `whole`."""
+    patch = content["patch"]
+    yield PROVEN, [*_settings(patch), *_vocabulary(patch)]
+    yield TO_JUDGE, list(_judged(patch, whole=whole))
+    yield TO_ASK, list(_asked(patch))
+    yield NOT_KEPT, list(_not_kept(patch))
+
+
+def _measured(
+    kind: str, what: str, entry: Json, note: str = "", ids: Iterable[str] = (), samples: Iterable[str] = ()
+) -> Row:
+    """A row with the gain of an entry, `+0.041 [0.010, 0.083], n 52`, and that of entries drawn at random,
+    each "" where it was not measured. ids: some may come twice."""
+    gain = control = ""
+    if entry.get("gain") is not None:
+        gain = f"{signed(entry['gain'])} [{three(entry['low'])}, {three(entry['high'])}], n {entry['n']:,}"
+    if entry.get("control") is not None:
+        control = t("at random {gain}", gain=signed(entry["control"]))
+    return Row(kind, what, gain, control, note, tuple(dict.fromkeys(ids)), tuple(samples))
+
+
+def _settings(patch: Json) -> Iterator[Row]:
     from tiny_graph_rag.study.settings import label_of  # most commands show no fixes
 
-    patch = content["patch"]
     for entry in patch.get("settings", ()):
-        what, ids = label_of(dict(entry["values"])), tuple(moved_ids(entry))
-        yield Row("settings", what, gain(entry), control(entry), moved_words(entry), ids)
+        what = label_of(dict(entry["values"]))
+        yield _measured("settings", what, entry, _moved_words(entry), _moved_ids(entry))
+
+
+def _vocabulary(patch: Json) -> Iterator[Row]:
+    """One row for all words: they were measured together."""
     words = patch.get("vocabulary", ())
     if words:
         listed = "; ".join(f"{one['type']}: {', '.join(one['words'])}" for one in words[:LONGEST_LIST])
         n = sum(len(one["words"]) for one in words)
         what = counted(n, "{n} word for relation types", "{n} words for relation types")
         more = "; …" if len(words) > LONGEST_LIST else ""
-        ids = tuple(dict.fromkeys(id for one in words for id in moved_ids(one)))
-        yield Row("vocabulary", what, gain(words[0]), control(words[0]), f"{listed}{more}", ids)
+        ids = (id for one in words for id in _moved_ids(one))
+        yield _measured("vocabulary", what, words[0], f"{listed}{more}", ids)
 
 
-def batches(content: Json) -> Iterator[Row]:
-    """A line for each kind that a person judges, with what all its entries do together, and for all kinds."""
-    for batch in content["patch"].get("batches", ()):
-        named = [entry_words(kind, entry) for kind, entry in judged_entries(content) if kind == batch["kind"]]
-        yield Row(
-            batch["kind"],
-            t(
-                "{kind}: {n} proposed, {changed} would change",
-                kind=t(KIND_WORDS[batch["kind"]]),
-                n=f"{batch['entries']:,}",
-                changed=counted(batch.get("questions", 0), "{n} question", "{n} questions"),
-            ),
-            gain(batch),
-            control(batch),
-            " · ".join(effects(batch)),
-            samples=tuple(named[:SAMPLES]),
+def _judged(patch: Json, *, whole: bool) -> Iterator[Row]:
+    """A row for each kind that a person judges, with what all its entries do together, and for all kinds;
+    behind it its entries."""
+    for batch in patch.get("batches", ()):
+        kind, changed = batch["kind"], counted(batch.get("questions", 0), "{n} question", "{n} questions")
+        entries = patch.get(kind, ())  # none of the kind `all`
+        what = t(
+            "{kind}: {n} proposed, {changed} would change",
+            kind=t(KIND_WORDS[kind]),
+            n=f"{batch['entries']:,}",
+            changed=changed,
         )
+        named = [_entry_words(kind, entry) for entry in entries]
+        yield _measured(kind, what, batch, " · ".join(_effects(batch)), samples=named[:SAMPLES])
+        for entry, words in zip(entries, named, strict=True) if whole else ():
+            moved = _moved_words(entry) if _moved_ids(entry) else ""
+            ids = tuple(dict.fromkeys((*_moved_ids(entry), *entry.get("questions", ()))))
+            yield Row(kind, f"– {words}", moved, "", "; ".join(entry.get("evidence", ())), ids)
 
 
-def moved_ids(entry: Json) -> list[str]:
-    """Of the questions that an entry moves, those that get better first."""
-    return [*entry.get("won", ()), *entry.get("lost", ())]
-
-
-def moved_words(entry: Json) -> str:
-    won, lost = len(entry.get("won", ())), len(entry.get("lost", ()))
-    return t("{won} better, {lost} worse", won=won, lost=lost)
-
-
-def effects(batch: Json) -> Iterator[str]:
+def _effects(batch: Json) -> Iterator[str]:
     """How many questions a batch moves up and down, and where its kinds don't add up."""
     if batch.get("won") or batch.get("lost"):
         yield t("{won} better, {lost} worse", won=batch.get("won", 0), lost=batch.get("lost", 0))
@@ -111,13 +127,7 @@ def effects(batch: Json) -> Iterator[str]:
         yield t("the kinds don't add up: their gains sum to {gain}", gain=signed(batch["parts"]))
 
 
-def judged_entries(content: Json) -> Iterator[tuple[str, Json]]:
-    """(kind, entry) of everything that a person decides."""
-    for kind in ("aliases", "merges", "renames"):
-        yield from ((kind, entry) for entry in content["patch"].get(kind, ()))
-
-
-def entry_words(kind: str, entry: Json) -> str:
+def _entry_words(kind: str, entry: Json) -> str:
     """One proposal in a few words."""
     if kind == "merges":
         names = entry.get("names") or (entry["keep_id"], *entry["drop_ids"])
@@ -125,55 +135,26 @@ def entry_words(kind: str, entry: Json) -> str:
     return f"{entry['alias']} → {entry.get('name') or entry['entity_id']}"
 
 
-def judged(content: Json) -> Iterator[Row]:
-    """Each batch, and each of its entries behind it."""
-    for row in batches(content):
-        yield row
-        for kind, entry in judged_entries(content):
-            if kind == row.kind:
-                moved = moved_words(entry) if moved_ids(entry) else ""
-                ids = tuple(dict.fromkeys((*moved_ids(entry), *entry.get("questions", ()))))
-                note = "; ".join(entry.get("evidence", ()))
-                yield Row(kind, f"– {entry_words(kind, entry)}", moved, "", note, ids)
+def _moved_ids(entry: Json) -> list[str]:
+    """Of the questions that an entry moves, those that get better first."""
+    return [*entry.get("won", ()), *entry.get("lost", ())]
 
 
-def blocks_of(content: Json, *, whole: bool = True) -> Iterator[tuple[str, list[Row]]]:
-    """The four blocks: their heads and rows; each proposal behind its batch only where `whole`."""
-    yield PROVEN, list(proven(content))
-    yield TO_JUDGE, list(judged(content) if whole else batches(content))
-    yield TO_ASK, list(asked(content))
-    yield NOT_KEPT, list(not_kept(content))
+def _moved_words(entry: Json) -> str:
+    won, lost = len(entry.get("won", ())), len(entry.get("lost", ()))
+    return t("{won} better, {lost} worse", won=won, lost=lost)
 
 
-def asked(content: Json) -> Iterator[Row]:
-    for entry in content["patch"].get("ask", ()):
+def _asked(patch: Json) -> Iterator[Row]:
+    for entry in patch.get("ask", ()):
         lifts = entry.get("lifts", 0)
         note = counted(lifts, "if so, {n} question would improve", "if so, {n} questions would improve")
         yield Row("ask", entry["question"], note=note if lifts else "", ids=tuple(entry.get("questions", ())))
 
 
-def not_kept(content: Json) -> Iterator[Row]:
-    for entry in content["patch"].get("not_kept", ()):
-        kind = t(KIND_WORDS.get(entry["kind"], entry["kind"]))
-        in_sample = entry.get("in_sample")
+def _not_kept(patch: Json) -> Iterator[Row]:
+    for entry in patch.get("not_kept", ()):
+        kind, in_sample = t(KIND_WORDS.get(entry["kind"], entry["kind"])), entry.get("in_sample")
         chosen = "" if in_sample is None else t("{gain} where it was chosen", gain=signed(in_sample))
-        yield Row(
-            entry["kind"],
-            f"{kind}: {entry['what']}",
-            gain(entry),
-            control(entry),
-            "; ".join(part for part in (entry["why"], chosen) if part),
-        )
-
-
-def gain(entry: Json) -> str:
-    """`+0.041 [0.010, 0.083], n 52`; "" where it was not measured."""
-    if entry.get("gain") is None:
-        return ""
-    return f"{signed(entry['gain'])} [{three(entry['low'])}, {three(entry['high'])}], n {entry['n']:,}"
-
-
-def control(entry: Json) -> str:
-    if entry.get("control") is None:
-        return ""
-    return t("at random {gain}", gain=signed(entry["control"]))
+        note = "; ".join(part for part in (entry["why"], chosen) if part)
+        yield _measured(entry["kind"], f"{kind}: {entry['what']}", entry, note)
