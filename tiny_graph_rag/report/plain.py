@@ -58,11 +58,7 @@ def one_line(text: str, most: int = 200) -> str:
 
     most: characters; what is longer ends in an ellipsis.
     """
-    shown = "".join(
-        " " if sign.isspace() else sign
-        for sign in text[: most * 2]
-        if sign.isspace() or sign in _KEPT_INVISIBLE or unicodedata.category(sign) not in ("Cc", "Cf", "Cs")
-    )
+    shown = without_controls("".join(" " if sign.isspace() else sign for sign in text[: most * 2]))
     return f"{shown[: most - 1]}…" if len(shown) > most or len(text) > most * 2 else shown
 
 

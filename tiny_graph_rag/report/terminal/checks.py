@@ -3,6 +3,7 @@ what was made of it."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -74,13 +75,13 @@ def findings_lines(
 ) -> Iterator[Shown]:
     """Errors first; one finding of each kind before a second of any."""
     lines = [f"{t('error')} schema: {shown(line)}" for line in broken]
-    seen: dict[str, int] = {}
+    nth: Counter[str] = Counter()
     turns = []
     for finding in findings:
-        seen[finding.kind] = seen.get(finding.kind, 0) + 1
-        turns.append((finding.severity != "error", 0 if details else seen[finding.kind]))
-    for place in sorted(range(len(findings)), key=turns.__getitem__):
-        lines.append(f"{t(findings[place].severity)} {shown(findings[place].message)}")
+        nth[finding.kind] += 1
+        turns.append((finding.severity != "error", 0 if details else nth[finding.kind], finding))
+    turns.sort(key=lambda turn: turn[:2])
+    lines += [f"{t(finding.severity)} {shown(finding.message)}" for *_, finding in turns]
     if details:
         yield from lines
         return

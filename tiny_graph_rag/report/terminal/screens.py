@@ -31,7 +31,7 @@ from tiny_graph_rag.report.plain import (
     worst_by,
     wrapped,
 )
-from tiny_graph_rag.report.tables import View, mean_of, reference_lines, unsure, worst_rows
+from tiny_graph_rag.report.tables import Cell, View, mean_of, reference_lines, unsure, worst_rows
 from tiny_graph_rag.report.terminal import (
     SCREEN_WIDTH,
     CopiedLine,
@@ -200,13 +200,8 @@ def _tried(summary: Json) -> Iterator[str]:
     if not decision:
         return
     measure = decision["measure"]
-    gains = {
-        record["label"]: record["change"] * (1 if rises(measure) else -1)
-        for record in decision["tried"]
-        if record["change"] is not None
-    }
-    tried = [record for record in decision["tried"] if record["label"] in gains]
-    tried.sort(key=lambda record: -gains[record["label"]])
+    tried = [record for record in decision["tried"] if record["change"] is not None]
+    tried.sort(key=lambda record: record["change"], reverse=rises(measure))
     picked = tried if len(tried) <= TRIED_SHOWN else [tried[0], tried[-1]]
     for place, record in enumerate(picked):
         label = f"{t('Tried')}:"
@@ -249,35 +244,33 @@ def sweep_lines(content: Json) -> Iterator[Shown]:
 def _rows_to_show(settings: Sequence[Json], rows: list[int], measure: str, overall: Json) -> list[int]:
     """The settings of the table: all where they are few, else those with the best means and the recommended
     one."""
-    if len(rows) <= ROWS_SHOWN:
-        return rows
-    sign = 1 if rises(measure) else -1
 
     def rank(place: int) -> tuple[bool, float]:
         mean = settings[place]["measures"][measure]["mean"]
-        return place != overall["setting"], math.inf if mean is None else -sign * mean
+        return place != overall["setting"], math.inf if mean is None else -mean if rises(measure) else mean
 
-    return sorted(sorted(rows, key=rank)[:ROWS_SHOWN])
+    return rows if len(rows) <= ROWS_SHOWN else sorted(sorted(rows, key=rank)[:ROWS_SHOWN])
 
 
 def _settings_table(content: Json, measure: str, rows: Sequence[int]) -> View:
-    settings = [content["settings"][place] for place in rows]
+    """A row a setting; the system first where there are several."""
     several = len({setting["system"] for setting in content["settings"]}) > 1
     recommended = content["recommended"]["overall"]["setting"]
-    cells = []
-    for place, setting in zip(rows, settings, strict=True):
-        reach = setting.get("oracle_recall")
-        cells.append(
-            (
-                *((cut(one_line(str(setting["system"])), SYSTEM_WIDTH),) if several else ()),
-                "–" if setting["hops"] is None else str(setting["hops"]),
-                mean_of(setting["measures"][measure]),
-                "–" if reach is None else f"{reach:.0%}",
-                t("recommended") if place == recommended else "",
-            )
+    cells: list[tuple[Cell, ...]] = []
+    for place in rows:
+        setting = content["settings"][place]
+        reach, system = setting.get("oracle_recall"), cut(one_line(str(setting["system"])), SYSTEM_WIDTH)
+        row = (
+            "–" if setting["hops"] is None else str(setting["hops"]),
+            mean_of(setting["measures"][measure]),
+            "–" if reach is None else f"{reach:.0%}",
+            t("recommended") if place == recommended else "",
         )
-    heads = (*((t("system"),) if several else ()), t("hops"), measure, t("reachable"), "")
-    return View(heads, tuple(cells), (0, len(heads) - 1) if several else (len(heads) - 1,))
+        cells.append((system, *row) if several else row)
+    heads = (t("hops"), measure, t("reachable"), "")
+    if several:
+        return View((t("system"), *heads), tuple(cells), (0, 4))
+    return View(heads, tuple(cells), (3,))
 
 
 def comparison_lines(content: Json) -> Iterator[Shown]:
