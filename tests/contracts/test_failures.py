@@ -13,8 +13,10 @@ import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -101,73 +103,54 @@ def gold_of(golds: Sequence[Mapping[int, int]], bad: Sequence[Sequence[int]]) ->
     }
 
 
-def without(run: dict[str, dict[str, float]], question: str) -> dict[str, dict[str, float]]:
-    return {key: row for key, row in run.items() if key != question}
-
-
 def runs() -> Iterator[tuple[dict[str, dict[str, float]], dict[str, dict[str, int]]]]:
     for number in range(8):
         rankings, golds, bad = material(None, random.Random(number), QUESTIONS)
-        yield (
-            {
-                f"q{row}": {f"d{entity}": 1 / (rank + 1) for rank, entity in enumerate(ranking)}
-                for row, ranking in enumerate(rankings)
-            },
-            gold_of(golds, bad),
-        )
+        lists = [{f"d{entity}": 1 / rank for rank, entity in enumerate(row, start=1)} for row in rankings]
+        yield {f"q{row}": ranking for row, ranking in enumerate(lists)}, gold_of(golds, bad)
 
 
-def by_dicts(run: dict[str, dict[str, float]], gold: dict[str, dict[str, int]], folder: Path) -> Judged:
-    return judged_dicts(run, gold)
+def by_dicts(run: dict[str, dict[str, float]], gold: dict[str, dict[str, int]], folder: Path) -> Means:
+    return means_of(judged_dicts(run, gold), OF_ABSENT)
 
 
-def as_written(run: dict[str, dict[str, float]], gold: dict[str, dict[str, int]], folder: Path) -> Judged:
+def as_written(run: dict[str, dict[str, float]], gold: dict[str, dict[str, int]], folder: Path) -> Means:
     questions = [graded(key, grades) for key, grades in gold.items()]
     places = {key: [Retrieved("", name) for name in row] for key, row in run.items()}
-    return judged_written(questions, WrittenRun(places)).judged
+    return means_of(judged_written(questions, WrittenRun(places)).judged, OF_ABSENT)
+
+
+def as_trec(
+    run: dict[str, dict[str, float]], gold: dict[str, dict[str, int]], folder: Path, filler: str = ""
+) -> Means:
+    lines = [f"{key} Q0 {name} 1 {score} tag\n" for key, row in run.items() for name, score in row.items()]
+    judged = [f"{key} 0 {name} {grade}\n" for key, row in gold.items() for name, grade in row.items()]
+    (folder / "a.run").write_text("".join(lines) + filler)
+    (folder / "a.qrels").write_text("".join(judged))
+    opened = next(attempts(Request(folder / "a.run", folder / "a.qrels"), None, None))
+    collected = Collected(OF_ABSENT)
+    collected.parts += [ScoreColumns.of(stretch, OF_ABSENT) for stretch in opened.stretches]
+    overall = collected.found.overall
+    assert overall.failed == sum(not run.get(key) for key, row in gold.items() if row)
+    return {measure: mean.mean for measure, mean in overall.measures.items()}
+
+
+def in_blocks(run: dict[str, dict[str, float]], gold: dict[str, dict[str, int]], folder: Path) -> Means:
+    """With lines of a question that nobody judges, which make the file one that is read in blocks."""
+    filler = "".join(f"zz Q0 filler-document-{rank} {rank} 0.5 tag\n" for rank in range(1, 80_001))
+    return as_trec(run, gold, folder, filler)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("judged_by", [by_dicts, as_written])
+@pytest.mark.parametrize(("found", "most"), [(by_dicts, 8), (as_written, 8), (as_trec, 2), (in_blocks, 1)])
 def test_a_question_that_a_run_lacks_never_improves_a_mean(
-    judged_by: Callable[..., Judged], tmp_path: Path
+    found: Callable[..., Means], most: int, tmp_path: Path
 ) -> None:
-    for run, gold in runs():
-        before = means_of(judged_by(run, gold, tmp_path), OF_ABSENT)
+    for run, gold in list(runs())[:most]:
+        before = found(run, gold, tmp_path)
         for question in run:
-            after = means_of(judged_by(without(run, question), gold, tmp_path), OF_ABSENT)
-            assert_no_better(before, after, f"{question} absent")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("padding", [0, 80_000], ids=["small", "in blocks"])
-def test_a_question_that_a_trec_run_lacks_never_improves_a_mean(tmp_path: Path, padding: int) -> None:
-    """padding: lines of a question that nobody judges, which make the file one that is read in blocks."""
-    filler = "".join(f"zz Q0 filler-document-{rank} {rank} 0.5 tag\n" for rank in range(1, padding + 1))
-
-    def found(run: dict[str, dict[str, float]]) -> tuple[Means, int]:
-        lines = [
-            f"{key} Q0 {name} 1 {score} tag\n" for key, row in run.items() for name, score in row.items()
-        ]
-        (tmp_path / "a.run").write_text("".join(lines) + filler)
-        collected = Collected(OF_ABSENT)
-        for opened in attempts(Request(tmp_path / "a.run", tmp_path / "a.qrels"), None, None):
-            for stretch in opened.stretches:
-                collected.parts.append(ScoreColumns.of(stretch, OF_ABSENT))
-            break
-        overall = collected.found.overall
-        return {measure: mean.mean for measure, mean in overall.measures.items()}, overall.failed
-
-    for run, gold in list(runs())[: 1 if padding else 2]:
-        rows = [f"{key} 0 {name} {grade}\n" for key, row in gold.items() for name, grade in row.items()]
-        (tmp_path / "a.qrels").write_text("".join(rows))
-        before, absent = found(run)
-        written = [key for key, row in run.items() if row]
-        assert absent == len([key for key, row in gold.items() if row]) - len(written)
-        for question in written:
-            after, more = found(without(run, question))
-            assert more == absent + 1
-            assert_no_better(before, after, f"{question} absent")
+            lacking = {key: row for key, row in run.items() if key != question}
+            assert_no_better(before, found(lacking, gold, tmp_path), f"{question} absent")
 
 
 PEOPLE = ["Ann", "Bob", "Cy", "Dee", "Eve", "Fay"]
@@ -237,37 +220,31 @@ def test_a_run_keeps_its_failures_through_everything_that_makes_a_run_of_it() ->
 ANSWERED = [(question["id"], question["query"], REPLIES[question["query"]]) for question in GOLD]
 
 
-def jsonl(failing: str, error: object) -> str:
-    rows = [
-        {"id": key, "entities": [] if key == failing else names, "error": error if key == failing else None}
-        for key, _, names in ANSWERED
-    ]
+def lines(rows: list[dict[str, object]]) -> str:
     return "".join(json.dumps(row) + "\n" for row in rows)
 
 
-def bare_error(failing: str, error: object) -> str:
-    rows = [
-        {"id": key, "error": error} if key == failing else {"id": key, "entities": names}
-        for key, _, names in ANSWERED
-    ]
-    return json.dumps(rows)
+def objects(
+    failing: str, error: object, *, names: str, key: str = "id", empty: bool = True, form: Any = lines
+) -> str:
+    """A question an object. names: the key of what was retrieved; one that failed lacks it unless `empty`."""
+    rows = []
+    for id, query, found in ANSWERED:
+        row: dict[str, object] = {key: query if key == "question" else id}
+        if id == failing:
+            row["error"] = error
+        if id != failing or empty:
+            row[names] = [] if id == failing else found
+        rows.append(row)
+    return str(form(rows))
 
 
-def by_text(failing: str, error: object) -> str:
-    rows = [
-        {"question": query, "retrieved": [] if key == failing else names}
-        | ({"error": error} if key == failing else {})
-        for key, query, names in ANSWERED
-    ]
-    return json.dumps({"summary": {}, "results": rows})
-
-
-def contest(failing: str, error: object) -> str:
-    rows = [
-        {"eval_id": key, "topk": [] if key == failing else names, "error": error if key == failing else ""}
-        for key, _, names in ANSWERED
-    ]
-    return "".join(json.dumps(row) + "\n" for row in rows)
+jsonl = partial(objects, names="entities")
+bare_error = partial(objects, names="entities", empty=False, form=json.dumps)
+by_text = partial(
+    objects, names="retrieved", key="question", form=lambda rows: json.dumps({"summary": {}, "results": rows})
+)
+contest = partial(objects, names="topk", key="eval_id")
 
 
 def table(failing: str, error: object) -> str:
@@ -289,6 +266,7 @@ def table(failing: str, error: object) -> str:
 @pytest.mark.parametrize(
     ("written", "suffix"),
     [(jsonl, "jsonl"), (bare_error, "json"), (by_text, "json"), (contest, "jsonl"), (table, "csv")],
+    ids=["jsonl", "bare error", "by text", "contest", "table"],
 )
 @pytest.mark.parametrize("failing", ["q1", "q2"])
 def test_an_error_in_a_run_is_a_failure_and_no_empty_answer(

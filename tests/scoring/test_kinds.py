@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import Result
 
-from tests.conftest import write_gold
 from tiny_graph_rag import KnowledgeGraph, evaluate, load_questions, sweep
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.errors import UsageError
@@ -176,54 +171,6 @@ def test_chunks_stand_for_entities_and_entities_for_chunks_where_asked(graph: Kn
     )
     # c8: Calais; c2: Bea, then Dover in the order of the graph.
     assert result.means == pytest.approx({"recall@2": 0, "mrr": 1 / 3})
-
-
-def test_score_of_the_saved_run_is_what_eval_said(
-    graph: KnowledgeGraph, run_cli: Callable[..., Result], own_folder: Path
-) -> None:
-    document = {
-        "entities": {
-            name: {"name": name, "source_chunks": list(chunks)}
-            for name, chunks in zip(graph.entities.names, graph.entities.source_chunks, strict=True)
-        },
-        "relationships": [
-            {"source_entity_id": source, "relationship_type": type, "target_entity_id": target}
-            for source, type, target in KNOWN
-        ],
-    }
-    (own_folder / "town-KG.json").write_text(json.dumps(document), encoding="utf-8")
-    write_gold(own_folder / "town-eval.jsonl", *GOLD)
-    code = f"REPLIES = {REPLIES!r}\nretrieve = REPLIES.get\n"
-    (own_folder / "my_rag.py").write_text(code, encoding="utf-8")
-    measures = (
-        "recall@2,mrr,relations:recall@2,relations:map,relations:ndcg@3,passages:recall@2,passages:mrr,"
-        "relations:completeness,completeness"
-    )
-    graph_and_gold = ("-g", "town-KG.json", "--measures", measures)
-    done = run_cli(
-        *("eval", "--dataset", "town-eval.jsonl", *graph_and_gold, "--skip-generation"),
-        *("--linker", "gold", "--retriever", "my_rag.py:retrieve"),
-        *("-o", "./eval.json", "--save-run", "./run.jsonl", "--fail-under", "relations:recall@2>=0.7"),
-    )
-    assert done.exit_code == 0, done.output
-    done = run_cli(
-        *("score", "--run", "run.jsonl", "--gold", "town-eval.jsonl", *graph_and_gold, "-o", "./score.json"),
-        *("--fail-under", "passages:mrr>=0.99"),
-    )
-    assert done.exit_code == 1, done.output  # the gate, and nothing else
-    evaluated, scored = (
-        json.loads((own_folder / name).read_text(encoding="utf-8")) for name in ("eval.json", "score.json")
-    )
-    for one, other in zip(evaluated["results"], scored["results"], strict=True):
-        assert one["metrics"] == other["metrics"]
-    assert evaluated["summary"]["measures"] == scored["summary"]["measures"]
-    assert evaluated["results"][0]["relations"]["references"][0] == {
-        "source": "Ann",
-        "target": "Bea",
-        "type": "SISTER_OF",
-        "id": "",
-        "rank": 2,
-    }
 
 
 def test_a_kind_is_part_of_a_measures_spelling() -> None:

@@ -139,15 +139,22 @@ def test_score_of_the_saved_run_is_the_same_for_every_kind(
     done = run_cli(
         *("eval", "--dataset", "./team-eval.jsonl", *both, "--skip-generation", "--linker", "gold"),
         *("--retriever", "mine.py:retrieve", "-o", "./eval.json", "--save-run", "./run.jsonl"),
+        *("--fail-under", "relations:recall@2>=0.5"),
     )
     assert done.exit_code == 0, done.output
-    done = run_cli("score", "--run", "run.jsonl", "--gold", "./team-eval.jsonl", *both, "-o", "./score.json")
-    assert done.exit_code == 0, done.output
+    gate = ("--fail-under", "passages:recall@5>=0.99")
+    done = run_cli(
+        *("score", "--run", "run.jsonl", "--gold", "./team-eval.jsonl", *both, "-o", "./score.json", *gate)
+    )
+    assert done.exit_code == 1, done.output  # the gate, and nothing else
     evaluated, scored = (
         json.loads((files / name).read_text(encoding="utf-8")) for name in ("eval.json", "score.json")
     )
     assert [row["metrics"] for row in evaluated["results"]] == [row["metrics"] for row in scored["results"]]
+    assert evaluated["summary"]["measures"] == scored["summary"]["measures"]
     assert evaluated["results"][0]["metrics"]["passages:recall@5"] == 2 / 3
+    first = evaluated["results"][0]["relations"]["references"][0]
+    assert first == {"source": "지아", "target": "플랫폼팀", "type": "팀장", "id": "", "rank": 1}
     assert "--match changes nothing" not in done.output
     wrong = ("score", "--run", "run.jsonl", "--gold", "./team-eval.jsonl", "-g", "./team.csv", "--match")
     done = run_cli(*wrong, "name", "-o", "./score.json")
