@@ -103,10 +103,12 @@ def decoded_json(text: str | bytes | memoryview | mmap.mmap) -> Any:
         return parse_json(text if isinstance(text, str) else str(text, "utf-8"), twice=[], halves=True)
 
 
-def json_file(path: Path, failure: Callable[[Said], Exception]) -> Any:
+def json_file(
+    path: Path, failure: Callable[[Said], Exception], parse: Callable[[str], Any] = parse_json
+) -> Any:
     """The document of a file. Raises `failure` with line and column, InputError for what can't be read."""
     try:
-        return parse_json(decode_utf8(read_bytes(path), path))
+        return parse(decode_utf8(read_bytes(path), path))
     except NotJsonError as error:
         raise failure(error.at(path.name)) from error
 

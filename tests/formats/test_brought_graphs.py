@@ -262,7 +262,11 @@ def test_ids_of_two_columns_are_told(own_folder: Path) -> None:
         ("g.cypher", "CREATE (a:Person {name: 'Ann'})", r"cypher-shell -f g\.cypher"),
         ("g.txt", "// a town\nMERGE (a {name: 'Ann'})-[:KNOWS]->(b)", r"cypher-shell -f g\.txt"),
         ("g.html", "<html><script>var network = new vis.DataSet(x)</script>", "networkx.write_graphml"),
-        ("m.csv", ",Ann,Ben,Cy\nAnn,0,1,0\nBen,0,0,1\nCy,0,0,0\n", "wanted three fields per line"),
+        (
+            "m.csv",
+            ",Ann,Ben,Cy\nAnn,0,1,0\nBen,0,0,1\nCy,0,0,0\n",
+            "a header that names them; the first line is: , Ann, Ben",
+        ),
         ("g.json", {"colors": ["red", "blue"]}, "wanted .*its lists are 'colors'"),
     ],
 )

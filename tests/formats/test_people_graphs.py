@@ -57,7 +57,7 @@ def test_two_tables_that_are_named(own_folder: Path) -> None:
 
 def test_entities_alone_and_a_name_with_both_words(own_folder: Path) -> None:
     nodes = write(own_folder, "csv", NODES, "town_nodes - edges")
-    with pytest.raises(GraphError, match=r"has entities \(id, name, type\) and no relations.* -g town_nodes"):
+    with pytest.raises(GraphError, match=r"first line is: id, name, type.* -g town_nodes"):
         read_graph(nodes)
     write(own_folder, "csv", EDGES, "town_edges - edges")
     assert told(read_graph(nodes)) == FACTS

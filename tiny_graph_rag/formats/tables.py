@@ -29,7 +29,6 @@ from tiny_graph_rag.messages import said
 if TYPE_CHECKING:
     from tiny_graph_rag.formats.worksheets import NumberedRow
 
-MOST_COLUMNS = 1 << 14  # as many as a spreadsheet has
 LISTED = 20  # columns that a message names
 CELL_BYTES = 8  # of a column in memory, at least
 LONGEST_CELL = 1 << 27  # characters; csv's own 128 KiB are less than the contexts of one question
@@ -66,19 +65,6 @@ def _named(header: Iterable[Any], path: Path) -> list[str]:
     return names
 
 
-def check_width(header: str, delimiter: str, path: Path) -> None:
-    """Raises InputError for a first line of more columns than any spreadsheet has: each takes memory in every
-    row. header: the first line, or more of the file."""
-    width = header.partition("\n")[0].count(delimiter) + 1
-    if width > MOST_COLUMNS:
-        raise InputError.at(
-            f"{path}:1",
-            "{n} columns; a table has at most {most}. Are rows and columns swapped?",
-            n=f"{width:,}",
-            most=f"{MOST_COLUMNS:,}",
-        )
-
-
 @contextmanager
 def reading_parquet(path: Path, failure: type[InputError]) -> Iterator[Any]:
     """`pyarrow.parquet`; what it can't read within is raised as `failure`. Raises MissingExtraError."""
@@ -99,8 +85,6 @@ def check_parquet(file: Any, path: Path) -> None:
     groups = sum(footer.row_group(number).num_rows for number in range(footer.num_row_groups))
     rows = max(footer.num_rows, groups)
     check_declared(path, rows * max(1, footer.num_columns) * CELL_BYTES, said("{n} rows", n=f"{rows:,}"))
-    if footer.num_columns > MOST_COLUMNS:
-        check_width("," * footer.num_columns, ",", path)
 
 
 def first_names(names: Sequence[str]) -> str:
@@ -122,21 +106,13 @@ def _checked(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     for line, row in rows:
         place = f"{path.name}:{line}"
-        if len(row) < len(names):
-            raise InputError.at(
-                place,
-                "wanted {n} fields ({names}), got {got}",
-                n=len(names),
-                names=first_names(names),
-                got=len(row),
-            )
-        if len(row) > len(names):
+        if len(row) != len(names):
             raise InputError.at(
                 place,
                 "wanted {n} fields ({names}), got {got}; put a cell with a comma in quotes, and separate "
                 "several names with ;",
                 n=len(names),
-                names=", ".join(names),
+                names=first_names(names),
                 got=len(row),
             )
         yield place, dict(zip(names, map(unguarded, row), strict=True))
@@ -157,7 +133,6 @@ def csv_rows(
         delimiter = delimiter_of(first)
         if delimiter not in first:
             delimiter = "\x1f"  # one column, whose cells may hold any sign
-    check_width(first, delimiter, path)
     # Line ends as they are: a field may hold "\r", and csv says what it does not know itself.
     lines = (line[0] for line in _LINE.finditer(text))
     rows = csv.reader(lines, delimiter=delimiter)

@@ -310,7 +310,6 @@ LIST_COLUMNS = _keys("retrieved_entities retrieved entities")
 ASKED_KEYS = tuple(key for key in QUERY_KEYS if key not in ("text", "input", "msg", "messages"))
 # what `NAME-columns.yaml` next to a run may name
 RUN_FIELDS = _keys("id query entities retrieved_entities name rank score passages relations")
-RUN_LISTS = _keys("results questions predictions data")
 # the first of them counts
 RETRIEVED_KEYS = _keys(
     "entities retrieved retrieved_entities topk contexts evidence retrieved_nodes results output"

@@ -60,7 +60,7 @@ def read_graph(
     note_read(*paths)  # a graph that the cache has is not opened
 
     def load() -> KnowledgeGraph:
-        before = [_stamp(path) for path in paths]
+        before = _stamps(paths)
         sums = [sha256_meanwhile(path) for path in paths]
         collecting = gc.isenabled()
         gc.disable()  # records hold no cycles; looking for some doubles the time
@@ -69,7 +69,7 @@ def read_graph(
         finally:
             if collecting:
                 gc.enable()
-        unchanged = None not in before and [_stamp(path) for path in paths] == before
+        unchanged = before is not None and _stamps(paths) == before
         read = [sum_() for sum_ in sums] if unchanged else [sha256_of(path) for path in paths]
         # A reader that says nothing of the writer leaves the format's name to `stats`.
         origin = graph.origin if graph.origin.writer else replace(graph.origin, writer=format.name)
@@ -78,9 +78,8 @@ def read_graph(
         return replace(graph, sha256=combined_sha256(read), origin=origin)
 
     name = graph_name(path)
-    if cache is None or columns is not None:  # the cache knows files alone
-        return replace(load(), name=name)
-    if sum(path.stat().st_size for path in paths) < CACHED_FROM_BYTES:
+    is_small = sum(path.stat().st_size for path in paths) < CACHED_FROM_BYTES
+    if cache is None or columns is not None or is_small:  # the cache knows files alone
         return replace(load(), name=name)
     from tiny_graph_rag.graph.cache import GraphCache
 
@@ -117,9 +116,9 @@ def found_at(path: Path) -> tuple[GraphFormat, tuple[Path, ...]]:
                     missing=missing[0],
                 )
             return format, paths
-    suffix = "".join(path.suffixes[-2:]).lower().removesuffix(".gz")
+    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
     for format in _formats():
-        if suffix.endswith(format.suffixes) and format.suffixes:
+        if suffix in format.suffixes:
             return format, (path,)
     names = ", ".join(name for name in GRAPH_FORMATS if name != "refused")
     raise GraphError.at(path, "unknown graph format; supported: {names}", names=names)
@@ -281,9 +280,9 @@ def _formats() -> Iterator[GraphFormat]:
     return (GRAPH_FORMATS[name] for name in particular_first(GRAPH_FORMATS))
 
 
-def _stamp(path: Path) -> list[int] | None:
+def _stamps(paths: Sequence[Path]) -> list[list[int]] | None:
     try:
-        return stamp_of(path)
+        return [stamp_of(path) for path in paths]
     except OSError:
         return None
 
@@ -322,15 +321,14 @@ def read_vocabulary(path: Path, graph: KnowledgeGraph) -> dict[str, tuple[str, .
     Raises GraphError with every problem: no mapping, words that are not texts, a type that the graph lacks.
     """
     document = read_yaml(path, GraphError)
-    if document is None:
-        return {}
-    if not isinstance(document, dict):
+    if not isinstance(document or {}, dict):
         raise GraphError.at(
             path, "wanted lines such as 'written_by: [wrote]', got {got}", got=json_kind(document)
         )
     known = [*graph.relations.types.names, *graph.entities.types.names]
     problems = Problems(GraphError)
-    for key, words in document.items():
+    found: dict[str, tuple[str, ...]] = {}
+    for key, words in (document or {}).items():
         if key not in known:
             more = ", …" if len(known) > LISTED else ""
             hint = nearest(str(key), known) or said(
@@ -339,13 +337,11 @@ def read_vocabulary(path: Path, graph: KnowledgeGraph) -> dict[str, tuple[str, .
             problems.add(
                 path, "the graph has no relation or entity type {name}{hint}", name=repr(key), hint=hint
             )
-        wrong = [word for word in _listed(words) if not isinstance(word, str | int) or not str(word).strip()]
-        if isinstance(words, Mapping) or wrong or not _listed(words):
-            got = json_kind(wrong[0] if wrong else words)
-            problems.add(path, "{name} must be a list of words, got {got}", name=repr(key), got=got)
+        several = words if isinstance(words, list) and words else [words]
+        for word in several:
+            if not isinstance(word, str | int) or not str(word).strip():
+                got = json_kind(word)
+                problems.add(path, "{name} must be a list of words, got {got}", name=repr(key), got=got)
+        found[str(key)] = tuple(map(str, several))
     problems.check()
-    return {str(key): tuple(map(str, _listed(words))) for key, words in document.items()}
-
-
-def _listed(words: object) -> list[object]:
-    return words if isinstance(words, list) else [words]
+    return found

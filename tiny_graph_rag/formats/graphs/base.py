@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tiny_graph_rag.documents import NotJsonError, decoded_json
+from tiny_graph_rag.documents import decoded_json, json_file
 from tiny_graph_rag.errors import GraphError
-from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Format, registering
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.registry import Registry
@@ -69,10 +68,4 @@ graph_format = registering(GRAPH_FORMATS, GraphFormat)
 
 def json_of(path: Path) -> Any:
     """The document of a JSON file. Raises GraphError or InputError with the place."""
-    text = decode_utf8(read_bytes(path), path)
-    if not text.strip():
-        raise GraphError.at(path, "the file is empty")
-    try:
-        return decoded_json(text)
-    except NotJsonError as error:
-        raise GraphError(error.at(path)) from error
+    return json_file(path, GraphError, decoded_json)

@@ -16,7 +16,7 @@ from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.table import Table, admin_column
-from tiny_graph_rag.formats.tables import check_width, csv_rows, delimiter_of, unguarded
+from tiny_graph_rag.formats.tables import csv_rows, delimiter_of, unguarded
 
 IGNORED = ":IGNORE"
 HEADLESS = ("field 1", "field 2", "field 3")
@@ -108,7 +108,6 @@ def _rows(path: Path) -> Iterator[list[str]]:
         raise GraphError.at(path, "the file is empty; wanted a source, a relation and a target a line")
     first = text.lstrip("\n").partition("\n")[0]
     delimiter = delimiter_of(first)
-    check_width(first, delimiter, path)
     if delimiter == "\t":  # a line is a line, unless one has another width: there quotes may hold tabs
         tabs = first.count("\t")
         if all(line[0].count("\t") == tabs for line in _LINE.finditer(text)):

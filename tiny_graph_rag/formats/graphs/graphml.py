@@ -35,14 +35,10 @@ DOCTYPE_REFUSED = (
 )
 FED_BYTES = 1 << 20
 LIGHTRAG_FILE = "graph_chunk_entity_relation.graphml"
-LIGHTRAG_NODES = {
-    "entity_id": Role.NAME,
-    "entity_type": Role.TYPE,
-    "description": Role.DESCRIPTION,
-    "source_id": Role.CHUNKS,
-}
 QUOTED = {"<id>", "<source>", "<target>", "entity_id", "entity_type", "description"}  # by old versions
-LIGHTRAG_EDGES = {"description": Role.DESCRIPTION, "weight": Role.WEIGHT, "source_id": Role.CHUNKS}
+# What XML's own attributes say.
+TAKEN = {Role.SOURCE, Role.SOURCE_NAME, Role.SOURCE_TYPE}
+TAKEN |= {Role.TARGET, Role.TARGET_NAME, Role.TARGET_TYPE}
 
 Properties = dict[str, Any]
 
@@ -61,12 +57,12 @@ def _is_lightrag(head: Head) -> bool:
 def read_lightrag(paths: Sequence[Path]) -> KnowledgeGraph:
     graph = read_xml(paths[0])
     is_nano = "keywords" not in graph.columns["edge"] and "entity_id" not in graph.columns["node"]
-    rows = Rows(paths[0], "nano-graphrag" if is_nano else "LightRAG")
     for record in (*graph.nodes, *graph.edges):
         for column in QUOTED & record.keys():
             parts = record[column].split(SEPARATOR)
             record[column] = SEPARATOR.join(map(without_quotes, parts))
-    return from_xml(rows, graph, LIGHTRAG_NODES, LIGHTRAG_EDGES)
+    named = {"entity_id": Role.NAME} if "entity_id" in graph.columns["node"] else {}
+    return _from_xml(Rows(paths[0], "nano-graphrag" if is_nano else "LightRAG"), graph, named)
 
 
 @graph_format(
@@ -78,32 +74,33 @@ def read_lightrag(paths: Sequence[Path]) -> KnowledgeGraph:
     general=True,
 )
 def read_any_graphml(paths: Sequence[Path]) -> KnowledgeGraph:
-    """`<node>` and `<edge>`, of whatever columns; ids and ends are XML's own."""
-    graph = read_xml(paths[0])
+    return _from_xml(Rows(paths[0], "GraphML"), read_xml(paths[0]), {})
+
+
+def _from_xml(rows: Rows, graph: XmlGraph, named: Roles) -> KnowledgeGraph:
+    """`<node>` and `<edge>`, of whatever columns; ids and ends are XML's own. named: columns that the
+    reader knows."""
     nodes, edges = Table.of_records(graph.nodes), Table.of_records(graph.edges)
     for table, about in ((nodes, "node"), (edges, "edge")):
         names = dict.fromkeys([*graph.columns[about], *table.names])
         table.names = [name for name in names if name not in OWN]
-    ends = {Role.ID, Role.SOURCE, Role.SOURCE_NAME, Role.SOURCE_TYPE}
-    ends |= {Role.TARGET, Role.TARGET_NAME, Role.TARGET_TYPE}
-    roles = _without({Role.ID}, node_roles(nodes)), _without(ends, edge_roles(edges))
-    return from_xml(Rows(paths[0], "GraphML"), graph, *roles)
-
-
-def _without(taken: set[str], roles: Roles) -> Roles:
-    return {column: Role.DETAIL if role in taken else role for column, role in roles.items()}
-
-
-def from_xml(rows: Rows, graph: XmlGraph, node_roles: Roles, edge_roles: Roles) -> KnowledgeGraph:
-    rows.means("entities", {"id": Role.ID, **dict.fromkeys(graph.columns["node"], Role.DETAIL), **node_roles})
-    rows.means("relations", {**dict.fromkeys(graph.columns["edge"], Role.DETAIL), **edge_roles})
-    for column in (column for column, role in node_roles.items() if role == Role.ALIASES):
+    roles_of_nodes = {"id": Role.ID, **_left(node_roles(nodes), graph.columns["node"]), **named}
+    roles_of_edges = _left(edge_roles(edges), graph.columns["edge"])
+    rows.means("entities", roles_of_nodes)
+    rows.means("relations", roles_of_edges)
+    for column in (column for column, role in roles_of_nodes.items() if role == Role.ALIASES):
         for record in graph.nodes:  # other signs do not part them here
             record[column] = list(filter(None, record.get(column, "").split(SEPARATOR)))
-    fill_records(rows, graph.nodes, graph.edges, node_roles, edge_roles)
+    fill_records(rows, graph.nodes, graph.edges, roles_of_nodes, roles_of_edges)
     for tag, count in graph.left_out.items():
         rows.dropped(f"<{tag}> elements", tag, count)
     return rows.graph()
+
+
+def _left(roles: Roles, columns: Sequence[str]) -> Roles:
+    """What columns say that no attribute of XML's does."""
+    found = {column: Role.DETAIL if role in TAKEN | {Role.ID} else role for column, role in roles.items()}
+    return {**dict.fromkeys(columns, Role.DETAIL), **found}
 
 
 def without_quotes(text: str) -> str:

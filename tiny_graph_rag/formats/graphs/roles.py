@@ -418,9 +418,6 @@ def _add_ends(roles: dict[str, str], table: Table, columns: Sequence[str], stric
     kinds = (Role.ID, Role.NAME, LABEL)
     usable = [pair for pair in _pairs(columns, strict) if pair.kind in kinds]
     if not usable:
-        plain = [column for column in columns if column and not column.startswith("Unnamed: ")]
-        if plain == ["0", "1", "2"]:  # as pandas numbers them
-            roles.update(zip(plain, (Role.SOURCE, Role.TYPE, Role.TARGET), strict=True))
         return
     words = min(usable, key=lambda pair: pair.kind == LABEL).words
     own = [pair for pair in usable if pair.words == words]

@@ -270,41 +270,30 @@ def _is_header(fields: Sequence[str], given: Columns) -> bool:
 def _check_first_line(path: Path, first: Sequence[str], table: Table) -> None:
     """Raises GraphError where the first line, which names no ends, is no triple, or looks like a header that
     nobody knows. table: its rows with it."""
-    names = ", ".join(first)
-    roles = node_roles(Table.of_header(first)).values()
-    if len({Role.ID, Role.NAME, Role.TYPE} & set(roles)) > 1:
-        raise GraphError.at(
-            path,
-            "the table has entities ({names}) and no relations; add the table of relations: -g "
-            "{file},RELATIONS",
-            names=names[:80],
-            file=path.name,
-        )
     times = table.texts(table.names[-1])[:SAMPLED]
     is_dated = len(first) > len(HEADLESS) and all(map(TIME.fullmatch, times))  # temporal triples
-    if len(first) != len(HEADLESS) and not is_dated:
-        raise GraphError.at(
-            path,
-            "wanted three fields per line (source, relation, target) or a header that names them, got {got}: "
-            "{names}. Set the columns: --columns source=COLUMN,target=COLUMN,relation=COLUMN",
-            got=len(first),
-            names=names[:80],
-        )
     below = [list(table.cells(name)[1:SAMPLED]) for name in table.names]
     pairs = list(zip(first, below, strict=True))
     again = any(field in column for field, column in pairs)
     numbers = any(column and all(map(is_number, column)) and not is_number(field) for field, column in pairs)
     says_name = key_of(first[0]) in (*NODE_KEYS[Role.ID], *NODE_KEYS[Role.NAME])
-    if below[0] and not again and (numbers or says_name or sum(map(_says_column, first)) > 1):
-        raise GraphError.at(
-            path,
-            "the first line looks like a header with unknown columns: {names}. Set them: --columns "
-            "source={source},relation={relation},target={target}",
-            names=names,
-            source=first[0],
-            relation=first[1],
-            target=first[2],
-        )
+    says = numbers or says_name or sum(map(_says_column, first)) > 1
+    has_width = len(first) == len(HEADLESS) or is_dated
+    if has_width and (not below[0] or again or not says):
+        return
+    source, relation, target = first if len(first) == len(HEADLESS) else ("COLUMN",) * 3
+    raise GraphError.at(
+        path,
+        "wanted source, relation and target in each line, or a header that names them; the first line is: "
+        "{names}. If it is a header, say which columns they are: --columns "
+        "source={source},relation={relation},target={target}. If the table has entities alone, add the table "
+        "of relations: -g {file},RELATIONS",
+        names=", ".join(first)[:120],
+        source=source,
+        relation=relation,
+        target=target,
+        file=path.name,
+    )
 
 
 def _says_column(field: str) -> bool:

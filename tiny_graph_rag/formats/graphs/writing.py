@@ -94,19 +94,6 @@ def kg_json(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
     yield "\n]}\n"
 
 
-def _unwritable_in_xml(graph: KnowledgeGraph) -> list[str]:
-    columns = (
-        graph.entities.ids,
-        graph.entities.names,
-        graph.entities.descriptions,
-        graph.relations.descriptions,
-    )
-    texts = sum(bool(NO_XML.search(text)) for column in columns for text in column)
-    return (
-        [f"{texts:,} texts hold control characters that XML lacks; � stands in their place"] if texts else []
-    )
-
-
 def graphml(graph: KnowledgeGraph, path: Path) -> Iterator[str]:
     columns = ("name", "entity_type", "description", "aliases", "source_chunks", "details")
     edge_columns = ("relationship_type", "description", "weight", "source_chunks", "details")
@@ -202,6 +189,6 @@ def _joined(items: Iterable[str]) -> Iterator[str]:
 
 GRAPH_FORMS = {
     "kg-json": Form(kg_json, (".json",)),
-    "graphml": Form(graphml, (".graphml",), losses=_unwritable_in_xml),
+    "graphml": Form(graphml, (".graphml",)),
     "triples": Form(triples, (".tsv", ".csv"), losses=_lost_in_triples),
 }
