@@ -143,16 +143,3 @@ def test_duckdb(own_folder: Path) -> None:
         [("점순", "놀린다", "나")],
         [2.5],
     )
-
-
-@pytest.mark.slow
-def test_a_view_without_end_is_stopped(own_folder: Path, monkeypatch) -> None:
-    monkeypatch.setattr("tiny_graph_rag.formats.graphs.sql.STEPS", 1000)
-    path = own_folder / "town.db"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(
-            "CREATE VIEW links AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x FROM n) "
-            "SELECT x AS source, x AS target FROM n WHERE x > 5;"
-        )
-    with pytest.raises(GraphError, match=r"town\.db: can't be read as SQLite"):
-        read_graph(path)

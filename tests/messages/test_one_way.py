@@ -112,12 +112,12 @@ def test_the_search_sees_what_it_is_for() -> None:
 
 def test_an_error_is_shown_with_all_that_it_is_made_of() -> None:
     inner = ValueError(said("wanted an object, got {got}", got=said("null")))
-    error = InputError(at("a.json", inner), at("b.json", "the file is empty"))
-    assert str(error) == "a.json: wanted an object, got null\nb.json: the file is empty"
+    error = InputError(at("a.json", inner), at("b.json", "the run is empty"))
+    assert str(error) == "a.json: wanted an object, got null\nb.json: the run is empty"
     with speaking("ko"):
         assert not re.search("wanted|empty", error.shown)
         assert error.shown.startswith("a.json: ")
-        assert "b.json: 파일이 비어 있습니다" in error.shown
+        assert "b.json: 검색 결과가 비어 있습니다" in error.shown
         assert shown(verbatim("what others wrote")) == "what others wrote"
         cause = UsageError(said("{path}: can't be read as SQLite: {error}", path="x", error=inner))
         assert "wanted" not in cause.shown

@@ -59,6 +59,7 @@ FORMS = {
     ".owl": ("RDF/XML", "RDF_XML"),
     ".jsonld": ("JSON-LD", "JSON_LD"),
 }
+_UNNAMED = re.compile("_:[0-9a-f]{24,32}")
 TURTLE_MARKS = ("@prefix", "@base", "PREFIX ", "BASE ", "prefix ", "base ")
 
 
@@ -171,23 +172,29 @@ class _Resource:
 
 def _triples(path: Path) -> Iterator[tuple[str, str, Any, str | None]]:
     """Subject, predicate, value and the value's language; None for the language where it is a resource, or a
-    fact: its three resources."""
+    fact: its three resources. Blank nodes without a name, which the parser names at random, are numbered."""
     pyoxigraph = optional("pyoxigraph", said("reading RDF"), "rdf")
     buffer = mapped(path)
     notation, form = _form(path, bytes(buffer[: 1 << 16]))
     if form == "RDF_XML" and -1 < buffer.find(b"<!DOCTYPE") < buffer.find(b"<rdf:RDF"):
         raise GraphError.at(path, said(DOCTYPE_REFUSED))
+    blank: dict[str, str] = {}
+
+    def key(resource: Any) -> str:
+        text = str(resource)
+        if text[:1] == "<":
+            return str(resource.value)
+        return blank.setdefault(text, f"_:b{len(blank) + 1}") if _UNNAMED.fullmatch(text) else text
+
     try:
         for quad in pyoxigraph.parse(bytes(buffer), format=getattr(pyoxigraph.RdfFormat, form)):
-            if isinstance(quad.object, pyoxigraph.Triple):
-                fact = quad.object
-                if not isinstance(fact.object, pyoxigraph.Literal | pyoxigraph.Triple):
-                    told = _key(fact.subject), fact.predicate.value, _key(fact.object)
-                    yield _key(quad.subject), "", told, None
-            elif isinstance(quad.object, pyoxigraph.Literal):
-                yield _key(quad.subject), quad.predicate.value, quad.object.value, quad.object.language or ""
-            else:
-                yield _key(quad.subject), quad.predicate.value, _key(quad.object), None
+            subject, value = key(quad.subject), quad.object
+            if isinstance(value, pyoxigraph.Literal):
+                yield subject, quad.predicate.value, value.value, value.language or ""
+            elif not isinstance(value, pyoxigraph.Triple):
+                yield subject, quad.predicate.value, key(value), None
+            elif not isinstance(value.object, pyoxigraph.Literal | pyoxigraph.Triple):
+                yield subject, "", (key(value.subject), value.predicate.value, key(value.object)), None
     except (SyntaxError, ValueError) as error:
         line, column = getattr(error, "lineno", None), getattr(error, "offset", None)
         place = f"{path}:{line}:{column}" if line else str(path)
@@ -206,10 +213,6 @@ def _form(path: Path, head: bytes) -> tuple[str, str]:
     if ending in FORMS:
         return FORMS[ending]
     return FORMS[".ttl" if b"@prefix" in head else ".nt"]
-
-
-def _key(resource: Any) -> str:
-    return str(resource) if str(resource)[:1] != "<" else str(resource.value)
 
 
 def last_part(iri: str) -> str:

@@ -1,12 +1,11 @@
 """SQLite and DuckDB files: tables of entities and tables of relations.
 
 Which they are is given by `--columns nodes=TABLE,edges=TABLE`, else by their names and columns. Files are
-opened to be read only.
+opened to be read only; views are not read, for one may be without end.
 """
 
 from __future__ import annotations
 
-import itertools
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
@@ -22,15 +21,12 @@ from tiny_graph_rag.formats.graphs.roles import NONE, Columns
 from tiny_graph_rag.formats.graphs.rows import Rows
 from tiny_graph_rag.formats.graphs.table import Table
 from tiny_graph_rag.formats.graphs.tabular import of_tables
-from tiny_graph_rag.formats.tables import LONGEST_CELL
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 DUCKDB_MAGIC = b"DUCK"  # behind a checksum of eight bytes
 ROW_BYTES, CELL_BYTES = 250, 16  # of a record in memory, and of each of its values besides its text
-MIB = 1 << 20
-STEPS = 1_000_000  # of SQLite's machine between two looks
 
 
 @graph_format(
@@ -45,19 +41,11 @@ def read_sqlite(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
     try:
         with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)) as connection:
             connection.execute("PRAGMA trusted_schema = OFF")
-            # A view may be without end, and make cells of any length: more work and longer cells than the
-            # file's size explains are refused.
-            size, steps = path.stat().st_size // MIB + 1, itertools.count()
-            connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(size * MIB, LONGEST_CELL))
-            connection.set_progress_handler(lambda: next(steps) > 40 * size, STEPS)
-            names = [
-                name
-                for (name,) in connection.execute(
-                    "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
-                    "AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
-                )
-            ]
-            tables = [_table(connection, name, path) for name in names]
+            names = connection.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' "
+                "ORDER BY rowid"
+            ).fetchall()
+            tables = [_table(connection, name, path) for (name,) in names]
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
             return of_tables(Rows(path, "SQLite"), tables, columns or NONE)
     except InputError:
