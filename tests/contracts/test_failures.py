@@ -25,7 +25,7 @@ from tests.contracts.test_measures import EVERY as ALL
 from tests.contracts.test_measures import graph, judged_of, material  # noqa: F401 - a fixture
 from tests.measures.test_judged import run_of
 from tiny_graph_rag.config import Config
-from tiny_graph_rag.formats.gold.base import graded
+from tiny_graph_rag.formats.gold import graded
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun, read_run
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.library import load_questions

@@ -15,8 +15,7 @@ from tests.measures.test_judged import run_of
 from tiny_graph_rag.errors import InputError
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.gold import GOLD_FORMATS, read_gold
-from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.formats.graphs.base import GRAPH_FORMATS
+from tiny_graph_rag.formats.graphs import GRAPH_FORMATS, read_graph
 from tiny_graph_rag.formats.graphs.writing import write_graph
 from tiny_graph_rag.formats.runs import RUN_FORMATS, read_run
 from tiny_graph_rag.formats.runs.writing import RUN_FORMS, run_parts

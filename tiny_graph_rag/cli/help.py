@@ -94,8 +94,8 @@ CHOOSING = {
     "--linker": "tiny_graph_rag.linking.base:LINKERS",
     "--report": "tiny_graph_rag.report.reports:REPORTS",
     "--judge": "tiny_graph_rag.answers.rubrics:JUDGES",
-    "--gold-format": "tiny_graph_rag.formats.gold.base:GOLD_FORMATS",
-    "--run-format": "tiny_graph_rag.formats.runs.base:RUN_FORMATS",
+    "--gold-format": "tiny_graph_rag.formats.gold:GOLD_FORMATS",
+    "--run-format": "tiny_graph_rag.formats.runs:RUN_FORMATS",
 }
 USUAL = ("config", "set_", "quiet", "lang", "kg_dir", "dataset_dir", "results_dir")  # on every command
 EXPLAINED = ("--retriever", "--linker")  # by the command `settings`

@@ -16,9 +16,8 @@ from tiny_graph_rag.cli.output import Output, keep_earlier
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, at
 from tiny_graph_rag.files import sha256_meanwhile
-from tiny_graph_rag.formats.gold.base import GOLD_FORMATS
-from tiny_graph_rag.formats.runs import WrittenRun
-from tiny_graph_rag.formats.runs.base import RUN_FORMATS
+from tiny_graph_rag.formats.gold import GOLD_FORMATS
+from tiny_graph_rag.formats.runs import RUN_FORMATS, WrittenRun
 from tiny_graph_rag.gold.examples import GRADED
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.inputs import bare_name, find_input

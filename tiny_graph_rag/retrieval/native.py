@@ -14,8 +14,7 @@ from itertools import chain, islice
 from typing import Any
 
 from tiny_graph_rag.errors import RunError, at, json_kind
-from tiny_graph_rag.formats.runs import Retrieved, in_order
-from tiny_graph_rag.formats.runs.base import failure_of
+from tiny_graph_rag.formats.runs import Retrieved, failure_of, in_order
 from tiny_graph_rag.formats.runs.items import (
     attribute,
     entity_of,

@@ -10,8 +10,15 @@ from tiny_graph_rag.errors import DatasetError, at
 from tiny_graph_rag.files import encoding_of, read_bytes, sha256_of, text_in
 from tiny_graph_rag.formats.detection import Head, looks_like_a_run, unknown_format
 from tiny_graph_rag.formats.detection import detected as recognised
-from tiny_graph_rag.formats.gold.base import GOLD_FORMATS, Sound, gold_format, graded
-from tiny_graph_rag.formats.gold.questions import EMPTY, judged_by_passages, with_own_ids
+from tiny_graph_rag.formats.gold.questions import (
+    EMPTY,
+    GOLD_FORMATS,
+    Sound,
+    gold_format,
+    graded,
+    judged_by_passages,
+    with_own_ids,
+)
 from tiny_graph_rag.formats.records import is_yaml
 from tiny_graph_rag.formats.tables import fields_beside
 from tiny_graph_rag.formats.words import FIELDS

@@ -10,8 +10,7 @@ from typing import Any
 from tiny_graph_rag.documents import json_file
 from tiny_graph_rag.errors import DatasetError, Problems, json_kind
 from tiny_graph_rag.formats.detection import Head, looks_like_a_run
-from tiny_graph_rag.formats.gold.base import Sound, gold_format, graded
-from tiny_graph_rag.formats.gold.questions import sound_questions
+from tiny_graph_rag.formats.gold.questions import Sound, gold_format, graded, sound_questions
 from tiny_graph_rag.formats.gold.records import is_question
 from tiny_graph_rag.formats.records import folded, is_yaml, rows_of
 from tiny_graph_rag.formats.tables import is_number, read_table, trec_rows

@@ -1,20 +1,111 @@
-"""Runs that other programs made: read from any of the known formats, found by content."""
+"""Runs that other programs made: read from any of the known formats, found by content.
+
+To add one, write a reader under `@run_format(…)` in a module of this folder, or in another package with an
+entry point in the group `tiny_graph_rag.run_formats`.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from tiny_graph_rag.errors import RunError
 from tiny_graph_rag.files import decode_utf8, read_bytes
-from tiny_graph_rag.formats.detection import Head, unknown_format
+from tiny_graph_rag.formats.detection import Format, Head, registering, unknown_format
 from tiny_graph_rag.formats.detection import detected as recognised
-from tiny_graph_rag.formats.runs.base import RUN_FORMATS, Retrieved, WrittenRun, run_format
 from tiny_graph_rag.formats.tables import fields_beside
 from tiny_graph_rag.formats.words import RUN_FIELDS
+from tiny_graph_rag.registry import Registry
+from tiny_graph_rag.run import Passage, Relation
 
-__all__ = ["RUN_FORMATS", "Retrieved", "WrittenRun", "detected", "in_order", "read_run", "run_format"]
+LONGEST_ERROR = 300  # characters
+
+
+class Retrieved(NamedTuple):
+    """One place of a ranking. Of id and name at least one is not empty."""
+
+    name: str
+    id: str = ""
+    score: float | None = None
+    text: str = ""
+    type: str = ""
+    source: str = ""
+
+    @property
+    def key(self) -> str:
+        return self.id or self.name
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenRun:
+    """A run as its file has it. rankings: question → places, best first, duplicates and all.
+
+    latency_seconds: of the questions that say it. usage: token counts of a question, as written. queries: the
+    question's text, where the file has it: what a gold set's ids do not find, its texts may. relations,
+    passages: what was retrieved of these kinds, None where no question says anything of them.
+    lists_entities: whether any question says which entities were retrieved. failures: question → its error,
+    of those that retrieved nothing because something failed; `rankings` has none of them.
+    """
+
+    rankings: dict[str, list[Retrieved]]
+    format: str = ""
+    latency_seconds: dict[str, float] = field(default_factory=dict)
+    usage: dict[str, dict[str, Any]] = field(default_factory=dict)
+    queries: dict[str, str] = field(default_factory=dict)
+    relations: dict[str, list[Relation]] | None = None
+    passages: dict[str, list[Passage]] | None = None
+    lists_entities: bool = True
+    failures: dict[str, str] = field(default_factory=dict)
+
+    def keyed_by(self, ids: Mapping[str, str]) -> WrittenRun:
+        """The same run under a gold set's ids, where it has none of them but knows questions by their text.
+
+        ids: id → the question's text.
+        """
+        known = (*self.rankings, *self.failures)
+        if not ids or any(key in ids for key in known):
+            return self
+        if len(known) == len(ids) and list(known) == [f"line-{n}" for n in range(1, len(ids) + 1)]:
+            return self.rekeyed(dict(zip(known, ids, strict=True)))  # lists alone, in the questions' order
+        id_of = {text: id for id, text in ids.items() if text}
+        new = {key: id_of.get(self.queries.get(key, key), key) for key in known}
+        if len(set(new.values())) < len(new):
+            return self
+        return self.rekeyed(new)
+
+    def rekeyed(self, keys: Mapping[str, str]) -> WrittenRun:
+        """What the run has for these questions, under the new keys."""
+        changed: dict[str, Any] = {}
+        for part in fields(self):
+            table = getattr(self, part.name)
+            if isinstance(table, dict):
+                changed[part.name] = {new: table[old] for old, new in keys.items() if old in table}
+        return replace(self, **changed)
+
+
+def failure_of(error: Any) -> str | None:
+    """What a question's `error` says, in one line; None where it says that nothing went wrong."""
+    if error is None or error is False or error in ("", 0):
+        return None
+    if isinstance(error, Mapping):  # as APIs wrap theirs
+        error = next((error[name] for name in ("message", "detail", "type") if error.get(name)), error)
+    return " ".join(str(error).split())[:LONGEST_ERROR] or None
+
+
+RunReader = Callable[[Path], WrittenRun]  # raises RunError with every problem: file, line, what came
+RUN_FORMATS: Registry[Format[RunReader]] = Registry(
+    "run format",
+    "tiny_graph_rag.formats.runs",
+    {
+        "trec": "records:read_trec",
+        "jsonl": "records:read_jsonl",
+        "table": "records:read_table_run",
+    },
+)
+run_format = registering(RUN_FORMATS, Format)
 
 
 def read_run(path: Path, format: str | None = None, *, ties: str = "list") -> WrittenRun:

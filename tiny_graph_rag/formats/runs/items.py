@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tiny_graph_rag.errors import json_kind, wrong_value
-from tiny_graph_rag.formats.runs.base import Retrieved
+from tiny_graph_rag.formats.runs import Retrieved
 from tiny_graph_rag.formats.words import (
     ENTITY_NAMES,
     PASSAGE_IDS,

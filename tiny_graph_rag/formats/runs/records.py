@@ -16,7 +16,7 @@ from tiny_graph_rag.documents import Record
 from tiny_graph_rag.errors import Problems, RunError, json_kind, wrong_value
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.records import Kind, folded, is_id, list_in, parts_of_cell, records, thing_meant
-from tiny_graph_rag.formats.runs.base import Retrieved, WrittenRun, failure_of, run_format
+from tiny_graph_rag.formats.runs import Retrieved, WrittenRun, failure_of, run_format
 from tiny_graph_rag.formats.runs.items import entity_of, is_score, passage_of, relation_of
 from tiny_graph_rag.formats.tables import trec_rows
 from tiny_graph_rag.formats.words import (
