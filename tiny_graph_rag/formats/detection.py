@@ -16,11 +16,7 @@ from typing import Any, Generic, TypeVar
 from tiny_graph_rag.documents import NotJsonError, parse_json
 from tiny_graph_rag.errors import InputError, UsageError
 from tiny_graph_rag.files import PARQUET_MAGIC, ZIP_MAGIC, encoding_of, read_start, text_in
-from tiny_graph_rag.formats.tables import (
-    delimiter_of,
-    is_trec,
-    read_table,
-)
+from tiny_graph_rag.formats.tables import delimiter_of, is_trec, read_table
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Registry
 
@@ -51,11 +47,6 @@ class Head:
             return read_start(self.path, HEAD_BYTES)
         except (InputError, OSError):
             return b""
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether the file goes on."""
-        return len(self.raw) >= HEAD_BYTES
 
     @cached_property
     def text(self) -> str:
@@ -112,7 +103,8 @@ class Head:
         if not self.is_json:
             return None
         try:
-            text = text_in(self.path, others=True) or "" if self.is_cut else self.text
+            is_cut = len(self.raw) >= HEAD_BYTES  # the file goes on
+            text = text_in(self.path, others=True) or "" if is_cut else self.text
         except InputError:
             return None
         for part in (text.lstrip("\ufeff \t\r\n").partition("\n")[0], text):

@@ -87,11 +87,6 @@ def check_parquet(file: Any, path: Path) -> None:
     check_declared(path, rows * max(1, footer.num_columns) * CELL_BYTES, said("{n} rows", n=f"{rows:,}"))
 
 
-def first_names(names: Sequence[str]) -> str:
-    """Column names for a message: the first few of them."""
-    return ", ".join(names[:LISTED]) + (", …" if len(names) > LISTED else "")
-
-
 def delimiter_of(header: str) -> str:
     """A tab, a comma, or the semicolon of spreadsheets where the comma marks decimals; a bar where none
     is.
@@ -112,7 +107,7 @@ def _checked(
                 "wanted {n} fields ({names}), got {got}; put a cell with a comma in quotes, and separate "
                 "several names with ;",
                 n=len(names),
-                names=first_names(names),
+                names=", ".join(names[:LISTED]) + (", …" if len(names) > LISTED else ""),
                 got=len(row),
             )
         yield place, dict(zip(names, map(unguarded, row), strict=True))

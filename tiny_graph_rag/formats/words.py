@@ -7,6 +7,9 @@ signs, in lower case), those of questions as `records.folded` does.
 
 from __future__ import annotations
 
+import re
+from textwrap import dedent
+
 
 class Role:
     """What a column of a graph is: what it says of an entity, of a relation or of its ends, or none of it."""
@@ -22,6 +25,12 @@ class Role:
 
 def _keys(text: str) -> tuple[str, ...]:
     return tuple(text.split())
+
+
+def _table(text: str) -> dict[str, tuple[str, ...]]:
+    """`name: words`, whose further lines are indented."""
+    rows = re.split(r"\n(?=\S)", dedent(text).strip())
+    return {name: _keys(words) for name, _, words in (row.partition(":") for row in rows)}
 
 
 def _set(text: str) -> frozenset[str]:
@@ -50,58 +59,34 @@ EDGE_WORDS = _set(
 # What holds the neighbours of each entity.
 ADJACENCIES = _keys("adjacency adjacencylist adjacencies adj adjlist neighbors neighbours graphdict")
 INNER_KEYS = _keys("properties attributes data attrs props")
-NODE_KEYS: dict[str, tuple[str, ...]] = {
-    Role.ID: _keys(
-        """
-        id entityid nodeid vertexid conceptid canonicalid uid uuid guid identifier key iri uri nid eid code
-        식별자 아이디 编号 標識
-        """
-    ),
-    Role.NAME: _keys(
-        """
-        name entityname nodename conceptname displayname preferredname preflabel lbl fullname title entity
-        names node vertex concept term word
-        이름 명칭 개체 개체명 엔티티 노드 名称 名字 名稱 实体 实体名 實體 名前
-        """
-    ),
-    Role.TYPE: _keys(
-        """
-        entitytype nodetype type types labels nodelabel nodelabels entitylabel category categories kind
-        class entityclass semantictype group 유형 개체유형 종류 타입 분류 类型 类别 實體類型 实体类型 实体类别
-        节点类型 類型 种类 タイプ
-        """
-    ),
-    Role.DESCRIPTION: _keys(
-        """
-        description desc entitydescription summary definition observations 설명 정의 描述 说明 简介 説明
-        """
-    ),
-    Role.ALIASES: _keys("aliases alias altlabels altlabel synonyms alsoknownas 별칭 이명 别名 別名"),
-}
-EDGE_KEYS: dict[str, tuple[str, ...]] = {
-    Role.ID: _keys("id edgeid relationid relationshipid relid linkid tripleid"),
-    Role.TYPE: _keys(
-        """
-        relationshiptype relationtype reltype edgetype linktype relation relationship relations rel
+NODE_KEYS = _table(
+    """
+    id: id entityid nodeid vertexid conceptid canonicalid uid uuid guid identifier key iri uri nid eid
+        code 식별자 아이디 编号 標識
+    name: name entityname nodename conceptname displayname preferredname preflabel lbl fullname title
+        entity names node vertex concept term word 이름 명칭 개체 개체명 엔티티 노드 名称 名字 名稱 实体
+        实体名 實體 名前
+    type: entitytype nodetype type types labels nodelabel nodelabels entitylabel category categories kind
+        class entityclass semantictype group 유형 개체유형 종류 타입 분류 类型 类别 實體類型 实体类型
+        实体类别 节点类型 類型 种类 タイプ
+    description: description desc entitydescription summary definition observations 설명 정의 描述 说明
+        简介 説明
+    aliases: aliases alias altlabels altlabel synonyms alsoknownas 별칭 이명 别名 別名
+    """
+)
+EDGE_KEYS = _table(
+    """
+    id: id edgeid relationid relationshipid relid linkid tripleid
+    type: relationshiptype relationtype reltype edgetype linktype relation relationship relations rel
         predicate pred edgelabel relationlabel relationshiplabel relationname relationshipname relname
-        predicatelabel interaction interactiontype metaedge edge type label labels property verb kind
-        name title p r 관계 관계유형 관계명 술어 서술어 유형 关系 关系类型 关系名 關係 谓语 谓词 謂語 関係
-        述語
-        """
-    ),
-    Role.DESCRIPTION: _keys(
-        """
-        description desc relationshipdescription relationdescription edgedescription explanation 설명
-        관계설명 描述 说明 説明
-        """
-    ),
-    Role.WEIGHT: _keys(
-        """
-        weight edgeweight relationshipweight strength relationshipstrength score weights value 가중치 权重
+        predicatelabel interaction interactiontype metaedge edge type label labels property verb kind name
+        title p r 관계 관계유형 관계명 술어 서술어 유형 关系 关系类型 关系名 關係 谓语 谓词 謂語 関係 述語
+    description: description desc relationshipdescription relationdescription edgedescription explanation
+        설명 관계설명 描述 说明 説明
+    weight: weight edgeweight relationshipweight strength relationshipstrength score weights value 가중치 权重
         權重
-        """
-    ),
-}
+    """
+)
 CHUNK_KEYS = _keys(
     """
     sourceid sourceids sourcechunks sourcechunk sourcechunkid chunks chunkid chunkids textunitids
@@ -210,25 +195,19 @@ QUALIFIERS = _set(
 RETRIEVED = _set("retrieved returned found predicted ranked search top selected fetched")
 NEGATIONS = _set("not no nao não forbid forbidden avoid wrong incorrect irrelevant score rank count")
 # what such a key speaks of → its nouns
-NOUNS = {
-    "entities": _set("entity entities node nodes"),
-    "relations": _set("relation relations relationship relationships triple triples triplets"),
-    "chunks": _set(
-        """
-        chunk chunks doc docs document documents documento documentos file files filename filenames source
-        sources path paths url urls citation citations
-        """
-    ),
-    "texts": _set("passage passages context contexts evidence text texts snippet snippets quote quotes"),
-    "answer": _set(
-        """
-        answer answers output response keyword keywords term terms value values point points token tokens fact
-        facts phrase phrases contain contains include includes resposta respostas respuesta respuestas
-        réponse réponses antwort antworten risposta conter contener cevap ответ
-        """
-    ),
-    "ids": _set("id ids"),
-}
+NOUNS = _table(
+    """
+    entities: entity entities node nodes
+    relations: relation relations relationship relationships triple triples triplets
+    chunks: chunk chunks doc docs document documents documento documentos file files filename filenames
+        source sources path paths url urls citation citations
+    texts: passage passages context contexts evidence text texts snippet snippets quote quotes
+    answer: answer answers output response keyword keywords term terms value values point points token
+        tokens fact facts phrase phrases contain contains include includes resposta respostas respuesta
+        respuestas réponse réponses antwort antworten risposta conter contener cevap ответ
+    ids: id ids
+    """
+)
 # Without a qualifier it is where the question comes from, if its value is a file, an address or an id.
 ORIGIN_KEYS = _keys(
     """
@@ -237,40 +216,32 @@ ORIGIN_KEYS = _keys(
     """
 )
 # Other keys are read by a qualifier and a noun: `expected_entities`, `relevant_doc_ids`.
-FIELDS: dict[str, tuple[str, ...]] = {
-    "id": ID_KEYS,
-    "query": QUERY_KEYS,
-    "reference_entities": _keys("reference_entities references answer_entities entities"),
-    "highly_relevant_entities": _keys("highly_relevant_entities highly_relevant 핵심_정답"),
-    "irrelevant_entities": _keys("irrelevant_entities irrelevant 오답"),
-    "seed_entities": _keys("seed_entities seeds seed topic_entity topic_entities 출발_개체"),
-    "ground_truth": ANSWER_KEYS,
-    "tags": _keys("tags tag 태그"),
-    "context": _keys("context 앞_대화"),
-    "expected_types": _keys("expected_types"),
-    "reference_texts": _keys(
-        """
-        reference_texts reference_contexts reference_context evidence evidences evidence_list evidence_texts
-        gold_contexts gold_context ground_truth_contexts ground_truth_context source_context source_text
-        context_texts supporting_passages supporting_texts gold_passages gold_chunk_substring 근거 문맥
-        contexts context paragraphs
-        """
-    ),
-    "reference_chunks": _keys(
-        """
-        reference_chunks reference_chunk_ids relevant_chunk_ids relevant_chunks gold_chunks expected_chunks
-        relevant_ids expected_docs reference_docs ground_truth_docs gold_chunk_ids golden_chunk_ids
-        expected_chunk_ids relevant_passage_ids relevant_passages relevant_doc_ids relevant_docs
-        relevant_documents required_context_chunk_ids source_documents context_ground_truth
+FIELDS = {"id": ID_KEYS, "query": QUERY_KEYS} | _table(
+    """
+    reference_entities: reference_entities references answer_entities entities
+    highly_relevant_entities: highly_relevant_entities highly_relevant 핵심_정답
+    irrelevant_entities: irrelevant_entities irrelevant 오답
+    seed_entities: seed_entities seeds seed topic_entity topic_entities 출발_개체
+    ground_truth:
+    tags: tags tag 태그
+    context: context 앞_대화
+    expected_types: expected_types
+    reference_texts: reference_texts reference_contexts reference_context evidence evidences evidence_list
+        evidence_texts gold_contexts gold_context ground_truth_contexts ground_truth_context
+        source_context source_text context_texts supporting_passages supporting_texts gold_passages
+        gold_chunk_substring 근거 문맥 contexts context paragraphs
+    reference_chunks: reference_chunks reference_chunk_ids relevant_chunk_ids relevant_chunks gold_chunks
+        expected_chunks relevant_ids expected_docs reference_docs ground_truth_docs gold_chunk_ids
+        golden_chunk_ids expected_chunk_ids relevant_passage_ids relevant_passages relevant_doc_ids
+        relevant_docs relevant_documents required_context_chunk_ids source_documents context_ground_truth
         ground_truth_sources expected_source expected_files reference_doc reference_document gold_doc_ids
         expected_sources required_references reference_node_id supporting_facts relevant 정답_문서
-        """
-    ),
-    "reference_relations": _keys(
-        "reference_relations reference_triples gold_triples evidence_triples evidences relationships"
-    ),
-    "group": _keys("group 묶음"),
-}
+    reference_relations: reference_relations reference_triples gold_triples evidence_triples evidences
+        relationships
+    group: group 묶음
+    """
+)
+FIELDS["ground_truth"] = ANSWER_KEYS
 # what sorts questions: `category: x` is the tag `category:x`
 TYPE_KEYS = _keys(
     """

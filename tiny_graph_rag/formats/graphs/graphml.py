@@ -22,9 +22,8 @@ from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.files import mapped
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
-from tiny_graph_rag.formats.graphs.filling import fill_records
 from tiny_graph_rag.formats.graphs.roles import edge_roles, node_roles
-from tiny_graph_rag.formats.graphs.rows import OWN, Roles, Rows
+from tiny_graph_rag.formats.graphs.rows import OWN, Roles, Rows, fill_records
 from tiny_graph_rag.formats.graphs.table import SEPARATOR, Table
 from tiny_graph_rag.formats.words import Role
 from tiny_graph_rag.graph.model import KnowledgeGraph

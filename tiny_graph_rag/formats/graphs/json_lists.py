@@ -20,7 +20,6 @@ from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format, json_of
-from tiny_graph_rag.formats.graphs.filling import end_text, fill_entities, fill_relations, place_in
 from tiny_graph_rag.formats.graphs.roles import (
     NONE,
     Columns,
@@ -31,7 +30,7 @@ from tiny_graph_rag.formats.graphs.roles import (
     node_roles,
     of_role,
 )
-from tiny_graph_rag.formats.graphs.rows import Rows
+from tiny_graph_rag.formats.graphs.rows import Rows, end_text, fill_entities, fill_relations, place_in
 from tiny_graph_rag.formats.graphs.table import Table, columns_of, flat, key_of, looks_like_id, text_of
 from tiny_graph_rag.formats.words import (
     ADJACENCIES,
@@ -357,23 +356,22 @@ def _neighbours(value: Any, nodes: list[Any] | None) -> list[dict[str, Any]]:
         value = dict(zip(map(text_of, ids), value, strict=False))
     found: list[dict[str, Any]] = []
     for source, targets in value.items() if isinstance(value, dict) else ():
-        several = targets if isinstance(targets, list) else []
+        several: list[Any] = targets if isinstance(targets, list) else []
         for key, more in targets.items() if isinstance(targets, dict) else ():
-            if isinstance(more, list):  # relation → targets
-                several = [*several, *([key, target] for target in more)]
-            elif isinstance(more, str):
-                several = [*several, [key, more]]
+            if isinstance(more, list | str):  # relation → targets
+                ends = more if isinstance(more, list) else [more]
+                several = [*several, *([key, end] for end in ends)]
             else:
                 told = more if isinstance(more, dict) else {"weight": more}
                 several = [*several, {**told, "target": key}]
         for target in several:
             if isinstance(target, list) and len(target) == 2:
-                target = {"relation": target[0], "target": target[1]}
+                relation = {"relation": target[0], "target": target[1]}
             elif isinstance(target, dict):
-                target = {"target": end_text(target), **target}
+                relation = {"target": end_text(target), **target}
             else:
-                target = {"target": target}
-            found.append({**target, "source": source})
+                relation = {"target": target}
+            found.append({**relation, "source": source})
     return [relation for relation in found if isinstance(relation["target"], str | int)]
 
 
@@ -385,26 +383,24 @@ def _with_names(lists: Lists, document: dict[str, Any]) -> Lists:
     ]
     told = [(key_of(key), value) for key, value in document.items() if isinstance(value, dict)]
     told += [(key, {text_of(id): name for name, id in table.items()}) for key, table in told]
-    named = [(key, table) for key, table in told if _holds_names(table)]
+    named = [(key, table) for key, table in told if all(isinstance(name, str) for name in table.values())]
 
-    def naming(places: Sequence[int], word: str) -> dict[str, str]:
+    def naming(word: str, *places: int) -> dict[str, str]:
         """The dictionary that has all the ids; of several one whose key has the word."""
         ids = {text_of(record[place]) for record in triples for place in places}
-        fits = [(word not in key, number) for number, (key, table) in enumerate(named) if ids <= table.keys()]
-        return named[min(fits)[1]][1] if fits and ids else {}
+        fits = [
+            (word not in key, table)
+            for key, table in named
+            if ids and ids <= table.keys() and not all(map(looks_like_id, table.values()))
+        ]
+        return min(fits, key=lambda told: told[0])[1] if fits else {}
 
-    types, names = naming([1], "rel"), naming([0, 2], "ent")
-    if types:
-        for record in triples:
-            record[1] = types[text_of(record[1])]
+    types, names = naming("rel", 1), naming("ent", 0, 2)
+    for record in triples if types else ():
+        record[1] = types[text_of(record[1])]
     if lists.entities is None:
         lists.entities = [{"id": id, "name": name} for id, name in names.items()] or None
     return lists
-
-
-def _holds_names(table: dict[str, Any]) -> bool:
-    names = list(table.values())
-    return all(isinstance(name, str) for name in names) and not all(map(looks_like_id, names))
 
 
 def _of_list(values: list[Any]) -> Lists:
@@ -459,21 +455,21 @@ def _of_documents(parts: list[Lists]) -> Lists:
         names = {text_of(id): text_of(name) for id, name in pairs if name}
         ids = table.columns(Role.ID) if names else []
         for entity in part.entities or ():
-            kept = entity
-            if ids and isinstance(entity, dict):
-                kept = {key: value for key, value in entity.items() if key not in ids}
+            kept = _without(entity, ids) if isinstance(entity, dict) else entity
             entities.setdefault(repr(kept), kept)
         ends = of_role(edge_roles(Table.of_records(part.relations)), Role.SOURCE, Role.TARGET)
         for relation in part.relations:
-            if isinstance(relation, dict):
-                told = {end: names.get(text_of(relation.get(end)), relation.get(end)) for end in ends}
-                relations.append({**relation, **told})
-            else:
-                is_triple = isinstance(relation, list)
-                relations.append(
-                    [names.get(text_of(end), end) for end in relation] if is_triple else relation
-                )
+            if isinstance(relation, list):
+                relation = [names.get(text_of(end), end) for end in relation]
+            elif isinstance(relation, dict):
+                told = {end: relation.get(end) for end in ends}
+                relation = {**relation, **{end: names.get(text_of(id), id) for end, id in told.items()}}
+            relations.append(relation)
     return Lists(list(entities.values()) or None, relations)
+
+
+def _without(record: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    return {key: value for key, value in record.items() if key not in keys}
 
 
 def _are_documents(values: Any) -> bool:

@@ -14,9 +14,8 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from tiny_graph_rag.errors import GraphError, ServiceError, UsageError, optional
-from tiny_graph_rag.formats.graphs.filling import fill_records
 from tiny_graph_rag.formats.graphs.programs import EMBEDDINGS, from_property_graph
-from tiny_graph_rag.formats.graphs.rows import Rows
+from tiny_graph_rag.formats.graphs.rows import Rows, fill_records
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 

@@ -1,7 +1,7 @@
 """Graphs of one program each: what its keys mean that the vocabulary (words.py) can't know.
 
 What a program keeps as nodes and is no entity (documents, chunks, communities) is dropped and counted; see
-filling.py.
+rows.py.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ from tiny_graph_rag.errors import GraphError, json_kind
 from tiny_graph_rag.files import read_start
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format, json_of
-from tiny_graph_rag.formats.graphs.filling import LEXICAL, fill_records
 from tiny_graph_rag.formats.graphs.graphml import read_xml
 from tiny_graph_rag.formats.graphs.json_lists import document_of, fill, graph_of, lists_of
 from tiny_graph_rag.formats.graphs.roles import Columns
-from tiny_graph_rag.formats.graphs.rows import Rows
+from tiny_graph_rag.formats.graphs.rows import LEXICAL, Rows, fill_records
 from tiny_graph_rag.formats.graphs.table import text_of
 from tiny_graph_rag.formats.tables import literal
 from tiny_graph_rag.formats.words import Role
@@ -172,44 +171,38 @@ def _is_cognee(head: Head) -> bool:
     return is_export and all(f'"{mark}"' in head.text for mark in COGNEE_MARKS)
 
 
+COGNEE_NODES = {"<id>": "<id>", "id": "<id>", "type": "<type>"}
+COGNEE_EDGES = {
+    **{"<source>": "<source>", "source": "<source>", "<target>": "<target>", "target": "<target>"},
+    **{"<directed>": "<directed>", "relationship": "<type>", "relationship_name": "<type>"},
+    **{"label": "<type>", "type": "<type>"},
+}
+
+
 @graph_format("Cognee", "what Cognee exports, GraphML or JSON", _is_cognee)
 def read_cognee(paths: Sequence[Path]) -> KnowledgeGraph:
     """A node's `type` is the class of its data point; an `EntityType` says what entities are (`is_a`)."""
     rows = Rows(paths[0], "Cognee")
     if b"<graphml" in read_start(paths[0], 4096):
         graph = read_xml(paths[0])
-        lists: list[Any] = [graph.nodes, graph.edges]
+        document: Any = {"nodes": graph.nodes, "edges": graph.edges}
     else:
         document = json_of(paths[0])
-        lists = [document.get("nodes"), document.get("edges")] if isinstance(document, dict) else []
-    nodes, edges = (
-        own_records(values, keys)
-        for values, keys in zip(
-            lists,
-            (
-                {"<id>": "<id>", "id": "<id>", "type": "<type>"},
-                {"<id>": "<id>", "<source>": "<source>", "source": "<source>", "<target>": "<target>",
-                 "target": "<target>", "<directed>": "<directed>", "relationship": "<type>",
-                 "relationship_name": "<type>", "label": "<type>", "type": "<type>"},
-            ),
-            strict=True,
-        )
-    )  # fmt: skip
-    ids = [text_of(node.get("<id>")) for node in nodes]
-    types = {
-        id: text_of(node.get("name"))
-        for id, node in zip(ids, nodes, strict=True)
-        if node.get("<type>") == "EntityType"
-    }
-    of_type = {
-        text_of(edge.get("<source>")): types.get(text_of(edge.get("<target>")), "")
+    nodes = own_records(document.get("nodes"), COGNEE_NODES)
+    edges = own_records(document.get("edges"), COGNEE_EDGES)
+    of_kind = {text_of(node.get("<id>")): node.get("name") for node in nodes if _is_kind(node)}
+    kinds = {
+        text_of(edge.get("<source>")): of_kind.get(text_of(edge.get("<target>")))
         for edge in edges
         if edge.get("<type>") == "is_a"
     }
-    typed = [
-        {**node, "<type>": of_type.get(id) or node.get("<type>")} for id, node in zip(ids, nodes, strict=True)
-    ]
-    return from_property_graph(rows, typed, edges, lexical=COGNEE_LEXICAL)
+    for node in nodes:
+        node["<type>"] = text_of(kinds.get(text_of(node.get("<id>")))) or node.get("<type>")
+    return from_property_graph(rows, nodes, edges, lexical=COGNEE_LEXICAL)
+
+
+def _is_kind(node: Record) -> bool:
+    return node.get("<type>") == "EntityType"
 
 
 # --- Graphify
@@ -284,11 +277,7 @@ def read_hipporag(paths: Sequence[Path]) -> KnowledgeGraph:
     for number, doc in enumerate(docs):
         triples = doc.get("extracted_triples", []) if isinstance(doc, dict) else None
         if not isinstance(triples, list):
-            rows.problem(
-                f"docs[{number}]",
-                "wanted an object with a list 'extracted_triples', got {got}",
-                got=json_kind(doc),
-            )
+            rows.flaw(BROKEN, f"{doc!r:.60}")
             continue
         chunk = str(doc.get("idx", number))
         title, _, text = str(doc.get("passage") or "").partition("\n")

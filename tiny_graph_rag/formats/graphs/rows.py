@@ -1,14 +1,21 @@
-"""Graph files of other programs on their way into columns: every reader fills one `Rows`, and accounts for
-it.
+"""Tables of entities and of relations, whatever file or database holds them, on their way into columns: every
+reader fills one `Rows`, and accounts for it.
 
-A reader says of each column of its file what it becomes (a role), of everything else that it is dropped and
-why; `stats` shows both. What no role takes is kept as the entity's or the relation's own detail.
+Of each column it says what it becomes (a role: roles.py), of everything else that it is dropped and why;
+`stats` shows both. What no role takes is kept as the entity's or the relation's own detail. Ends are ids,
+else names, else numbers of entities in their list; where no list of entities is given, an entity is what
+stands at an end.
+
+Graph-RAG tools keep documents and chunks of text as nodes next to the entities. Those are no answers to a
+question: they are dropped and counted, by label; a relation between a chunk and an entity says which chunks
+the entity stands in, and becomes its source chunks.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,14 +23,47 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, Problems
-from tiny_graph_rag.formats.graphs.table import Table, detail_text
-from tiny_graph_rag.formats.words import Role
-from tiny_graph_rag.graph.building import UNKNOWN_TYPE, Notes, entities_of, relations_of, tables_of
+from tiny_graph_rag.formats.graphs.roles import NONE, Columns, edge_roles, listed, node_roles
+from tiny_graph_rag.formats.graphs.table import (
+    SEPARATOR,
+    Table,
+    admin_kind,
+    bare,
+    coded,
+    detail_text,
+    flat,
+    joined,
+    key_of,
+    list_of,
+    numbers_of,
+    strings_of,
+    text_of,
+)
+from tiny_graph_rag.formats.tables import is_number
+from tiny_graph_rag.formats.words import NODE_KEYS, Role
+from tiny_graph_rag.graph.building import (
+    UNKNOWN_RELATION,
+    UNKNOWN_TYPE,
+    Notes,
+    entities_of,
+    relations_of,
+    tables_of,
+)
 from tiny_graph_rag.graph.model import KnowledgeGraph
-from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT, Dropped, Origin
+from tiny_graph_rag.graph.tables import DEFAULT_WEIGHT, UNDIRECTED, Dropped, Origin
 from tiny_graph_rag.messages import said
 
+TEXT_NODES = frozenset({"document", "chunk"})  # where they hold one of TEXTS
+TEXTS = ("page_content", "text")
+# Of graphs in which chunks are nodes: labels in lower case without underscores.
+LEXICAL = frozenset(
+    {"document", "chunk", "textchunk", "documentchunk", "textnode", "textdocument", "community"}
+)
+ENTITY_MARK = "__Entity__"
+INNER = frozenset({ENTITY_MARK, "__KGBuilder__", "__Node__", "__tempEntity__", "Entity"})  # tools' own labels
+UNDIRECTED_WORDS = frozenset({"undirected", "mutual", "false", "0"})
 TWICE = "entities that stand in the file more than once (taken as one)"
 NAMELESS = "entities without a name (named by their id)"
 BAD_WEIGHTS = f"relations whose weight is no number (taken as {DEFAULT_WEIGHT})"
@@ -230,3 +270,249 @@ class Rows:
         if any(id.isdecimal() for id in self.known):
             self.flaw(NUMBERED, repr(ends[0]), sum(len(block.sources) for block in self.blocks))
         return {end: number - first for end, number in zip(ends, numbers, strict=True)}
+
+
+# --- tables into rows
+
+
+def place_in(name: str) -> str:
+    """`name[{}]`, of which a message fills in a number; the name may hold braces of its own."""
+    return name.replace("{", "{{").replace("}", "}}") + "[{}]"
+
+
+def fill_records(
+    rows: Rows,
+    nodes: Sequence[dict[str, Any]],
+    edges: Sequence[dict[str, Any]],
+    node_roles: Roles = OWN,
+    edge_roles: Roles = OWN,
+    lexical: Collection[str] = (),
+) -> None:
+    """Put records whose roles are known into `rows`: a file's own columns, and keys of `OWN`."""
+    if nodes:
+        fill_entities(rows, Table.of_records(nodes), own={**OWN, **node_roles}, lexical=lexical)
+    fill_relations(rows, Table.of_records(edges), own={**OWN, **edge_roles}, alone=not nodes)
+
+
+def fill_entities(
+    rows: Rows,
+    table: Table,
+    given: Columns = NONE,
+    own: Roles | None = None,
+    place: str = "entities[{}]",
+    lexical: Collection[str] = (),
+) -> None:
+    """Put a table's entities into `rows`. place: what a problem calls one, by its number. lexical: labels of
+    nodes that are no entities; where some are marked as entities, no other node is one."""
+    table.roles = own or node_roles(table, given)
+    is_list = any(admin_kind(name) == "LABEL" for name in table.names)
+    table = _without_text_nodes(rows, table, is_list, lexical)
+    rows.took("entities", table)
+    labels = [_labels(cell, is_list) for cell in table.of(Role.TYPE)]
+    own_labels = [[label for label in found if label not in INNER] for found in labels]
+    if any(len(found) > 1 for found in own_labels):
+        table.put("labels", [found if len(found) > 1 else None for found in own_labels])
+    details, aliases = table.details(), [table.cells(name) for name in table.columns(Role.ALIASES)]
+    columns = (table.of(role) for role in (Role.ID, Role.NAME, Role.DESCRIPTION, Role.CHUNKS))
+    for row, (id, name, description, chunks) in enumerate(zip(*columns, strict=True)):
+        name = text_of(name[0]) if isinstance(name, list) and name else text_of(name)
+        id = text_of(id).strip() or name.strip()
+        if not id:
+            keys = listed(name for name in table.names if table.cells(name)[row] is not None)
+            rows.problem(place.format(row), "wanted 'id' or 'name', got the keys {listed}", listed=keys)
+            continue
+        rows.entity(
+            id,
+            name,
+            next(iter(own_labels[row] or ([] if lexical else labels[row])), ""),
+            _lines(description),
+            [alias for cells in aliases for alias in _aliases(cells[row])],
+            list_of(chunks),
+            details[row],
+        )
+
+
+def _without_text_nodes(rows: Rows, table: Table, is_list: bool, lexical: Collection[str]) -> Table:
+    """The table without its documents and chunks: those of the labels in `lexical`, else those that hold a
+    text. Where some nodes are marked as entities, others are none."""
+    ids, labels = table.of(Role.ID), [_labels(cell, is_list) for cell in table.of(Role.TYPE)]
+    texts = table.first_of([name for name in TEXTS if name in table.names])
+    is_marked = bool(lexical) and any(ENTITY_MARK in found for found in labels)
+    kept = []
+    for row, found in enumerate(labels):
+        known = lexical or (TEXT_NODES if texts is not None and texts[row] else ())
+        label = next((label for label in found if bare(label) in known), "")
+        if is_marked:
+            label = "" if ENTITY_MARK in found else label or next(iter(found), "unlabelled")
+        if label:
+            id = text_of(ids[row]).strip()
+            rows.texts[id] = label
+            rows.dropped(f"{label} nodes (no entities)", id)
+        else:
+            kept.append(row)
+    return table.only(kept)
+
+
+def fill_relations(
+    rows: Rows,
+    table: Table,
+    given: Columns = NONE,
+    own: Roles | None = None,
+    *,
+    alone: bool,
+    place: str = "relations[{}]",
+    is_directed: bool = True,
+) -> None:
+    """Put a table's relations into `rows`. alone: entities are what stands at their ends.
+
+    Raises GraphError where no column names the ends.
+    """
+    table.roles = own or edge_roles(table, given)
+    if table.names and not (table.columns(Role.SOURCE) and table.columns(Role.TARGET)):
+        raise GraphError(
+            "{path}: no columns for a relation's source and target; the file has: {columns}. Set them: "
+            "--columns source=COLUMN,target=COLUMN,relation=COLUMN",
+            path=rows.path,
+            columns=listed([*table.names, *table.unread]),
+        )
+    if not table.rows:
+        return
+    table = _without_texts(rows, table)
+    rows.took("relations", table)
+    pairs = [coded(table.of(role), end_text) for role in (Role.SOURCE, Role.TARGET)]
+    (sources, targets), ends = joined(pairs)
+    if alone:
+        told = [
+            _told(len(ends), (sources, targets), table, roles, of)
+            for roles, of in (
+                ((Role.SOURCE_NAME, Role.TARGET_NAME), text_of),
+                ((Role.SOURCE_TYPE, Role.TARGET_TYPE), _one_type),
+            )
+        ]
+        for end, name, type in zip(ends, *told, strict=True):
+            rows.end(end, name, type)
+    count = table.rows
+    labels: Sequence[str] = Strings.numbered(table.row_label, range(table.first, table.first + count))
+    if not table.row_label:
+        labels = [place.format(number) for number in range(count)]
+    if table.columns(Role.ID):
+        labels = [text_of(id) or label for id, label in zip(table.of(Role.ID), labels, strict=True)]
+
+    def filled(role: str, blank: Any, of: Callable[[Any], Any]) -> Any:
+        return list(map(of, table.of(role))) if table.columns(role) else blank(count)
+
+    found = {
+        "ids": labels,
+        "types": _types(table),
+        "descriptions": filled(Role.DESCRIPTION, Strings.blank, _lines),
+        "weights": _weights(rows, table),
+        "source_chunks": filled(Role.CHUNKS, StringLists.blank, list_of),
+        "details": table.details(),
+    }
+    rows.blocks.append(Block(ends, sources, targets, found))
+    _note_direction(rows, table, place, is_directed)
+
+
+def _without_texts(rows: Rows, table: Table) -> Table:
+    """Relations between entities. Those of chunks become source chunks of the entity, others are dropped."""
+    if not rows.texts:
+        return table
+    sources, targets = (map(end_text, table.of(role)) for role in (Role.SOURCE, Role.TARGET))
+    types, kept = table.of(Role.TYPE), []
+    for row, both in enumerate(zip(sources, targets, strict=True)):
+        if not rows.texts.keys() & both:
+            kept.append(row)
+            continue
+        type = _one_type(types[row]) or UNKNOWN_RELATION
+        rows.dropped(f"{type} relations (of nodes that are no entities)", " → ".join(both))
+        for text, entity in (both, both[::-1]):
+            if entity in rows.known and "chunk" in bare(rows.texts.get(text, "")):
+                place = rows.known[entity]
+                rows.chunks[place] = list(dict.fromkeys([*rows.chunks[place], text]))
+    return table.only(kept)
+
+
+def _told(
+    count: int, ends: tuple[Codes, Codes], table: Table, roles: tuple[str, str], of: Callable[[Any], str]
+) -> list[str]:
+    """What relations tell of their ends: of several texts of an end the first; empty where none does."""
+    told = [""] * count
+    for codes, role in zip(ends, roles, strict=True):
+        if table.columns(role):
+            places, texts = coded(table.of(role), of)
+            usable = (codes >= 0) & np.array([bool(text) for text in texts])[places]
+            first, rows = np.unique(codes[usable], return_index=True)
+            for end, text in zip(first.tolist(), places[usable][rows].tolist(), strict=True):
+                told[end] = told[end] or texts[text]
+    return told
+
+
+def _types(table: Table) -> Sequence[str]:
+    if not table.columns(Role.TYPE):
+        return Categories(np.zeros(table.rows, np.int32), (UNKNOWN_RELATION,))
+    codes, texts = coded(table.of(Role.TYPE), _one_type)
+    return Categories(codes, tuple(text or UNKNOWN_RELATION for text in texts))
+
+
+def _weights(rows: Rows, table: Table) -> NDArray[np.float64]:
+    """Of a column's numbers; where nothing stands the usual weight, and a flaw where no number does."""
+    if not table.columns(Role.WEIGHT):
+        return np.full(table.rows, DEFAULT_WEIGHT)
+    cells = table.of(Role.WEIGHT)
+    weights = numbers_of(cells)
+    for row in np.flatnonzero(np.isnan(weights)).tolist():
+        value = cells[row]
+        if not is_number(value):
+            if value not in (None, ""):
+                rows.flaw(BAD_WEIGHTS, str(value)[:40])
+            weights[row] = DEFAULT_WEIGHT  # NaN itself stays: the graph's own check says that it isn't finite
+    return weights
+
+
+def _note_direction(rows: Rows, table: Table, place: str, is_directed: bool) -> None:
+    cells = table.of(Role.DIRECTED) if table.columns(Role.DIRECTED) else ()
+    words = [text_of(cell).strip().casefold() for cell in cells]
+    undirected = [number for number, word in enumerate(words) if word in UNDIRECTED_WORDS]
+    if undirected and len(undirected) < len(words):
+        rows.flaw(SOME_UNDIRECTED, place.format(undirected[0]), len(undirected))
+    elif undirected or not is_directed:
+        rows.means("relations", {"directed: false": UNDIRECTED})
+
+
+def _labels(value: Any, is_list: bool = False) -> list[str]:
+    """`["Person", "__Entity__"]`, `"Person"`, `":Person:Actor"` → labels. is_list: signs part them."""
+    if isinstance(value, str):
+        parts = re.split("[;|]", value) if is_list else value.split(":") if value[:1] == ":" else [value]
+    elif isinstance(value, list | tuple):
+        parts = list(map(text_of, value))
+    else:
+        parts = [end_text(value)]  # a query's result, or a type with a name of its own
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _one_type(value: Any) -> str:
+    labels = _labels(value)
+    return next((label for label in labels if label not in INNER), next(iter(labels), ""))
+
+
+def _aliases(value: Any) -> list[str]:
+    """A list, or names that signs divide in one cell."""
+    parts = re.split(r"[|;；、]", value) if isinstance(value, str) and value[:1] != "[" else list_of(value)
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _lines(value: Any) -> str:
+    """A description: of several observations one a line, the same one once."""
+    if isinstance(value, str) and SEPARATOR in value:
+        return "\n".join(dict.fromkeys(list_of(value)))
+    return "\n".join(strings_of(value)) if isinstance(value, list) else text_of(value)
+
+
+def end_text(value: Any) -> str:
+    """An end's id or name, of an object its `id` or `name`."""
+    if isinstance(value, dict):
+        value = flat([value])[0]
+        by_key = {key_of(key): value[key] for key in reversed(value) if value[key] not in (None, "")}
+        keys = (*NODE_KEYS[Role.ID], *NODE_KEYS[Role.NAME], "label", "value")
+        value = next((by_key[key] for key in keys if key in by_key), None)
+    return "" if isinstance(value, list | dict) else text_of(value).strip()

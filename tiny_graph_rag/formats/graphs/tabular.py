@@ -18,7 +18,6 @@ from tiny_graph_rag.files import GZIP_MAGIC, PARQUET_MAGIC, read_start
 from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.csv_tables import HEADLESS, csv_table
-from tiny_graph_rag.formats.graphs.filling import fill_entities, fill_relations, place_in
 from tiny_graph_rag.formats.graphs.json_lists import document_of
 from tiny_graph_rag.formats.graphs.roles import (
     NONE,
@@ -30,7 +29,7 @@ from tiny_graph_rag.formats.graphs.roles import (
     names_entities,
     node_roles,
 )
-from tiny_graph_rag.formats.graphs.rows import Rows
+from tiny_graph_rag.formats.graphs.rows import Rows, fill_entities, fill_relations, place_in
 from tiny_graph_rag.formats.graphs.table import (
     Table,
     admin_column,
