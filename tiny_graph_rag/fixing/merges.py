@@ -12,7 +12,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import combinations
+from itertools import chain, combinations
 
 import msgspec
 import numpy as np
@@ -121,27 +121,24 @@ def at_random(graph: KnowledgeGraph, entries: Sequence[Entry], random: np.random
 
 def same_pairs(graph: KnowledgeGraph) -> Pairs:
     """Pairs of entities that look like one, and against which nothing speaks."""
-    names = graph.entities.names
-    cores = [core_of(name) for name in names]
-    facts = PairFacts(graph)
+    cores, facts = [core_of(name) for name in graph.entities.names], PairFacts(graph)
     pairs: Pairs = {}
-    for one, other, why in _by_abbreviation(graph, facts, cores):
-        if (one, other) not in pairs and not facts.are_of_other_kinds(one, other):
+    found = (_by_abbreviation(facts, cores), _by_spelling(facts, cores), _by_alias(facts))
+    for one, other, why in chain.from_iterable(found):
+        if (one, other) not in pairs:
             pairs[one, other] = (why, *facts.shared(one, other))
-    for one, other in _meetings(cores):
-        if (one, other) in pairs:
-            continue
+    return pairs
+
+
+def _by_spelling(facts: PairFacts, cores: Sequence[NameCore]) -> Iterator[tuple[int, int, str]]:
+    """Pairs of which one is another spelling of the other, by rules."""
+    names = facts.graph.entities.names
+    for one, other in dict.fromkeys(_meetings(cores)):
         changes = differences(names[one], names[other], (cores[one], cores[other]))
         if changes is None or facts.against(one, other):
             continue
         if _is_enough(changes, one, other, cores, facts):
-            pairs[one, other] = (in_words(changes), *facts.shared(one, other))
-    for one, other, alias in _by_alias(graph):
-        is_met = (one, other) in pairs or are_distinct(names[one], names[other])
-        if not is_met and not facts.against(one, other):
-            why = t("{alias} is an alias of one and the name of the other", alias=alias)
-            pairs[one, other] = (why, *facts.shared(one, other))
-    return pairs
+            yield one, other, in_words(changes)
 
 
 def in_words(changes: frozenset[Difference]) -> str:
@@ -249,11 +246,10 @@ def _meetings(cores: Sequence[NameCore]) -> Iterator[tuple[int, int]]:
                 yield from combinations(rows, 2)
 
 
-def _by_abbreviation(
-    graph: KnowledgeGraph, facts: PairFacts, cores: Sequence[NameCore]
-) -> Iterator[tuple[int, int, str]]:
+def _by_abbreviation(facts: PairFacts, cores: Sequence[NameCore]) -> Iterator[tuple[int, int, str]]:
     """Pairs of which a name or a text says both forms; and letters that only one name has as its initials,
     where a relation, a neighbour or the letters' own text joins the two, or they are four of one type."""
+    graph = facts.graph
     names, types = graph.entities.names, graph.entities.types
     unclear: set[int] = set()
     for abbreviation in abbreviations(graph):
@@ -263,7 +259,7 @@ def _by_abbreviation(
         )
         if not abbreviation.in_name:
             said = t("a text of the graph says {form}", form=f"{abbreviation.long} ({abbreviation.short})")
-        yield from ((one, other, said) for one, other in abbreviation.pairs())
+        yield from ((*pair, said) for pair in abbreviation.pairs() if not facts.are_of_other_kinds(*pair))
     initials: dict[str, list[int]] = defaultdict(list)
     for row, name in enumerate(names):
         if (letters := initials_of(name)) is not None:
@@ -276,32 +272,30 @@ def _by_abbreviation(
             continue
         is_alike = len(name) >= LONG_INITIALS and facts.has_types and types[row] == types[longs[0]]
         is_told = fold(names[longs[0]]) in fold(graph.entities.descriptions[row])
-        if (
-            is_told
-            or is_alike
-            or graph.adjacency.are_joined(row, longs[0])
-            or facts.neighbours_shared(row, longs[0])
-        ):
+        is_near = graph.adjacency.are_joined(row, longs[0]) or facts.neighbours_shared(row, longs[0])
+        if is_told or is_alike or is_near:
             said = t("{short} is the abbreviation in {name}", short=name, name=names[longs[0]])
-            yield from ((min(row, long), max(row, long), said) for long in longs)
+            pairs = ((min(row, long), max(row, long)) for long in longs)
+            yield from ((*pair, said) for pair in pairs if not facts.are_of_other_kinds(*pair))
 
 
-def _by_alias(graph: KnowledgeGraph) -> Iterator[tuple[int, int, str]]:
+def _by_alias(facts: PairFacts) -> Iterator[tuple[int, int, str]]:
     """Entities of which one has the other's name as an alias, and nobody else has it."""
-    aliases = graph.entities.aliases
-    owners = np.repeat(np.arange(len(graph)), np.diff(aliases.offsets)).tolist()
+    aliases, names = facts.graph.entities.aliases, facts.graph.entities.names
+    owners = np.repeat(np.arange(len(facts.graph)), np.diff(aliases.offsets)).tolist()
     holders: dict[str, set[int]] = defaultdict(set)
     for owner, alias in zip(owners, aliases.items, strict=True):
         holders[fold(alias)].add(owner)
     named: dict[str, list[int]] = defaultdict(list)
-    for row, name in enumerate(graph.entities.names):
+    for row, name in enumerate(names):
         if (folded := fold(name)) in holders:
             named[folded].append(row)
     for folded, rows in sorted(named.items()):
-        others = holders[folded] - set(rows)
-        if len(rows) == 1 and len(others) == 1:
-            (other,) = others
-            yield min(rows[0], other), max(rows[0], other), graph.entities.names[rows[0]]
+        both = sorted({*rows, *holders[folded]})
+        is_clear = len(rows) == 1 and len(both) == 2
+        if is_clear and not are_distinct(*(names[row] for row in both)) and not facts.against(*both):
+            why = t("{alias} is an alias of one and the name of the other", alias=names[rows[0]])
+            yield both[0], both[1], why
 
 
 class PairFacts:

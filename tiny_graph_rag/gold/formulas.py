@@ -112,7 +112,8 @@ class StepIndex:
         """What the first relations of the step's type lead to."""
         relations = self.graph.relations
         rows = np.flatnonzero(relations.types.codes == step.type)[:LOOKED_AT]
-        return set((relations.sources if step.direction == "in" else relations.targets)[rows].tolist())
+        sources, targets = relations.sources[rows].tolist(), relations.targets[rows].tolist()
+        return {*(sources if step.direction != "out" else ()), *(targets if step.direction != "in" else ())}
 
     def follow(self, entities: Iterable[int], step: RelationStep) -> set[int]:
         """Everything one step away."""

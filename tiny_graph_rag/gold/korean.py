@@ -86,11 +86,14 @@ class Korean(Wording):
     )
 
     def said(self, step: RelationStep) -> str:
-        """A noun between people has none that the table lacks: nobody knows who of two is the 제자."""
-        ends = sorted(self.index.ends_of(step) | self.index.ends_of(step.reversed))
-        is_noun = "{" not in self._pairs[step.type][0]
-        is_unclear = is_noun and bool((self.kind_of[ends] == Kind.PERSON).all())
-        return "" if is_unclear else self._seen(step)[0]
+        return "" if step.type in self._unclear else self._seen(step)[0]
+
+    @cached_property
+    def _unclear(self) -> set[int]:
+        """Nouns between people that the table lacks: nobody knows who of the two is the 제자."""
+        nouns = [type for type, (forward, _) in enumerate(self._pairs) if "{" not in forward]
+        ends = {type: self.index.ends_of(RelationStep(type, "both")) for type in nouns}
+        return {type for type in nouns if (self.kind_of[sorted(ends[type])] == Kind.PERSON).all()}
 
     @cached_property
     def _pairs(self) -> list[tuple[str, str]]:

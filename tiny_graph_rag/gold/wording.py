@@ -166,12 +166,11 @@ class Wording(ABC):
         graph = self.index.graph
         if self.is_typed:
             return kinds_of_entities(graph.entities.types)
-        spoken_of = np.zeros((len(graph), len(Kind)), dtype=bool)
-        for type in range(len(graph.relations.types.names)):
-            rows = np.flatnonzero(graph.relations.types.codes == type)
-            begins, leads = map(kind_of_type, self.nouns(RelationStep(type)))
-            spoken_of[graph.relations.sources[rows], begins] = True
-            spoken_of[graph.relations.targets[rows], leads] = True
+        relations, spoken_of = graph.relations, np.zeros((len(graph), len(Kind)), dtype=bool)
+        steps = map(RelationStep, range(len(relations.types.names)))
+        kinds = np.array([[*map(kind_of_type, self.nouns(step))] for step in steps], dtype=np.uint8)
+        spoken_of[relations.sources, kinds[relations.types.codes, 0]] = True
+        spoken_of[relations.targets, kinds[relations.types.codes, 1]] = True
         spoken_of[:, [Kind.UNKNOWN, Kind.THING]] = False  # a thing may be anything
         return np.where(spoken_of.sum(axis=1) == 1, spoken_of.argmax(axis=1), Kind.UNKNOWN).astype(np.uint8)
 
