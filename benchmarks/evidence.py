@@ -2,7 +2,7 @@
 
     uv run python benchmarks/evidence.py hotpotqa.json       # a list of questions in HotpotQA's own layout
     uv run python benchmarks/evidence.py hotpotqa.json --limit 200
-    uv run --extra rouge python benchmarks/evidence.py medical_questions.json --lightrag medical/
+    uv run python benchmarks/evidence.py medical_questions.json --lightrag medical/
 
 The file is read where it lies: https://hotpotqa.github.io (CC BY-SA 4.0). Every paragraph of the contexts is
 an entity, called by its title; a relation leads to each title that its text names. The passages are sentences

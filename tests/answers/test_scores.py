@@ -20,7 +20,7 @@ from tiny_graph_rag.answers.scores import (
 )
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Reference
-from tiny_graph_rag.measures.textual import rouge_l, tokens
+from tiny_graph_rag.measures.textual import rouge, tokens
 
 
 @pytest.mark.parametrize(
@@ -94,25 +94,25 @@ def test_a_long_korean_answer_is_scored_in_time() -> None:
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_rouge_l_is_the_librarys() -> None:
+@pytest.mark.parametrize("kind", ["rouge1", "rouge2", "rougeL"])
+def test_rouge_is_the_librarys(kind: str) -> None:
     from rouge_score.rouge_scorer import RougeScorer
 
     class Tokenizer:
         def tokenize(self, text: str) -> list[str]:
             return tokens(text)
 
-    theirs, with_ours = RougeScorer(["rougeL"]), RougeScorer(["rougeL"], tokenizer=Tokenizer())
+    theirs, with_ours = RougeScorer([kind]), RougeScorer([kind], tokenizer=Tokenizer())
     chance = random.Random(3)
     words = ["the", "Cat", "sat-on", "U.S.", "mat_x", "it's", "42", "a,", "dog"]
-    for _ in range(300):
-        one, other = (" ".join(chance.choices(words, k=chance.randrange(0, 12))) for _ in range(2))
-        assert rouge_l(tokens(one), tokens(other)) == pytest.approx(
-            theirs.score(other, one)["rougeL"].fmeasure
-        )
-    for one, other in (("점순이는 수탉을 안다", "수탉을 안은 점순이"), ("동백꽃", "노란 동백꽃"), ("", "꽃")):
-        assert rouge_l(tokens(one), tokens(other)) == pytest.approx(
-            with_ours.score(other, one)["rougeL"].fmeasure
-        )
+    pairs = [
+        [" ".join(chance.choices(words, k=chance.randrange(0, 12))) for _ in range(2)] for _ in range(300)
+    ]
+    korean = [["점순이는 수탉을 안다", "수탉을 안은 점순이"], ["동백꽃", "노란 동백꽃"], ["", "꽃"]]
+    for scorer, of_scorer in ((theirs, pairs), (with_ours, korean)):
+        for one, other in of_scorer:
+            wanted = scorer.score(other, one)[kind].fmeasure
+            assert rouge(kind, tokens(one), tokens(other)) == pytest.approx(wanted)
 
 
 def reference(item: int, *entities: int) -> Reference:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Reference
 from tiny_graph_rag.language.folding import nfc
-from tiny_graph_rag.measures.textual import f1, rouge_l, tokens
+from tiny_graph_rag.measures.textual import f1, rouge, tokens
 
 
 def agreement_scores(said: str, example: Example) -> dict[str, float]:
@@ -26,7 +26,7 @@ def agreement_scores(said: str, example: Example) -> dict[str, float]:
     return {
         "exact_match": exact_match(said, truths),
         "f1": token_f1(said, truths),
-        "rouge_l": max(rouge_l(tokens(said), tokens(truth)) for truth in truths),
+        "rouge_l": max(rouge("rougeL", tokens(said), tokens(truth)) for truth in truths),
     }
 
 

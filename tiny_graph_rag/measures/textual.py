@@ -7,11 +7,15 @@ syllable and not the word.
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from tiny_graph_rag.errors import UsageError, optional, unknown
+from tiny_graph_rag.errors import UsageError, unknown
 from tiny_graph_rag.language.folding import fold, folded_letters, nfc, spaced
 
 AUTO = "auto"  # passages: by id where a question has `reference_chunks`, else by text
@@ -45,13 +49,6 @@ class TextMatch:
         return self.kind not in ("name", "id")
 
 
-class Tokenizer:
-    """Words and Hangul syllables, as rouge-score wants a tokenizer."""
-
-    def tokenize(self, text: str) -> list[str]:
-        return tokens(text)
-
-
 def filled_by_text(retrieved: Sequence[str], references: Sequence[str], match: TextMatch) -> list[int | None]:
     """For each reference the place (from 0) of the retrieved text that fills it, or None.
 
@@ -71,29 +68,25 @@ def filled_by_text(retrieved: Sequence[str], references: Sequence[str], match: T
             else None
             for words in wanted
         ]
-    likeness = _likeness(match)
-    for place, text in enumerate(retrieved):
-        open_ones = [item for item, by in enumerate(filled) if by is None]
-        if not open_ones:
+    read: Callable[[str], Any] = tokens
+    likeness_of: Callable[[Any, Any], float] = partial(rouge, match.kind)
+    least = match.threshold
+    if match.kind == "text":
+        read, likeness_of, least = fold, operator.eq, 1.0
+    wanted = [read(reference) for reference in references]
+    for place, text in enumerate(map(read, retrieved)):
+        likeness = {item: likeness_of(text, wanted[item]) for item, by in enumerate(filled) if by is None}
+        if not likeness:
             break
-        values = [likeness(text, references[item]) for item in open_ones]
-        best = max(range(len(values)), key=values.__getitem__)
-        if values[best] >= (match.threshold if match.kind != "text" else 1.0):
-            filled[open_ones[best]] = place
+        best = max(likeness, key=likeness.__getitem__)
+        if likeness[best] >= least:
+            filled[best] = place
     return filled
 
 
 def _in_a_row(text: str) -> str:
     """Its folded words between single spaces: no word is found inside another."""
     return f" {' '.join(spaced(folded_letters(text)).split())} "
-
-
-def _likeness(match: TextMatch):  # type: ignore[no-untyped-def]
-    if match.kind == "text":
-        return lambda text, reference: float(fold(text) == fold(reference))
-    rouge = optional("rouge_score.rouge_scorer", f"match {match.kind}", "rouge", "rouge-score")
-    scorer = rouge.RougeScorer([match.kind], tokenizer=Tokenizer())
-    return lambda text, reference: scorer.score(reference, text)[match.kind].fmeasure
 
 
 _TOKEN = re.compile(r"[가-힣]|[^\W_가-힣]+")
@@ -107,15 +100,23 @@ def tokens(text: str) -> list[str]:
     return _TOKEN.findall(nfc(text).lower())
 
 
-def rouge_l(prediction: Sequence[str], reference: Sequence[str]) -> float:
-    """F1 of the longest common subsequence of two token lists, in [0, 1]; 0.0 where one is empty.
+def rouge(kind: str, prediction: Sequence[str], reference: Sequence[str]) -> float:
+    """F1 of what two token lists have in common, in [0, 1]; 0.0 where one has nothing.
 
-    Source: Lin, ROUGE (2004), with equal weight on precision and recall, as rouge-score computes it.
+    kind: "rouge1" and "rouge2" for runs of one and two tokens, "rougeL" for the longest common subsequence.
+    Source: Lin, ROUGE (2004), with equal weight on precision and recall, as the package rouge-score has it.
     """
-    return f1(_longest_common(prediction, reference), prediction, reference)
+    if kind == "rougeL":
+        return f1(_longest_common(prediction, reference), prediction, reference)
+    size = int(kind.removeprefix("rouge"))
+    one, other = (
+        [tuple(words[at : at + size]) for at in range(len(words) - size + 1)]
+        for words in (prediction, reference)
+    )
+    return f1((Counter(one) & Counter(other)).total(), one, other)
 
 
-def f1(common: int, prediction: Sequence[str], reference: Sequence[str]) -> float:
+def f1(common: int, prediction: Sequence[object], reference: Sequence[object]) -> float:
     """Of so many tokens that two lists have in common."""
     if not common:
         return 0.0
