@@ -58,12 +58,14 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def run_cli(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
-    """`run_cli("eval", "--dataset", …)` → exit_code, stdout, stderr."""
+    """`run_cli("eval", "--dataset", …)` → exit_code, stdout, stderr. code: what the exit code must be."""
 
-    def run(*arguments: object) -> Result:
+    def run(*arguments: object, code: int | None = None) -> Result:
         words = [str(argument) for argument in arguments]
         monkeypatch.setattr(sys, "argv", ["tiny-graph-rag", *words])
-        return CliRunner().invoke(app, words)
+        done = CliRunner().invoke(app, words)
+        assert code in (None, done.exit_code), done.output
+        return done
 
     return run
 

@@ -100,16 +100,14 @@ def test_every_command_takes_any_setting_by_its_full_name(
         ("evaluation.seed=x", "--set evaluation.seed must be a whole number, got 'x'"),
         ("evaluation.seed=-1", "--set evaluation.seed must be 0 or more, got -1"),
     ):
-        refused = run_cli(*call, "--set", wrong)
-        assert refused.exit_code == 2, refused.output
+        refused = run_cli(*call, "--set", wrong, code=2)
         assert words in refused.stderr
 
 
 def test_a_setting_for_one_run_reaches_the_results(own_folder: Path, run_cli) -> None:
     command_files(own_folder)
     call = ("eval", "--dataset", "t-eval.jsonl", "-g", "t-KG.json", "--skip-generation", "-o", "./r.json")
-    done = run_cli(*call, "--set", "retrieval.depth=7", "--set", "openai.seed=none")
-    assert done.exit_code == 0, done.output
+    run_cli(*call, "--set", "retrieval.depth=7", "--set", "openai.seed=none", code=0)
     config = json.loads((own_folder / "r.json").read_text("utf-8"))["config"]
     assert (config["retrieval"]["depth"], config["openai"]["seed"], config["evaluation"]["seed"]) == (
         7,
@@ -132,8 +130,7 @@ def test_a_sweep_refuses_to_vary_what_changes_nothing(
     given: tuple[str, ...], words: str, own_folder: Path, run_cli
 ) -> None:
     command_files(own_folder)
-    refused = run_cli("sweep", "--dataset", "t-eval.jsonl", "-g", "t-KG.json", "--set", *given)
-    assert refused.exit_code == 2, refused.output
+    refused = run_cli("sweep", "--dataset", "t-eval.jsonl", "-g", "t-KG.json", "--set", *given, code=2)
     assert words in refused.stderr
 
 
@@ -158,11 +155,9 @@ def test_a_folders_code_stays_untrusted_in_a_sweep_and_is_trusted_by_set(own_fol
     (own_folder / "config.yaml").write_text("retrieval: {retriever: 'theirs.py:ask'}\n", encoding="utf-8")
     call = ("--dataset", "t-eval.jsonl", "-g", "t-KG.json")
     for command in ("eval", "sweep"):
-        refused = run_cli(command, *call)
-        assert refused.exit_code == 2, refused.output
+        refused = run_cli(command, *call, code=2)
         assert "isn't trusted" in refused.stderr
-    done = run_cli("eval", *call, "--set", "retrieval.retriever=theirs.py:ask", "--skip-generation")
-    assert done.exit_code == 0, done.output
+    run_cli("eval", *call, "--set", "retrieval.retriever=theirs.py:ask", "--skip-generation", code=0)
 
 
 @pytest.mark.slow

@@ -102,8 +102,7 @@ def test_relations_that_the_filters_take_out_are_not_sent(ask) -> None:
 
 
 def test_without_key_and_address_answers_are_explained_and_nothing_fails(story: Path, run_cli) -> None:
-    done = run_cli("eval", "--dataset", "story-eval.jsonl")
-    assert done.exit_code == 0
+    done = run_cli("eval", "--dataset", "story-eval.jsonl", code=0)
     assert "answers are not generated: no API is set; set OPENAI_API_KEY" in done.stdout
     found = json.loads((story / "data/results/story-eval-results.json").read_text())
     assert found["summary"]["total_token_usage"] == 0
@@ -128,16 +127,14 @@ def test_without_key_and_address_answers_are_explained_and_nothing_fails(story: 
     ],
 )
 def test_what_cannot_be_is_refused_before_any_work(story: Path, run_cli, flags, expected) -> None:
-    done = run_cli("eval", "--dataset", "story-eval.jsonl", *flags)
-    assert done.exit_code == 2
+    done = run_cli("eval", "--dataset", "story-eval.jsonl", *flags, code=2)
     assert expected in done.stderr
     assert not (story / "data/results/story-eval-results.json").exists()
 
 
 def test_a_wrong_price_says_where(story: Path, run_cli) -> None:
     (story / "config.yaml").write_text("openai: {prices: {gpt-4.1-mini: {input: free, output: 1}}}\n")
-    done = run_cli("eval", "--dataset", "story-eval.jsonl", "--dry-run")
-    assert done.exit_code == 2
+    done = run_cli("eval", "--dataset", "story-eval.jsonl", "--dry-run", code=2)
     assert "config.yaml: openai.prices.gpt-4.1-mini must be {input: …, output: …}" in done.stderr
     assert "got `str` - at `$.input`" in done.stderr
 

@@ -17,8 +17,7 @@ from tests.fixing.made import write_world
 def proven(tmp_path: Path, run_cli) -> Path:
     """A world whose words were learned."""
     write_world(tmp_path)
-    done = run_cli("fix", *GIVEN, "--kinds", "vocabulary", "-o", "./fixes.yaml")
-    assert done.exit_code == 0, done.stderr
+    run_cli("fix", *GIVEN, "--kinds", "vocabulary", "-o", "./fixes.yaml", code=0)
     return tmp_path
 
 
@@ -52,24 +51,18 @@ def test_a_patch_is_applied_in_memory_and_named_in_the_results(proven: Path, run
     assert documents[0]["graph"] == documents[1]["graph"]
     past = run_cli("history", ".")
     assert sorted(re.findall(r"patch (none|fixes\.yaml)", past.stdout)) == ["fixes.yaml", "none"]
-    compared = run_cli("compare", "./before.json", "./after.json")
-    assert compared.exit_code == 0, compared.stderr
-    shown = run_cli("query", *GIVEN, "--id", "q0", "--patch", "fixes.yaml", "--skip-generation")
-    assert shown.exit_code == 0, shown.stderr
-    swept = run_cli("sweep", *GIVEN, "--patch", "fixes.yaml", "--hops", "1,2", "-o", "./sweep.json")
-    assert swept.exit_code == 0, swept.stderr
+    run_cli("compare", "./before.json", "./after.json", code=0)
+    run_cli("query", *GIVEN, "--id", "q0", "--patch", "fixes.yaml", "--skip-generation", code=0)
+    run_cli("sweep", *GIVEN, "--patch", "fixes.yaml", "--hops", "1,2", "-o", "./sweep.json", code=0)
     assert json.loads((proven / "sweep.json").read_text())["patch"]["name"] == "fixes.yaml"
 
 
 @pytest.mark.slow
 def test_convert_writes_the_patched_graph_and_its_words_beside_it(proven: Path, run_cli) -> None:
-    done = run_cli("convert", "-g", "world-KG.json", "--patch", "fixes.yaml", "-o", "new-KG.json")
-    assert done.exit_code == 0, done.stderr
+    run_cli("convert", "-g", "world-KG.json", "--patch", "fixes.yaml", "-o", "new-KG.json", code=0)
     assert yaml.safe_load((proven / "new-vocabulary.yaml").read_text())["PARENT"] == ["forebear"]
-    after = run_cli("eval", "-g", "new-KG.json", "--dataset", "world-eval.jsonl", "-o", "./new.json")
-    assert after.exit_code == 0, after.stderr
-    patched = run_cli("eval", *GIVEN, "--patch", "fixes.yaml", "-o", "./after.json")
-    assert patched.exit_code == 0
+    run_cli("eval", "-g", "new-KG.json", "--dataset", "world-eval.jsonl", "-o", "./new.json", code=0)
+    run_cli("eval", *GIVEN, "--patch", "fixes.yaml", "-o", "./after.json", code=0)
     new, old = (json.loads((proven / name).read_text()) for name in ("new.json", "after.json"))
     assert new["summary"]["measures"] == old["summary"]["measures"]
 
@@ -113,8 +106,7 @@ TOWN = ("-g", "town-KG.json", "--dataset", "town-eval.jsonl")
 
 def test_only_what_was_confirmed_changes_a_question(town: Path, run_cli) -> None:
     def ndcg(*more: str) -> float:
-        done = run_cli("eval", *TOWN, "--linker", "names", "-o", "./r.json", *more)
-        assert done.exit_code == 0, done.stderr
+        run_cli("eval", *TOWN, "--linker", "names", "-o", "./r.json", *more, code=0)
         return float(json.loads((town / "r.json").read_text())["summary"]["measures"]["ndcg@5"]["mean"])
 
     today = ndcg()
@@ -150,8 +142,7 @@ def test_a_patch_that_cannot_be_used_is_one_line_and_exit_code_2(
     (town / "p.yaml").write_text(
         f"graph: {{name: town}}\nquestions: {{name: town}}\n{text}\n", encoding="utf-8"
     )
-    done = run_cli("eval", *TOWN, "--patch", "p.yaml")
-    assert done.exit_code == 2
+    done = run_cli("eval", *TOWN, "--patch", "p.yaml", code=2)
     assert message in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -167,8 +158,7 @@ def test_a_flag_overrules_a_patch(town: Path, run_cli) -> None:
 
 def test_renames_need_an_older_graph_and_kinds_are_known(town: Path, run_cli) -> None:
     assert "--was" in run_cli("fix", *TOWN, "--kinds", "renames").stderr
-    done = run_cli("fix", *TOWN, "--kinds", "alias")
-    assert done.exit_code == 2
+    done = run_cli("fix", *TOWN, "--kinds", "alias", code=2)
     assert "did you mean 'aliases'" in done.stderr
 
 
@@ -181,8 +171,7 @@ def test_names_of_an_older_graph_are_proposed_with_their_cost(tmp_path: Path, ru
         {"id": "q", "query": "What does Bert own?", "reference_entities": ["Fido"]},
     )
     given = ("-g", "new-KG.json", "--dataset", "new-eval.jsonl", "--was", "old-KG.json")
-    done = run_cli("fix", *given, "--kinds", "renames", "-o", "./f.yaml")
-    assert done.exit_code == 0, done.stderr
+    run_cli("fix", *given, "--kinds", "renames", "-o", "./f.yaml", code=0)
     fixes = yaml.safe_load((tmp_path / "f.yaml").read_text(encoding="utf-8"))
     (rename,) = fixes["renames"]
     assert (rename["alias"], rename["name"], rename["won"]) == ("Fido", "Rex", ["q"])
@@ -206,6 +195,5 @@ def test_too_few_questions_prove_nothing_and_harm_nothing(
 ) -> None:
     write_kg(own_folder / "t-KG.json", ["Ann", "Bob"], [("Ann", "KNOWS", "Bob")])
     write_gold(own_folder / "t-eval.jsonl", *questions)
-    done = run_cli("fix", "--dataset", "./t-eval.jsonl", "-g", "./t-KG.json", "-o", "./fixes.yaml")
-    assert done.exit_code == 0, done.stderr
+    done = run_cli("fix", "--dataset", "./t-eval.jsonl", "-g", "./t-KG.json", "-o", "./fixes.yaml", code=0)
     assert "too few groups of questions to compare settings (1 of" in " ".join(done.stdout.split())

@@ -222,8 +222,7 @@ def test_the_cap_holds_over_linking_and_answering(ask) -> None:
     ],
 )
 def test_without_key_and_address_it_ends_before_any_work(story: Path, run_cli, words) -> None:
-    done = run_cli(*words, "--linker", "llm", "-g", "missing-KG.json")
-    assert done.exit_code == 2
+    done = run_cli(*words, "--linker", "llm", "-g", "missing-KG.json", code=2)
     assert "--linker llm needs an API: set OPENAI_API_KEY" in done.stderr
     assert not (story / "data/results").exists() or not any((story / "data/results").iterdir())
 
@@ -240,8 +239,7 @@ def test_query_and_sweep_ask_the_model_and_each_question_once(ask, run_cli, stor
     with ChatServer(clever) as server:
         done, _ = ask(server, "--hops", "0-2", command="sweep")
         assert len(server.requests) == 3
-        done = run_cli("query", "Is CLARA known?", "--linker", "llm", "--skip-generation")
-        assert done.exit_code == 0
+        done = run_cli("query", "Is CLARA known?", "--linker", "llm", "--skip-generation", code=0)
         assert "'CLARA' characters 3–8 → Clara (by name: folded, weight 1)" in done.stdout
         assert len(server.requests) == 4
     with ChatServer(lambda request: answer("")) as server:

@@ -70,8 +70,7 @@ def one_log(folder: Path, *arguments: str, **environment: str) -> list[str]:
 )
 def test_hops_are_said_only_of_what_walks(tale: Path, run_cli, retriever: str, says_hops: bool) -> None:
     (tale / "r.jsonl").write_text('{"id": "q0", "retrieved": ["Rex"]}\n', "utf-8")
-    done = run_cli(*EVAL, "--retriever", retriever, "-o", "./r.json")
-    assert done.exit_code == 0, done.stderr
+    done = run_cli(*EVAL, "--retriever", retriever, "-o", "./r.json", code=0)
     assert ("2 hops" in done.stdout.splitlines()[0]) is says_hops
     assert walks(retriever) is says_hops
     summary = json.loads((tale / "r.json").read_text("utf-8"))["summary"]
@@ -134,8 +133,7 @@ def test_what_is_not_there_is_offered_what_could_be_meant(
 ) -> None:
     (tale / "LICENSE").write_text("MIT", "utf-8")
     (tale / "rag_storage").mkdir()
-    done = run_cli(*arguments)
-    assert done.exit_code == 2
+    done = run_cli(*arguments, code=2)
     assert hint in done.stderr
     assert never not in done.stderr
 
@@ -158,8 +156,7 @@ def test_a_graph_and_a_gold_set_in_each_others_place_are_told(
 def test_results_files_are_not_offered_as_runs(tale: Path, run_cli) -> None:
     assert run_cli(*EVAL, "-o", "./tale-results.json").exit_code == 0
     (tale / "own.json").write_text('{"q1": {"Anna": 1}}', "utf-8")
-    done = run_cli("score", "--run", "gone", "--gold", "tale-eval.jsonl")
-    assert done.exit_code == 2
+    done = run_cli("score", "--run", "gone", "--gold", "tale-eval.jsonl", code=2)
     assert "own.json" in done.stderr
     assert "tale-results.json" not in done.stderr
 
@@ -218,8 +215,7 @@ def test_an_empty_graph_is_no_matter_of_retrieval(tale: Path, run_cli, command: 
     ],
 )
 def test_a_wrong_command_line_is_one_line(run_cli, arguments: tuple[str, ...], told: str) -> None:
-    done = run_cli(*arguments)
-    assert done.exit_code == 2
+    done = run_cli(*arguments, code=2)
     assert done.stderr.startswith(f"error: {told}")
     assert done.stderr.count("\n") == 1
 

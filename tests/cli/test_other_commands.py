@@ -29,22 +29,19 @@ def test_init_writes_files_that_the_program_reads_and_never_overwrites(own_folde
 
 def test_stats_counts(own_folder: Path, run_cli) -> None:
     write_kg(own_folder / "data/kg/a-KG.json", ["A", "B", "C"], [("A", "OWNS", "B")])
-    done = run_cli("stats")
-    assert done.exit_code == 0, done.output
+    done = run_cli("stats", code=0)
     assert "2 (sizes 2, 1)" in done.stdout
 
 
 def test_query_shows_seeds_ranking_and_walk(own_folder: Path, run_cli) -> None:
     write_kg(own_folder / "data/kg/a-KG.json", ["점순네", "마을"], [("점순네", "LIVES_IN", "마을")])
-    done = run_cli("query", "점순네는 어디에 살아?", "--hops", "1")
-    assert done.exit_code == 0, done.output
+    done = run_cli("query", "점순네는 어디에 살아?", "--hops", "1", code=0)
     assert "점순네 —LIVES_IN→ 마을" in done.stdout
 
 
 def test_a_question_that_names_nothing_says_what_was_looked_for(own_folder: Path, run_cli) -> None:
     write_kg(own_folder / "data/kg/a-KG.json", ["점순네"])
-    done = run_cli("query", "Where does Miss Westphail live?", "--linker", "names")
-    assert done.exit_code == 0, done.output
+    done = run_cli("query", "Where does Miss Westphail live?", "--linker", "names", code=0)
     assert "no entity of the question was recognised; looked for: Miss, Westphail, live" in done.stdout
     assert "rank" not in done.stdout  # no table without rows
 
@@ -70,8 +67,7 @@ def test_markup_in_names_is_shown_as_text(own_folder: Path, run_cli) -> None:
     write_kg(
         own_folder / "data/kg/a-KG.json", ["[red]Anna[/red]", "Ben"], [("[red]Anna[/red]", "[bold]R", "Ben")]
     )
-    done = run_cli("query", "Who is [red]Anna[/red]?")
-    assert done.exit_code == 0, done.output
+    done = run_cli("query", "Who is [red]Anna[/red]?", code=0)
     assert "[red]Anna[/red]" in done.stdout
 
 

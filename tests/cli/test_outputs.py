@@ -99,8 +99,7 @@ def test_a_link_stays_a_link_and_what_it_points_to_is_replaced(files: Path, run_
 
 def test_a_mistake_of_the_program_shows_where_it_is(files: Path, run_cli, monkeypatch) -> None:
     monkeypatch.setattr("tiny_graph_rag.formats.gold.read_eval_set", lambda path: 1 / 0)
-    done = run_cli(*EVAL)
-    assert done.exit_code == 70
+    done = run_cli(*EVAL, code=70)
     assert done.stderr.startswith("Traceback")
     assert done.stderr.splitlines()[-1].startswith("internal error: ZeroDivisionError: division by zero")
 
@@ -123,8 +122,7 @@ def test_a_part_never_replaces_the_whole(files, run_cli) -> None:
         "run-limit-1-results.json",
     }
     assert (folder / "story-eval-results.json").read_bytes() == whole
-    done = run_cli("compare", "story-eval-results.json", "run-limit-1-results.json", "--force")
-    assert done.exit_code == 0, done.stderr
+    run_cli("compare", "story-eval-results.json", "run-limit-1-results.json", "--force", code=0)
     assert (folder / "story-eval-vs-run-limit-1-comparison.json").is_file()
 
 

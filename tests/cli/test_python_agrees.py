@@ -58,8 +58,7 @@ def test_score(run_cli, tmp_path: Path, gold, run, options, keywords) -> None:
     for path, (_, text) in zip(paths, (run, gold), strict=True):
         path.write_text(text, encoding="utf-8")
     out = tmp_path / "out.json"
-    told = run_cli("score", "--run", paths[0], "--gold", paths[1], *options, "-o", out)
-    assert told.exit_code == 0, told.stderr
+    run_cli("score", "--run", paths[0], "--gold", paths[1], *options, "-o", out, code=0)
     written = json.loads(out.read_text(encoding="utf-8"))
     measures = options[1] if options[:1] == ("--measures",) else None
     found = tiny_graph_rag.score(paths[0], paths[1], measures, **keywords)
@@ -72,7 +71,7 @@ def test_score(run_cli, tmp_path: Path, gold, run, options, keywords) -> None:
 
 def test_score_on_a_graph(run_cli, tmp_path: Path) -> None:
     run, out = tmp_path / "run.jsonl", tmp_path / "out.json"
-    told = run_cli(
+    run_cli(
         "eval",
         "--dataset",
         GOLD,
@@ -83,10 +82,9 @@ def test_score_on_a_graph(run_cli, tmp_path: Path) -> None:
         run,
         "-o",
         tmp_path / "e.json",
+        code=0,
     )
-    assert told.exit_code == 0, told.stderr
-    told = run_cli("score", "--run", run, "--gold", GOLD, "-g", GRAPH, "-o", out)
-    assert told.exit_code == 0, told.stderr
+    run_cli("score", "--run", run, "--gold", GOLD, "-g", GRAPH, "-o", out, code=0)
     written = json.loads(out.read_text(encoding="utf-8"))["summary"]["measures"]
     found = tiny_graph_rag.score(run, GOLD, graph=tiny_graph_rag.load_graph(GRAPH))
     assert found.means.to_dict("index") == {
@@ -118,8 +116,7 @@ def test_eval_sweep_and_compare(run_cli, tmp_path: Path) -> None:
         ):
             assert mine[ours] == rows[1][theirs]
     out = tmp_path / "sweep.json"
-    told = run_cli("sweep", "--dataset", GOLD, "-g", GRAPH, "--hops", "1-3", "-o", out)
-    assert told.exit_code == 0, told.stderr
+    told = run_cli("sweep", "--dataset", GOLD, "-g", GRAPH, "--hops", "1-3", "-o", out, code=0)
     swept = json.loads(out.read_text(encoding="utf-8"))
     found = tiny_graph_rag.sweep(graph, questions, hops=(1, 2, 3))
     wanted = swept["settings"][swept["recommended"]["overall"]["setting"]]

@@ -44,9 +44,17 @@ def test_a_submission_keeps_ids_as_they_are_and_scores_as_the_contest_scores(
     town: Path, run_cli: Callable[..., Result]
 ) -> None:
     done = run_cli(
-        "retrieve", "eval.jsonl", "-g", "town-KG.json", "-o", "./sub.csv", "--format", "contest", "--names"
+        "retrieve",
+        "eval.jsonl",
+        "-g",
+        "town-KG.json",
+        "-o",
+        "./sub.csv",
+        "--format",
+        "contest",
+        "--names",
+        code=0,
     )
-    assert done.exit_code == 0, done.output
     assert "1 question retrieved nothing: 9" in done.stdout
     assert "run has no line" not in done.output
     rows = [json.loads(line) for line in (town / "sub.csv").read_text().splitlines()]
@@ -64,8 +72,7 @@ def test_a_submission_keeps_ids_as_they_are_and_scores_as_the_contest_scores(
 
 @pytest.mark.parametrize("form", ["trec", "jsonl", "csv"])
 def test_every_form_holds_the_same_ranking(town: Path, run_cli: Callable[..., Result], form: str) -> None:
-    done = run_cli("retrieve", "eval.jsonl", "-g", "town-KG.json", "-o", f"./run.{form}")
-    assert done.exit_code == 0, done.output
+    run_cli("retrieve", "eval.jsonl", "-g", "town-KG.json", "-o", f"./run.{form}", code=0)
     from tiny_graph_rag.formats.runs import read_run
 
     rankings = read_run(town / f"run.{form}").rankings
@@ -75,8 +82,7 @@ def test_every_form_holds_the_same_ranking(town: Path, run_cli: Callable[..., Re
 
 def test_a_text_of_questions_and_standard_output(town: Path, run_cli: Callable[..., Result]) -> None:
     (town / "q.txt").write_text("Whom, if anybody, does Anna know?\n\nWho knows Cleo?\n")
-    done = run_cli("retrieve", "q.txt", "-g", "town-KG.json", "-o", "-")
-    assert done.exit_code == 0, done.output
+    done = run_cli("retrieve", "q.txt", "-g", "town-KG.json", "-o", "-", code=0)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     assert [row["id"] for row in rows] == ["q001", "q003"]
 
@@ -96,6 +102,5 @@ def test_a_form_without_empty_lists_says_what_becomes_of_them(run_cli, town: Pat
         ["retrieve", "gold.jsonl", "-o", "./a.trec"],
         ["eval", "--dataset", "gold.jsonl", "--skip-generation", "--save-run", "./b.csv"],
     ):
-        done = run_cli(*command, "-g", "town-KG.json")
-        assert done.exit_code == 0, done.output
+        done = run_cli(*command, "-g", "town-KG.json", code=0)
         assert "run has no line for a question that retrieved nothing" in done.output

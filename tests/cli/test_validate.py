@@ -87,8 +87,7 @@ def test_broken_lines_are_errors_and_the_others_are_checked(validated, tmp_path,
     validated([question()])
     with (tmp_path / GOLD).open("a") as file:
         file.write('{"query": "x", "reference_entities": "Bert"}\n{\n')
-    done = run_cli("validate", "--dataset", "tale-eval.jsonl")
-    assert done.exit_code == 1
+    done = run_cli("validate", "--dataset", "tale-eval.jsonl", code=1)
     assert "tale-eval.jsonl:2: 'reference_entities' must be a list of strings" in done.stdout
     assert "tale-eval.jsonl:3" in done.stdout
 

@@ -57,7 +57,7 @@ def sweep_command(
         str | None, option("Cutoffs of the measures, such as 1,3,5,10.", MEASURES, default="5")
     ] = None,
     retriever: Annotated[str | None, option("Retrievers to try (a,b).", RETRIEVAL, default="bfs")] = None,
-    linker: Annotated[str | None, option("Linkers to try (a,b).", RETRIEVAL, default="names")] = None,
+    linker: Annotated[str | None, option("Linkers to try (a,b).", RETRIEVAL, default="names+text")] = None,
     measures: Measured = None,
     label: Label = None,
     decide_by: Annotated[
