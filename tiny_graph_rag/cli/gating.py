@@ -31,10 +31,7 @@ def hold(
     problems: Sequence[TinyGraphRagError] = (),
 ) -> None:
     """Hold gates against the means of a run, and end with what failed. problems: what went wrong before."""
-    outcomes: list[GateOutcome] = []
-    if gates:
-        by_tag = {tag: part.measures for tag, part in found.by_tag.items()}
-        outcomes = hold_floors(gates, found.overall.measures, session.config.running.gate_on, by_tag)
+    outcomes = hold_floors(gates, found, session.config.running.gate_on)
     conclude(session, outcomes, junit, problems)
 
 

@@ -247,23 +247,20 @@ def assert_retrieval(
     graph: GraphLike,
     questions: QuestionsLike,
     floors: str,
-    *,
-    basis: str = "mean",
     **options: Any,
 ) -> Result:
     """For tests: `assert_retrieval(graph, questions, "recall@5>=0.8,mrr>0.5", hops=3)`.
 
-    floors: as `--fail-under` takes them; basis: "mean", or "interval" for the end of the interval on the
-    failing side. options: those of `evaluate`. Raises AssertionError with every floor that was missed and the
+    floors: as `--fail-under` takes them. options: those of `evaluate`; with gate_on="interval" the end of the
+    interval on the failing side counts. Raises AssertionError with every floor that was missed and the
     questions furthest below; an undefined mean fails. Returns the result where all hold.
     """
-    from tiny_graph_rag.study.gates import check_basis, hold_floors, parse_floors
+    from tiny_graph_rag.study.gates import hold_floors, parse_floors
 
     gates = parse_floors(floors)
     measures = tuple(dict.fromkeys(gate.measure for gate in gates))
     result = evaluate(graph, questions, measures=measures, **options)
-    by_tag = {tag: part.measures for tag, part in result.summary.by_tag.items()}
-    outcomes = hold_floors(gates, result.summary.overall.measures, check_basis(basis), by_tag)
+    outcomes = hold_floors(gates, result.summary, result.evaluation.config.running.gate_on)
     missed = [(gate, outcome) for gate, outcome in zip(gates, outcomes, strict=True) if not outcome.passed]
     if missed:
         lines = []

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tiny_graph_rag.errors import UsageError, nearest
-from tiny_graph_rag.measures import Mean, Measure
+from tiny_graph_rag.measures import Measure
 from tiny_graph_rag.messages import Said, said
 
 if TYPE_CHECKING:
+    from tiny_graph_rag.measures.summary import Summary
     from tiny_graph_rag.study.compare import Compared
 
-MEAN, INTERVAL = "mean", "interval"
+MEAN = "mean"
 TAG = "tag:"
 _SIGNS: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge,
@@ -70,31 +71,14 @@ def parse_drops(text: str) -> tuple[Gate, ...]:
     return _gates(text, _DROP, "--max-drop", "ndcg@5=0.02")
 
 
-def check_basis(basis: str) -> str:
-    """`mean` or `interval`. Raises UsageError for anything else."""
-    if basis not in (MEAN, INTERVAL):
-        raise UsageError(
-            "gate_on must be {one} or {other}, got {basis}",
-            one=MEAN,
-            other=INTERVAL,
-            basis=repr(basis),
-        )
-    return basis
-
-
-def hold_floors(
-    gates: Iterable[Gate],
-    means: Mapping[Measure, Mean],
-    basis: str,
-    by_tag: Mapping[str, Mapping[Measure, Mean]],
-) -> list[GateOutcome]:
-    """basis: `mean`, or `interval` for its end on the failing side. by_tag: the means of each tag. An
-    undefined figure fails. Raises UsageError for a gate on a tag that no question has."""
+def hold_floors(gates: Iterable[Gate], summary: Summary, basis: str) -> list[GateOutcome]:
+    """summary: of a run. basis: `mean`, or `interval` for its end on the failing side. An undefined figure
+    fails. Raises UsageError for a gate on a tag that no question has."""
     gates, outcomes = list(gates), []
-    check_tags(gates, by_tag)
+    check_tags(gates, summary.by_tag)
     what = said("mean") if basis == MEAN else said("end of the 95 % interval")
     for gate in gates:
-        found = (by_tag[gate.tag] if gate.tag else means)[gate.measure]
+        found = (summary.by_tag[gate.tag] if gate.tag else summary.overall).measures[gate.measure]
         end = found.low if gate.sign.startswith(">") else found.high
         figure = found.mean if basis == MEAN else end
         passed = _SIGNS[gate.sign](figure, gate.limit)
