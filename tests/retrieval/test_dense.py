@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ import pytest
 from typer.testing import Result
 
 from tests.conftest import write_gold, write_kg
+from tests.tools.chat_server import Action, ChatServer, Request, error
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.config.sources import load_config
 from tiny_graph_rag.errors import ConfigError, ServiceError
@@ -44,66 +43,44 @@ def embedded(text: str) -> list[float]:
     return vector
 
 
-class Server(ThreadingHTTPServer):
-    """answers: called with the number of the call and its texts; an (status, body, headers) or None."""
+class Service:
+    """answers: called with the number of the call, from 1, and its texts; what the server does, None for the
+    vectors."""
 
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.batches: list[list[str]] = []
-        self.keys: list[str | None] = []
-        self.answers: Callable[[int, list[str]], Any] = lambda call, texts: None
+    def __init__(self, server: ChatServer) -> None:
+        self.server, self.url = server, server.url
+        self.answers: Callable[[int, list[str]], Action | None] = lambda call, texts: None
 
     @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+    def batches(self) -> list[list[str]]:
+        return [request.body["input"] for request in self.server.requests]
 
 
-class Handler(BaseHTTPRequestHandler):
-    server: Server
-
-    def do_POST(self) -> None:
-        texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
-        self.server.batches.append(texts)
-        self.server.keys.append(self.headers["Authorization"])
-        special = self.server.answers(len(self.server.batches), texts)
-        status, body, headers = special or (200, answer(texts), {})
-        if body is None:  # hang up in the middle
-            self.send_response(200)
-            self.send_header("Content-Length", "1000")
-            self.end_headers()
-            self.wfile.write(b'{"data": [')
-            return
-        raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-        self.send_response(status)
-        for name, value in {"Content-Length": str(len(raw)), **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-        self.wfile.write(raw)
-
-    def log_message(self, *_: Any) -> None:
-        pass
+def sent(document: Any, status: int = 200, **how: Any) -> Action:
+    return Action(json.dumps(document).encode(), status, **how)
 
 
-def answer(texts: list[str], **changes: Any) -> dict[str, Any]:
+def vectors(texts: list[str]) -> Action:
     rows = [{"index": place, "embedding": embedded(text)} for place, text in enumerate(texts)]
-    return {"data": rows[::-1], "usage": {"prompt_tokens": 3 * len(texts)}, **changes}  # order is free
+    return sent({"data": rows[::-1], "usage": {"prompt_tokens": 3 * len(texts)}})  # order is free
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     monkeypatch.setattr(Patience, "wait", lambda self, attempt, chance: 0.01)
-    started = Server()
-    thread = threading.Thread(target=started.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    monkeypatch.setenv("OPENAI_BASE_URL", started.url)
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    yield started
-    started.shutdown()
-    thread.join()
-    started.server_close()
+
+    def script(request: Request) -> Action:
+        texts = request.body["input"]
+        return service.answers(request.number + 1, texts) or vectors(texts)
+
+    with ChatServer(script) as started:
+        service = Service(started)
+        monkeypatch.setenv("OPENAI_BASE_URL", started.url)
+        monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        yield service
 
 
-def embedder(server: Server, tmp_path: Path, **settings: Any) -> Embedder:
+def embedder(server: Service, tmp_path: Path, **settings: Any) -> Embedder:
     return embedder_at(server.url, KEY, tmp_path, **settings)
 
 
@@ -118,7 +95,7 @@ def settings() -> Config:
     return replace(config, retrieval=replace(config.retrieval, retriever="dense"))
 
 
-def test_nearest_texts_come_first_and_a_second_run_makes_no_call(server: Server, tmp_path: Path) -> None:
+def test_nearest_texts_come_first_and_a_second_run_makes_no_call(server: Service, tmp_path: Path) -> None:
     path = write_kg(tmp_path / "a-KG.json", ["red hen", "blue sea", "점순"], [("점순", "OWNS", "red hen")])
     questions = [LinkedQuestion("the hen that is red"), LinkedQuestion("blue")]
 
@@ -140,7 +117,7 @@ def test_nearest_texts_come_first_and_a_second_run_makes_no_call(server: Server,
     assert notes == ["embeddings: 0 calls for 0 texts, 0 tokens, 0.0000 USD"]
 
 
-def test_texts_go_in_batches_and_repeated_ones_once(server: Server, tmp_path: Path) -> None:
+def test_texts_go_in_batches_and_repeated_ones_once(server: Service, tmp_path: Path) -> None:
     asked = embedder(server, tmp_path, batch=4, concurrency=2)
     texts = [f"text {number % 9}" for number in range(30)]
     vectors = asked.vectors(texts)
@@ -152,46 +129,49 @@ def test_texts_go_in_batches_and_repeated_ones_once(server: Server, tmp_path: Pa
 
 @pytest.mark.parametrize(
     "trouble",
-    [(429, {"error": {"message": "slow down"}}, {"Retry-After": "0"}), (500, b"oops", {}), (200, None, {})],
+    [
+        error(429, "slow down", {"Retry-After": "0"}),
+        Action(b"oops", 500),
+        Action(b"{}", drop_after=1),
+    ],
 )
-def test_passing_trouble_is_tried_again(server: Server, tmp_path: Path, trouble: Any) -> None:
+def test_passing_trouble_is_tried_again(server: Service, tmp_path: Path, trouble: Any) -> None:
     server.answers = lambda call, texts: trouble if call < 3 else None
     assert embedder(server, tmp_path).vectors(["a"]).shape == (1, DIMENSIONS)
     assert len(server.batches) == 3
 
 
-def test_trouble_that_stays_ends_with_the_services_own_words(server: Server, tmp_path: Path) -> None:
-    server.answers = lambda call, texts: (503, {"error": {"message": "under repair"}}, {})
+def test_trouble_that_stays_ends_with_the_services_own_words(server: Service, tmp_path: Path) -> None:
+    server.answers = lambda call, texts: error(503, "under repair")
     with pytest.raises(ServiceError, match=r"server failed \(503\): under repair \(5 attempts\)"):
         embedder(server, tmp_path).vectors(["a"])
     assert len(server.batches) == 5
 
 
-def test_a_refused_key_stops_at_once_and_is_never_shown(server: Server, tmp_path: Path) -> None:
-    server.answers = lambda call, texts: (401, {"error": {"message": f"bad key {KEY}"}}, {})
-    with pytest.raises(ServiceError, match=r"the key \(401\): bad key \*\*\*. Set OPENAI_API_KEY") as error:
+def test_a_refused_key_stops_at_once_and_is_never_shown(server: Service, tmp_path: Path) -> None:
+    server.answers = lambda call, texts: error(401, f"bad key {KEY}")
+    with pytest.raises(ServiceError, match=r"the key \(401\): bad key \*\*\*. Set OPENAI_API_KEY") as raised:
         embedder(server, tmp_path).vectors(["a"])
     assert len(server.batches) == 1
-    assert KEY not in str(error.value)
+    assert KEY not in str(raised.value)
 
 
+@pytest.mark.parametrize("command", ["eval --dataset a-eval.jsonl --skip-generation", "query A?"])
 def test_a_missing_key_is_an_error_before_any_work(
-    monkeypatch: pytest.MonkeyPatch, run_cli: Callable[..., Result], tmp_path: Path
+    monkeypatch: pytest.MonkeyPatch, run_cli: Callable[..., Result], tmp_path: Path, command: str
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     write_kg(tmp_path / "a-KG.json", ["A"])
     write_gold(tmp_path / "a-eval.jsonl", {"query": "A?", "reference_entities": ["A"]})
-    found = run_cli(
-        "eval", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", "--retriever", "dense", "--skip-generation"
-    )
+    found = run_cli(*command.split(), "-g", "./a-KG.json", "--retriever", "dense")
     assert found.exit_code == 2
-    assert "set OPENAI_API_KEY" in found.stderr
+    assert "--retriever dense needs an API: set OPENAI_API_KEY" in found.stderr
 
 
-def test_a_service_without_keys_gets_none(server: Server, tmp_path: Path) -> None:
+def test_a_service_without_keys_gets_none(server: Service, tmp_path: Path) -> None:
     embedder_at(server.url, "", tmp_path).vectors(["a"])
-    assert server.keys == [None]
+    assert "authorization" not in server.server.requests[0].headers
 
 
 @pytest.mark.parametrize(
@@ -209,33 +189,33 @@ def test_a_service_without_keys_gets_none(server: Server, tmp_path: Path) -> Non
     ],
 )
 def test_an_answer_that_can_not_be_used_is_refused_in_words(
-    wrong: Any, said: str, server: Server, tmp_path: Path
+    wrong: Any, said: str, server: Service, tmp_path: Path
 ) -> None:
-    server.answers = lambda call, texts: (200, wrong, {})
+    server.answers = lambda call, texts: sent(wrong)
     with pytest.raises(ServiceError, match=said):
         embedder(server, tmp_path).vectors(["a"])
 
 
 def test_a_wrong_dimension_is_refused_within_an_answer_and_between_two(
-    server: Server, tmp_path: Path
+    server: Service, tmp_path: Path
 ) -> None:
     def shorter(call: int, texts: list[str]) -> Any:
         rows = [{"index": place, "embedding": [1.0] * (2 + call)} for place in range(len(texts))]
-        return 200, {"data": rows}, {}
+        return sent({"data": rows})
 
     server.answers = shorter
     with pytest.raises(ServiceError, match="different dimensions: 3, 4"):
         embedder(server, tmp_path, batch=1).vectors(["a", "b"])
     mixed = {"data": [{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [1.0, 2.0]}]}
-    server.answers = lambda call, texts: (200, mixed, {})
+    server.answers = lambda call, texts: sent(mixed)
     with pytest.raises(ServiceError, match="embeddings of one answer are not numbers of one dimension"):
         embedder(server, tmp_path).vectors(["c", "d"])
 
 
 def test_what_was_paid_before_a_failure_is_kept_and_a_damaged_cache_asked_again(
-    server: Server, tmp_path: Path
+    server: Service, tmp_path: Path
 ) -> None:
-    server.answers = lambda call, texts: None if call == 1 else (400, {"error": {"message": "no"}}, {})
+    server.answers = lambda call, texts: None if call == 1 else error(400, "no")
     with pytest.raises(ServiceError, match=r"refuses the request \(400\): no"):
         embedder(server, tmp_path, batch=2).vectors(["a", "b", "c"])
     server.answers = lambda call, texts: None
@@ -252,7 +232,7 @@ def test_a_url_of_another_kind_is_refused(tmp_path: Path) -> None:
         embedder_at("file:///etc", "", tmp_path)
 
 
-def test_eval_says_what_was_paid(server: Server, run_cli: Callable[..., Result], tmp_path: Path) -> None:
+def test_eval_says_what_was_paid(server: Service, run_cli: Callable[..., Result], tmp_path: Path) -> None:
     write_kg(tmp_path / "a-KG.json", ["A"])
     write_gold(tmp_path / "a-eval.jsonl", {"query": "A?", "reference_entities": ["A"]})
     command = ("eval", "--dataset", "a-eval.jsonl", "-g", "a-KG.json", "--skip-generation", "-o", "./r.json")
@@ -260,14 +240,3 @@ def test_eval_says_what_was_paid(server: Server, run_cli: Callable[..., Result],
     assert found.exit_code == 0, found.output
     assert "embeddings: 2 calls for 2 texts, 6 tokens" in found.stdout
     assert KEY not in (tmp_path / "r.json").read_text(encoding="utf-8")
-
-
-def test_without_a_service_it_is_an_error(
-    monkeypatch: pytest.MonkeyPatch, run_cli: Callable[..., Result], tmp_path: Path
-) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    write_kg(tmp_path / "a-KG.json", ["A"])
-    found = run_cli("query", "A?", "-g", tmp_path / "a-KG.json", "--retriever", "dense")
-    assert found.exit_code == 2
-    assert "--retriever dense needs an API: set OPENAI_API_KEY" in found.stderr

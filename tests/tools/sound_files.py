@@ -12,15 +12,21 @@ import re
 import shutil
 import sqlite3
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from tests.tools.chat_server import Action, ChatServer, Request, answer
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BROKEN = "input"  # stem of the broken file
+# Parts of commands, all of whose words are without spaces.
+GRAPH, EVAL_SET = "-g ./s-KG.json", "--dataset ./s-eval.jsonl"
+ON_SET, UNCACHED = f"{EVAL_SET} {GRAPH}", "--set running.graph_cache=false"
+FEW = "--set evaluation.latency_sample=0 --quiet"
+RETRIEVAL = "--skip-generation --set evaluation.latency_sample=0 --quiet"
 
 
 @dataclass(frozen=True)
@@ -152,23 +158,12 @@ def targets(run: Runner) -> list[Target]:
         files["run.parquet"] = (home / "run.parquet").read_bytes()
     for name, content in files.items():
         (home / name).write_bytes(content)
-    graph, eval_set = ("-g", "./s-KG.json"), ("--dataset", "./s-eval.jsonl")
-    quiet = ("--skip-generation", "--set", "evaluation.latency_sample=0", "--quiet")
     for name, command in {
-        "results.json": (
-            "eval",
-            *eval_set,
-            *graph,
-            *quiet,
-            "--set",
-            "evaluation.save_reasons=true",
-            "--save-run",
-            "./own-run.jsonl",
-        ),
-        "sweep.json": ("sweep", *eval_set, *graph, "--quiet", "--hops", "1,2"),
-        "scored.json": ("score", "--gold", "gold.qrels", "--run", "run.trec", "--quiet"),
+        "results.json": f"eval {ON_SET} {RETRIEVAL} --set evaluation.save_reasons=true --save-run ./own-run.jsonl",
+        "sweep.json": f"sweep {ON_SET} --quiet --hops 1,2",
+        "scored.json": "score --gold gold.qrels --run run.trec --quiet",
     }.items():
-        done = run(*command, "-o", f"./{name}")
+        done = run(*command.split(), "-o", f"./{name}")
         assert done.exit_code == 0, done.output
         files[name] = timeless(home / name)
     done = run("compare", "./results.json", "./results.json", "-o", "./comparison.json", "--quiet")
@@ -178,101 +173,50 @@ def targets(run: Runner) -> list[Target]:
     config = (home / "made.yaml") if (home / "made.yaml").is_file() else ROOT / "config.yaml"
     files["config.yaml"] = config.read_bytes()
     more_files(run, files)
-    out = ("-o", "./out.json")
     found: list[Target] = []
 
-    def add(name: str, file: str, *command: str, sound: str = "") -> None:
-        if (sound or file) in files:
-            found.append(Target(name, f"{BROKEN}-{file}", files[sound or file], command))
+    def add(name: str, file: str, command: str) -> None:
+        if file in files:
+            found.append(Target(name, f"{BROKEN}-{file}", files[file], tuple(command.split())))
 
-    add(
-        "graph eval",
-        "s-KG.json",
-        "eval",
-        *eval_set,
-        "-g",
-        "{file}",
-        *quiet,
-        *out,
-        "--set",
-        "running.graph_cache=false",
-    )
-    add("graph validate", "s-KG.json", "validate", *eval_set, "-g", "{file}")
-    add("graph stats", "s-KG.json", "stats", "-g", "{file}", "--set", "running.graph_cache=false")
+    evaluated = f"eval {ON_SET} {RETRIEVAL} -o ./out.json"
+    add("graph eval", "s-KG.json", f"eval {EVAL_SET} -g {{file}} {RETRIEVAL} -o ./out.json {UNCACHED}")
+    add("graph validate", "s-KG.json", f"validate {EVAL_SET} -g {{file}}")
+    add("graph stats", "s-KG.json", f"stats -g {{file}} {UNCACHED}")
     for name, source, whole in graph_files(home):
         folder = home / f"{BROKEN}-{name.replace(' ', '-').replace('/', '-')}"
         shutil.copytree(whole or source.parent, folder)
         file = f"{folder.name}/{source.name if not whole else source.relative_to(whole)}"
         given = "{file}" if not whole else f"./{folder.name}"
-        command = ("stats", "-g", given, "--set", "running.graph_cache=false")
+        command = tuple(f"stats -g {given} {UNCACHED}".split())
         found.append(Target(f"graph {name}", file, source.read_bytes(), command))
     for file in ("g.xlsx", "g.sqlite", "g.duckdb", "g.parquet", "g.gml"):
-        add(f"graph {file}", file, "stats", "-g", "{file}", "--set", "running.graph_cache=false")
-        add(f"graph {file} converted", file, "convert", "-g", "{file}", "-o", "./written/out.tsv")
+        add(f"graph {file}", file, f"stats -g {{file}} {UNCACHED}")
+        add(f"graph {file} converted", file, "convert -g {file} -o ./written/out.tsv")
     for file in ("gold.xlsx", "gold.parquet", "promptfoo.yaml", "llama.json", "columns.json"):
         if file not in ("promptfoo.yaml", "llama.json"):  # without entities, which eval needs
-            add(f"{file} eval", file, "eval", "--dataset", "{file}", *graph, *quiet, *out)
-        add(f"{file} validate", file, "validate", "--dataset", "{file}", *graph)
-        add(f"{file} convert", file, "dataset", "convert", "{file}", "-o", "./converted.jsonl")
-    add("patch eval", "patch.yaml", "eval", *eval_set, *graph, *quiet, *out, "--patch", "{file}")
-    add(
-        "patch convert",
-        "patch.yaml",
-        "convert",
-        "-g",
-        "./s-KG.json",
-        "-o",
-        "./out-KG.json",
-        "--patch",
-        "{file}",
-    )
-    add("graph fix", "s-KG.json", "fix", *eval_set, "-g", "{file}", "-o", "./fixes.yaml", "--quiet")
-    add("gold fix", "s-eval.jsonl", "fix", "--dataset", "{file}", *graph, "-o", "./fixes.yaml", "--quiet")
-    add("answers", "answers.jsonl", "dataset", "from", "{file}", *graph, "-o", "./from-draft.jsonl")
-    add("gold eval", "s-eval.jsonl", "eval", "--dataset", "{file}", *graph, *quiet, *out)
-    add("gold validate", "s-eval.jsonl", "validate", "--dataset", "{file}", *graph)
-    add(
-        "vocabulary",
-        "s-vocabulary.yaml",
-        "eval",
-        *eval_set,
-        *graph,
-        *quiet,
-        *out,
-        "--set",
-        "retrieval.vocabulary={file}",
-    )
-    add("config", "config.yaml", "eval", *eval_set, *graph, *quiet, *out, "--config", "{file}")
-    for file in (
-        "run.jsonl",
-        "run.trec",
-        "run.csv",
-        "run.tsv",
-        "run.json",
-        "contest.jsonl",
-        "run.parquet",
-        "run.xlsx",
-    ):
-        add(f"{file} score", file, "score", "--run", "{file}", "--gold", "gold.qrels", "--quiet", *out)
-        add(
-            f"{file} graph",
-            file,
-            "score",
-            "--run",
-            "{file}",
-            "--gold",
-            "s-eval.jsonl",
-            *graph,
-            "--quiet",
-            *out,
-        )
+            add(f"{file} eval", file, f"eval --dataset {{file}} {GRAPH} {RETRIEVAL} -o ./out.json")
+        add(f"{file} validate", file, f"validate --dataset {{file}} {GRAPH}")
+        add(f"{file} convert", file, "dataset convert {file} -o ./converted.jsonl")
+    add("patch eval", "patch.yaml", f"{evaluated} --patch {{file}}")
+    add("patch convert", "patch.yaml", f"convert {GRAPH} -o ./out-KG.json --patch {{file}}")
+    add("graph fix", "s-KG.json", f"fix {EVAL_SET} -g {{file}} -o ./fixes.yaml --quiet")
+    add("gold fix", "s-eval.jsonl", f"fix --dataset {{file}} {GRAPH} -o ./fixes.yaml --quiet")
+    add("answers", "answers.jsonl", f"dataset from {{file}} {GRAPH} -o ./from-draft.jsonl")
+    add("gold eval", "s-eval.jsonl", f"eval --dataset {{file}} {GRAPH} {RETRIEVAL} -o ./out.json")
+    add("gold validate", "s-eval.jsonl", f"validate --dataset {{file}} {GRAPH}")
+    add("vocabulary", "s-vocabulary.yaml", f"{evaluated} --set retrieval.vocabulary={{file}}")
+    add("config", "config.yaml", f"{evaluated} --config {{file}}")
+    runs = "run.jsonl run.trec run.csv run.tsv run.json contest.jsonl run.parquet run.xlsx"
+    for file in runs.split():
+        add(f"{file} score", file, "score --run {file} --gold gold.qrels --quiet -o ./out.json")
+        add(f"{file} graph", file, f"score --run {{file}} --gold s-eval.jsonl {GRAPH} --quiet -o ./out.json")
     for file in ("s-eval.jsonl", "gold.qrels", "gold.csv", "gold-rag.json", "gold-contest.json"):
-        add(f"{file} score", file, "score", "--run", "run.trec", "--gold", "{file}", "--quiet", *out)
-        add(f"{file} graph", file, "score", "--run", "run.jsonl", "--gold", "{file}", *graph, "--quiet", *out)
-    reports = ("--report", "csv,html,md")
+        add(f"{file} score", file, "score --run run.trec --gold {file} --quiet -o ./out.json")
+        add(f"{file} graph", file, f"score --run run.jsonl --gold {{file}} {GRAPH} --quiet -o ./out.json")
     for file in ("results.json", "sweep.json", "scored.json", "comparison.json"):
-        add(f"{file} report", file, "report", "{file}", *reports)
-    add("compare", "results.json", "compare", "./results.json", "{file}", "-o", "./compared.json", "--quiet")
+        add(f"{file} report", file, "report {file} --report csv,html,md")
+    add("compare", "results.json", "compare ./results.json {file} -o ./compared.json --quiet")
     return found + more_targets(run, files)
 
 
@@ -299,134 +243,143 @@ def more_files(run: Runner, files: dict[str, bytes]) -> None:
     for name, content in made.items():
         (home / name).write_bytes(content)
     files.update(made)
-    eval_set, chat = (
-        (
-            "--dataset",
-            "./s-eval.jsonl",
-            "-g",
-            "./s-KG.json",
-            "--set",
-            "evaluation.latency_sample=0",
-            "--quiet",
-        ),
-        ("--config", "./chat.yaml"),
-    )
-    commands: dict[str, tuple[str, ...]] = {
-        "asked.journal.jsonl": ("eval", *eval_set, *chat, "-o", "./asked.json"),
-        "own.retrieved.jsonl": ("eval", *eval_set, "--skip-generation", "--retriever", "./own.py:retrieve", "-o", "./own.json"),
-        "s-draft.jsonl": ("recommend", "--dataset", "./s-questions.txt", "-g", "./s-KG.json", "-o", "./s-draft.jsonl"),
-        "s-eval.meta.json": ("validate", "--dataset", "./s-eval.jsonl", "-g", "./s-KG.json", "--pin"),
-        "s-eval.versions.json": ("dataset", "version", "./s-eval.jsonl", "--note", "first"),
-    }  # fmt: skip
+    commands = {
+        "asked.journal.jsonl": f"eval {ON_SET} {FEW} --config ./chat.yaml -o ./asked.json",
+        "own.retrieved.jsonl": f"eval {ON_SET} {FEW} --skip-generation --retriever ./own.py:retrieve -o ./own.json",
+        "s-draft.jsonl": f"recommend --dataset ./s-questions.txt {GRAPH} -o ./s-draft.jsonl",
+        "s-eval.meta.json": f"validate {ON_SET} --pin",
+        "s-eval.versions.json": "dataset version ./s-eval.jsonl --note first",
+    }
     for name, command in commands.items():
-        done = run(*command)
+        done = run(*command.split())
         assert done.exit_code == 0, done.output
         if (home / name).is_file():
             files[name] = timeless(home / name)
     events = [
-        {
-            "n": 1,
-            "by": "anna",
-            "question": "line-1",
-            "what": "judge",
-            "entity": "e1",
-            "grade": 2,
-            "key": "a1",
-        },
-        {"n": 2, "by": "ben", "question": "line-1", "what": "judge", "entity": "e4", "grade": 0, "key": "b1"},
-        {"n": 3, "by": "anna", "question": "line-1", "what": "note", "note": "so"},
-        {"n": 4, "by": "anna", "question": "line-1", "what": "tags", "tags": ["easy"]},
-        {"n": 5, "by": "anna", "question": "line-3", "what": "query", "query": "Who?"},
-        {"n": 6, "by": "anna", "question": "line-3", "what": "undo", "of": 5},
-        {"n": 7, "by": "anna", "question": "line-1", "what": "done", "done": True, "no_answer": False},
+        {"by": "anna", "question": "line-1", "what": "judge", "entity": "e1", "grade": 2, "key": "a1"},
+        {"by": "ben", "question": "line-1", "what": "judge", "entity": "e4", "grade": 0, "key": "b1"},
+        {"by": "anna", "question": "line-1", "what": "note", "note": "so"},
+        {"by": "anna", "question": "line-1", "what": "tags", "tags": ["easy"]},
+        {"by": "anna", "question": "line-3", "what": "query", "query": "Who?"},
+        {"by": "anna", "question": "line-3", "what": "undo", "of": 5},
+        {"by": "anna", "question": "line-1", "what": "done", "done": True, "no_answer": False},
     ]
+    events = [{"n": number, **event} for number, event in enumerate(events, start=1)]
     files["s-draft.journal.jsonl"] = _lines(events)
     (replies,) = home.glob(".cache/**/replies-*.sqlite3")
     files["replies"], files["path of replies"] = replies.read_bytes(), str(replies.relative_to(home)).encode()
 
 
 def more_targets(run: Runner, files: dict[str, bytes]) -> list[Target]:
-    graph, eval_set = ("-g", "./s-KG.json"), ("--dataset", "./s-eval.jsonl")
-    few = ("--set", "evaluation.latency_sample=0", "--quiet")
-    chat = (*eval_set, *graph, *few, "--config", "./chat.yaml", "-o", "./asked-again.json")
-    judged = (
-        "--judge",
-        "correctness,faithfulness,quality,retrieval,factuality",
-        "--set",
-        "generation.accuracy_model=e",
+    found: list[Target] = []
+
+    def add(
+        name: str, file: str, sound: str, command: str, beside: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
+        """sound, beside: names of `files`."""
+        others = {path: files[name] for path, name in beside.items()}
+        found.append(Target(name, file, files[sound], tuple(command.split()), beside=others))
+
+    again = f"eval {ON_SET} {FEW} --config ./chat.yaml -o ./asked-again.json"
+    asked = f"{again} --set running.answer_cache=false"
+    judges = "--judge correctness,faithfulness,quality,retrieval,factuality --set generation.accuracy_model=e"
+    out = f"eval {ON_SET} {FEW} --skip-generation -o ./out.json"
+    add("prompt", "prompt.txt", "prompt.txt", f"{again} --dry-run --set generation.prompt={{file}}")
+    add("journal", "asked-again.journal.jsonl", "asked.journal.jsonl", f"{again} --resume")
+    own = f"eval {ON_SET} {FEW} --skip-generation --retriever ./own.py:retrieve -o ./own-again.json --resume"
+    add("own journal", "own-again.retrieved.jsonl", "own.retrieved.jsonl", own)
+    add("reply cache", files["path of replies"].decode(), "replies", again)
+    for name, command, sound in (
+        ("replies", f"{asked} --limit 2", b""),
+        ("replies to judges", f"{asked} --limit 1 {judges}", b""),
+        ("replies to linking", f"{asked} --skip-generation --linker llm --limit 2", b""),
+        ("embeddings", f"{asked} --skip-generation --retriever dense", sound_vectors(7)),
+    ):
+        found.append(Target(name, "", sound, tuple(command.split()), replies=True))
+    exported = f"{GRAPH} --export -o ./curated.jsonl"
+    journal, draft = "s-draft.journal.jsonl", "s-draft.jsonl"
+    add(
+        "draft",
+        "input-draft.jsonl",
+        draft,
+        f"curate --dataset {{file}} {exported}",
+        {"input-draft.journal.jsonl": journal},
     )
-    found = [
-        Target("prompt", "prompt.txt", files["prompt.txt"], ("eval", *chat, "--dry-run", "--set", "generation.prompt={file}")),
-        Target("journal", "asked-again.journal.jsonl", files["asked.journal.jsonl"], ("eval", *chat, "--resume")),
-        Target(
-            "own journal", "own-again.retrieved.jsonl", files["own.retrieved.jsonl"],
-            ("eval", *eval_set, *graph, *few, "--skip-generation", "--retriever", "./own.py:retrieve",
-             "-o", "./own-again.json", "--resume"),
-        ),
-        Target("reply cache", files["path of replies"].decode(), files["replies"], ("eval", *chat)),
-        Target("replies", "", b"", ("eval", *chat, "--set", "running.answer_cache=false", "--limit", "2"), replies=True),
-        Target("replies to judges", "", b"", ("eval", *chat, "--set", "running.answer_cache=false", "--limit", "1", *judged), replies=True),
-        Target("replies to linking", "", b"", ("eval", *chat, "--set", "running.answer_cache=false", "--skip-generation", "--linker", "llm", "--limit", "2"), replies=True),
-        Target("embeddings", "", sound_vectors(7), ("eval", *chat, "--set", "running.answer_cache=false", "--skip-generation", "--retriever", "dense"), replies=True),
-        Target("draft", "input-draft.jsonl", files["s-draft.jsonl"], ("curate", "--dataset", "{file}", *graph, "--export", "-o", "./curated.jsonl"),
-               beside={"input-draft.journal.jsonl": files["s-draft.journal.jsonl"]}),
-        Target("curation journal", "other-draft.journal.jsonl", files["s-draft.journal.jsonl"],
-               ("curate", "--dataset", "./other-draft.jsonl", *graph, "--export", "-o", "./curated.jsonl"),
-               beside={"other-draft.jsonl": files["s-draft.jsonl"]}),
-        Target("stamp", "input-eval.meta.json", files["s-eval.meta.json"], ("validate", "--dataset", "./input-eval.jsonl", *graph),
-               beside={"input-eval.jsonl": files["s-eval.jsonl"]}),
-        Target("versions", "input-eval.versions.json", files["s-eval.versions.json"], ("dataset", "version", "./input-eval.jsonl"),
-               beside={"input-eval.jsonl": files["s-eval.jsonl"]}),
-        Target("versions written", "input-eval.versions.json", files["s-eval.versions.json"],
-               ("dataset", "version", "./input-eval.jsonl", "--note", "more"), beside={"input-eval.jsonl": files["s-eval.jsonl"] + b"\n"}),
-        Target("history", "past/results.json", files["results.json"], ("history", "./past", "--report", "./history.html"),
-               beside={"past/earlier.json": files["results.json"]}),
-        Target("columns", "own-columns.yaml", files["own-columns.yaml"], ("stats", "-g", "./own.csv", "--set", "running.graph_cache=false"),
-               beside={"own.csv": files["own.csv"]}),
-        Target("columns' table", "own.csv", files["own.csv"], ("stats", "-g", "./own.csv", "--set", "running.graph_cache=false"),
-               beside={"own-columns.yaml": files["own-columns.yaml"]}),
-        Target("environment", ".env", files[".env"], ("settings",)),
-        Target("question", "", b"Where does Ben live, \xec\xa0\x90\xec\x88\x9c?", ("query", "{text}", *graph, "--explain"), text=True),
-        Target("question fuzzy", "", b"Wher does Anna Brg live?", ("query", "{text}", *graph, "--set", "retrieval.fuzzy=0.8"), text=True),
-        Target("measures", "", b"ndcg@5,recall@{1,3},rbp(p=0.8)@10,mrr", ("score", "--gold", "./gold.qrels", "--run", "./run.trec", "-o", "./out.json", "--measures", "{text}"), text=True),
-        Target("gates", "", b"recall@5>=0.65,mrr>=0.5", ("eval", *eval_set, *graph, *few, "--skip-generation", "-o", "./out.json", "--fail-under", "{text}"), text=True),
-        Target("settings of a sweep", "", b"retrieval.min_weight=0,0.5", ("sweep", *eval_set, *graph, "--quiet", "--hops", "1", "--set", "{text}", "-o", "./swept.json"), text=True),
-        Target("path", "", b"./s-eval.jsonl", ("validate", "--dataset", "{text}", *graph), text=True),
-        Target("compared run", "input-b.json", files["results.json"], ("compare", "{file}", "./results.json", "-o", "./compared.json", "--quiet")),
-        Target("results page", "input-c.json", files["results.json"], ("report", "{file}", "./results.json", "--report", "html,md,csv")),
-        Target("run as a retriever", "input-run.jsonl", files["run.jsonl"], ("eval", *eval_set, *graph, *few, "--skip-generation", "--retriever", "run:./input-run.jsonl", "-o", "./out.json")),
-        Target("graph converted", "input-conv-KG.json", files["s-KG.json"], ("convert", "-g", "{file}", "-o", "./out.graphml")),
-        Target("graph drawn", "input-drawn-KG.json", files["s-KG.json"], ("visualize", "-g", "{file}", "-o", "./drawn.html")),
-        Target("graph generated from", "input-gen-KG.json", files["s-KG.json"], ("generate", "-g", "{file}", "-o", "./made.jsonl", "--n", "3", "--quiet")),
-    ]  # fmt: skip
+    add(
+        "curation journal",
+        "other-draft.journal.jsonl",
+        journal,
+        f"curate --dataset ./other-draft.jsonl {exported}",
+        {"other-draft.jsonl": draft},
+    )
+    gold = {"input-eval.jsonl": "s-eval.jsonl"}
+    add(
+        "stamp",
+        "input-eval.meta.json",
+        "s-eval.meta.json",
+        f"validate --dataset ./input-eval.jsonl {GRAPH}",
+        gold,
+    )
+    version, files["changed"] = "dataset version ./input-eval.jsonl", files["s-eval.jsonl"] + b"\n"
+    add("versions", "input-eval.versions.json", "s-eval.versions.json", version, gold)
+    add(
+        "versions written",
+        "input-eval.versions.json",
+        "s-eval.versions.json",
+        f"{version} --note more",
+        {"input-eval.jsonl": "changed"},
+    )
+    add(
+        "history",
+        "past/results.json",
+        "results.json",
+        "history ./past --report ./history.html",
+        {"past/earlier.json": "results.json"},
+    )
+    own = f"stats -g ./own.csv {UNCACHED}"
+    add("columns", "own-columns.yaml", "own-columns.yaml", own, {"own.csv": "own.csv"})
+    add("columns' table", "own.csv", "own.csv", own, {"own-columns.yaml": "own-columns.yaml"})
+    add("environment", ".env", ".env", "settings")
+    for name, text, command in (
+        ("question", "Where does Ben live, 점순?", f"query {{text}} {GRAPH} --explain"),
+        ("question fuzzy", "Wher does Anna Brg live?", f"query {{text}} {GRAPH} --set retrieval.fuzzy=0.8"),
+        ("measures", "ndcg@5,recall@{1,3},rbp(p=0.8)@10,mrr", "score --gold ./gold.qrels --run ./run.trec -o ./out.json --measures {text}"),
+        ("gates", "recall@5>=0.65,mrr>=0.5", f"{out} --fail-under {{text}}"),
+        ("settings of a sweep", "retrieval.min_weight=0,0.5", f"sweep {ON_SET} --quiet --hops 1 --set {{text}} -o ./swept.json"),
+        ("path", "./s-eval.jsonl", f"validate --dataset {{text}} {GRAPH}"),
+    ):  # fmt: skip
+        found.append(Target(name, "", text.encode(), tuple(command.split()), text=True))
+    add(
+        "compared run",
+        "input-b.json",
+        "results.json",
+        "compare {file} ./results.json -o ./compared.json --quiet",
+    )
+    add("results page", "input-c.json", "results.json", "report {file} ./results.json --report html,md,csv")
+    add("run as a retriever", "input-run.jsonl", "run.jsonl", f"{out} --retriever run:./input-run.jsonl")
+    add("graph converted", "input-conv-KG.json", "s-KG.json", "convert -g {file} -o ./out.graphml")
+    add("graph drawn", "input-drawn-KG.json", "s-KG.json", "visualize -g {file} -o ./drawn.html")
+    add(
+        "graph generated from",
+        "input-gen-KG.json",
+        "s-KG.json",
+        "generate -g {file} -o ./made.jsonl --n 3 --quiet",
+    )
     for file in ("s-questions.txt", "s-questions.csv", "s-questions.json"):
-        found.append(
-            Target(
-                f"{file} recommend",
-                f"{BROKEN}-{file}",
-                files[file],
-                ("recommend", "--dataset", "{file}", *graph, "-o", "./drafted.jsonl"),
-            )
+        add(
+            f"{file} recommend",
+            f"{BROKEN}-{file}",
+            file,
+            f"recommend --dataset {{file}} {GRAPH} -o ./drafted.jsonl",
         )
     for file in ("s-eval.jsonl", "gold.qrels", "gold.csv", "gold-rag.json", "gold-contest.json"):
         for name, command in {
-            "convert": ("dataset", "convert", "{file}", "-o", "./converted.jsonl"),
-            "merge": (
-                "dataset",
-                "merge",
-                "{file}",
-                "./s-eval.jsonl",
-                "-o",
-                "./merged.jsonl",
-                "--prefer",
-                "first" if "eval" in file else "last",
-            ),
-            "split": ("dataset", "split", "{file}", "-o", "./parts.jsonl"),
-            "to rag": ("dataset", "convert", "{file}", "-o", "./converted.csv"),
+            "convert": "dataset convert {file} -o ./converted.jsonl",
+            "merge": f"dataset merge {{file}} ./s-eval.jsonl -o ./merged.jsonl --prefer {'first' if 'eval' in file else 'last'}",
+            "split": "dataset split {file} -o ./parts.jsonl",
+            "to rag": "dataset convert {file} -o ./converted.csv",
         }.items():
-            found.append(
-                Target(f"{file} {name}", f"{BROKEN}-{name.replace(' ', '-')}-{file}", files[file], command)
-            )
+            add(f"{file} {name}", f"{BROKEN}-{name.replace(' ', '-')}-{file}", file, command)
     for number, item in enumerate(found):
         if item.replies and not item.sound:
             text = '{"mentions": ["Ben"]}' if "llm" in item.command else SOUND_ANSWER
