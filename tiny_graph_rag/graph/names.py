@@ -159,109 +159,87 @@ def _columns(graph: KnowledgeGraph) -> Mapping[str, NDArray[Any]]:
     """All that an index holds next to the graph's own columns, by name."""
     names, aliases = graph.entities.names, graph.entities.aliases
     is_person = kinds_of_entities(graph.entities.types) == Kind.PERSON
-    spellings, words = _Spellings(), _Words()
     variants: list[tuple[int, int, str]] = []
-    for first, chunk in _chunks(names):
-        written = _words_apart(chunk)
-        spellings.add(chunk, written)
-        words.add(written)
-        titled = is_person[first : first + CHUNK].tolist()
-        for row, (name, may_have_title) in enumerate(zip(chunk, titled, strict=True), first):
-            is_plain = name.isascii() and "and" not in name and not {"&", "(", "["} & set(name)
-            if may_have_title or name[:1] in "TtAa" or not is_plain:
-                variants += [(row, kind, text) for kind, text in _variants(name, may_have_title)]
-    short = Strings.of(text for _, _, text in variants)
-    for _, chunk in chain(_chunks(aliases.items), _chunks(short)):
-        spellings.add(chunk, _words_apart(chunk))
+    for row, (name, may_have_title) in enumerate(zip(names, is_person.tolist(), strict=True)):
+        is_plain = name.isascii() and "and" not in name and not {"&", "(", "["} & set(name)
+        if may_have_title or name[:1] in "TtAa" or not is_plain:
+            variants += [(row, kind, text) for kind, text in _variants(name, may_have_title)]
     owners = np.repeat(np.arange(len(names), dtype=np.int32), np.diff(aliases.offsets))
     kinds = np.full(len(owners), ALIAS, dtype=np.uint8)
+    short = [text for _, _, text in variants]
     others = Strings.of([*aliases.items, *short]) if variants else aliases.items
     return {
         **others.arrays("others"),
         "owners": np.concatenate([owners, np.array([row for row, _, _ in variants], dtype=np.int32)]),
         "kinds": np.concatenate([kinds, np.array([kind for _, kind, _ in variants], dtype=np.uint8)]),
-        **words.columns(),
-        **spellings.columns(),
+        **_words(names),
+        **_table(names, others),
     }
 
 
-def _chunks(spellings: Strings) -> Iterator[tuple[int, list[str]]]:
-    """Parts of a column that are worked on together, each with its first row."""
+def _in_chunks(spellings: Strings) -> Iterator[tuple[list[str], list[str]]]:
+    """Parts of a column: spellings, and each with spaces for all white space and punctuation, case and
+    accents as they are."""
     rows = iter(spellings)
-    for first in range(0, len(spellings), CHUNK):
-        yield first, list(islice(rows, CHUNK))
-
-
-def _words_apart(names: Sequence[str]) -> list[str]:
-    """Each name with spaces for all white space and punctuation, case and accents as they are."""
-    return [spaced(name if name.isascii() else nfc(name)) for name in names]
+    while chunk := list(islice(rows, CHUNK)):
+        yield chunk, [spaced(name if name.isascii() else nfc(name)) for name in chunk]
 
 
 def _folded(written: Iterable[str]) -> str:
-    """Names as `_words_apart` gives them, folded in one go, a line each."""
+    """Names with spaces for punctuation, folded in one go, a line each."""
     return nfc("\n".join(written).casefold())
 
 
-class _Spellings:
-    """Collects the keys of spellings, in order of their rows."""
-
-    def __init__(self) -> None:
-        self.keys = [np.zeros(0, dtype=np.uint32)]
-        self.lengths = [np.zeros(0, dtype=np.uint16)]
-        self.beginnings = [np.zeros(0, dtype=np.uint32)]
-
-    def add(self, chunk: Sequence[str], written: Sequence[str]) -> None:
-        """written: the chunk as `_words_apart` gives it."""
-        folded = _folded(written).replace(" ", "").split("\n")
-        if "" in folded:  # punctuation alone, or nothing
-            folded = [text or fold(name) for text, name in zip(folded, chunk, strict=True)]
-        lengths = np.fromiter(map(len, folded), dtype=np.int64, count=len(folded))
-        self.keys.append(keys_of(folded))
-        self.lengths.append(np.minimum(lengths, LONGEST).astype(np.uint16))
-        self.beginnings.append(keys_of([text[:BEGINNING] for text in folded]))
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        key, length = np.concatenate(self.keys), np.concatenate(self.lengths)
-        beginning = np.concatenate(self.beginnings)
-        self.keys, self.lengths, self.beginnings = [], [], []
-        bits = min(max(len(key), 32).bit_length() + 2, MOST_SLOT_BITS)
-        reach = np.zeros(min(1 << bits, MOST_BEGINNINGS), dtype=np.uint16)
-        np.maximum.at(reach, beginning & np.uint32(len(reach) - 1), length)
-        rows = np.flatnonzero(length).astype(np.int32)
-        return {**KeyTable.columns(key[rows], rows, bits), "reach": reach}
+def _joined(parts: Iterable[tuple[NDArray[Any], ...]]) -> list[NDArray[Any]]:
+    """Columns of several parts, one after the other."""
+    return [np.concatenate(columns) for columns in zip(*parts, strict=True)]
 
 
-class _Words:
-    """Collects the words of names: how often each stands, and which are written in lower case in titles."""
+def _table(names: Strings, others: Strings) -> dict[str, NDArray[Any]]:
+    """The columns of a Table of spellings."""
 
-    def __init__(self) -> None:
-        self.every = [np.zeros(0, dtype=np.uint32)]
-        self.inner = [np.zeros(0, dtype=np.uint32)]  # behind the first one of a capitalised name
-        self.lower = [np.zeros(0, dtype=np.uint32)]  # those of them in lower case
+    def spellings() -> Iterator[tuple[NDArray[Any], ...]]:
+        for chunk, written in chain(_in_chunks(names), _in_chunks(others)):
+            folded = _folded(written).replace(" ", "").split("\n")
+            if "" in folded:  # punctuation alone, or nothing
+                folded = [text or fold(name) for text, name in zip(folded, chunk, strict=True)]
+            lengths = np.fromiter(map(len, folded), dtype=np.int64, count=len(folded))
+            beginnings = keys_of([text[:BEGINNING] for text in folded])
+            yield keys_of(folded), np.minimum(lengths, LONGEST).astype(np.uint16), beginnings
 
-    def add(self, written: Sequence[str]) -> None:
-        """written: names as `_words_apart` gives them."""
-        self.every.append(keys_of(_folded(written).split()))
-        divided = (text.split(None, 1) for text in written)
-        inner = " ".join(parts[1] for parts in divided if len(parts) > 1 and parts[0][0].isupper()).split()
-        self.lower.append(keys_of(_folded(word for word in inner if word[0].islower()).split()))
-        self.inner += [self.lower[-1], keys_of(_folded(word for word in inner if word[0].isupper()).split())]
+    key, length, beginning = _joined(spellings())
+    bits = min(max(len(key), 32).bit_length() + 2, MOST_SLOT_BITS)
+    reach = np.zeros(min(1 << bits, MOST_BEGINNINGS), dtype=np.uint16)
+    np.maximum.at(reach, beginning & np.uint32(len(reach) - 1), length)
+    rows = np.flatnonzero(length).astype(np.int32)
+    return {**KeyTable.columns(key[rows], rows, bits), "reach": reach}
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        every, inner, lower = (np.concatenate(parts) for parts in (self.every, self.inner, self.lower))
-        self.every, self.inner, self.lower = [], [], []
-        words, counts = counted(every)
-        function_words = np.zeros(0, dtype=np.uint32)
-        if len(every) and len(lower) <= TITLE_CASE * len(inner):
-            all_inner, everywhere = counted(inner)
-            function_words, times = counted(lower)
-            often = 2 * times > everywhere[np.searchsorted(all_inner, function_words)]
-            function_words = function_words[often & (times >= FEWEST)]
-        return {
-            "words": words[counts > 1],
-            "counts": counts[counts > 1].astype(np.int32),
-            "function_words": function_words,
-        }
+
+def _words(names: Strings) -> dict[str, NDArray[Any]]:
+    """How often words stand in names, and which of them title-case names write in lower case."""
+
+    def words() -> Iterator[tuple[NDArray[Any], ...]]:
+        """Of a chunk: all words; those behind the first one of a capitalised name, in lower case and not."""
+        for _, written in _in_chunks(names):
+            divided = (text.split(None, 1) for text in written)
+            inner = " ".join(parts[1] for parts in divided if len(parts) > 1 and parts[0][0].isupper())
+            lower = _folded(word for word in inner.split() if word[0].islower()).split()
+            upper = _folded(word for word in inner.split() if word[0].isupper()).split()
+            yield keys_of(_folded(written).split()), keys_of(lower), keys_of(upper)
+
+    every, lower, upper = _joined(words())
+    found, counts = counted(every)
+    function_words = np.zeros(0, dtype=np.uint32)
+    if len(every) and len(lower) <= TITLE_CASE * (len(lower) + len(upper)):
+        all_inner, everywhere = counted(np.concatenate([lower, upper]))
+        function_words, times = counted(lower)
+        often = 2 * times > everywhere[np.searchsorted(all_inner, function_words)]
+        function_words = function_words[often & (times >= FEWEST)]
+    return {
+        "words": found[counts > 1],
+        "counts": counts[counts > 1].astype(np.int32),
+        "function_words": function_words,
+    }
 
 
 def _variants(name: str, may_have_title: bool) -> Iterator[tuple[int, str]]:
