@@ -13,8 +13,9 @@ from tiny_graph_rag.errors import json_kind
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
-from tiny_graph_rag.linking.base import LinkedQuestion, Linker, LinkerTask, Seed, in_text_order, linker
-from tiny_graph_rag.linking.mentions import Grade, Mention, MentionFinder
+from tiny_graph_rag.linking.base import LinkedQuestion, Linker, LinkerTask, linker
+from tiny_graph_rag.linking.mentions import MentionFinder
+from tiny_graph_rag.linking.names import placed
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Outcome, Template, read_object, strict_object
 from tiny_graph_rag.llm.chat import Chat
 from tiny_graph_rag.llm.cost import Spent
@@ -43,7 +44,7 @@ class ModelLinker(Linker):
         settings: OpenAI,
         done: Callable[[Outcome], None] = lambda outcome: None,
     ) -> None:
-        self.graph, self.names, self.chat, self.settings, self.done = graph, names, chat, settings, done
+        self.chat, self.settings, self.done = chat, settings, done
         self.finder = MentionFinder(graph, names)
         # A question that is linked again, to time it or for another setting, is not paid for again.
         self._known: dict[str, Outcome] = {}
@@ -71,49 +72,26 @@ class ModelLinker(Linker):
 
     def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
         outcomes = self._outcomes(examples)
-        named = [_mentions(outcome) for outcome in outcomes]
-        meant = self._meant([mention for mentions in named for mention in mentions])
         price = self.chat.price(self.settings.model)
         linked = []
-        for example, mentions, outcome in zip(examples, named, outcomes, strict=True):
-            seeds = self._seeds(example, mentions, meant)
-            tried = () if seeds else tuple(mentions)
-            spent = Spent.on(outcome, price)
-            linked.append(
-                LinkedQuestion(
-                    example.query, seeds, example.id, error=_error(outcome), spent=spent, tried=tried
-                )
-            )
+        for example, outcome in zip(examples, outcomes, strict=True):
+            mentions = _mentions(outcome)
+            named = [part for mention in mentions for part in self._meant(mention)]
+            seeds = placed(self.finder, example.query, named)
+            tried = () if seeds else mentions
+            error, spent = _error(outcome), Spent.on(outcome, price)
+            linked.append(LinkedQuestion(example.query, seeds, example.id, error, spent, tried))
         return linked
 
-    def _meant(self, phrases: Sequence[str]) -> dict[str, tuple[Mention, ...]]:
-        """What each mention means: the name, alias or spelling that it is as a whole, else the names in it,
-        found as in a question (점순이네 → 점순, the old mill → mill)."""
-        rank = self.graph.name_rank
-        meant: dict[str, tuple[Mention, ...]] = {}
-        for mention, (entities, level) in self.names.resolve_all(phrases).items():
-            if level is not None:
-                in_order = tuple(sorted(entities, key=rank.__getitem__))
-                meant[mention] = (Mention(0, len(mention), in_order, RULE_OF_LEVEL[level], Grade.NAMED),)
-        rest = [mention for mention in dict.fromkeys(phrases) if mention not in meant]
-        return meant | dict(zip(rest, self.finder.find(rest), strict=True))
-
-    def _seeds(
-        self, example: Example, mentions: Sequence[str], meant: dict[str, tuple[Mention, ...]]
-    ) -> tuple[Seed, ...]:
-        """Each entity where the question names it; without a place where only an earlier turn does."""
-        parts = [(mention[part.start : part.end], part) for mention in mentions for part in meant[mention]]
-        unplaced = {entity for _, part in parts for entity in part.entities}
-        seeds: list[Seed] = []
-        for place in self.finder.places_of(example.query, unplaced):
-            words = example.query[place.start : place.end]
-            seeds += Seed.sharing(place.entities, words, place.start, place.end, place.rule)
-        unplaced -= {seed.entity for seed in seeds}
-        for words, part in parts:
-            of_part = Seed.sharing(part.entities, words, None, None, part.rule)
-            seeds += [seed for seed in of_part if seed.entity in unplaced]
-            unplaced.difference_update(part.entities)
-        return in_text_order(seeds)
+    def _meant(self, mention: str) -> list[tuple[str, tuple[int, ...], str]]:
+        """What a mention means, and by which rule: the name, alias or spelling that it is as a whole, else
+        the names in it, found as in a question (점순이네 → 점순, the old mill → mill)."""
+        entities, level = self.finder.names.resolve(mention)
+        if level is not None:
+            in_order = tuple(sorted(entities, key=self.finder.graph.name_rank.__getitem__))
+            return [(mention, in_order, RULE_OF_LEVEL[level])]
+        (parts,) = self.finder.find([mention])
+        return [(mention[part.start : part.end], part.entities, part.rule) for part in parts]
 
 
 def mention_call(example: Example, settings: OpenAI) -> Call:

@@ -6,6 +6,7 @@ Linking by the gold set, or without any seeds, judges retrieval apart from linki
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -53,42 +54,58 @@ class NameLinker(Linker):
     def of(cls, task: LinkerTask) -> Self:
         return cls(task.graph, task.names, task.config.retrieval.fuzzy)
 
-    def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
-        texts = [example.query for example in examples]
-        for example in examples:
-            texts.extend(example.context)
-        linked_texts = self.finder.find(texts)
-        linked, turn = [], len(examples)
-        for example, mentions in zip(examples, linked_texts, strict=False):
-            turns = linked_texts[turn : turn + len(example.context)]
-            turn += len(example.context)
-            seeds = self._seeds(example, mentions, turns)
-            tried = () if seeds else words_tried((example.query, *example.context))
-            linked.append(LinkedQuestion(example.query, seeds, example.id, tried=tried))
-        return linked
-
     @cached_property
     def _kinds(self) -> NDArray[np.uint8]:
         """(entities,): only a question with turns before it asks for all of them."""
         return kinds_of_entities(self.finder.graph.entities.types)
 
+    def link(self, examples: Sequence[Example]) -> list[LinkedQuestion]:
+        linked = []
+        for example in examples:
+            mentions, *turns = self.finder.find((example.query, *example.context))
+            seeds = self._seeds(example, mentions, turns)
+            tried = () if seeds else words_tried((example.query, *example.context))
+            linked.append(LinkedQuestion(example.query, seeds, example.id, tried=tried))
+        return linked
+
     def _seeds(
         self, example: Example, mentions: Sequence[Mention], turns: Sequence[Sequence[Mention]]
     ) -> tuple[Seed, ...]:
         near = self.near.seeds(example.query, mentions) if self.near else []
+        telling = [mention for mention in mentions if mention.is_telling]
         from_turns: list[Seed] = []
         if turns:
-            telling = [mention for mention in mentions if mention.is_telling]
             earlier = [[mention for mention in turn if mention.is_telling] for turn in turns]
             from_turns = from_context(example.query, telling, earlier, self._kinds, unsaid=not near)
-            mentions = telling if from_turns else mentions
-        if near:
-            mentions = [mention for mention in mentions if mention.is_telling]
         named: list[Seed] = []
-        for mention in mentions:
+        for mention in telling if near or from_turns else mentions:
             start, end = mention.start, mention.end
             named += Seed.sharing(mention.entities, example.query[start:end], start, end, mention.rule)
         return in_text_order([*named, *from_turns, *near])
+
+
+def placed(
+    finder: MentionFinder,
+    text: str,
+    named: Sequence[tuple[str, tuple[int, ...], str]],
+    found: Sequence[Seed] = (),
+) -> tuple[Seed, ...]:
+    """The seeds `found`, and one for each other entity: where the text names it, else without a place.
+
+    named: words, the entities that they mean, and the rule.
+    """
+    seeds = list(found)
+    taken = [(seed.start, seed.end) for seed in found if seed.start is not None and seed.end is not None]
+    missing = {entity for _, entities, _ in named for entity in entities} - {seed.entity for seed in found}
+    for place in finder.places_of(text, missing, taken) if missing else ():
+        words = text[place.start : place.end]
+        seeds += Seed.sharing(place.entities, words, place.start, place.end, place.rule)
+        missing.difference_update(place.entities)
+    for words, entities, rule in named:
+        bearers = Seed.sharing(entities, words, None, None, rule)
+        seeds += [seed for seed in bearers if seed.entity in missing]
+        missing.difference_update(entities)
+    return in_text_order(seeds)
 
 
 # Questions whose text seeds are kept: those that differ by the names in them have the same.
@@ -210,45 +227,25 @@ class GoldLinker(Linker):
     ) -> list[LinkedQuestion]:
         """The same for questions that are linked already. linked: one an example, in order; of their seeds
         those by name count."""
-        meanings = self.finder.names.resolve_all(
-            name for example in examples for name in example.seed_entities or ()
-        )
         gold = []
         for example, question in zip(examples, linked, strict=True):
-            meant = [(name, meanings[name][0]) for name in example.seed_entities or ()]
-            seeds = self._seeds(question, meant)
+            seeds = self._seeds(question, example.seed_entities or ())
             tried = () if seeds else (example.seed_entities or ())
             gold.append(LinkedQuestion(example.query, seeds, example.id, tried=tried))
         return gold
 
-    def _seeds(
-        self, linked: LinkedQuestion, meant: Sequence[tuple[str, tuple[int, ...]]]
-    ) -> tuple[Seed, ...]:
-        """meant: each name of the gold set with its entities."""
-        wanted = {entity for _, entities in meant for entity in entities}
-        seeds = []
-        for seed in linked.named:
-            if seed.entity in wanted:
-                # Of several entities with one name, the gold set may mean some: they share what all had.
-                together = [
-                    other for other in linked.named if (other.start, other.end) == (seed.start, seed.end)
-                ]
-                share = len(together) / sum(other.entity in wanted for other in together)
-                seeds.append(replace(seed, rule="gold", weight=seed.weight * share))
-        missing = wanted - {seed.entity for seed in seeds}
-        if missing:
-            taken = [
-                (seed.start, seed.end) for seed in seeds if seed.start is not None and seed.end is not None
-            ]
-            for mention in self.finder.places_of(linked.text, missing, taken):
-                words = linked.text[mention.start : mention.end]
-                seeds += Seed.sharing(mention.entities, words, mention.start, mention.end, "gold")
-                missing.difference_update(mention.entities)
-        for name, entities in meant:
-            of_name = Seed.sharing(entities, name, None, None, "gold")
-            seeds += [seed for seed in of_name if seed.entity in missing]
-            missing.difference_update(entities)
-        return in_text_order(seeds)
+    def _seeds(self, linked: LinkedQuestion, names: Sequence[str]) -> tuple[Seed, ...]:
+        meant = [(name, self.finder.names.resolve(name)[0], "gold") for name in names]
+        wanted = {entity for _, entities, _ in meant for entity in entities}
+        found = [seed for seed in linked.named if seed.entity in wanted]
+        # Of several entities with one name, the gold set may mean some: they share what all had.
+        bearers = Counter(seed.start for seed in linked.named)
+        meant_ones = Counter(seed.start for seed in found)
+        found = [
+            replace(seed, weight=seed.weight * (bearers[seed.start] / meant_ones[seed.start]))
+            for seed in found
+        ]
+        return tuple(replace(seed, rule="gold") for seed in placed(self.finder, linked.text, meant, found))
 
 
 @linker("none", "no seeds, for retrievers that don't need them")

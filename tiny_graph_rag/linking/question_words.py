@@ -169,10 +169,10 @@ class RelationWords:
             RELATED: milli(ranking.related_word),
         }
         self._other_name = milli(ranking.vocabulary_word)
-        self._owner: dict[str, set[int]] = {}
-        for place, name in enumerate(names):
-            for item in vocabulary.get(name, ()):
-                self._owner.setdefault(folded_word(item), set()).add(place)
+        self._owner: dict[str, set[int]] = {}  # the stem of a word of the vocabulary → types
+        for type_, name in enumerate(names):
+            for word in vocabulary.get(name, ()):
+                self._owner.setdefault(stem(folded_word(word)), set()).add(type_)
         self.claims = cache(self._claims_of)
 
     @classmethod
@@ -205,20 +205,8 @@ class RelationWords:
             if not kinds.isdisjoint((other, singular(other))):
                 for type_, place in self._holders[other]:
                     yield self._other_name, BY_KIND, type_, place
-        for type_ in self._by_owner(word):
+        for type_ in self._owner.get(stem(word), ()) if self._owner else ():
             yield self._other_name, BY_OWNER, type_, NO_WORD
-
-    def _by_owner(self, word: str) -> set[int]:
-        if not self._owner:
-            return set()
-        return self._owner.get(word, set()) | self._owner_stems.get(stem(word), set())
-
-    @cached_property
-    def _owner_stems(self) -> dict[str, set[int]]:
-        stems: dict[str, set[int]] = {}
-        for other, types in self._owner.items():
-            stems.setdefault(stem(other), set()).update(types)
-        return stems
 
     @property
     def is_vocabulary(self) -> bool:
@@ -356,7 +344,10 @@ class SimilarWords:
     """Words of one list, found by any word that they are like: an index proposes, `likeness` decides."""
 
     def __init__(self, words: Iterable[str]) -> None:
-        self._words = tuple(words)
+        self._index: dict[str, list[str]] = {}
+        for word in words:
+            for key in _likely_shared(word):
+                self._index.setdefault(key, []).append(word)
 
     def to(self, word: str) -> Iterator[tuple[str, int]]:
         """The words of the list that `word` is like, in order, each with its grade of likeness."""
@@ -364,14 +355,6 @@ class SimilarWords:
             grade = likeness(word, other)
             if grade:
                 yield other, grade
-
-    @cached_property
-    def _index(self) -> dict[str, list[str]]:
-        index: dict[str, list[str]] = {}
-        for word in self._words:
-            for key in _likely_shared(word):
-                index.setdefault(key, []).append(word)
-        return index
 
 
 def _likely_shared(word: str) -> set[str]:
