@@ -35,9 +35,7 @@ def question(evaluation: Evaluation, row: int, spelled: Spelled) -> Question:
         tags=list(example.tags),
         group=UNSET if example.group is None else example.group,
         linked=linked_seeds(evaluation.linked[row], spelled),
-        **_own(evaluation, row),
-        **_of_model(evaluation, row, spelled),
-        **_kinds(evaluation, row),
+        **_of_others(evaluation, row, spelled),
         ranked=ranking(evaluation.run, row, written, spelled, reasons),
         references=references_of(evaluation, row, written, spelled),
         metrics={str(measure): float(column[row]) for measure, column in evaluation.scores.items()},
@@ -48,48 +46,28 @@ def question(evaluation: Evaluation, row: int, spelled: Spelled) -> Question:
     )
 
 
-def _own(evaluation: Evaluation, row: int) -> dict[str, Any]:
-    """What a function of the user's said next to its ranking."""
-    did = evaluation.foreign
-    if did is None:
-        return {}
-    return {
-        "own_retriever": {
-            "error": did.errors[row],
-            "answer": did.answers[row],
-            "context": did.contexts[row],
-            "usage": did.usage[row],
-        }
-    }
+def _of_others(evaluation: Evaluation, row: int, spelled: Spelled) -> dict[str, Any]:
+    """What only some questions have: what a function of the user's said next to its ranking, a model's answer
+    and what its links cost, relations and passages with their references and first ranks."""
+    did, answered, linked = evaluation.foreign, evaluation.answered, evaluation.linked[row]
+    found: dict[str, Any] = {}
+    if did is not None:
+        own = (did.errors[row], did.answers[row], did.contexts[row], did.usage[row])
+        found["own_retriever"] = dict(zip(("error", "answer", "context", "usage"), own, strict=True))
+    if answered is not None or linked.spent is not None:
+        from tiny_graph_rag.report.json import answers  # retrieval alone loads nothing of it
 
-
-def _of_model(evaluation: Evaluation, row: int, spelled: Spelled) -> dict[str, Any]:
-    """The answer of a question, and what its links cost, where a model was asked for them."""
-    answered, linked = evaluation.answered, evaluation.linked[row]
-    if answered is None and linked.spent is None:
-        return {"answer": None}
-    from tiny_graph_rag.report.json.answers import answer, linking  # retrieval alone loads nothing of it
-
-    return {
-        "answer": None if answered is None else answer(answered.answers, row, spelled),
-        "linking": UNSET if linked.spent is None else linking(linked),
-    }
-
-
-def _kinds(evaluation: Evaluation, row: int) -> dict[str, Any]:
-    """Relations and passages of a question, where they were judged: references, and the first ranks."""
-    most = evaluation.config.evaluation.shown_ranks
-    return {
-        kind: {
-            "references": [
-                {**_reference(reference), "rank": rank}
-                for reference, rank in zip(judged.references[row], judged.ranks[row], strict=True)
-            ],
-            "ranked": [item._asdict() for item in judged.rankings[row][:most]],
-        }
-        for kind, judged in evaluation.judged.kinds.items()
-        if judged is not None
-    }
+        found["answer"] = None if answered is None else answers.answer(answered.answers, row, spelled)
+        found["linking"] = UNSET if linked.spent is None else answers.linking(linked)
+    for kind, judged in evaluation.judged.kinds.items():
+        if judged is not None:
+            references = zip(judged.references[row], judged.ranks[row], strict=True)
+            ranked = judged.rankings[row][: evaluation.config.evaluation.shown_ranks]
+            found[kind] = {
+                "references": [{**_reference(reference), "rank": rank} for reference, rank in references],
+                "ranked": [item._asdict() for item in ranked],
+            }
+    return found
 
 
 def _reference(reference: Relation | str) -> dict[str, str]:
