@@ -130,7 +130,7 @@ def test_the_rows_of_every_waterfall_sum_to_all_references(
     hits = int((why.diagnosis.ranks > 0).sum() - (why.diagnosis.ranks > 2).sum())
     assert sum(step.references for step in why.waterfall) + hits == relevant.sum()
     columns = [why.waterfall, *why.waterfall_by_tag.values()]
-    columns += [why.gold_seeds.waterfall, why.gold_seeds.linked_waterfall] if why.gold_seeds else []
+    columns += [why.gold_seeds.from_gold, why.gold_seeds.waterfall] if why.gold_seeds else []
     for steps in filter(None, columns):
         if math.isnan(steps[-1].recall):
             continue
@@ -190,6 +190,6 @@ def test_equal_seeds_are_diagnosed_alike(tmp_path: Path, world: Any) -> None:
     found, *_ = evaluated(tmp_path, (graph, told, chosen), linker="names+text")
     why = found.explanation
     if why.gold_seeds is not None:
-        assert [replace(step, recall=0, loss=0) for step in why.gold_seeds.waterfall] == [
+        assert [replace(step, recall=0, loss=0) for step in why.gold_seeds.from_gold] == [
             replace(step, recall=0, loss=0) for step in by_names.explanation.waterfall
         ]

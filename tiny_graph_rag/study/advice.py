@@ -139,9 +139,9 @@ def largest_loss(found: Explanation) -> Iterator[Advice]:
 def better_linking(found: Explanation) -> Iterator[Advice]:
     """What the gold set's own seeds would give, over the questions that name them."""
     gold = found.gold_seeds
-    if gold is None or not gold.waterfall:
+    if gold is None or not gold.from_gold:
         return
-    gain = gold.waterfall[-1].recall - gold.linked_waterfall[-1].recall
+    gain = gold.from_gold[-1].recall - gold.waterfall[-1].recall
     if abs(gain) >= LINKING_GAIN:
         yield Advice(
             "better linking" if gain > 0 else "seeds by text",
@@ -151,7 +151,7 @@ def better_linking(found: Explanation) -> Iterator[Advice]:
                 gain=f"{abs(gain):.3f}",
                 n=f"{gold.questions:,}",
             ),
-            {"gain": gain, "seed_recall": gold.recall},
+            {"gain": gain, "seed_recall": gold.seed_recall},
         )
 
 

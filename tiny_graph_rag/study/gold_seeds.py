@@ -33,17 +33,17 @@ ASKED_AGAIN = 2000  # questions retrieved again, at most, for the waterfall from
 class GoldSeeds:
     """Over the questions with gold and seed_entities.
 
-    waterfall: from the gold seeds, () where too many questions would be asked again; linked_waterfall: from
-    the linked ones, over the same questions: what lies between the two is linking's. precision: mean share of
-    the entities linked by name that are gold seeds, over the questions that linked to something (NaN without
-    any); recall: mean share of gold seeds linked by name.
+    seed_precision: mean share of the entities linked by name that are gold seeds, over the questions that
+    linked to something (NaN without any); seed_recall: mean share of gold seeds linked by name. waterfall:
+    from the linked seeds; from_gold: from the gold ones, over the same questions: what lies between the two
+    is linking's; () where too many questions would be asked again.
     """
 
     questions: int
+    seed_precision: float
+    seed_recall: float
     waterfall: tuple[WaterfallStep, ...]
-    linked_waterfall: tuple[WaterfallStep, ...]
-    precision: float
-    recall: float
+    from_gold: tuple[WaterfallStep, ...]
 
 
 def gold_links(
@@ -94,10 +94,10 @@ def from_gold_seeds(
     recall = [c / len(two) for c, two in zip(common, given, strict=True) if two]
     return GoldSeeds(
         len(rows),
-        ideal,
-        found.waterfalls({"": rows})[""],
         float(np.mean(precision)) if precision else float("nan"),
         float(np.mean(recall)) if recall else float("nan"),
+        found.waterfalls({"": rows})[""],
+        ideal,
     )
 
 

@@ -52,16 +52,14 @@ def content_head(evaluation: Evaluation, found: dict[str, Any], made: Made | Non
 
 
 def _with_answers(found: dict[str, Any], evaluation: Evaluation) -> dict[str, Any]:
-    """`summary` with what it says of answers; imported here, so that retrieval alone loads nothing of it."""
+    """`summary` with what it says of answers and of links that a model made."""
+    if evaluation.answered is None and all(linked.spent is None for linked in evaluation.linked):
+        return found
+    from tiny_graph_rag.report.json.answers import add_answers, add_linking  # retrieval alone loads none
+
     if evaluation.answered is not None:
-        from tiny_graph_rag.report.json.answers import add_answers
-
         return add_answers(found, evaluation.answered)
-    if any(linked.spent is not None for linked in evaluation.linked):
-        from tiny_graph_rag.report.json.answers import add_linking
-
-        return add_linking(found, evaluation.linked, evaluation.examples)
-    return found
+    return add_linking(found, evaluation.linked, evaluation.examples)
 
 
 def entities(graph: KnowledgeGraph, rows: Iterable[int]) -> dict[str, Entity]:
@@ -77,6 +75,7 @@ def entities(graph: KnowledgeGraph, rows: Iterable[int]) -> dict[str, Entity]:
 def summary(evaluation: Evaluation) -> dict[str, Any]:
     """`summary` of the file, as its readers get it."""
     explained, decision = evaluation.explanation, evaluation.decision
+    linking = None if explained.gold_seeds is None else as_read(explained.gold_seeds)
     found = {
         **summary_fields(
             evaluation.summary,
@@ -87,7 +86,8 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
         "oracle_recall": next(
             (step.recall for step in explained.waterfall if step.step == WITHIN_HOPS), None
         ),
-        **_of_gold_seeds(evaluation),
+        "waterfall_gold_seeds": (linking.pop("from_gold") or None) if linking else None,
+        "linking": linking,
         "recommendations": [
             as_read(advice) | said_json(advice.text) for advice in recommendations(explained, decision)
         ],
@@ -100,20 +100,6 @@ def summary(evaluation: Evaluation) -> dict[str, Any]:
     if decision is not None:
         found["decision"] = as_read(decision) | said_json(verbatim(decision.reason))
     return dict(as_read(found))
-
-
-def _of_gold_seeds(evaluation: Evaluation) -> dict[str, Any]:
-    """What linking costs, null where the gold set names no seeds."""
-    gold = evaluation.explanation.gold_seeds
-    if gold is None:
-        return {"waterfall_gold_seeds": None, "linking": None}
-    linking = {
-        "questions": gold.questions,
-        "seed_precision": gold.precision,
-        "seed_recall": gold.recall,
-        "waterfall": gold.linked_waterfall,
-    }
-    return {"waterfall_gold_seeds": gold.waterfall or None, "linking": linking}
 
 
 def _own_summary(evaluation: Evaluation) -> dict[str, Any]:
