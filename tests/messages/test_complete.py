@@ -23,7 +23,7 @@ from tiny_graph_rag.cli import help as help_
 from tiny_graph_rag.config import all_settings, section_comment, section_names
 from tiny_graph_rag.fixing import fixes
 from tiny_graph_rag.formats.words import Role
-from tiny_graph_rag.gold import ambiguous, curation, validate
+from tiny_graph_rag.gold import curation, validate
 from tiny_graph_rag.graph import building
 from tiny_graph_rag.graph.tables import DANGLING, UNDIRECTED, LoadNotes
 from tiny_graph_rag.language.name_forms import Difference
@@ -95,7 +95,6 @@ BY_NAME = {
         drafts.EMPTY_MANY,
     ),
     *(text for one, many, _ in drafts.REMARKS for text in (one, many)),
-    *(ambiguous.READ_FIRST, ambiguous.READ_ANY),
     *(value for name, value in vars(stretches).items() if name.isupper() and isinstance(value, str)),
     *(fix_words.PROVEN, fix_words.TO_JUDGE, fix_words.TO_ASK, fix_words.NOT_KEPT),
     *fix_words.KIND_WORDS.values(),

@@ -68,8 +68,6 @@ def score(
             raise UsageError("--match name: with -g names become entities; leave one out")
         session = session.using(match=match)
     settings, storage = session.config.evaluation, session.config.storage
-    if settings.ambiguous != "first" and graph is None:
-        raise UsageError("evaluation.ambiguous needs a graph; add -g")
     text_match = None if match is None or graph is not None else TextMatch(match, settings.rouge_threshold)
     gates = parse_floors(fail_under) if fail_under is not None else ()
     named = parse_measures(measures) if measures is not None else default_measures(settings.top_k)
@@ -85,7 +83,6 @@ def score(
         run_format,
         gold_format,
         ties,
-        settings.ambiguous,
         chosen.selection() or None,
         TextMatch.of_passages(of_passages, settings.rouge_threshold),
     )

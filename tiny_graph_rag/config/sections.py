@@ -184,12 +184,6 @@ class EvaluationSettings:
     rouge_threshold: float = setting(
         0.5, "lowest ROUGE F1 at which a text counts as a reference", low=0.001, high=1
     )
-    ambiguous: str = setting(
-        "first",
-        "which entity an ambiguous returned name means: first (of those with the name), or any (that is a "
-        "reference)",
-        choices=("first", "any"),
-    )
     source_chunks: str = setting(
         "none",
         "score returned entities by their source_chunks (passages), returned passages by their entities "

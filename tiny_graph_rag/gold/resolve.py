@@ -19,6 +19,7 @@ from tiny_graph_rag.columns.arrays import begins, distinct, found_in, stretches
 from tiny_graph_rag.gold.examples import HIGHEST, EvalSet
 from tiny_graph_rag.graph.names import Meanings, NameIndex
 from tiny_graph_rag.language.folding import fold
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.shown import short_repr
 
 
@@ -250,6 +251,21 @@ def resolve(examples: EvalSet, names: NameIndex, universe: int) -> Judgments:
     references = [references_of(row, meanings) for row in grades]
     irrelevant = [[entity for name in row for entity in meanings[name][0]] for row in bad]
     return Judgments.of(references, universe, irrelevant)
+
+
+def note_of_several(names: Iterable[str]) -> list[str]:
+    """How many of the names that a run or a retriever returned several entities have; [] without one."""
+    several = list(dict.fromkeys(names))
+    if not several:
+        return []
+    return [
+        said(
+            "ambiguous on this graph: {n} of the names in the run (such as {such}), each read as the first "
+            "entity that has it; return ids instead",
+            n=f"{len(several):,}",
+            such=", ".join(several[:3]),
+        )
+    ]
 
 
 def references_of(grades: Mapping[str, int], meanings: Meanings) -> tuple[Reference, ...]:

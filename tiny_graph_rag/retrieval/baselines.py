@@ -232,8 +232,7 @@ class RunFileRetriever(Retriever):
         queries = {question.id: question.query for question in task.examples or ()}
         self.written, self.names = read_run(path).keyed_by(queries), ReturnedNames(task)
         self.rankings = {
-            question: list(self.names.ranking(question, places))
-            for question, places in self.written.rankings.items()
+            question: list(self.names.ranking(places)) for question, places in self.written.rankings.items()
         }
         strangers = self.names.strangers
         if strangers:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.arrays import zeros_as_touched
 from tiny_graph_rag.config.sections import Retrieval
 from tiny_graph_rag.errors import UsageError, nearest
-from tiny_graph_rag.gold.ambiguous import meant, note, relevant_entities
+from tiny_graph_rag.gold.resolve import note_of_several
 from tiny_graph_rag.graph.bfs import BreadthFirst, Reached, paths_back, worth_searching
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
@@ -266,30 +266,27 @@ class ReturnedNames:
     behind its entities; several: names that several entities have."""
 
     def __init__(self, task: Task) -> None:
-        self.how, self.known = task.config.evaluation.ambiguous, len(task.graph)
+        self.known = len(task.graph)
         self.strangers: dict[str, int] = {}
         self.several: dict[str, None] = {}
         self._names = NameIndex.of(task.graph)
-        self._relevant = relevant_entities(self.how, task.examples or (), self._names)
         self._rows = {key: row for row, key in enumerate(task.graph.entities.ids)}
 
-    def ranking(self, question: str, places: Iterable[Retrieved]) -> dict[int, Retrieved]:
-        """A question's entities in order, each with the first place that means it."""
+    def ranking(self, places: Iterable[Retrieved]) -> dict[int, Retrieved]:
+        """The entities in order, each with the first place that means it."""
         ranking: dict[int, Retrieved] = {}
-        relevant = self._relevant.get(question, frozenset())
         for place in places:
             name = place.name or place.id
             row = self._rows.get(place.id) if place.id else None
             entities = self._names.resolve(name)[0] if row is None else (row,)
             if len(entities) > 1:
                 self.several[name] = None
-            if entities:
-                entity = meant(entities, relevant, ranking.keys())
-            else:
-                entity = self.known + self.strangers.setdefault(name, len(self.strangers))
-            ranking.setdefault(entity, place)
+            stranger = (
+                () if entities else (self.known + self.strangers.setdefault(name, len(self.strangers)),)
+            )
+            ranking.setdefault((entities or stranger)[0], place)
         return ranking
 
     def note(self) -> list[str]:
         """How ambiguous names were read."""
-        return note(self.several, self.how)
+        return note_of_several(self.several)

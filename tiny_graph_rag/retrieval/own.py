@@ -197,7 +197,7 @@ class OwnRetriever(Retriever):
 
     def _run(self, key: str) -> Run:
         reply = self.replies[key]
-        ranking = list(self.names.ranking(key, reply.entities or ()).items())[: self.depth]
+        ranking = list(self.names.ranking(reply.entities or ()).items())[: self.depth]
         entities, count = [entity for entity, _ in ranking], len(ranking)
         self.knows_some |= any(entity < len(self.graph) for entity in entities)
         given = [place.score for _, place in ranking if place.score is not None]

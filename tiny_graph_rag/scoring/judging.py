@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun
-from tiny_graph_rag.gold.ambiguous import ANY, FIRST, meant, note
 from tiny_graph_rag.gold.examples import Example
-from tiny_graph_rag.gold.resolve import Judgments, references_of
+from tiny_graph_rag.gold.resolve import Judgments, note_of_several, references_of
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
@@ -37,7 +36,6 @@ def notes(
     questions: Sequence[Example],
     graph: KnowledgeGraph | None = None,
     *,
-    ambiguous: str = FIRST,
     selected: bool = False,
 ) -> list[str]:
     """What a reader of the scores should know of the run, as counted warnings.
@@ -62,10 +60,10 @@ def notes(
         lines.append(
             said("the run has no entities; it is scored by what it has, as in {examples}", examples=examples)
         )
-    return [*lines, *_of_ambiguous(run, known, graph, ambiguous)] if graph is not None else lines
+    return [*lines, *_of_ambiguous(run, known, graph)] if graph is not None else lines
 
 
-def _of_ambiguous(run: WrittenRun, questions: Set[str], graph: KnowledgeGraph, ambiguous: str) -> list[str]:
+def _of_ambiguous(run: WrittenRun, questions: Set[str], graph: KnowledgeGraph) -> list[str]:
     """How many names of the run several entities have, and how they were read."""
     ids = graph.row_of_id
     names = {
@@ -76,7 +74,7 @@ def _of_ambiguous(run: WrittenRun, questions: Set[str], graph: KnowledgeGraph, a
         if place.id not in ids
     }
     meanings = NameIndex.of(graph).resolve_all(sorted(names))
-    return note((name for name, (rows, _) in meanings.items() if len(rows) > 1), ambiguous)
+    return note_of_several(name for name, (rows, _) in meanings.items() if len(rows) > 1)
 
 
 def stretches(
@@ -84,7 +82,6 @@ def stretches(
     run: WrittenRun,
     graph: KnowledgeGraph | None = None,
     match: TextMatch | None = None,
-    ambiguous: str = FIRST,
     passage_match: TextMatch | None = None,
 ) -> Iterator[Stretch]:
     """The questions of a gold set with what the run has for them, some at a time.
@@ -93,7 +90,7 @@ def stretches(
     match: how a retrieved text is held to be a reference instead.
     """
     for part in parts(questions, run, AT_ONCE):
-        yield judged(part, run, graph, match, passage_match, ambiguous)
+        yield judged(part, run, graph, match, passage_match)
 
 
 def judged(
@@ -102,7 +99,6 @@ def judged(
     graph: KnowledgeGraph | None = None,
     match: TextMatch | None = None,
     passage_match: TextMatch | None = None,
-    ambiguous: str = FIRST,
 ) -> Stretch:
     """All these questions at once. passage_match: as `judged_passages` has it."""
     if graph is None:
@@ -110,7 +106,7 @@ def judged(
         ends = (folded_ends(),) * 2
     else:
         index = NameIndex.of(graph)
-        stretch = _on_graph(questions, run, graph, index, ambiguous)
+        stretch = _on_graph(questions, run, graph, index)
         ends = ends_on(graph, index), lambda name: index.meant_by((name,))
     kinds: dict[str, JudgedKind | None] = {} if run.lists_entities else {ENTITIES: None}
     kinds |= judged_kinds(
@@ -200,7 +196,6 @@ def _on_graph(
     run: WrittenRun,
     graph: KnowledgeGraph,
     index: NameIndex,
-    ambiguous: str,
 ) -> Stretch:
     rows = graph.row_of_id
     strangers: dict[str, int] = {}
@@ -220,11 +215,6 @@ def _on_graph(
                 known[bare] = (len(graph) + code,)
         return known[bare]
 
-    def entity(place: Retrieved, relevant: Set[int], used: set[int]) -> int:
-        one = meant(meanings_of(place), relevant, used)
-        used.add(one)
-        return one
-
     graded = [question.grades for question in questions]
     good = [[name for name, grade in row.items() if grade > 0] for row in graded]
     bad = [[name for name, grade in row.items() if grade == 0] for row in graded]
@@ -236,12 +226,8 @@ def _on_graph(
     relevant_grades = [{name: grade for name, grade in row.items() if grade > 0} for row in graded]
     references = [references_of(row, meanings) for row in relevant_grades]
     irrelevant = [[e for name in names for e in meanings[name][0]] for names in bad]
-    rankings = []
-    for question, names in zip(questions, good, strict=True):
-        relevant, used = set[int](), set[int]()
-        if ambiguous == ANY:
-            relevant = {entity for name in names for entity in meanings[name][0]}
-        rankings.append([entity(place, relevant, used) for place in run.rankings.get(question.id, [])])
+    lists = [run.rankings.get(question.id, []) for question in questions]
+    rankings = [[meanings_of(place)[0] for place in places] for places in lists]
     judgments = Judgments.of(references, len(graph) + len(strangers), irrelevant)
     extra = list(strangers)
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from tiny_graph_rag.errors import DatasetError, UsageError, unknown
 from tiny_graph_rag.files import read_bytes
-from tiny_graph_rag.gold.ambiguous import FIRST
 from tiny_graph_rag.inputs import bare_name
 from tiny_graph_rag.scoring.stretches import Stretch, counted
 from tiny_graph_rag.scoring.trec import AnotherWay, GoldTable, TrecRun
@@ -41,7 +40,6 @@ class Request:
     run_format: str | None = None
     gold_format: str | None = None
     ties: str = "list"
-    ambiguous: str = FIRST
     selection: Selection | None = None
     passage_match: TextMatch | None = None
 
@@ -132,7 +130,7 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
         )
     run = run.keyed_by({question.id: question.query for question in gold.questions})
     return Opened(
-        stretches(questions, run, graph, match, request.ambiguous, request.passage_match),
+        stretches(questions, run, graph, match, request.passage_match),
         gold.name,
         run.format,
         gold.format,
@@ -140,9 +138,7 @@ def open_run(request: Request, graph: KnowledgeGraph | None, match: TextMatch | 
         _usage(run),
         lambda: [
             *gold.notes,
-            *notes(
-                run, questions, graph, ambiguous=request.ambiguous, selected=request.selection is not None
-            ),
+            *notes(run, questions, graph, selected=request.selection is not None),
         ],
         questions,
         run,
