@@ -78,12 +78,11 @@ class ResultComparison:
 
 def compare(
     *results: ResultLike | Mapping[str, ResultLike],
-    names: Sequence[str] | None = None,
     measures: str | Sequence[Measure | str] | None = None,
 ) -> ResultComparison:
-    """Test results against the first of them: `compare(one, other, names=["bfs", "bm25"]).verdict`.
+    """Test results against the first of them: `compare({"bfs": one, "bm25": other}).verdict`.
 
-    results: of `evaluate` or `score`, or paths of results files; also one mapping of names to such. measures:
+    results: of `evaluate` or `score`, or paths of results files; or one mapping of names to such. measures:
     all that they have in common, unless named. Raises UsageError with every reason for what can't be compared
     (other questions, another k) and RunError for a file that is no results file.
     """
@@ -93,17 +92,9 @@ def compare(
     from tiny_graph_rag.study.results_file import system_of
 
     if len(results) == 1 and isinstance(results[0], Mapping):
-        names, results = list(map(str, results[0])), tuple(results[0].values())
-    if names is not None and len(names) != len(results):
-        raise UsageError(
-            "names= has {names} names for {results} results; give one per result",
-            names=len(names),
-            results=len(results),
-        )
-    documents = [
-        _document(result, names[place] if names is not None else None, f"result {place + 1}")
-        for place, result in enumerate(results)
-    ]
+        documents = [_document(result, str(name), "") for name, result in results[0].items()]
+    else:
+        documents = [_document(result, None, f"result {n}") for n, result in enumerate(results, start=1)]
     systems = [
         replace(system_of(document.content, document.path), name=name)
         for document, name in zip(documents, system_names(documents), strict=True)
