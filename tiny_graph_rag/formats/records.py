@@ -37,9 +37,9 @@ _SEPARATORS = re.compile(r"[\s\-]+")
 
 
 @lru_cache(maxsize=4096)
-def folded(name: str) -> str:
-    """`Question Type` → `question_type`: keys are compared so."""
-    return _SEPARATORS.sub("_", name.strip().casefold())
+def folded(name: object) -> str:
+    """`Question Type` → `question_type`: keys are compared so; those of YAML may be numbers."""
+    return _SEPARATORS.sub("_", str(name).strip().casefold())
 
 
 @lru_cache(maxsize=4096)

@@ -90,13 +90,13 @@ def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: boo
         # fast-graphrag's benchmark, whose `evidence` is what was retrieved
         row = {"id": row["question"], "question": row["question"]} | dict.fromkeys(TEXTS_JUDGED, texts)
     own = is_ours(row) and not table
-    keys = {folded(str(name)): name for name in reversed(row)}
+    keys = {folded(name): name for name in reversed(row)}
     meant = {} if is_ours(row) else _meant(row, keys)
     found: dict[str, Any] = {}
     taken: dict[str, str] = {}
     for field, wanted in _spellings(keys, meant, names, own=own).items():
         for name in (keys[key] for key in wanted if key in keys and keys[key] not in taken):
-            as_it_is = own and folded(str(name)) == field
+            as_it_is = own and folded(name) == field
             value = row[name] if as_it_is else _converted(field, row[name], row, table=table)
             if as_it_is or value is not None:
                 found[field], taken[name] = value, field
@@ -104,13 +104,13 @@ def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: boo
     turns = found.get("query")
     if isinstance(turns, list) and turns:
         found |= {"query": turns[-1], "context": turns[:-1]}
-    guessed = {name: field for name, field in taken.items() if folded(str(name)) in meant}
+    guessed = {name: field for name, field in taken.items() if folded(name) in meant}
     if table or not is_ours(row):
         found |= _in_chunks(row, found)
         metadata = row.get("metadata")
         types = _types({**row, **(metadata if isinstance(metadata, dict) else {}), **row}, taken)
         tags = list(dict.fromkeys([*types, *(found.get("tags") or ())]))
-        taken |= {name: "tags" for name in row if f"{folded(str(name))}:{row[name]}" in types}
+        taken |= {name: "tags" for name in row if f"{folded(name)}:{row[name]}" in types}
         found |= {"tags": tags} if tags else {}
     rest = {name: value for name, value in row.items() if name not in taken and name not in found}
     return Reading({**found, **rest}, guessed)
@@ -184,7 +184,7 @@ def _spellings(
 def _types(row: Mapping[str, Any], taken: Collection[str]) -> list[str]:
     """`category: x` → the tag `category:x`."""
     told = {
-        folded(str(name)): value
+        folded(name): value
         for name, value in row.items()
         if name not in taken and isinstance(value, str | int) and not isinstance(value, bool)
     }

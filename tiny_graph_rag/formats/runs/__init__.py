@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tiny_graph_rag.errors import RunError
 from tiny_graph_rag.files import decode_utf8, read_bytes
 from tiny_graph_rag.formats.detection import Format, Head, registering, unknown_format
@@ -134,16 +136,9 @@ def in_order(places: list[Retrieved], what: str, ties: str = "list") -> list[Ret
     if any(math.isnan(position.score or 0.0) for position in places):
         raise RunError("{what} has a NaN score, which can't be ranked", what=what)
     if ties == "trec":
-        from struct import pack, unpack
-
-        def single(score: float) -> float:
-            try:
-                return float(unpack("f", pack("f", score))[0])
-            except OverflowError:
-                return math.copysign(math.inf, score)
-
         by_id = sorted(places, key=lambda item: item.key, reverse=True)
-        return sorted(by_id, key=lambda item: -single(item.score or 0.0))
+        with np.errstate(over="ignore"):
+            return sorted(by_id, key=lambda item: -np.float32(item.score or 0.0))
     return sorted(places, key=lambda item: -(item.score or 0.0))
 
 
