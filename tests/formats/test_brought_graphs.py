@@ -268,11 +268,31 @@ def test_ids_of_two_columns_are_told(own_folder: Path) -> None:
             "a header that names them; the first line is: , Ann, Ben",
         ),
         ("g.json", {"colors": ["red", "blue"]}, "wanted .*its lists are 'colors'"),
+        ("g.json", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n", "git lfs pull"),
+        ("kgx.tar", "edges.tsv" + 248 * "\0" + "ustar", "unpack it"),
     ],
 )
 def test_a_refusal_says_the_way_out(own_folder: Path, name: str, text: Any, way: str) -> None:
     with pytest.raises(GraphError, match=way):
         read(own_folder, name, text)
+
+
+GEXF = """<gexf version="1.1"><graph defaultedgetype="directed"><attributes class="node">
+<attribute id="0" title="type" type="string"/></attributes><nodes><node id="a" label="Ann"><attvalues>
+<attvalue id="0" value="person"/></attvalues></node><node id="b" label="Ben"/></nodes><edges>
+<edge id="1" source="a" target="b" label="knows" type="undirected"/></edges></graph></gexf>"""
+SSSOM = "# curie_map:\n#   x: http://x/\nsubject_id\tpredicate_id\tobject_id\nAnn\tknows\tBen\n"
+
+
+@pytest.mark.parametrize(("name", "text"), [("g.gexf", GEXF), ("g.sssom.tsv", SSSOM)])
+def test_older_gexf_and_comments_above_a_table(own_folder: Path, name: str, text: str) -> None:
+    assert told(read(own_folder, name, text)) == KNOWS
+
+
+def test_nodes_without_a_name_are_called_alike_in_every_run(own_folder: Path) -> None:
+    label = "<http://www.w3.org/2000/01/rdf-schema#label>"
+    text = f'@prefix e: <http://e/> . e:Ann e:has [ {label} "hen" ] .'
+    assert list(read(own_folder, "g.ttl", text).entities.ids) == ["http://e/Ann", "_:b1"]
 
 
 MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"

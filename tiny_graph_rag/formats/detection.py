@@ -21,6 +21,8 @@ from tiny_graph_rag.messages import said
 from tiny_graph_rag.registry import Registry
 
 HEAD_BYTES = 1 << 20
+LFS_POINTER = "version https://git-lfs.github.com/spec/"
+LFS = "a pointer of Git LFS, not the file itself; run `git lfs pull` to get the file"
 
 
 @dataclass(frozen=True)

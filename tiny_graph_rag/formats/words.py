@@ -80,7 +80,8 @@ EDGE_KEYS = _table(
     type: relationshiptype relationtype reltype edgetype linktype relation relationship relations rel
         predicate pred edgelabel relationlabel relationshiplabel relationname relationshipname relname
         predicatelabel interaction interactiontype metaedge edge type label labels property verb kind name
-        title p r 관계 관계유형 관계명 술어 서술어 유형 关系 关系类型 关系名 關係 谓语 谓词 謂語 関係 述語
+        title p r predicateid 관계 관계유형 관계명 술어 서술어 유형 关系 关系类型 关系名 關係 谓语 谓词 謂語
+        関係 述語
     description: description desc relationshipdescription relationdescription edgedescription explanation
         설명 관계설명 描述 说明 説明
     weight: weight edgeweight relationshipweight strength relationshipstrength score weights value 가중치 权重

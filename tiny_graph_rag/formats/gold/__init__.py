@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tiny_graph_rag.errors import DatasetError, at
 from tiny_graph_rag.files import encoding_of, read_bytes, sha256_of, text_in
-from tiny_graph_rag.formats.detection import Head, looks_like_a_run, unknown_format
+from tiny_graph_rag.formats.detection import LFS, LFS_POINTER, Head, looks_like_a_run, unknown_format
 from tiny_graph_rag.formats.detection import detected as recognised
 from tiny_graph_rag.formats.gold.questions import (
     EMPTY,
@@ -97,16 +97,13 @@ def detected(path: Path) -> str:
     return found
 
 
-LFS_POINTER = "version https://git-lfs.github.com/spec/"
 _NUMBERS = re.compile(r"[-+0-9.eE,;\s]+")
 
 
 def check_is_content(head: Head) -> None:
     """Raises DatasetError for what is no file of questions: a pointer of Git LFS, rows of numbers."""
     if head.text.startswith(LFS_POINTER):
-        raise DatasetError.at(
-            head.path.name, "a pointer of Git LFS, not the file itself; run `git lfs pull` to get the file"
-        )
+        raise DatasetError.at(head.path.name, said(LFS))
     if head.line and not head.is_json and _NUMBERS.fullmatch(head.line) and not head.is_trec(4):
         raise DatasetError.at(
             f"{head.path.name}:1", "rows of numbers, no questions; got {line}", line=repr(head.line[:60])

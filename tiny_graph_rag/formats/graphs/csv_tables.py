@@ -23,6 +23,7 @@ HEADLESS = ("field 1", "field 2", "field 3")
 BROKEN = "lines with another number of fields (left out)"
 LONGER = "rows with more fields than the header (the last column takes the rest)"
 _LINE = re.compile(r"[^\n]+")
+_COMMENTS = re.compile(r"\A\s*(?:#[^\t\n]*\n)+(?=[^\n]*\t)")  # above a table of tabs, as SSSOM has them
 
 IsHeader = Callable[[Sequence[str]], bool]
 
@@ -103,7 +104,7 @@ def _without_broken(cells: Iterable[list[str]], width: int, path: Path, rows: Ro
 
 def _rows(path: Path) -> Iterator[list[str]]:
     """The rows, lines of nothing left out. Raises GraphError."""
-    text = decode_utf8(read_bytes(path), path).replace("\r\n", "\n")
+    text = _COMMENTS.sub("", decode_utf8(read_bytes(path), path).replace("\r\n", "\n"))
     if not text.strip():
         raise GraphError.at(path, "the file is empty; wanted a source, a relation and a target a line")
     first = text.lstrip("\n").partition("\n")[0]

@@ -19,7 +19,7 @@ from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.graphml import DOCTYPE_REFUSED
 from tiny_graph_rag.formats.graphs.json_lists import Lists, fill
 from tiny_graph_rag.formats.graphs.roles import Columns
-from tiny_graph_rag.formats.graphs.rows import Rows
+from tiny_graph_rag.formats.graphs.rows import SOME_UNDIRECTED, Rows
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import said
 
@@ -40,7 +40,13 @@ def read_gexf(paths: Sequence[Path]) -> KnowledgeGraph:
     if "<!DOCTYPE" in text:
         raise GraphError.at(path, said(DOCTYPE_REFUSED))
     text = _GEXF_ROOT.sub(GEXF, _VIZ.sub("", text), count=1)
-    return _graph(path, "GEXF", lambda networkx: networkx.read_gexf(StringIO(text)))
+    text = re.sub(r"<attvalue id=", "<attvalue for=", text)  # as older versions of the format say it
+    rows = Rows(path, "GEXF")
+    if 'defaultedgetype="directed"' in text:  # networkx refuses the others among these
+        text, count = re.subn(r"(<edge\b[^>]*?)\stype=\"(?:undirected|mutual)\"", r"\1", text)
+        if count:
+            rows.flaw(SOME_UNDIRECTED, path.name, count)
+    return _graph(rows, lambda networkx: networkx.read_gexf(StringIO(text)))
 
 
 @graph_format(
@@ -55,11 +61,12 @@ def read_gml(paths: Sequence[Path]) -> KnowledgeGraph:
         text = raw.decode("cp1252", "replace")
     several = re.sub(r"\bgraph\s*\[", "graph [ multigraph 1 ", text, count=1)
     lines = re.split("\r\n|\r|\n", several)
-    return _graph(paths[0], "GML", lambda networkx: networkx.parse_gml(lines, label="id"))
+    return _graph(Rows(paths[0], "GML"), lambda networkx: networkx.parse_gml(lines, label="id"))
 
 
-def _graph(path: Path, form: str, read: Callable[[Any], Any]) -> KnowledgeGraph:
+def _graph(rows: Rows, read: Callable[[Any], Any]) -> KnowledgeGraph:
     """What networkx reads; whatever it raises of a broken file is raised as GraphError."""
+    form = rows.writer
     networkx = optional("networkx", said("reading {form}", form=form), "networkx")
     try:
         with warnings.catch_warnings(action="ignore"):
@@ -69,7 +76,7 @@ def _graph(path: Path, form: str, read: Callable[[Any], Any]) -> KnowledgeGraph:
     except Exception as error:  # its readers raise whatever Python does where a file isn't as they expect
         why = (str(error).splitlines() or [type(error).__name__])[0][:200]
         raise GraphError.at(
-            path,
+            rows.path,
             "networkx can't read it as {form}: {why}. Save it as GraphML in the program that wrote it",
             form=form,
             why=why,
@@ -81,6 +88,5 @@ def _graph(path: Path, form: str, read: Callable[[Any], Any]) -> KnowledgeGraph:
         for source, target, more in graph.edges(data=True)
     ]
     lists = Lists(nodes, edges, graph.is_directed() or not edges, ("nodes[{}]", "edges[{}]"))
-    rows = Rows(path, form)
     fill(rows, lists, Columns({"id": "id", "source": "source", "target": "target"}))
     return rows.graph()

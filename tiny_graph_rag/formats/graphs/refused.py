@@ -1,6 +1,7 @@
 """Files that are refused, each with the way to a graph that is read.
 
-A pickle runs code when it is opened, a Cypher script is for a database, ontologies are read as RDF.
+A pickle runs code when it is opened, a Cypher script is for a database, ontologies are read as RDF, an
+archive may hold anything.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tiny_graph_rag.errors import GraphError
-from tiny_graph_rag.formats.detection import Head
+from tiny_graph_rag.formats.detection import LFS, LFS_POINTER, Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.messages import Said, said
@@ -28,6 +29,7 @@ OWL = (
     "OWL/XML is not read. Save the ontology as Turtle: in Protégé with File > Save as, or with "
     "robot convert -i {file} -o {stem}.ttl"
 )
+TAR = "an archive of files; unpack it, and give the graph file or its folder"
 PICKLE = (
     "pickle files are not read, because opening one can run code. Export the graph with "
     "networkx.write_graphml(graph, '{stem}.graphml'), or fast-graphrag's with "
@@ -40,6 +42,10 @@ def _reason(head: Head) -> Said | None:
     name, stem = head.path.name, head.path.stem
     if head.raw[:1] == b"\x80" and head.raw[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         return said(PICKLE, stem=stem)
+    if head.text.startswith(LFS_POINTER):
+        return said(LFS)
+    if head.raw[257:262] == b"ustar":
+        return said(TAR)
     if "<Ontology" in head.text and "www.w3.org/2002/07/owl#" in head.text:
         return said(OWL, file=name, stem=stem)
     return said(CYPHER, file=name, stem=stem) if _CYPHER.match(head.text) else None
@@ -47,7 +53,7 @@ def _reason(head: Head) -> Said | None:
 
 @graph_format(
     "refused",
-    "pickles, Cypher scripts, OWL/XML: each with the way to a graph",
+    "pickles, Cypher scripts, OWL/XML, archives: each with the way to a graph",
     lambda head: _reason(head) is not None,
     within=("graph_igraph_data.pklz", *(f"*{ending}" for ending in PICKLE_ENDINGS)),
     suffixes=(*CYPHER_ENDINGS, *PICKLE_ENDINGS),
