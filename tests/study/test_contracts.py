@@ -21,7 +21,7 @@ from tiny_graph_rag.measures import Measure, default_measures
 from tiny_graph_rag.report.json.results import document_parts
 from tiny_graph_rag.run import NO_STEP, Run
 from tiny_graph_rag.study.evaluate import Evaluation, evaluate
-from tiny_graph_rag.study.gold_seeds import reached_by_names
+from tiny_graph_rag.study.explanation import reached_by_names
 from tiny_graph_rag.study.sweep import Plan, sweep
 from tiny_graph_rag.study.waterfall import OF_NAMES, Verdict
 

@@ -175,7 +175,7 @@ def test_metaqa_references_lie_within_the_hops_of_their_topics(hops, shares) -> 
     from tiny_graph_rag.gold.resolve import resolve
     from tiny_graph_rag.graph.bfs import hops_between
     from tiny_graph_rag.graph.names import NameIndex
-    from tiny_graph_rag.study.gold_seeds import gold_links
+    from tiny_graph_rag.study.explanation import gold_links
     from tiny_graph_rag.study.verdicts import farthest_hops, nearest_hops, seed_columns
 
     graph = read_graph(real("metaqa", "metaqa-KG.json"))

@@ -26,7 +26,7 @@ from tiny_graph_rag.outputs import write_atomically
 from tiny_graph_rag.report.json.spelled import dataset_json
 from tiny_graph_rag.report.json.studies import validation_json
 from tiny_graph_rag.report.terminal.checks import findings_lines, validation_lines
-from tiny_graph_rag.study.gold_seeds import gold_links
+from tiny_graph_rag.study.explanation import gold_links
 from tiny_graph_rag.study.verdicts import HopTag, hop_tags
 
 

@@ -1,7 +1,8 @@
 """Everything that says why an evaluation's numbers are what they are.
 
 `ties` is what chance decides: equal scores at the border of the first k, and what another order would have
-given.
+given. `GoldSeeds` is what linking costs: the same retrieval from the seeds of the gold set. Questions in
+which no entity was recognised by name (`NotRecognised`) are the first thing to mend, whatever texts find.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct, looked_up, stretches
 from tiny_graph_rag.config import Config
+from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.bfs import shortest_paths
 from tiny_graph_rag.graph.model import KnowledgeGraph
+from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.linking import LinkedQuestion
-from tiny_graph_rag.linking.base import Seed
+from tiny_graph_rag.linking.names import GoldLinker, NameLinker
 from tiny_graph_rag.measures import Judged, Measure, judge, score
-from tiny_graph_rag.measures.base import Column
+from tiny_graph_rag.measures.statistics import mean_of
 from tiny_graph_rag.measures.summary import rows_by_tag
 from tiny_graph_rag.results import NotRecognised
 from tiny_graph_rag.retrieval import Retriever, walks
@@ -29,13 +32,6 @@ from tiny_graph_rag.retrieval.base import parts_of
 from tiny_graph_rag.retrieval.candidates import Filters
 from tiny_graph_rag.run import Run
 from tiny_graph_rag.shown import short_repr
-from tiny_graph_rag.study.gold_seeds import (
-    GoldSeeds,
-    from_gold_seeds,
-    gold_links,
-    reached_by_names,
-    unlinked_questions,
-)
 from tiny_graph_rag.study.trials import Trials
 from tiny_graph_rag.study.verdicts import diagnose
 from tiny_graph_rag.study.waterfall import (
@@ -90,7 +86,7 @@ def ties(
         for measure, column in as_it_is.items():
             values = column.copy()
             values[open_questions] = again[measure]
-            means[measure].append(_mean(values))
+            means[measure].append(mean_of(values).mean)
     rate = questions / scored.sum() if scored.any() else float("nan")
     of_measures = {measure: TiedMeans(min(both), max(both)) for measure, both in means.items()}
     return Ties(cutoff, float(rate), questions, of_measures)
@@ -142,10 +138,123 @@ def _reordered(run: Run, key: NDArray[np.int64]) -> Run:
     )
 
 
-def _mean(values: Column) -> float:
-    """NaN where no question defines the measure."""
-    defined = values[~np.isnan(values)]
-    return float(defined.mean()) if len(defined) else float("nan")
+ASKED_AGAIN = 2000  # questions retrieved again, at most, for the waterfall from gold seeds
+
+
+@dataclass(frozen=True, slots=True)
+class GoldSeeds:
+    """Over the questions with gold and seed_entities.
+
+    seed_precision: mean share of the entities linked by name that are gold seeds, over the questions that
+    linked to something (NaN without any); seed_recall: mean share of gold seeds linked by name. waterfall:
+    from the linked seeds; from_gold: from the gold ones, over the same questions: what lies between the two
+    is linking's; () where too many questions would be asked again.
+    """
+
+    questions: int
+    seed_precision: float
+    seed_recall: float
+    waterfall: tuple[WaterfallStep, ...]
+    from_gold: tuple[WaterfallStep, ...]
+
+
+def gold_links(
+    graph: KnowledgeGraph,
+    names: NameIndex,
+    examples: Sequence[Example],
+    linked: Sequence[LinkedQuestion] | None = None,
+) -> list[LinkedQuestion]:
+    """Each question with its seed_entities as seeds. linked: the questions as linked already, if they are."""
+    linker = GoldLinker(NameLinker(graph, names))
+    return linker.link(examples) if linked is None else linker.from_linked(examples, linked)
+
+
+def reached_by_names(
+    graph: KnowledgeGraph, judgments: Judgments, linked: Sequence[LinkedQuestion], found: Diagnosis
+) -> NDArray[np.int8]:
+    """(items,): the verdicts, but of what was missed in a question with seeds by text: how far paths from the
+    seeds that it names lead, BELOW_DEPTH where they lead to it within the hops."""
+    missed = np.unique(found.questions[found.verdicts != Verdict.HIT]).tolist()
+    rows = [row for row in missed if linked[row].by_text]
+    named = [replace(linked[row], seeds=linked[row].named) for row in rows]
+    return _verdicts_again(graph, judgments, named, rows, Run.empty(len(rows)), found)
+
+
+def from_gold_seeds(
+    graph: KnowledgeGraph,
+    judgments: Judgments,
+    retriever: Retriever,
+    linked: Sequence[LinkedQuestion],
+    gold: Sequence[LinkedQuestion],
+    rows: NDArray[np.int64],
+    found: Diagnosis,
+) -> GoldSeeds | None:
+    """rows: the questions with gold that name their seeds; None where there are none. Those whose gold seeds
+    are others than linked are retrieved again."""
+    if not len(rows):
+        return None
+    other = [row for row in rows.tolist() if _weights(gold[row]) != _weights(linked[row])]
+    ideal: tuple[WaterfallStep, ...] = ()
+    if len(other) <= ASKED_AGAIN:
+        asked = [gold[row] for row in other]
+        again = _verdicts_again(graph, judgments, asked, other, retriever.retrieve(asked), found)
+        ideal = found.waterfalls({"": rows}, again)[""]
+    named = [{seed.entity for seed in linked[row].named} for row in rows.tolist()]
+    given = [{seed.entity for seed in gold[row].seeds} for row in rows.tolist()]
+    common = [len(one & two) for one, two in zip(named, given, strict=True)]
+    precision = [c / len(one) for c, one in zip(common, named, strict=True) if one]
+    recall = [c / len(two) for c, two in zip(common, given, strict=True) if two]
+    return GoldSeeds(
+        len(rows),
+        mean_of(np.array(precision)).mean,
+        mean_of(np.array(recall)).mean,
+        found.waterfalls({"": rows})[""],
+        ideal,
+    )
+
+
+def _verdicts_again(
+    graph: KnowledgeGraph,
+    judgments: Judgments,
+    asked: Sequence[LinkedQuestion],
+    rows: Sequence[int],
+    run: Run,
+    found: Diagnosis,
+) -> NDArray[np.int8]:
+    """(items,): the verdicts, those of the questions `rows` by this run from these seeds."""
+    verdicts, mine = found.verdicts.copy(), judgments.of_questions(np.array(rows, dtype=np.int64))
+    again = diagnose(graph, asked, run, mine, judge(run, mine), found.limits, found.cutoff)
+    verdicts[stretches(judgments.item_offsets[rows], judgments.relevant[rows])] = again.verdicts
+    return verdicts
+
+
+def _weights(question: LinkedQuestion) -> dict[tuple[int, bool], float]:
+    """What a retriever starts from. A gold seed is one that the question names."""
+    return {(seed.entity, seed.is_text): seed.weight for seed in question.seeds}
+
+
+def unlinked_questions(
+    examples: Sequence[Example],
+    linked: Sequence[LinkedQuestion],
+    relevant: NDArray[np.int64],
+) -> NotRecognised | None:
+    """Of the questions with a reference, those that name something by the gold set or may do so.
+
+    None where every question was recognised. One whose gold `seed_entities` are empty names nothing, and
+    one that failed was never linked: neither counts."""
+    rows = [
+        row
+        for row in np.flatnonzero(relevant > 0).tolist()
+        if examples[row].seed_entities != () and linked[row].error is None
+    ]
+    without = [row for row in rows if not linked[row].named]
+    if not without:
+        return None
+    return NotRecognised(
+        len(without),
+        len(rows),
+        sum(bool(linked[row].by_text) for row in without),
+    )
 
 
 NEAREST_SOUGHT = 2000  # different missing names whose nearest are looked up: seconds on a large graph
@@ -176,11 +285,11 @@ class Explanation:
 
 def limits_of(graph: KnowledgeGraph, retriever: Retriever, config: Config) -> Limits:
     """What the retriever was allowed, for telling what it could not have found."""
-    settings = config.retrieval
+    settings, parts = config.retrieval, parts_of(config.retrieval.retriever)
     filters = Filters.of(graph, settings) if retriever.walks else Filters()
     return Limits(
         walks=retriever.walks,
-        strict=_all_walk(settings.retriever),
+        strict=parts == [settings.retriever] or all(map(walks, parts)),
         hops=settings.hops,
         passable=filters.slots(graph),
         returnable=filters.returned,
@@ -188,12 +297,6 @@ def limits_of(graph: KnowledgeGraph, retriever: Retriever, config: Config) -> Li
         scores_cut=settings.min_score > 0,
         depth=settings.depth,
     )
-
-
-def _all_walk(name: str) -> bool:
-    """Whether all parts of a hybrid walk; another retriever is its only part."""
-    parts = parts_of(name)
-    return parts == [name] or all(map(walks, parts))
 
 
 def explain(
@@ -218,13 +321,10 @@ def explain(
     parts = {**every, **rows_by_tag([example.tags for example in examples])}
     by_tag = found.waterfalls(parts)
     at_fault, gold_seeds, unlinked = found.verdicts, None, None
-    is_misnamed = np.array(
-        [
-            is_given and bool(one.seeds) and not _entities(one.seeds) & _entities(other.named)
-            for one, other, is_given in zip(gold, linked, given, strict=True)
-        ],
-        dtype=bool,
-    )
+    is_misnamed = np.zeros(len(relevant), dtype=bool)  # links to none of its gold seeds by name
+    for row, (one, other) in enumerate(zip(gold, linked, strict=True)):
+        seeds = {seed.entity for seed in one.seeds} if given[row] else set()
+        is_misnamed[row] = bool(seeds) and seeds.isdisjoint(seed.entity for seed in other.named)
     if limits.walks:
         rows = np.flatnonzero(np.array(given, dtype=bool) & (relevant > 0))
         at_fault = causes(found, reached_by_names(graph, judgments, linked, found), is_misnamed)
@@ -244,10 +344,6 @@ def explain(
         nearest=_nearest(graph, judgments),
         missed=missed_walks(graph, linked, found) if limits.walks else {},
     )
-
-
-def _entities(seeds: Sequence[Seed]) -> set[int]:
-    return {seed.entity for seed in seeds}
 
 
 def _reference_verdicts(verdicts: NDArray[np.int8], judgments: Judgments) -> dict[str, int]:
