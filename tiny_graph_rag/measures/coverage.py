@@ -12,8 +12,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tiny_graph_rag.measures.base import Column, defined, divided, hits, measure
-from tiny_graph_rag.measures.facts import Facts, RetrievedContext
-from tiny_graph_rag.measures.judged import NO_ROW, Judged
+from tiny_graph_rag.measures.judged import NO_ROW, Facts, Judged, RetrievedContext
 
 GRAPH_RAG = "graph-RAG evaluation guides"
 

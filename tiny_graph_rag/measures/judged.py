@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -16,13 +16,38 @@ from tiny_graph_rag.shown import short_repr
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.resolve import Judgments
-    from tiny_graph_rag.measures.facts import Facts
     from tiny_graph_rag.run import Run
 
 
 ENTITIES, RELATIONS, PASSAGES = "entities", "relations", "passages"  # what can be judged
 NO_ITEM = -1
 NO_ROW = -1
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievedContext:
+    """What one question retrieved, held against what the gold set expects.
+
+    seeds: that it started from. entities: that were retrieved. relevant: entities that can fill a reference.
+    filled: how many relevant items the retrieved entities fill together, one entity one item.
+    """
+
+    seeds: frozenset[int]
+    entities: frozenset[int]
+    relevant: frozenset[int]
+    filled: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Facts:
+    """type_of, sources_of: of a row of the run's table, None where nobody knows. expected_types: of each
+    question, folded. context: of a question, None without a graph.
+    """
+
+    expected_types: Sequence[frozenset[str]] = ()
+    type_of: Callable[[int], str] | None = None
+    sources_of: Callable[[int], Sequence[str]] | None = None
+    context: Callable[[int], RetrievedContext] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,8 +18,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.measures import judge
-from tiny_graph_rag.measures.facts import Facts
-from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, JudgedKind
+from tiny_graph_rag.measures.judged import ENTITIES, PASSAGES, RELATIONS, Facts, JudgedKind
 from tiny_graph_rag.measures.textual import CONTAINS, TextMatch, filled_by_text
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import ABSENT, Run

@@ -19,9 +19,9 @@ from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.measures.facts import Ends, Facts, RetrievedContext
-from tiny_graph_rag.measures.judged import NO_ITEM, matched_in_order
+from tiny_graph_rag.measures.judged import NO_ITEM, Facts, RetrievedContext, matched_in_order
 from tiny_graph_rag.run import Relation, Run
+from tiny_graph_rag.scoring.kinds import Ends
 
 if TYPE_CHECKING:
     from tiny_graph_rag.answers.context import Context, ContextMaker
