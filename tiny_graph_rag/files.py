@@ -160,7 +160,11 @@ def decode_utf8(raw: bytes, path: Path) -> str:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise _not_utf8(path, line, raw) from error
+        raise InputError(
+            "{place}: not UTF-8 text ({encoding}). Save it as UTF-8",
+            place=f"{path}:{line}",
+            encoding=_likely_encoding(raw),
+        ) from error
 
 
 def lines_of(text: str) -> Iterator[str]:
@@ -170,27 +174,6 @@ def lines_of(text: str) -> Iterator[str]:
         yield text[start:end]
         start = end + 1
     yield text[start:]
-
-
-def check_utf8(buffer: bytes | mmap.mmap, path: Path) -> None:
-    """What `decode_utf8` finds wrong, without the text in memory."""
-    decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
-    for start in range(0, len(buffer), COPIED_BYTES):
-        block = buffer[start : start + COPIED_BYTES]
-        try:
-            decoder.decode(block, final=start + COPIED_BYTES >= len(buffer))
-        except UnicodeDecodeError as error:
-            line += block.count(b"\n", 0, max(0, error.start))
-            raise _not_utf8(path, line, block) from error
-        line += block.count(b"\n")
-
-
-def _not_utf8(path: Path, line: int, raw: bytes) -> InputError:
-    return InputError(
-        "{place}: not UTF-8 text ({encoding}). Save it as UTF-8",
-        place=f"{path}:{line}",
-        encoding=_likely_encoding(raw),
-    )
 
 
 def _likely_encoding(raw: bytes) -> str:

@@ -17,7 +17,7 @@ from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, at
 from tiny_graph_rag.files import sha256_meanwhile
 from tiny_graph_rag.formats.gold import GOLD_FORMATS
-from tiny_graph_rag.formats.runs import RUN_FORMATS, WrittenRun
+from tiny_graph_rag.formats.runs import RUN_FORMATS
 from tiny_graph_rag.gold.examples import GRADED
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.inputs import bare_name, find_input
@@ -116,12 +116,15 @@ def _attempted(
     is_free: bool,
 ) -> tuple[Opened, Collected]:
     """Score and write, a second way where the first finds that it doesn't fit these files. is_free: nobody
-    has said which measures, so that they can follow what is there."""
+    has said which measures, so they are of passages where these are all that a run has."""
     scored_on = {"name": knowledge.name, "sha256": knowledge.sha256} if knowledge else None
     run_sum, gold_sum = sha256_meanwhile(request.run), sha256_meanwhile(request.gold)
     for opened in attempts(request, knowledge, wish.match):
-        if is_free:
-            wish = of_what_is_there(wish, opened.run)
+        run = opened.run
+        if is_free and run is not None and not run.lists_entities and run.passages is not None:
+            of_passages = {measure: Measure.parse(f"{PASSAGES}:{measure}") for measure in wish.also}
+            named = (of_passages.get(measure, measure) for measure in wish.measures)
+            wish = replace(wish, measures=tuple(named))
         collected = Collected(wish.measures)
         parts = document_parts(
             head("score", session.made(label), graph=scored_on, config=session.config.as_dict()),
@@ -139,14 +142,6 @@ def _attempted(
             continue
         break
     return opened, collected
-
-
-def of_what_is_there(wish: Wish, run: WrittenRun | None) -> Wish:
-    """The same measures of passages, where these are all that a run has."""
-    if run is None or run.lists_entities or run.passages is None:
-        return wish
-    of_passages = {measure: Measure.parse(f"{PASSAGES}:{measure}") for measure in wish.also}
-    return replace(wish, measures=tuple(of_passages.get(measure, measure) for measure in wish.measures))
 
 
 def _show(
