@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,8 @@ import pyarrow.parquet
 import pytest
 
 from tests.formats.test_json_lists import told
+from tests.formats.test_worksheets import book
+from tests.tools.sound_files import workbook
 from tiny_graph_rag.errors import GraphError
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.formats.graphs.roles import Columns
@@ -295,70 +296,27 @@ def test_nodes_without_a_name_are_called_alike_in_every_run(own_folder: Path) ->
     assert list(read(own_folder, "g.ttl", text).entities.ids) == ["http://e/Ann", "_:b1"]
 
 
-MAIN = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-SHEET = f'<worksheet xmlns="{MAIN}"><sheetData>{{}}</sheetData></worksheet>'
-
-
-def workbook(path: Path, sheets: dict[str, list[list[str]]], far: str = "") -> Path:
-    def cells(rows: list[list[str]]) -> str:
-        return "".join(
-            f'<row r="{number}">'
-            + "".join(
-                f'<c r="{chr(65 + place)}{number}" t="inlineStr"><is><t>{cell}</t></is></c>'
-                for place, cell in enumerate(row)
-            )
-            + "</row>"
-            for number, row in enumerate(rows, start=1)
-        )
-
-    relations = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
-    package = "http://schemas.openxmlformats.org/package/2006"
-    names = list(sheets)
-    with zipfile.ZipFile(path, "w") as packed:
-        packed.writestr(
-            "_rels/.rels",
-            f'<Relationships xmlns="{package}/relationships"><Relationship Id="a" '
-            f'Type="{relations}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
-        )
-        packed.writestr(
-            "xl/workbook.xml",
-            f'<workbook xmlns="{MAIN}" xmlns:r="{relations}"><sheets>'
-            + "".join(f'<sheet name="{name}" sheetId="{n}" r:id="r{n}"/>' for n, name in enumerate(names, 1))
-            + "</sheets></workbook>",
-        )
-        packed.writestr(
-            "xl/_rels/workbook.xml.rels",
-            f'<Relationships xmlns="{package}/relationships">'
-            + "".join(
-                f'<Relationship Id="r{n}" Type="{relations}/worksheet" Target="worksheets/sheet{n}.xml"/>'
-                for n in range(1, len(names) + 1)
-            )
-            + "</Relationships>",
-        )
-        packed.writestr("[Content_Types].xml", f'<Types xmlns="{package}/content-types"/>')
-        for number, rows in enumerate(sheets.values(), start=1):
-            packed.writestr(f"xl/worksheets/sheet{number}.xml", SHEET.format(cells(rows) + far))
-    return path
-
-
 def test_a_workbook_with_a_sheet_of_entities_and_one_of_relations(own_folder: Path) -> None:
     nodes = [["id", "name", "type"], ["n1", "Ann", "girl"], ["n2", "Ben", "boy"]]
     edges = [["source", "relation", "target"], ["n1", "knows", "n2"]]
-    path = workbook(own_folder / "g.xlsx", {"Nodes": nodes, "Edges": edges})
-    graph = read_graph(path)
+    (own_folder / "g.xlsx").write_bytes(workbook({"Nodes": nodes, "Edges": edges}))
+    graph = read_graph(own_folder / "g.xlsx")
     assert (graph.origin.writer, told(graph), list(graph.entities.types)) == (
         "worksheets",
         KNOWS,
         ["girl", "boy"],
     )
-    alone = workbook(own_folder / "a.xlsx", {"Sheet1": [["source", "relation", "target"], list(KNOWS[0])]})
-    assert told(read_graph(alone)) == KNOWS
+    alone = {"Sheet1": [["source", "relation", "target"], list(KNOWS[0])]}
+    (own_folder / "a.xlsx").write_bytes(workbook(alone))
+    assert told(read_graph(own_folder / "a.xlsx")) == KNOWS
 
 
 def test_a_cell_far_out_takes_no_more_memory_than_another(own_folder: Path) -> None:
     far = '<row r="1048576"><c r="XFD1048576" t="inlineStr"><is><t>x</t></is></c></row>'
-    path = workbook(own_folder / "g.xlsx", {"Sheet1": [["source", "target"], ["Ann", "Ben"]]}, far)
-    assert [relation[::2] for relation in told(read_graph(path))] == [("Ann", "Ben")]
+    cell = '<c t="inlineStr"><is><t>{}</t></is></c>'
+    rows = (f"<row>{cell.format(a)}{cell.format(b)}</row>" for a, b in (("source", "target"), ("Ann", "Ben")))
+    graph = read_graph(book(own_folder, "".join(rows) + far))
+    assert [relation[::2] for relation in told(graph)] == [("Ann", "Ben")]
 
 
 def test_neighbours_without_a_key_of_their_own_are_entities(own_folder: Path) -> None:
