@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -29,48 +30,33 @@ def test_empty_lines_and_line_ends_of_windows_are_no_questions(tmp_path: Path) -
     assert [question.id for question in read_eval_set(path)] == ["line-2"]
 
 
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("{", "a-eval.jsonl:1:2: not JSON"),
-        ("[]", "the gold set is empty; wanted at least one question"),
-        ('{"query": "Who?"}', "1 question without 'reference_entities'"),
-        (
-            '{"query": "Who?", "reference_entities": "점순"}',
-            "'reference_entities' must be a list of strings, got the string '점순'. Write [\"점순\"]",
-        ),
-        ('{"query": 5, "reference_entities": []}', "'query' must be a question in words, got the number 5"),
-        ('{"query": " ", "reference_entities": []}', "'query' must be a question in words"),
-        ('{"query": [], "reference_entities": []}', "'query' must be a question in words, got a list"),
-        (
-            '{"query": [], "reference_entities": [], "gold_answer": "Mill"}',
-            "'query' must be a question in words, got a list",
-        ),
-        ('{"query": "Who?", "reference_entities": [1]}', "got a list with other things in it"),
-        ('{"query": "Who?", "reference_entities": [""]}', "holds an empty string"),
-        (
-            '{"query": "Who?", "reference_entities": [], "context": "x"}',
-            "'context' must be a list of strings",
-        ),
-        (
-            '{"query": "Who?", "reference_entities": [], "id": 1.5}',
-            "'id' must be a string that is not empty, got the number 1.5",
-        ),
-        (
-            '{"query": "Who?", "reference_entities": [], "reference_relationships": [{}]}',
-            "'reference_relationships'",
-        ),
-        ("\n\n", "the gold set is empty"),
-        (
-            '{"query": "Who is \\ud83d?", "reference_entities": []}',
-            r"a-eval.jsonl:1: contains half a character (\ud83d)",
-        ),
-        ('{"query": "Who?", "reference_entities": [], "n": ' + "9" * 5000 + "}", "too many digits"),
-    ],
-)
-def test_a_broken_line_says_where_and_what(tmp_path: Path, line: str, expected: str) -> None:
+BROKEN: list[tuple[str | dict[str, object], str]] = [  # a line or its record, and what is said of it
+    ("{", "a-eval.jsonl:1:2: not JSON"),
+    ("[]", "the gold set is empty; wanted at least one question"),
+    ("\n\n", "the gold set is empty"),
+    ({"query": "Who?"}, "1 question without 'reference_entities'"),
+    (
+        q(reference_entities="점순"),
+        "'reference_entities' must be a list of strings, got the string '점순'. Write [\"점순\"]",
+    ),
+    (q(query=5), "'query' must be a question in words, got the number 5"),
+    (q(query=" "), "'query' must be a question in words"),
+    (q(query=[]), "'query' must be a question in words, got a list"),
+    (q(query=[], gold_answer="Mill"), "'query' must be a question in words, got a list"),
+    (q(reference_entities=[1]), "got a list with other things in it"),
+    (q(reference_entities=[""]), "holds an empty string"),
+    (q(context="x"), "'context' must be a list of strings"),
+    (q(id=1.5), "'id' must be a string that is not empty, got the number 1.5"),
+    (q(reference_relationships=[{}]), "'reference_relationships'"),
+    (q(query="Who is \ud83d?"), r"a-eval.jsonl:1: contains half a character (\ud83d)"),
+    ('{"query": "Who?", "reference_entities": [], "n": ' + "9" * 5000 + "}", "too many digits"),
+]
+
+
+@pytest.mark.parametrize(("line", "expected"), BROKEN)
+def test_a_broken_line_says_where_and_what(tmp_path: Path, line: str | dict, expected: str) -> None:
     path = tmp_path / "a-eval.jsonl"
-    path.write_text(line + "\n", encoding="utf-8")
+    path.write_text((line if isinstance(line, str) else json.dumps(line)) + "\n", encoding="utf-8")
     with pytest.raises(DatasetError) as caught:
         read_eval_set(path)
     assert expected in str(caught.value)
