@@ -81,7 +81,7 @@ def find_input(name: str | Path, folder: Path, what: str, *, or_folder: bool = F
 
 # The suffixes of what may be a knowledge graph among the files of a folder.
 GRAPH_ENDINGS = (
-    *(".json", ".graphml", ".xml", ".gexf", ".gml", ".html", ".htm", ".xlsx", ".parquet"),
+    *(".json", ".graphml", ".xml", ".gexf", ".gml", ".net", ".paj", ".html", ".htm", ".xlsx", ".parquet"),
     *(".tsv", ".csv", ".txt", ".nt", ".ttl", ".turtle", ".nq", ".trig", ".rdf", ".owl", ".jsonld"),
     *(".sqlite", ".sqlite3", ".db", ".duckdb", ".cypher", ".cql", ".cyp"),
     *(".pkl", ".pklz", ".pickle", ".gpickle"),

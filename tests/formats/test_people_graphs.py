@@ -216,6 +216,38 @@ def test_graphs_of_an_older_llama_index(own_folder: Path) -> None:
     assert (graph.origin.writer, told(graph)) == ("LlamaIndex", [("Ann", "keeps", "hen")])
 
 
+PAJEK = """\
+% a town
+*Vertices 3
+1 "Ann Lee" 0.1 0.2 ic Red
+2 "Ben"
+3 hen
+*Arcs :1 "KEEPS"
+1 3 2.5
+*Arcs
+2 1 1 l "LIKES"
+*Edges
+2 3
+"""
+
+
+def test_pajek(own_folder: Path) -> None:
+    (own_folder / "town.net").write_text(PAJEK, encoding="utf-8")
+    graph = read_graph(own_folder / "town.net")
+    assert told(graph) == [
+        ("Ann Lee", "KEEPS", "hen"),
+        ("Ben", "LIKES", "Ann Lee"),
+        ("Ben", "RELATED_TO", "hen"),
+    ]
+    assert graph.relations.weights.tolist() == [2.5, 1.0, 1.0]
+    assert "1 undirected relations among directed ones" in "".join(graph.notes.lines())
+    (own_folder / "town.net").write_text(
+        "*vertices 2\r\n1 a\r\n2 b\r\n*edgeslist\r\n1 2\r\n", encoding="utf-8"
+    )
+    with pytest.raises(GraphError, match=r"town\.net: \*Arcslist and \*Edgeslist are not read"):
+        read_graph(own_folder / "town.net")
+
+
 def test_a_packed_graphml_of_cognee(own_folder: Path) -> None:
     from tests.formats.test_graph_writers import GRAPHS
 

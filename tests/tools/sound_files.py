@@ -190,7 +190,7 @@ def targets(run: Runner) -> list[Target]:
         given = "{file}" if not whole else f"./{folder.name}"
         command = tuple(f"stats -g {given} {UNCACHED}".split())
         found.append(Target(f"graph {name}", file, source.read_bytes(), command))
-    for file in ("g.xlsx", "g.sqlite", "g.duckdb", "g.parquet", "g.gml"):
+    for file in ("g.xlsx", "g.sqlite", "g.duckdb", "g.parquet", "g.gml", "g.net"):
         add(f"graph {file}", file, f"stats -g {{file}} {UNCACHED}")
         add(f"graph {file} converted", file, "convert -g {file} -o ./written/out.tsv")
     for file in ("gold.xlsx", "gold.parquet", "promptfoo.yaml", "llama.json", "columns.json"):
@@ -510,6 +510,7 @@ def tables(home: Path) -> dict[str, bytes]:
         "g.duckdb": database(duckdb.connect, home / "made.duckdb"),
         "g.parquet": parquet(EDGES),
         "g.gml": b'graph [\n directed 1\n node [ id 1 label "Ann" type "girl" ]\n node [ id 2 label "Ben" ]\n edge [ source 1 target 2 label "knows" weight 2.5 ]\n]\n',
+        "g.net": b'*Vertices 2\n1 "Ann" 0.1 0.2 0.5\n2 "Ben" 0.1 0.2 0.5\n*Arcs\n1 2 2.0 l "knows"\n',
         "gold.xlsx": workbook({"Questions": QUESTIONS}),
         "gold.parquet": parquet(QUESTIONS),
         "run.xlsx": workbook({"Run": [["query_id", "doc_id", "score"], ["q1", "e2", "0.5"], ["q1", "e3", "0.25"]]}),

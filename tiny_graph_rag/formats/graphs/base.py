@@ -51,6 +51,7 @@ GRAPH_FORMATS: Registry[GraphFormat] = Registry(
         "Neo4j (APOC JSON lines)": "programs:read_apoc",
         "GEXF": "networkx_graphs:read_gexf",
         "GML": "networkx_graphs:read_gml",
+        "Pajek": "networkx_graphs:read_pajek",
         "RDF": "rdf:read_rdf",
         "SQLite": "sql:read_sqlite",
         "DuckDB": "sql:read_duckdb",

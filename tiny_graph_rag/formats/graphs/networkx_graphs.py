@@ -1,7 +1,7 @@
-"""GEXF (Gephi) and GML, as networkx reads them.
+"""GEXF (Gephi), Pajek's .net and GML, as networkx reads them.
 
-Edges are parallel where the file has them so. GEXF's defaults count. What networkx can't read is refused with
-its reason.
+Edges are parallel where the file has them so. GEXF's defaults count; `*Arcs :1 "KEEPS"` of Pajek names the
+type of the lines below it. What networkx can't read is refused with its reason.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 from tiny_graph_rag.errors import GraphError, InputError, optional
 from tiny_graph_rag.files import decode_utf8, read_bytes
+from tiny_graph_rag.formats.detection import Head
 from tiny_graph_rag.formats.graphs.base import graph_format
 from tiny_graph_rag.formats.graphs.graphml import DOCTYPE_REFUSED
 from tiny_graph_rag.formats.graphs.json_lists import Lists, fill
@@ -29,6 +30,7 @@ GEXF = (
 )
 _GEXF_ROOT = re.compile(r"<gexf\b[^>]*>")
 _VIZ = re.compile(r"<viz:[^>]*/>")
+_PAJEK_LINES = re.compile(r'(?im)^\s*\*(arcs|edges)\b(?:\s*:\s*\d+\s*"([^"]*)")?[^\n]*$')
 _GML = re.compile(r"(?:\s*(?:#[^\n]*|[A-Za-z]\w*[ \t]+[^\n\[\]]*)\n)*\s*graph\s*\[")
 
 
@@ -53,24 +55,50 @@ def read_gexf(paths: Sequence[Path]) -> KnowledgeGraph:
     "GML", "GML: nodes and edges in brackets", lambda head: bool(_GML.match(head.text)), suffixes=(".gml",)
 )
 def read_gml(paths: Sequence[Path]) -> KnowledgeGraph:
+    several = re.sub(r"\bgraph\s*\[", "graph [ multigraph 1 ", _text(paths[0]), count=1)
+    lines = several.split("\n")
+    return _graph(Rows(paths[0], "GML"), lambda networkx: networkx.parse_gml(lines, label="id"))
+
+
+def _is_pajek(head: Head) -> bool:
+    return re.match(r"(?i)(?:%[^\n]*\n\s*)*\*(?:vertices|network)\b", head.text) is not None
+
+
+@graph_format("Pajek", "Pajek's .net: vertices, arcs and edges", _is_pajek, suffixes=(".net", ".paj"))
+def read_pajek(paths: Sequence[Path]) -> KnowledgeGraph:
+    """Each section alone: networkx takes all that follows the first `*Arcs` or `*Edges` for one kind."""
+    text = re.sub(r"(?m)^%.*\n", "", _text(paths[0]))
+    if re.search(r"(?im)^\s*\*(?:arcs|edges)list\b", text):
+        raise GraphError.at(
+            paths[0], "*Arcslist and *Edgeslist are not read; save the network with *Arcs or *Edges"
+        )
+    vertices, *parts = _PAJEK_LINES.split(text)
+    sections = zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+    texts = [(type or "", f"{vertices}*{kind}{lines}") for kind, type, lines in sections]
+    return _graph(
+        Rows(paths[0], "Pajek"),
+        lambda networkx: [(type, networkx.parse_pajek(part)) for type, part in texts or [("", vertices)]],
+    )
+
+
+def _text(path: Path) -> str:
     """Older files are in the code page of their writer."""
-    raw = read_bytes(paths[0])
+    raw = read_bytes(path)
     try:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = raw.decode("cp1252", "replace")
-    several = re.sub(r"\bgraph\s*\[", "graph [ multigraph 1 ", text, count=1)
-    lines = re.split("\r\n|\r|\n", several)
-    return _graph(Rows(paths[0], "GML"), lambda networkx: networkx.parse_gml(lines, label="id"))
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _graph(rows: Rows, read: Callable[[Any], Any]) -> KnowledgeGraph:
-    """What networkx reads; whatever it raises of a broken file is raised as GraphError."""
+    """What networkx reads: a graph, or several of the same nodes, each with the type of its edges that have
+    none. Whatever it raises of a broken file is raised as GraphError."""
     form = rows.writer
     networkx = optional("networkx", said("reading {form}", form=form), "networkx")
     try:
         with warnings.catch_warnings(action="ignore"):
-            graph = read(networkx)
+            found = read(networkx)
     except (InputError, MemoryError):
         raise
     except Exception as error:  # its readers raise whatever Python does where a file isn't as they expect
@@ -81,12 +109,24 @@ def _graph(rows: Rows, read: Callable[[Any], Any]) -> KnowledgeGraph:
             form=form,
             why=why,
         ) from error
-    usual = [graph.graph.get(f"{what}_default") or {} for what in ("node", "edge")]
-    nodes = [{**usual[0], **more, "id": id} for id, more in graph.nodes(data=True)]
+    graphs = found if isinstance(found, list) else [("", found)]
+    first = graphs[0][1]
+    usual = [first.graph.get(f"{what}_default") or {} for what in ("node", "edge")]
+    nodes = [{**usual[0], **more, "id": id} for id, more in first.nodes(data=True)]
     edges = [
-        {**usual[1], **more, "source": source, "target": target}
+        {
+            **({"type": type} if type else {}),
+            **({"directed": graph.is_directed()} if len(graphs) > 1 else {}),
+            **usual[1],
+            **more,
+            **{"source": source, "target": target},
+        }
+        for type, graph in graphs
         for source, target, more in graph.edges(data=True)
     ]
-    lists = Lists(nodes, edges, graph.is_directed() or not edges, ("nodes[{}]", "edges[{}]"))
-    fill(rows, lists, Columns({"id": "id", "source": "source", "target": "target"}))
+    is_directed = not edges or any(graph.is_directed() for _, graph in graphs if graph.size())
+    given = {"id": "id", "source": "source", "target": "target"}
+    if any("l" in edge for edge in edges):  # Pajek's label of a line
+        given["relation"] = "l"
+    fill(rows, Lists(nodes, edges, is_directed, ("nodes[{}]", "edges[{}]")), Columns(given))
     return rows.graph()
