@@ -13,7 +13,7 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.retrieval.bfs import BfsRetriever, Explanation, mentions_of, prices
 from tiny_graph_rag.retrieval.candidates import walked_columns
-from tiny_graph_rag.retrieval.paths import TIE_BITS, CheapestPaths, RankedPaths, ToRank
+from tiny_graph_rag.retrieval.paths import CheapestPaths, RankedPaths, ToRank
 from tiny_graph_rag.retrieval.walk import Layers
 
 MOST = (100, 100)
@@ -48,7 +48,7 @@ def made_from(case: Any) -> tuple[KnowledgeGraph, BfsRetriever, LinkedQuestion]:
 
 
 def columns(ranked: RankedPaths) -> list[Any]:
-    arrays = ranked.entities, ranked.keys, ranked.hops, ranked.paths
+    arrays = ranked.entities, ranked.costs, ranked.ties, ranked.hops, ranked.paths
     return [array.tolist() for array in arrays]
 
 
@@ -76,7 +76,7 @@ def test_of_paths_that_cost_as_much_compiled_and_readable_show_the_same() -> Non
     asked = mentions_of(question.seeds), made.reader.read(question), *MOST
     readable, compiled = (rank(paths_of(made, fast=fast), asked, 3, times=1) for fast in (False, True))
     assert columns(readable[0]) == columns(compiled[0])
-    assert columns(readable[0])[3][-1] == [1, 2, 3]
+    assert columns(readable[0])[-1][-1] == [1, 2, 3]
 
 
 @given(case=cases())
@@ -101,7 +101,7 @@ def test_the_best_of_many_are_the_best_of_all(case: Any, depth: int) -> None:
         paths_of(made).rank([ToRank(*asked, most, most)], [made.settings.hops])
         for most in (depth, len(graph))
     )
-    for column in ("entities", "keys", "hops", "paths"):
+    for column in ("entities", "costs", "ties", "hops", "paths"):
         assert getattr(best, column).tolist() == getattr(every, column)[:depth].tolist()
 
 
@@ -117,7 +117,7 @@ def test_the_parts_of_an_explanation_add_up_to_the_cost(case: Any) -> None:
     for row, entity in enumerate(ranked.entities.tolist()):
         parts = explanation.reasons(entity)
         assert all(part.price >= 0 for part in parts)
-        assert round(1000 * sum(part.price for part in parts)) == int(ranked.keys[row]) >> TIE_BITS
+        assert round(1000 * sum(part.price for part in parts)) == int(ranked.costs[row])
         shown = [relation for relation in ranked.paths[row].tolist() if relation >= 0]
         steps = [part.what for part in parts if part.what[0] in "—←"][: len(shown)]
         assert len(steps) == len(shown)

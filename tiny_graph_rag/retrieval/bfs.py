@@ -26,7 +26,7 @@ from tiny_graph_rag.retrieval.base import Reason, Retriever, Task, retriever
 from tiny_graph_rag.retrieval.candidates import Candidates, Filters, walked_columns
 from tiny_graph_rag.retrieval.cost import UNIT, Column, Costs, TextScores, lacking
 from tiny_graph_rag.retrieval.paths import (
-    TIE_BITS,
+    TIES,
     CheapestPaths,
     Mentions,
     RankedPaths,
@@ -35,12 +35,11 @@ from tiny_graph_rag.retrieval.paths import (
     rank_of,
 )
 from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Reader, Reading, TextWords
-from tiny_graph_rag.retrieval.walk import Prices, States
+from tiny_graph_rag.retrieval.walk import NO_PATH, Prices
 from tiny_graph_rag.run import Run
 
-TIES = (1 << TIE_BITS) - 1  # of a key of paths: the part that orders equal costs
 SCORED_UP_TO = 1_000_000  # entities; of more, paths alone rank: a question would read columns as long as all
-CANDIDATES = 500  # of each seed list that texts re-rank, at most; the cheapest. All where types say nothing
+CANDIDATES = 200  # of each seed list that texts re-rank, at most; the cheapest. All where types say nothing
 KNOWN_PATHS = 1 << 9  # rankings from text seeds that are kept
 
 # The parts that are not a step of a path, as they are shown.
@@ -203,9 +202,10 @@ class BfsRetriever(Retriever):
             parts = np.zeros((len(ranked.entities), 5), dtype=np.int64)
             if links:
                 parts[:, 0] = np.array(links)[ranked.question]
-            parts[:, 1] = self.costs.path(ranked.keys >> TIE_BITS, ranked.hops)
-            ties = ranked.keys & TIES
-            reached.append(Reached(ranked.question, ranked.entities, parts, ties, ranked.hops, ranked.paths))
+            parts[:, 1] = self.costs.path(ranked.costs, ranked.hops)
+            reached.append(
+                Reached(ranked.question, ranked.entities, parts, ranked.ties, ranked.hops, ranked.paths)
+            )
         return reached
 
     def _from_text(self, wanted: Sequence[FromText], limits: Limits) -> list[list[Reached]]:
@@ -342,13 +342,11 @@ class Explanation:
     paths, each with its price."""
 
     def __init__(self, graph: KnowledgeGraph, paths: CheapestPaths, ranked: RankedPaths) -> None:
-        """ranked: by `paths`, just now."""
-        self.graph, self.relations = graph, paths.graph.relations
-        self.ranked, self.prices = ranked, paths.prices
-        # The next walks overwrite it.
-        self.states = States(*(column.copy() for column in ranked.walks.states))
-        self.reading, self.asked = ranked.questions.given[0].reading, ranked.questions.asked.of(0)
-        self._mentions = int(ranked.questions.mentions[0])
+        """ranked: by `paths`."""
+        self.graph, self.relations, self.prices = graph, paths.graph.relations, paths.prices
+        self.questions, self.states, self.joined = ranked.questions, ranked.walks.states, ranked.joined
+        self.reading, self.asked = self.questions.given[0].reading, self.questions.asked.of(0)
+        self._mentions = int(self.questions.mentions[0])
         self._rows = dict(zip(ranked.entities.tolist(), ranked.row.tolist(), strict=True))
 
     def reasons(self, entity: int) -> list[Reason]:
@@ -358,46 +356,39 @@ class Explanation:
         return list(self._of_seed(entity) if row < 0 else self._of_row(row))
 
     def _of_seed(self, entity: int) -> Iterator[Reason]:
-        questions, asks = self.ranked.questions, self.reading.asks
-        if asks == ONE_OF_SEEDS:
+        if self.reading.asks == ONE_OF_SEEDS:
             yield Reason(OFFERED, (), 0.0)
             return
-        own, head = int(questions.own[questions.seed.tolist().index(entity)]), int(self.asked.head)
-        if asks == OTHERS and (own == 0 or (head and not own & head)):
+        own, head = int(self.questions.own[self.questions.seed.tolist().index(entity)]), int(self.asked.head)
+        if self.reading.asks == OTHERS and (own == 0 or (head and not own & head)):
             yield self._part(NAMED, 0, self.prices.off_focus)
         yield from self._left(own, self._mentions - 1)
 
     def _of_row(self, row: int) -> Iterator[Reason]:
-        joined, mask, lands = self.ranked.joined, 0, 0
-        shown, (taken,) = int(joined.shown[row]), joined.taken[row].nonzero()
-        for mention in sorted(taken.tolist(), key=lambda mention: mention != shown):
-            place = int(joined.place[row, mention])
-            mask, lands = mask | int(joined.answers.mask[place]), lands | int(joined.answers.lands[place])
-            yield from self._steps(place)
-        if not lands:
-            yield self._part(OTHER_RELATION, int(self.asked.focus), self.prices.off_focus)
-        if off_head := self._off_head(int(joined.place[row, shown])):
-            yield self._part(OTHER_KIND, int(self.asked.head), off_head)
-        yield from self._left(mask, self._mentions - len(taken))
+        shown, taken = int(self.joined.shown[row]), self.joined.taken[row]
+        mask, states = 0, taken[taken >= 0].tolist()
+        for state in sorted(states, key=lambda state: state != shown):
+            mask |= int(self.states.mask[state])
+            yield from self._steps(state)
+        if self.reading.focus and not mask & self.reading.focus:
+            yield self._part(OTHER_RELATION, self.reading.focus, self.prices.off_focus)
+        for_kind = (
+            self.states.total[shown] - self.states.cost[shown] - self.asked.end[self.states.mask[shown]]
+        )
+        if for_kind:
+            yield self._part(OTHER_KIND, self.reading.head, int(for_kind))
+        yield from self._left(mask, self._mentions - len(states))
 
-    def _off_head(self, place: int) -> int:
-        """What is paid for the kind of an entity: what an answer's total has besides."""
-        answers = self.ranked.joined.answers
-        rest = answers.total[place] - answers.cost[place] - self.asked.left[answers.mask[place]]
-        return int(rest) - (0 if answers.lands[place] else self.prices.off_focus)
-
-    def _steps(self, place: int) -> Iterator[Reason]:
-        """The steps of an answer's path, from the seed on."""
-        answers, states = self.ranked.joined.answers, self.states
-        entity, slot = int(answers.entity[place]), int(answers.slot[place])
-        cost, mask, before = (int(column[place]) for column in (answers.cost, answers.mask, answers.before))
-        steps = []
-        for _ in range(int(answers.steps[place])):
-            state, which = divmod(before, 2)
-            paid, filled = int(states.cost[state, which]), int(states.mask[state])
-            steps.append(self._part(self._arrow(slot, entity), mask & ~filled, cost - paid))
-            entity, cost, mask = int(states.entity[state]), paid, filled
-            slot, before = int(states.slot[state, which]), int(states.before[state, which])
+    def _steps(self, state: int) -> Iterator[Reason]:
+        """The steps of a state's path, from the seed on."""
+        states, steps = self.states, []
+        while (before := int(states.before[state])) != NO_PATH:
+            filled = int(states.mask[state]) & ~int(states.mask[before])
+            cost = int(states.cost[state] - states.cost[before])
+            steps.append(
+                self._part(self._arrow(int(states.slot[state]), int(states.entity[state])), filled, cost)
+            )
+            state = before
         return reversed(steps)
 
     def _arrow(self, slot: int, entity: int) -> str:
@@ -407,10 +398,9 @@ class Explanation:
 
     def _left(self, mask: int, mentions: int) -> Iterator[Reason]:
         """What is paid for slots that are not in the mask, and for so many mentions left out."""
-        for place in range(len(self.reading.slots)):
-            weight = int(self.asked.weight[1 << place])
-            if weight and not mask >> place & 1:
-                yield self._part(UNEXPLAINED, 1 << place, weight)
+        for place, slot in enumerate(self.reading.slots):
+            if slot.weight and not mask >> place & 1:
+                yield self._part(UNEXPLAINED, 1 << place, slot.weight)
         if mentions > 0:
             yield self._part(WITHOUT_PATH, 0, mentions * self.prices.other_seed)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,7 +14,6 @@ from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.retrieval.query import ONE_OF_SEEDS, OTHERS, Reading
 from tiny_graph_rag.retrieval.walk import (
     FAR,
-    Answers,
     Asked,
     Bounds,
     Columns,
@@ -33,14 +31,14 @@ if TYPE_CHECKING:
 
 MASS = 1 << 40  # of the random walk from one mention
 TIE_BITS, MANTISSA = 30, 24  # of a key: the part below the cost; of it the leading bits of the damped mass
+TIES = (1 << TIE_BITS) - 1
 MENTIONS = 8  # that count singly; more of them are taken as one
 KNOWN = 1 << 9  # readings whose columns are kept
 FIRST, AT_ONCE = 4, 64  # questions that are walked together, at most
 CELLS = 1 << 23  # of them times the entities or relations of the graph
 
 
-@dataclass(frozen=True, slots=True)
-class WeighedMention:
+class WeighedMention(NamedTuple):
     """Seeds that one mention names, each with its share of the mention."""
 
     seeds: tuple[int, ...]
@@ -60,55 +58,48 @@ class ToRank(NamedTuple):
     enough: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Questions:
+class Questions(NamedTuple):
     """Those that are ranked together. asked: a row a question; starts: their mentions, a walk each;
     mention: (walks,), the number of each in its question; mentions: (questions,), how many.
 
-    Of their seeds, one after the other: seed_question, seed, mass; own: slots that the seed fills itself."""
+    Of their seeds, one after the other: seed_question, seed, mass; own: slots that the seed fills itself;
+    cost: of the seed as an answer."""
 
-    asked: Asked
     given: Sequence[ToRank]
+    asked: Asked
     starts: Sequence[Start]
-    walk_question: Ints
     mention: Ints
     mentions: Ints
     seed_question: Ints
     seed: Ints
     mass: Ints
     own: Ints
+    cost: Ints
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Joined:
-    """What the mentions of each question explain together. question, entity, total, mass: (rows,), ascending
-    by question. shown: of each row the mention whose path is shown; taken: (rows, mentions), those that
-    explain it; place: (rows, mentions) into the answers, -1 for none."""
+class Joined(NamedTuple):
+    """What the mentions of each question explain together, a row an entity, ascending by question and entity.
+    shown: the state whose path is shown; taken: (rows, mentions), the states that explain it, -1 for none."""
 
-    answers: Answers
     question: Ints
     entity: Ints
     total: Ints
     mass: Ints
     shown: Ints
-    taken: NDArray[np.bool_]
-    place: Ints
-
-    def place_shown(self, row: Ints) -> Ints:
-        return self.place[row, self.shown[row]]
+    taken: Ints
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RankedPaths:
-    """The rankings within a hop limit, and what they came from; valid until the next questions'.
+class RankedPaths(NamedTuple):
+    """The rankings within a hop limit, and what they came from.
 
-    question, ascending; of each the entities, best first; keys: cost in thousandths, then the tie part; hops:
-    of the path shown; paths: (rows, hops) relations from a seed, filled up with NO_STEP; row: of each entity
-    among the joined answers, -1 for a seed."""
+    question, ascending; of each the entities, best first; costs: in thousandths; ties: what orders equal
+    ones; hops: of the path shown; paths: (rows, hops) relations from a seed, filled up with NO_STEP; row: of
+    each entity among the joined ones, -1 for a seed."""
 
     question: Ints
     entities: NDArray[np.int32]
-    keys: Ints
+    costs: Ints
+    ties: Ints
     hops: NDArray[np.int32]
     paths: NDArray[np.int32]
     row: Ints
@@ -168,99 +159,113 @@ class CheapestPaths:
             self._layers = CompiledLayers(self.graph, self.prices)
 
     def _ranked(self, questions: Questions, walks: Walks, limit: int) -> RankedPaths:
-        joined, count = self._joined(walks.within(limit), questions), len(questions.given)
-        seeds, own = self._seeds(questions)
+        joined, count = self._joined(questions, walks, limit), len(questions.given)
+        seeds = self._seeds(questions)
         question = np.concatenate([joined.question, questions.seed_question[seeds]])
         entity = np.concatenate([joined.entity, questions.seed[seeds]])
-        total = np.concatenate([joined.total, own])
+        total = np.concatenate([joined.total, questions.cost[seeds]])
         mass = np.concatenate([joined.mass, questions.mass[seeds]])
         row = np.concatenate([np.arange(len(joined.entity)), np.full(len(seeds), -1)])
-        length = np.concatenate(
-            [joined.answers.steps[joined.place_shown(row[: len(joined.entity)])], 0 * seeds]
-        )
+        length = np.concatenate([walks.states.steps[joined.shown], 0 * seeds])
         # A seed's mass counts as it is.
-        keys = keys_of(total, mass, np.where(row < 0, 1 << 16, self.graph.strength[entity]))
+        ties = TIES - damped(mass, np.where(row < 0, 1 << 16, self.graph.strength[entity]))
         is_explained = np.zeros(count, np.bool_)
         is_explained[question[total <= self.explained[length]]] = True
-        wanted = np.array([one.wanted for one in questions.given], np.int64)
-        wanted[is_explained] = np.array([one.enough for one in questions.given], np.int64)[is_explained]
-        best = up_to_wanted(question, keys, wanted)
-        question, entity, keys, length, row = (
-            column[best] for column in (question, entity, keys, length, row)
+        enough, wanted = (
+            np.array([getattr(one, name) for one in questions.given], np.int64)
+            for name in ("enough", "wanted")
         )
-        order = np.lexsort((self.graph.name_rank[entity], length, keys, question))
+        wanted = np.where(is_explained, enough, wanted)
+        best = up_to_wanted(question, (total << TIE_BITS) + ties, wanted)
+        question, entity, total, ties, length, row = (
+            column[best] for column in (question, entity, total, ties, length, row)
+        )
+        order = np.lexsort((self.graph.name_rank[entity], length, ties, total, question))
         order = order[rank_of(question[order], count) < wanted[question[order]]]
         row = row[order]
+        paths = np.full((len(row), limit), NO_STEP, np.int32)
+        found = np.flatnonzero(row >= 0)
+        self._write_paths(paths, found, walks, joined.shown[row[found]])
         return RankedPaths(
-            question[order], entity[order].astype(np.int32), keys[order], length[order].astype(np.int32),
-            self._paths(joined, walks, row, limit), row, questions, walks, joined,
+            question[order], entity[order].astype(np.int32), total[order], ties[order],
+            length[order].astype(np.int32), paths, row, questions, walks, joined,
         )  # fmt: skip
 
-    def _seeds(self, questions: Questions) -> tuple[Ints, Ints]:
-        """Rows of the seeds that may be answers, each once a question, and the total of each."""
+    def _write_paths(self, paths: NDArray[np.int32], rows: Ints, walks: Walks, state: Ints) -> None:
+        """Write to these rows the relations on the paths of the states, a state a row."""
+        states = walks.states
+        for step in range(paths.shape[1] - 1, -1, -1):
+            now = states.steps[state] > step
+            paths[rows[now], step] = self.graph.relations[states.slot[state[now]]]
+            state = np.where(now, states.before[state], state)
+
+    def _seeds(self, questions: Questions) -> Ints:
+        """Rows of the seeds that may be answers, each once a question."""
         rows = np.zeros(0, np.int64)
         if not self.exclude_seeds:
             _, rows = distinct(questions.seed_question * self._size[0] + questions.seed)
         if len(self.graph.returned):
             rows = rows[self.graph.returned[questions.seed[rows]]]
-        asked, own, question = questions.asked, questions.own[rows], questions.seed_question[rows]
-        asks = np.array([one.reading.asks for one in questions.given], np.int64)[question]
-        head, others = asked.head[question], np.maximum(0, questions.mentions[question] - 1)
-        total = asked.left[question, own] + others * self.prices.other_seed
-        off = (own == 0) | ((head > 0) & (own & head == 0))
-        total += np.where((asks == OTHERS) & off, self.prices.off_focus, 0)
-        return rows, np.where(asks == ONE_OF_SEEDS, 0, total)
+        return rows
 
     # ---- the questions
 
     def _questions(self, given: Sequence[ToRank], hops: int) -> Questions:
         asked, starts = self._stacked(given, hops), []
-        mention: list[int] = []
         for number, one in enumerate(given):
             parts = _packed(one.mentions)
             every = np.array([seed for seeds, _ in parts for seed in seeds], np.int64)
-            enough, slack, others, price = one.enough, 0, len(parts) - 1, self.prices
+            others, enough, slack = len(parts) - 1, one.enough, 0
             if others > 0:  # another mention may fill everything that one leaves empty
                 enough = one.wanted
-                slack = others * price.other_seed + price.off_focus + price.off_head
-                slack += int(asked.left[number, 0])
+                slack = others * self.prices.other_seed + int(asked.end[number, 0]) + self.prices.off_head
             starts += [
                 Start(number, np.array(seeds), np.array(masses), every, one.wanted, enough, slack)
                 for seeds, masses in parts
             ]
-            mention += range(len(parts))
         question = np.array([start.question for start in starts], np.int64)
         none = np.zeros(0, np.int64)
         seed = np.concatenate([none, *(start.seeds for start in starts)])
         mass = np.concatenate([none, *(start.masses for start in starts)])
         seed_question = np.repeat(question, [len(start.seeds) for start in starts])
+        mentions = np.bincount(question, minlength=len(given))
         own = 0 * seed
         if asked.has_words.any():
             own = np.where(asked.has_words[seed_question], asked.entities[seed_question, seed], 0)
+        cost = self._cost_of_seeds(given, asked, mentions, seed_question, own.astype(np.int64))
+        mention = rank_of(question, len(given))
         return Questions(
-            asked, given, starts, question, np.array(mention, np.int64),
-            np.bincount(question, minlength=len(given)), seed_question, seed, mass, own.astype(np.int64),
-        )  # fmt: skip
+            given, asked, starts, mention, mentions, seed_question, seed, mass, own.astype(np.int64), cost
+        )
+
+    def _cost_of_seeds(
+        self, given: Sequence[ToRank], asked: Asked, mentions: Ints, question: Ints, own: Ints
+    ) -> Ints:
+        """What each seed costs as an answer. mentions: of each question; question, own: of each seed."""
+        asks = np.array([one.reading.asks for one in given], np.int64)[question]
+        head, others = asked.head[question], np.maximum(0, mentions[question] - 1)
+        cost = asked.weight[question, -1] - asked.weight[question, own] + others * self.prices.other_seed
+        off = (own == 0) | ((head > 0) & (own & head == 0))
+        cost += np.where((asks == OTHERS) & off, self.prices.off_focus, 0)
+        return np.where(asks == ONE_OF_SEEDS, 0, cost)
 
     def _stacked(self, given: Sequence[ToRank], hops: int) -> Asked:
         """What the questions ask for; slots that some lack weigh nothing."""
         several = [self._asked(one.reading, hops) for one in given]
-        masks, count = max(len(one.left) for one in several), len(several)
-        left, weight = np.zeros((count, masks), np.int64), np.zeros((count, masks), np.int64)
+        masks, count = max(len(one.end) for one in several), len(several)
+        weight, end = np.zeros((count, masks), np.int64), np.zeros((count, masks), np.int64)
         least = np.full((count, hops + 1, masks), FAR)
         for number, one in enumerate(several):
-            size = len(one.left)
-            left[number, :size], weight[number, :size], least[number, :, :size] = (
-                one.left, one.weight, one.least,
-            )  # fmt: skip
-        columns = (np.array([one[place] for one in several]) for place in range(3, 9))
+            size = len(one.end)
+            weight[number], weight[number, :size], end[number, :size] = one.weight[-1], one.weight, one.end
+            least[number, :, :size] = one.least
+        columns = (np.array([one[place] for one in several]) for place in range(3, 8))
         has_words = any(one.has_words for one in several)
         entities, relations = (np.zeros((count, size * has_words), np.uint8) for size in self._size)
-        asked = Asked._make([left, weight, least, *columns, relations, entities])
         for number, question in enumerate(given):
             if several[number].has_words:
                 self._mark(question.reading, relations[number], entities[number])
-        return asked
+        return Asked._make([weight, end, least, *columns, relations, entities])
 
     def _asked_of(self, reading: Reading, hops: int) -> Asked:
         """Of one question, without the relations and entities."""
@@ -268,15 +273,16 @@ class CheapestPaths:
         for place, slot in enumerate(reading.slots):
             weight = np.concatenate([weight, weight + slot.weight])
             types[list(slot.types)] |= 1 << place
-        left = weight[-1] - weight
         bits = [1 << place for place in range(len(reading.slots))]
         typed = [bit for bit, slot in zip(bits, reading.slots, strict=True) if slot.types]
         words = sum(bits) - sum(typed)
         back = sum(bit for bit, slot in zip(bits, reading.slots, strict=True) if slot.way_back)
-        least = least_of(left, self.prices.step, typed, words, hops)
+        off_focus = (reading.focus > 0) & (np.arange(len(weight)) & reading.focus == 0)
+        end = weight[-1] - weight + np.where(off_focus, self.prices.off_focus, 0)
+        least = least_of(end, self.prices.step, typed, words, hops)
         none = np.zeros(0, np.uint8)
-        one = map(np.array, (reading.focus, reading.head, back, reading.unexplained, types, words > 0))
-        return Asked._make([left, weight, least, *one, none, none])
+        one = map(np.array, (reading.head, back, reading.unexplained, types, words > 0))
+        return Asked._make([weight, end, least, *one, none, none])
 
     def _mark(self, reading: Reading, relations: NDArray[np.uint8], entities: NDArray[np.uint8]) -> None:
         """Mark the relations and entities whose texts hold the question's words."""
@@ -290,43 +296,38 @@ class CheapestPaths:
 
     # ---- several mentions
 
-    def _joined(self, answers: Answers, questions: Questions) -> Joined:
+    def _joined(self, questions: Questions, walks: Walks, limit: int) -> Joined:
         """Each entity's cheapest explanation over the mentions that reach it: one that is left out costs
         other_seed, one that is taken in costs its own path and fills its slots."""
-        other, count = self.prices.other_seed, int(questions.mentions.max(initial=0))
-        question, rows = questions.walk_question[answers.walk], np.arange(len(answers.walk))
+        state, mass = walks.within(limit, self.graph.returned)
+        walk, entity, mask, _, cost, total, *_ = walks.states.of(state)
+        question = np.array([start.question for start in questions.starts], np.int64)[walk]
+        count = int(questions.mentions.max(initial=0))
         if count <= 1:
-            taken = np.ones((len(rows), 1), np.bool_)
-            return Joined(
-                answers, question, answers.entity, answers.total, answers.mass, 0 * rows, taken, rows[:, None]
-            )
-        pair = question * self._size[0] + answers.entity
+            return Joined(question, entity, total, mass, state, state[:, None])
+        pair = question * self._size[0] + entity
         pairs = unique(pair)
         place = np.full((len(pairs), count), -1)
-        place[np.searchsorted(pairs, pair), questions.mention[answers.walk]] = rows
+        place[np.searchsorted(pairs, pair), questions.mention[walk]] = np.arange(len(state))
         question, entity = np.divmod(pairs, self._size[0])
-        asked, focus = questions.asked, self.prices.off_focus
 
         def table(column: Ints, missing: int) -> Ints:
             found: Ints = np.append(column, missing)[place]
             return found
 
-        totals, masses = table(answers.total, FAR), table(answers.mass, 0)
-        shown, rows = totals.argmin(1), np.arange(len(entity))
-        least = totals[rows, shown]
-        costs, masks = table(answers.cost, FAR), table(answers.mask, 0)
-        lands = table(answers.lands, 0).astype(np.bool_)
-        cost, mask, land = costs[rows, shown], masks[rows, shown], lands[rows, shown]
-        off_head = least - cost - asked.left[question, mask] - np.where(land, 0, focus)
-        mentions = questions.mentions[question]
+        end, other = questions.asked.end, self.prices.other_seed
+        mentions, rows = questions.mentions[question], np.arange(len(entity))
+        totals, masses, costs, masks = table(total, FAR), table(mass, 0), table(cost, FAR), table(mask, 0)
+        shown = totals.argmin(1)
+        least, cost, mask = totals[rows, shown], costs[rows, shown], masks[rows, shown]
+        off_head = least - cost - end[question, mask]
         best = least + (mentions - 1) * other
         mass = np.where(totals == least[:, None], masses, 0).sum(1)
         together, taken = masses[rows, shown], place < 0  # a mention that doesn't reach it can't be taken
         taken[rows, shown] = True
         for number in range(1, count):
             trial = cost[:, None] + costs + (off_head + (mentions - number - 1) * other)[:, None]
-            trial += asked.left[question[:, None], mask[:, None] | masks]
-            trial += np.where(land[:, None] | lands, 0, focus)
+            trial += end[question[:, None], mask[:, None] | masks]
             trial[taken] = FAR
             pick = trial.argmin(1)
             better = np.flatnonzero(trial[rows, pick] < best)
@@ -336,31 +337,13 @@ class CheapestPaths:
             best[better], taken[at] = trial[at], True
             cost[better] += costs[at]
             mask[better] |= masks[at]
-            land[better] |= lands[at]
             together[better] += masses[at]
             mass[better] = together[better]
             blocked = np.ones(len(entity), dtype=bool)
             blocked[better] = False
             costs[blocked] = FAR  # what found none finds none later
-        return Joined(answers, question, entity, best, mass, shown, taken & (place >= 0), place)
-
-    # ---- paths
-
-    def _paths(self, joined: Joined, walks: Walks, row: Ints, hops: int) -> NDArray[np.int32]:
-        paths = np.full((len(row), hops), NO_STEP, np.int32)
-        mine = np.flatnonzero(row >= 0)
-        place = joined.place_shown(row[mine])
-        steps, before, slot = (
-            column[place] for column in (joined.answers.steps, joined.answers.before, joined.answers.slot)
-        )
-        states = walks.states
-        for step in range(hops - 1, -1, -1):
-            now = np.flatnonzero(steps > step)
-            paths[mine[now], step] = self.graph.relations[slot[now]]
-            if step and len(now):
-                at = np.divmod(before[now], 2)
-                slot[now], before[now] = states.slot[at], states.before[at]
-        return paths
+        states = np.append(state, -1)[np.where(taken, place, -1)]
+        return Joined(question, entity, best, mass, states[rows, shown], states)
 
 
 def up_to_wanted(question: Ints, keys: Ints, wanted: Ints) -> Ints:
@@ -404,8 +387,3 @@ def damped(mass: Ints, strength: Ints) -> Ints:
     shift = length - MANTISSA - 1
     part = np.where(shift > 0, share >> np.maximum(shift, 0), share << np.maximum(-shift, 0))
     return (length << MANTISSA) | (part & ((1 << MANTISSA) - 1))
-
-
-def keys_of(total: Ints, mass: Ints, strength: Ints) -> Ints:
-    """By which answers are ordered: less cost first, then more damped mass."""
-    return (total << TIE_BITS) + ((1 << TIE_BITS) - 1 - damped(mass, strength))

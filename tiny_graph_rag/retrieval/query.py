@@ -11,7 +11,7 @@ On a graph whose relation types say nothing (one of them holds nearly all relati
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
@@ -262,9 +262,9 @@ class Reader:
                 mentions += self._unread(masked, words, mentions, foreign)
             for mention in mentions:
                 mention.others = [type_ for type_ in foreign if type_ not in mention.types]
-        for mention in mentions:
-            if _says_its_kind_again(mention, words, seeds, asking, listed=listed):
-                mention.once = True
+        heads = noun_asked_for(words, asking)
+        for mention in mentions:  # *which language* is its *official language*: the kind is no second slot
+            mention.once = not listed or not heads.isdisjoint(mention.places)
             mention.to_seed = min((abs(a - b) for a in mention.places for b in seeds), default=len(masked))
         most = 0 if listed else max((mention.weight for mention in mentions), default=0)
         told = [mention for mention in mentions if mention.weight >= most]
@@ -272,7 +272,7 @@ class Reader:
         mentions.sort(key=lambda _mention: (_mention is focus, _mention.to_seed))
         slots, bits = self._slots(mentions, words, focus)
         claimed = {place for mention in mentions for place in mention.places}
-        slots, head = self._word_slots(slots, words, claimed, asking)
+        slots, head = self._word_slots(slots, words, claimed, asking, heads)
         unexplained = self._unexplained(words) if listed else milli(self.ranking.unexplained)
         asks = OTHERS if slots and (focus is not None or asking is not None) else ANYTHING
         if EITHER.search(masked):
@@ -436,9 +436,13 @@ class Reader:
         return slots, bits
 
     def _word_slots(
-        self, slots: list[Slot], words: dict[int, str], claimed: set[int], asking: int | None
+        self,
+        slots: list[Slot],
+        words: dict[int, str],
+        claimed: set[int],
+        asking: int | None,
+        heads: Set[int],
     ) -> tuple[list[Slot], int]:
-        heads = noun_asked_for(words, asking)
         found: list[tuple[int, int, tuple[str, ...], Texts]] = []
         seen: set[str] = set()
         for place, word in words.items():
@@ -458,33 +462,6 @@ class Reader:
                 head |= (place in heads) << len(slots)
                 slots.append(Slot(own, -weight, found=where))
         return slots, head
-
-
-def _says_its_kind_again(
-    mention: _Mention, words: dict[int, str], seeds: Sequence[int], asking: int | None, *, listed: bool
-) -> bool:
-    """Whether some of its words only say what kind of thing the others are: *which language* is the *official
-    language* of it. The kind is no seed's, and in a listed language it stands by the question word, with
-    nothing of content between the two."""
-    runs: list[list[int]] = []
-    for place in sorted(mention.places):
-        if runs and place - runs[-1][-1] == ADJACENT:
-            runs[-1].append(place)
-        else:
-            runs.append([place])
-    if len(runs) != 2:
-        return False
-    kind, whole = sorted(runs, key=len)
-    if not {stem(words[place]) for place in kind} < {stem(words[place]) for place in whole}:
-        return False
-    if any(place + side in seeds for place in kind for side in (-1, 1)):
-        return False
-    if not listed:
-        return True
-    between = [words[place] for place in words if runs[0][-1] < place < runs[1][0]]
-    return noun_asked_for(words, asking) >= set(kind) and all(
-        is_function_word(word) or is_question_word(word) for word in between
-    )
 
 
 def _without_kinds(
