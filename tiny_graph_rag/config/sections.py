@@ -160,7 +160,7 @@ class RankingPrices:
         "if a question names no entity: lowest share of its words' weight that the texts of an entity "
         "must match",
     )
-    untyped_hop: float = _cost(0.1, "`step` in a graph whose relation types carry no meaning")
+    untyped_hop: float = _cost(0.02, "`step` in a graph whose relation types carry no meaning")
     untyped_text_seed: float = _cost(0.2, "`text_seed` in such a graph")
     untyped_text_bit: float = _cost(0.04, "`text_bit` in such a graph")
     slots: int = setting(

@@ -111,7 +111,7 @@ def placed(
 # Questions whose text seeds are kept: those that differ by the names in them have the same.
 KNOWN_QUESTIONS = 1 << 14
 WORD_RULES = ("exact", "folded", "alias")
-NEAR_BEST = 0.7  # of what the best match has of the question, so much at least has a seed by text
+NEAR_BEST = 0.5  # of what the best match has of the question, so much at least has a seed by text
 COMMON_SHARE, FEWEST_TEXTS = 0.05, 5  # of the entities: whose texts hold a common word, at least
 
 
