@@ -248,21 +248,12 @@ def test_a_decision_never_counts_for_another_question(tmp_path: Path) -> None:
     curation = opened(tmp_path)
     curation.decide(judged("anna", "e1", 2), 0)
     curation.journal.close()
-    path, now = curation.journal.path, {"q1": "Who?"}
-    assert judged_otherwise(path, {}, now) == []
-    assert judged_otherwise(path, now, {"q1": "Where?"}) == ["q1"]
-    assert judged_otherwise(path, now, {"q2": "Where?"}) == []
+    path = curation.journal.path
+    assert judged_otherwise(path, {"q1": "Who?"}) == []
+    assert judged_otherwise(path, {"q1": "Where?"}) == ["q1"]
+    assert judged_otherwise(path, {"q2": "Where?"}) == []
     again = opened(tmp_path, Example("q1", "Where?", ()))
     assert list(again.reworded) == ["q1"]
     assert again.view("q1")["grades"] == {}
     again.journal.close()
     assert opened(tmp_path).view("q1")["grades"] == {"anna": {"e1": 2}}  # its words are back
-
-
-def test_a_journal_from_before_questions_were_remembered_is_held_against_the_draft(tmp_path: Path) -> None:
-    path = tmp_path / "d.journal.jsonl"
-    path.write_text(json.dumps({"n": 1, "at": "", **judged("anna", "e1", 2)}) + "\n", encoding="utf-8")
-    assert opened(tmp_path).view("q1")["grades"] == {"anna": {"e1": 2}}
-    assert judged_otherwise(path, {"q1": "Who?"}, {"q1": "Who?"}) == []
-    assert judged_otherwise(path, {"q1": "Who?"}, {"q1": "Where?"}) == ["q1"]
-    assert judged_otherwise(path, {}, {"q1": "Who?"}) == ["q1"]  # whose the decisions are nobody knows

@@ -118,9 +118,7 @@ def _check_judgments(path: Path, examples: EvalSet) -> None:
     the judgments would be lost or count for other questions."""
     now = {example.id: example for example in examples}
     before = judged_in(path)
-    by_hand = [
-        id for id, (_, names) in before.items() if names - (now[id].grades if id in now else {}).keys()
-    ]
+    by_hand = [id for id, names in before.items() if names - (now[id].grades if id in now else {}).keys()]
     if by_hand:
         raise UsageError(
             "{path}: holds judgments of {ids} that would be lost; name another draft with -o",
@@ -128,8 +126,7 @@ def _check_judgments(path: Path, examples: EvalSet) -> None:
             ids=listed(by_hand, LISTED),
         )
     journal = journal_path(path)
-    queries = {id: example.query for id, example in now.items()}
-    moved = judged_otherwise(journal, {id: query for id, (query, _) in before.items()}, queries)
+    moved = judged_otherwise(journal, {id: example.query for id, example in now.items()})
     if moved:
         raise UsageError(
             "{journal}: holds decisions on {ids}, which would stand for other questions now. Give "

@@ -408,20 +408,15 @@ class Curation:
         return max(common, key=lambda pair: (common[pair], pair), default=None)
 
 
-def judged_otherwise(journal: Path, before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Ids that a journal judges and that stand for other words now. before, now: id → the draft's question.
+def judged_otherwise(journal: Path, now: Mapping[str, str]) -> list[str]:
+    """Ids that a journal judges and that stand for other words now. now: id → the draft's question.
 
     Raises DatasetError as `read_journal`.
     """
-    decided = [event for event in read_journal(journal) if event["question"] in now]
-    return list(
-        dict.fromkeys(
-            event["question"]
-            for event in decided
-            if (event.get("asked") or digest(before.get(event["question"], "")))
-            != digest(now[event["question"]])
-        )
-    )
+    asked = {id: ("", digest(query)) for id, query in now.items()}
+    decided = [event for event in read_journal(journal) if event["question"] in asked]
+    moved = [event["question"] for event in decided if event.get("asked", "") not in asked[event["question"]]]
+    return list(dict.fromkeys(moved))
 
 
 def digest(query: str) -> str:

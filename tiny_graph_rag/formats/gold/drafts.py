@@ -144,9 +144,9 @@ def is_draft(path: Path) -> bool:
         return stream.read(len(_DRAFT)) == _DRAFT
 
 
-def judged_in(path: Path) -> dict[str, tuple[str, frozenset[str]]]:
-    """Id → the question and the names judged for it, of the draft that an output would replace; {} where
-    there is none. Opened past `files`, as `is_draft` does."""
+def judged_in(path: Path) -> dict[str, frozenset[str]]:
+    """Id → the names judged for the question, of the draft that an output would replace; {} where there is
+    none. Opened past `files`, as `is_draft` does."""
     if not path.is_file() or not is_draft(path):
         return {}
     found = {}
@@ -154,9 +154,9 @@ def judged_in(path: Path) -> dict[str, tuple[str, frozenset[str]]]:
         try:
             row = json.loads(line)
             names = chain.from_iterable(row.get(field) or () for field in JUDGMENTS)
-            found[str(row["id"])] = str(row["query"]), frozenset(map(str, names))
+            found[str(row["id"])] = frozenset(map(str, names))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            found[f"line {number}"] = "", frozenset([line])  # somebody wrote it
+            found[f"line {number}"] = frozenset([line])  # somebody wrote it
     return found
 
 
