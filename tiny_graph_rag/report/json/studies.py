@@ -109,22 +109,16 @@ def sweep_document(found: Sweep, made: Made | None = None) -> dict[str, Any]:
 
 
 def _recommended(found: Sweep, tag: str) -> dict[str, Any]:
+    """What is recommended for a tag's questions, or for all; null where there are too few of them."""
     decided, setting, best = found.recommended[tag], found.chosen(tag), found.best(tag)
     record = None if decided.recommended is None else decided.tried[decided.recommended]
     return {
         "setting": None if decided.recommended is None else found.first_of[decided.recommended],
-        "system": setting.system if setting else None,
-        "retriever": setting.retriever if setting else None,
-        "hops": setting.hops if setting else None,
+        **{name: getattr(setting, name, None) for name in ("system", "retriever", "hops")},
         "best": None if decided.best is None else found.first_of[decided.best],
-        "best_hops": best.hops if best else None,
-        "change": record.change if record else None,
-        "expected": decided.expected,
-        "p": record.p if record else None,
-        "certain": decided.certain,
-        "questions": decided.questions,
-        "groups": decided.groups,
-        "reason": decided.reason,
+        "best_hops": getattr(best, "hops", None),
+        **{name: getattr(record, name, None) for name in ("change", "p")},
+        **{name: getattr(decided, name) for name in ("expected", "certain", "questions", "groups", "reason")},
         **said_json(verbatim(decided.reason)),
     }
 
