@@ -39,27 +39,7 @@ def test_a_word_of_a_hundred_thousand_syllables_is_a_name_and_particles_at_its_e
     assert 0 < len(found) <= LONGEST_REST
 
 
-RUNS = (
-    "x",
-    "1",
-    " ",
-    "\n",
-    "\\",
-    ",",
-    "(",
-    "[",
-    "<",
-    '"',
-    "_",
-    ".",
-    "x(",
-    "a,",
-    "[1,",
-    "< ",
-    '\\"',
-    "1 ",
-    "`",
-)
+RUNS = [*'x1 \n\\,([<"_.`', "x(", "a,", "[1,", "< ", '\\"', "1 "]
 
 
 @pytest.mark.slow

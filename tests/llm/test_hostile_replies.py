@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.llm.test_chat import GOOD, KEY, PRICE, QUICK, ask, call, chat, scripted
+from tests.llm.test_chat import GOOD, KEY, PRICE, QUICK, ask, call, chat, scripted, written_in
 from tests.tools.chat_server import Action, ChatServer, Request, answer, error
 from tiny_graph_rag.errors import ConfigError, InputError, ServiceError
 from tiny_graph_rag.llm.base import NOT_ASKED, Call, Message, Outcome, Reply, Tokens
@@ -27,9 +27,6 @@ DEEP = "[" * 1100 + "]" * 1100
 def embedding(*texts: str, purpose: str = "judging") -> Call:
     messages = tuple(Message("user", text) for text in texts or ("a", "b"))
     return Call(purpose, "q", "test-model", messages, max_tokens=0, embeds=True)  # type: ignore[arg-type]
-
-
-COUNTS = {"prompt_tokens": 9, "completion_tokens": 1}
 
 
 def completion(text: str = "Anna", **changes: Any) -> Action:
@@ -52,9 +49,7 @@ def test_no_redirect_is_followed_with_a_key(status: int, asked: Call) -> None:
 
 SHAPES = {
     "half a character": Action(answer("moon \\ud83d").body.replace(b"\\\\u", b"\\u")),
-    "details are a list": completion(
-        usage={"prompt_tokens": 9, "completion_tokens": 1, "prompt_tokens_details": [1]}
-    ),
+    "details are a list": completion(usage={"prompt_tokens": 9, "prompt_tokens_details": [1]}),
     "usage is a list": completion(usage=[1, 2]),
     "400 digits": completion(usage={"prompt_tokens": 10**400, "completion_tokens": 1}),
     "5,000 digits": Action(answer("Anna").body.replace(b'"created": 1', b'"created": ' + b"9" * 5000)),
@@ -65,9 +60,7 @@ SHAPES = {
     "a choice is null": completion(choices=[None]),
     "a message is a list": completion(choices=[{"message": ["Anna"]}]),
     "content is a list": completion(choices=[{"message": {"content": [{"type": "text"}]}}]),
-    "a reason is an object": completion(
-        choices=[{"message": {"content": "Anna"}, "finish_reason": {"a": 1}}]
-    ),
+    "a reason is an object": completion(choices=[{"message": {"content": "A"}, "finish_reason": {}}]),
     "NaN": Action(answer("Anna").body.replace(b'"created": 1', b'"created": NaN')),
     "not UTF-8": Action(answer("Anna").body.replace(b"Anna", b"\xff\xfe")),
     "control characters": answer("An\x1b]0;title\x07na\x00"),
@@ -132,20 +125,20 @@ def test_any_embedding_ends_as_a_vector_or_as_a_failed_question(shape: str, tmp_
     assert len(server.requests) == QUICK.attempts
 
 
+def used(prompt: Any = 10, completion: Any = 5, **more: Any) -> dict[str, Any]:
+    return {"prompt_tokens": prompt, "completion_tokens": completion} | more
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "usage",
     [
-        {"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 10**6}},
-        {"prompt_tokens": -(10**9), "completion_tokens": 5},
-        {"prompt_tokens": 10, "completion_tokens": -(10**9)},
-        {"prompt_tokens": 10, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": -(10**9)}},
-        {"prompt_tokens": 10, "completion_tokens": 5, "completion_tokens_details": {"reasoning_tokens": -9}},
-        {"prompt_tokens": 10**400, "completion_tokens": 5},
-        {"prompt_tokens": True, "completion_tokens": 5},
-        {"prompt_tokens": 10.5, "completion_tokens": 5},
-        {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
-        {"prompt_tokens": 0, "completion_tokens": 5},
+        used(prompt_tokens_details={"cached_tokens": 10**6}),
+        used(prompt_tokens_details={"cached_tokens": -(10**9)}),
+        used(completion_tokens_details={"reasoning_tokens": -9}),
+        *(used(prompt) for prompt in (-(10**9), 10**400, True, 10.5, 0)),
+        used(completion=-(10**9)),
+        used(0, 0, total_tokens=0),
         {},
     ],
 )
@@ -182,13 +175,9 @@ def test_no_count_makes_a_cost_negative_or_defeats_the_cap(usage: dict[str, Any]
     ],
 )
 def test_parts_that_a_provider_counts_beside_their_whole_are_added(total: int, expected: Tokens) -> None:
-    usage = {
-        "prompt_tokens": 100,
-        "completion_tokens": 15,
-        "total_tokens": total,
-        "prompt_tokens_details": {"cached_tokens": 40},
-        "completion_tokens_details": {"reasoning_tokens": 5},
-    }
+    details = {"cached_tokens": 40}, {"reasoning_tokens": 5}
+    usage = used(100, 15, prompt_tokens_details=details[0], completion_tokens_details=details[1])
+    usage["total_tokens"] = total
     with ChatServer(scripted(answer("Anna", usage=usage))) as server:
         (found,) = ask(server)
     assert found.reply is not None
@@ -269,9 +258,7 @@ def test_an_answer_that_repeats_the_key_is_kept_without_it(tmp_path: Path) -> No
             found += asking.ask([call(url)])
             journal.close()
             sent.append(server.requests[-1].headers["authorization"])
-    written = str(found) + "".join(
-        path.read_text("latin-1") for path in tmp_path.rglob("*") if path.is_file()
-    )
+    written = str(found) + written_in(tmp_path)
     assert "You sent Bearer ***" in written
     assert "You sent Basic *** and *** for ***" in written
     assert KEY.reveal() not in written
