@@ -35,7 +35,7 @@ def script(request: Request) -> Action:
 
 
 @pytest.fixture
-def ask(own_folder: Path, run_cli, monkeypatch):
+def ask(own_folder: Path, evaluate):
     names = ["Anna", "Ben", "Clara"]
     write_kg(
         own_folder / "data/kg/story-KG.json", names, [("Anna", "KNOWS", "Ben"), ("Ben", "KNOWS", "Clara")]
@@ -54,16 +54,11 @@ def ask(own_folder: Path, run_cli, monkeypatch):
     )
     prices = "{test-model: {input: 1, output: 1}, small: {input: 1000, output: 0}}"
     (own_folder / "config.yaml").write_text(f"openai: {{prices: {prices}}}\n")
-    monkeypatch.setenv("OPENAI_MODEL", "test-model")
 
     def run(server: ChatServer, *flags: str, exit_code: int = 0):
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         own = {"--judge": "factuality", "--set": "generation.accuracy_model=small"}
         words = [part for pair in own.items() if pair[0] not in flags for part in pair]
-        done = run_cli("eval", "--dataset", "story-eval.jsonl", *words, *flags)
-        assert done.exit_code == exit_code, done.output
-        path = own_folder / "data/results/story-eval-results.json"
-        return done, json.loads(path.read_text("utf-8")) if path.exists() else None
+        return evaluate(server, *words, *flags, exit_code=exit_code)
 
     return run
 

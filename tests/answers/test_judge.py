@@ -114,9 +114,7 @@ REPLIES = {
 }
 
 
-def test_judges_add_scores_reasons_agreement_and_a_cost_of_their_own(
-    own_folder: Path, run_cli, monkeypatch
-) -> None:
+def test_judges_add_scores_reasons_agreement_and_a_cost_of_their_own(own_folder: Path, evaluate) -> None:
     """Three questions: one answered, one that fails, one without an answer that is abstained from.
 
     The retrieval judge grades the first entity of every list 1, the others 0; so does the gold set, but of c.
@@ -150,19 +148,12 @@ def test_judges_add_scores_reasons_agreement_and_a_cost_of_their_own(
         )
 
     with ChatServer(script) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("OPENAI_MODEL", "test-model")
         judges = "correctness,faithfulness,quality,retrieval,factuality"
-        done = run_cli("eval", "--dataset", "story-eval.jsonl", "--judge", judges)
-    assert done.exit_code == 0, done.output
-    found = json.loads((own_folder / "data/results/story-eval-results.json").read_text("utf-8"))
+        _, found = evaluate(server, "--judge", judges)
     first, second, third = (result["answer"] for result in found["results"])
     assert first["verdicts"]["correctness"] == REPLIES["correctness"]
-    assert (first["scores"]["correctness"], first["scores"]["coverage"], first["scores"]["fluency"]) == (
-        1.0,
-        1.0,
-        4.0,
-    )
+    scores = first["scores"]
+    assert (scores["correctness"], scores["coverage"], scores["fluency"]) == (1.0, 1.0, 4.0)
     assert (second["scores"]["correctness"], second["scores"]["faithfulness"]) == (0.0, 0.0)
     assert (third["scores"]["correctness"], third["scores"]["abstention"]) == (None, 1.0)
     # Of nine entities the judge holds three relevant, the gold set two of them (the third question has none):
@@ -186,7 +177,7 @@ def test_a_grade_for_each_entity_that_was_sent_and_for_no_other() -> None:
 
 
 @pytest.mark.slow
-def test_a_failed_verdict_counts_as_the_worst_and_is_said(own_folder: Path, run_cli, monkeypatch) -> None:
+def test_a_failed_verdict_counts_as_the_worst_and_is_said(own_folder: Path, evaluate) -> None:
     """Ten answers: the judge grades six 2 and would grade four 0, but writes no JSON for those four.
 
     Left out, correctness were 1.0; it is 6/10. Quality is 4 for six, 1 for four: 2.8. The judge of what was
@@ -210,13 +201,7 @@ def test_a_failed_verdict_counts_as_the_worst_and_is_said(own_folder: Path, run_
         return answer("I would say 0." if name and spoiled else json.dumps(REPLIES[name]) if name else "Yes.")
 
     with ChatServer(script) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("OPENAI_MODEL", "test-model")
-        judges = ("--judge", "correctness,quality,retrieval")
-        done = run_cli("eval", "--dataset", "story-eval.jsonl", *judges, "--report", "md")
-    assert done.exit_code == 0, done.output
-    folder = own_folder / "data/results"
-    found = json.loads((folder / "story-eval-results.json").read_text("utf-8"))
+        done, found = evaluate(server, "--judge", "correctness,quality,retrieval", "--report", "md")
     scores = found["summary"]["answers"]["scores"]
     assert {name: scores[name]["mean"] for name in ("correctness", "fluency", "judged_precision")} == {
         "correctness": 0.6,
@@ -228,7 +213,7 @@ def test_a_failed_verdict_counts_as_the_worst_and_is_said(own_folder: Path, run_
     assert found["summary"]["answers"]["judge_agreement"]["n"] == 6
     assert "failed verdicts count as the worst value: " in done.output
     assert "correctness 4" in done.output
-    assert "| correctness | 0.600 (" in (folder / "story-eval-results.md").read_text("utf-8")
+    assert "| correctness | 0.600 (" in (own_folder / "data/results/story-eval-results.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize(
@@ -241,9 +226,7 @@ def test_a_failed_verdict_counts_as_the_worst_and_is_said(own_folder: Path, run_
     ],
     ids=["by place", "steady", "tie", "one order fails"],
 )
-def test_a_preference_is_asked_in_both_orders(
-    own_folder: Path, run_cli, monkeypatch, winner, expected
-) -> None:
+def test_a_preference_is_asked_in_both_orders(own_folder: Path, evaluate, winner, expected) -> None:
     write_kg(own_folder / "data/kg/story-KG.json", ["Anna", "Ben"], [("Anna", "KNOWS", "Ben")])
     write_gold(
         own_folder / "data/eval/story-eval.jsonl",
@@ -256,11 +239,7 @@ def test_a_preference_is_asked_in_both_orders(
         return answer(json.dumps({"reason": "", "winner": winner(request.prompt)}))
 
     with ChatServer(script) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("OPENAI_MODEL", "test-model")
-        done = run_cli("eval", "--dataset", "story-eval.jsonl", "--judge", "preference", "--details")
-    assert done.exit_code == 0, done.output
-    found = json.loads((own_folder / "data/results/story-eval-results.json").read_text("utf-8"))
+        _, found = evaluate(server, "--judge", "preference", "--details")
     told = found["summary"]["answers"]
     score = told["scores"]["preference"]
     assert (score["mean"], told["judge_flips"], score["failed"]) == expected

@@ -15,29 +15,24 @@ from tiny_graph_rag.linking.coreference import pronouns
 from tiny_graph_rag.linking.names import NameLinker
 
 TYPES = {
-    "Helen Stoner": "PERSON",
-    "Dr. Watson": "PERSON",
-    "Crane Water": "PLACE",
-    "Iron safe": "THING",
-    "Cheetah": "ANIMAL",
-    "Baboon": "ANIMAL",
-    "The Stonor Case": "WORK",
-    "Night vigil": "EVENT",
-    "Nameless": "OTHER",
-    "it": "WORK",
-    "점순": "PERSON",
-    "산기슭": "PLACE",
-    "고추장": "FOOD",
-    "감자 사건": "EVENT",
-    "구인회": "ORGANIZATION",
+    "PERSON": ["Helen Stoner", "Dr. Watson", "점순"],
+    "PLACE": ["Crane Water", "산기슭"],
+    "ANIMAL": ["Cheetah", "Baboon"],
+    "WORK": ["The Stonor Case", "it"],
+    "EVENT": ["Night vigil", "감자 사건"],
+    "THING": ["Iron safe"],
+    "FOOD": ["고추장"],
+    "ORGANIZATION": ["구인회"],
+    "OTHER": ["Nameless"],
 }
 
 
 @pytest.fixture
 def linker(tmp_path: Path) -> NameLinker:
-    document = kg(list(TYPES))
-    for name, its_type in TYPES.items():
-        document["entities"][name]["entity_type"] = its_type
+    document = kg([name for names in TYPES.values() for name in names])
+    for its_type, names in TYPES.items():
+        for name in names:
+            document["entities"][name]["entity_type"] = its_type
     path = tmp_path / "x-KG.json"
     path.write_text(json.dumps(document), encoding="utf-8")
     graph = read_graph(path)

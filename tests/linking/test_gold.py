@@ -10,7 +10,7 @@ import pytest
 from typer.testing import Result
 
 from tests.conftest import write_gold, write_kg
-from tests.linking.test_names import graph_of
+from tests.linking.test_names import graph_of, seeds_of
 from tiny_graph_rag.formats.gold import read_eval_set
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import Example
@@ -117,9 +117,8 @@ def test_none_links_nothing() -> None:
 
 
 def fuzzy(names: list[str], text: str, threshold: float = 0.85) -> list[tuple[str, str, str]]:
-    graph = graph_of(names)
-    seeds = NameLinker(graph, NameIndex.of(graph), threshold).link([Example("q", text, ())])[0].seeds
-    return [(names[seed.entity], seed.mention, seed.rule) for seed in seeds]
+    found = seeds_of(graph_of(names), text, fuzzy=threshold)
+    return [(names[seed.entity], seed.mention, seed.rule) for seed in found]
 
 
 @pytest.mark.parametrize(

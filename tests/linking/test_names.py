@@ -25,17 +25,11 @@ from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.tables import Entities, Relations
 from tiny_graph_rag.language.folding import without_accents
 from tiny_graph_rag.language.function_words import table
-from tiny_graph_rag.linking import make_linker
+from tiny_graph_rag.linking import Seed, make_linker
 from tiny_graph_rag.linking.mentions import stands_in
 from tiny_graph_rag.linking.names import NameLinker
 
-WORDS = [
-    *sorted(table("The the What films up Tom Hanks ann B C++ I it's is who 7 1971")),
-    "점순",
-    "나",
-    "우리",
-    "집",
-]
+WORDS = sorted(table("The the What films up Tom Hanks ann B C++ I it's is who 7 1971 점순 나 우리 집"))
 PARTICLES = ["은", "는", "이", "이가", "와", "과", "네", "에서는", "무"]
 PIECES = st.sampled_from([*WORDS, *PARTICLES, " ", " ", " ", " ", "'", '"', "?", "!", "-", ".", "&"])
 NAMES = st.lists(
@@ -64,9 +58,13 @@ def graph_of(names: Sequence[str]) -> KnowledgeGraph:
     return KnowledgeGraph.of(entities, relations)
 
 
+def seeds_of(graph: KnowledgeGraph, text: str, *context: str, fuzzy: float | None = None) -> Sequence[Seed]:
+    linker = NameLinker(graph, NameIndex.of(graph), fuzzy)
+    return linker.link([Example("q", text, (), context=context)])[0].seeds
+
+
 def spans(names: Sequence[str], text: str) -> set[tuple[int | None, int | None, frozenset[int]]]:
-    graph = graph_of(names)
-    seeds = NameLinker(graph, NameIndex.of(graph)).link([Example("q", text, ())])[0].seeds
+    seeds = seeds_of(graph_of(names), text)
     places = {(seed.start, seed.end) for seed in seeds}
     return {
         (*place, frozenset(seed.entity for seed in seeds if (seed.start, seed.end) == place))
@@ -95,24 +93,12 @@ def test_any_text_and_any_names_link_to_stretches_of_the_text(text: str, names: 
 def link(tmp_path: Path, entities: Sequence[object], text: str, *context: str) -> list[tuple[str, str, str]]:
     """(entity, mention, rule) of each seed."""
     graph = read_graph(write_kg(tmp_path / "x-KG.json", entities))
-    seeds = NameLinker(graph, NameIndex.of(graph)).link([Example("q", text, (), context=context)])[0].seeds
-    return [(graph.entities.names[seed.entity], seed.mention, seed.rule) for seed in seeds]
+    found = seeds_of(graph, text, *context)
+    return [(graph.entities.names[seed.entity], seed.mention, seed.rule) for seed in found]
 
 
-FILMS = [
-    "The",
-    "What",
-    "films",
-    "Inception",
-    "Tom Hanks",
-    "C++",
-    "C",
-    "C#",
-    "Mr. & Mrs. Smith",
-    "007",
-    "Up!",
-    "Up",
-]
+FILMS = ["The", "What", "films", "Inception", "Tom Hanks", "C++", "C", "C#", "Mr. & Mrs. Smith", "007"]
+FILMS += ["Up!", "Up"]
 
 
 @pytest.mark.parametrize(
@@ -209,14 +195,14 @@ def test_a_phrase_stands_in_a_text_where_a_name_could(text: str, phrase: str, st
 def test_a_decomposed_question_gives_spans_of_its_own_characters(tmp_path: Path) -> None:
     text = unicodedata.normalize("NFD", "어디에 점순네 수탉이 있어?")
     graph = read_graph(write_kg(tmp_path / "x-KG.json", STORY))
-    (seed,) = NameLinker(graph, NameIndex.of(graph)).link([Example("q", text, ())])[0].seeds
+    (seed,) = seeds_of(graph, text)
     assert seed.start is not None
     assert unicodedata.normalize("NFC", text[seed.start : seed.end]) == "점순네 수탉"
 
 
 def test_a_shared_name_links_to_all_bearers_by_shares() -> None:
     graph = graph_of(["Springfield", "Springfield", "Shelbyville"])
-    seeds = NameLinker(graph, NameIndex.of(graph)).link([Example("q", "Where is Springfield?", ())])[0].seeds
+    seeds = seeds_of(graph, "Where is Springfield?")
     assert [(seed.entity, seed.weight) for seed in seeds] == [(0, 0.5), (1, 0.5)]
 
 

@@ -1,0 +1,26 @@
+"""A whole `eval` against a server on loopback."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.tools.chat_server import ChatServer
+
+
+@pytest.fixture
+def evaluate(own_folder: Path, run_cli, monkeypatch):
+    """`eval` of story-eval.jsonl with a server's model: what was printed, and the results file if there is
+    one."""
+    monkeypatch.setenv("OPENAI_MODEL", "test-model")
+
+    def run(server: ChatServer, *flags: str, exit_code: int = 0):
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        done = run_cli("eval", "--dataset", "story-eval.jsonl", *flags)
+        assert done.exit_code == exit_code, done.output
+        path = own_folder / "data/results/story-eval-results.json"
+        return done, json.loads(path.read_text("utf-8")) if path.exists() else None
+
+    return run
