@@ -202,7 +202,7 @@ class Answering:
         rows: Sequence[LinkedQuestion | Answer] = (
             evaluation.linked if answered is None else answered.answers.rows
         )
-        was_stopped = chat.ledger.stopped if answered is None else not answered.answers.complete
+        was_stopped = chat.stopped if answered is None else not answered.answers.complete
         pairs = zip(evaluation.examples, rows, strict=True)
         failed = [(question.id, row.error) for question, row in pairs if row.error is not None]
         reasons = [f"{id}: {error}" for id, error in failed if error != NOT_ASKED]

@@ -74,7 +74,7 @@ class Model:
                 nonlocal calls_done, tokens
                 calls_done += 1
                 tokens += outcome.reply.tokens.total if outcome.reply is not None else 0
-                money, failed = self.chat.budget.spent_usd, self.chat.ledger.failed
+                money, failed = self.chat.budget.spent_usd, self.chat.failed
                 bar(calls_done, f"{tokens:,} tokens · ${money:.4f} · {failed} failed")
 
             yield done
@@ -86,13 +86,13 @@ class Model:
 
     def say_paid(self) -> None:
         """What this run itself asked and paid."""
-        ledger, budget = self.chat.ledger, self.chat.budget
+        budget = self.chat.budget
         parts = [
             counted(
-                ledger.asked,
+                self.chat.asked,
                 "this run: {n} request sent, {known} replies known from journal or cache",
                 "this run: {n} requests sent, {known} replies known from journal or cache",
-                known=f"{ledger.known:,}",
+                known=f"{self.chat.known:,}",
             )
         ]
         if budget.spent_usd or self.chat.price(self.session.config.openai.model) is not None:

@@ -322,7 +322,7 @@ def _content_of_name(name: str) -> list[str]:
 
 
 def types_say_something(graph: KnowledgeGraph) -> bool:
-    """Whether relation types distinguishes relations: no type holds UNTYPED of them, or they are but a
+    """Whether relation types distinguish relations: no type holds UNTYPED of them, or they are but a
     few."""
     relations = len(graph.relations)
     if relations < FEW_RELATIONS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -25,24 +25,20 @@ CUT_OFF = "the answer was cut off before its first word: raise openai.max_tokens
 
 
 @dataclass(slots=True)
-class Ledger:
-    """What a run did so far, for the progress line and the last words. stopped: some calls were not asked."""
-
-    asked: int = 0
-    known: int = 0
-    failed: int = 0
-    stopped: bool = False
-
-
-@dataclass(slots=True)
 class Chat:
-    """One run's conversation with one API. retry_failed: ask again what journal and cache know as failed."""
+    """One run's conversation with one API. retry_failed: ask again what journal and cache know as failed.
+
+    asked, known, failed: calls so far. stopped: whether some were not asked any more.
+    """
 
     client: Client
     journal: Journal | None = None
     cache: ReplyCache | None = None
     retry_failed: bool = False
-    ledger: Ledger = field(default_factory=Ledger)
+    asked: int = 0
+    known: int = 0
+    failed: int = 0
+    stopped: bool = False
 
     def __post_init__(self) -> None:
         # The cap holds however often a run died and was resumed.
@@ -79,8 +75,8 @@ class Chat:
 
         def finish(row: int, outcome: Outcome) -> None:
             outcomes[row] = outcome
-            self.ledger.failed += outcome.error is not None
-            self.ledger.stopped |= outcome.error == NOT_ASKED
+            self.failed += outcome.error is not None
+            self.stopped |= outcome.error == NOT_ASKED
             done(outcome)
 
         async def one(item: tuple[int, Call]) -> None:
@@ -123,7 +119,7 @@ class Chat:
     async def _outcome(self, call: Call) -> Outcome:
         known = self._known(call)
         if known is not None:
-            self.ledger.known += 1
+            self.known += 1
             return known
         attempts = Attempts()
         try:
@@ -138,7 +134,7 @@ class Chat:
             self._note(call, attempts)
             raise
         outcome = replace(outcome, perhaps=attempts.perhaps)
-        self.ledger.asked += 1
+        self.asked += 1
         if self.journal is not None:
             self.journal.record(self.key(call), call, outcome)
         if self.cache is not None and outcome.error is None:
