@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import networkx
@@ -12,6 +13,7 @@ import pytest
 
 from tests.conftest import kg
 from tests.retrieval.described import described_graph, questions_about
+from tiny_graph_rag.columns.strings import Categories
 from tiny_graph_rag.config import Config
 from tiny_graph_rag.formats.graphs import read_graph
 from tiny_graph_rag.gold.examples import Example
@@ -27,27 +29,11 @@ def linked(graph: KnowledgeGraph, examples: list[Example], config: Config) -> li
     return make_linker(graph, NameIndex.of(graph), config).link(examples)
 
 
-def untyped(graph: KnowledgeGraph, folder: Path) -> KnowledgeGraph:
+def untyped(graph: KnowledgeGraph) -> KnowledgeGraph:
     """The same entities and relations, all of one type."""
-    names, entities, relations = graph.entities.names, graph.entities, graph.relations
-    document = {
-        "entities": {
-            f"e{row}": {"name": name, "description": entities.descriptions[row]}
-            for row, name in enumerate(names)
-        },
-        "relationships": [
-            {
-                "source_entity_id": f"e{relations.sources[row]}",
-                "target_entity_id": f"e{relations.targets[row]}",
-                "relationship_type": "RELATED",
-                "description": relations.descriptions[row],
-            }
-            for row in range(len(relations))
-        ],
-    }
-    path = folder / "untyped-KG.json"
-    path.write_text(json.dumps(document), encoding="utf-8")
-    return read_graph(path)
+    entities = replace(graph.entities, types=Categories.of(["OTHER"] * len(graph)))
+    types = Categories.of(["RELATED"] * len(graph.relations))
+    return KnowledgeGraph.of(entities, replace(graph.relations, types=types))
 
 
 @pytest.mark.slow
@@ -58,7 +44,7 @@ def test_every_row_has_a_path_from_a_seed_within_the_hops_and_parts_that_add_up(
 ) -> None:
     chance = random.Random(11)
     graph = described_graph(tmp_path, chance)
-    graph = graph if typed else untyped(graph, tmp_path)
+    graph = graph if typed else untyped(graph)
     config = Config().override(hops=hops, depth=1000)
     questions = linked(graph, questions_about(graph, chance)[:40], config)
     assert sum(bool(question.named) for question in questions) > 10

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from tests.conftest import ROOT, write_gold, write_kg
 from tests.tools.chat_server import ChatServer, answer
@@ -63,30 +64,24 @@ class Work:
 
 
 def works(address: str) -> list[Work]:
-    eval_, graph = ("--dataset", "story-eval.jsonl"), ("-g", "story-KG.json")
-    quiet = ("--quiet", "--set", "evaluation.latency_sample=0", "--skip-generation")
-    answers = (
-        "--quiet",
-        "--set",
-        "evaluation.latency_sample=0",
-        "--set",
-        "running.answer_cache=false",
-        "--config",
-        "chat.yaml",
-    )
+    few = "--quiet --set evaluation.latency_sample=0"
+    evaluated = "--dataset story-eval.jsonl -g story-KG.json"
+
+    def work(name: str, command: str, writes: str = "", **how: Any) -> Work:
+        return Work(name, (*PROGRAM, *command.split()), writes, **how)
+
     return [
-        Work("eval", (*PROGRAM, "eval", *eval_, *graph, *quiet, "-o", "./eval.json"), "eval.json"),
-        Work(
-            "score", (*PROGRAM, "score", "--run", "run.jsonl", "--gold", "story-eval.jsonl", "--quiet", "-o", "./s.json"),
-            "s.json",
-        ),
-        Work("sweep", (*PROGRAM, "sweep", *eval_, *graph, "--hops", "1,2", "--quiet", "-o", "./sweep.json"), "sweep.json"),
-        Work("generate", (*PROGRAM, "generate", *graph, "--n", "40", "--quiet", "-o", "./made.jsonl"), "made.jsonl"),
+        work("eval", f"eval {evaluated} {few} --skip-generation -o ./eval.json", "eval.json"),
+        work("score", "score --run run.jsonl --gold story-eval.jsonl --quiet -o ./s.json", "s.json"),
+        work("sweep", f"sweep {evaluated} --hops 1,2 --quiet -o ./sweep.json", "sweep.json"),
+        work("generate", "generate -g story-KG.json --n 40 --quiet -o ./made.jsonl", "made.jsonl"),
         Work("cache of a graph", (*PROGRAM, "query", "Who is Name7?", "-g", "many-KG.json", "--skip-generation"), cold=True),
         Work("load in stages", (*STAGED, "stats", "-g", "many.tsv"), cold=True),
-        Work(
-            "answers", (*PROGRAM, "eval", *eval_, *graph, *answers, "--limit", "60", "-o", "./asked.json"),
-            "asked.json", more=("--resume",),
+        work(
+            "answers",
+            f"eval {evaluated} {few} --set running.answer_cache=false --config chat.yaml --limit 60 -o ./asked.json",
+            "asked.json",
+            more=("--resume",),
         ),
     ]  # fmt: skip
 
