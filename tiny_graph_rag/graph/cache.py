@@ -63,6 +63,7 @@ class GraphCache:
 
         with suppress(BadRecordError):
             return opened()
+        self._remove_older(sha256)
         triples = large()
         if triples is not None:
             from tiny_graph_rag.graph.large import build
@@ -73,10 +74,9 @@ class GraphCache:
         graph = load()
         if graph.sha256 != sha256:  # the file was exchanged while it was read
             return graph
-        with suppress(OSError, ValueError):  # a cache that can't be written is done without
-            self._remove_older(sha256)
-            with new_folder(home / GRAPH) as folder:
-                write_record(folder, graph.tables)
+        # A cache that can't be written is done without.
+        with suppress(OSError, ValueError), new_folder(home / GRAPH) as folder:
+            write_record(folder, graph.tables)
         return replace(graph, derivations=Derived(home))
 
     def _sha256(self, path: Path) -> str:

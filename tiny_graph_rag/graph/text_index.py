@@ -43,6 +43,7 @@ KEPT_ROWS = 1 << 21  # of the words asked for, before they are forgotten
 MILLI = 1000
 
 Counts = NDArray[np.int64]
+Field = tuple[NDArray[np.int32], Counts]  # rows, and how often a stem stands in each
 
 
 def content_stem(written: str) -> str | None:
@@ -67,7 +68,7 @@ class Postings:
     rows: NDArray[np.unsignedinteger[Any]]
     counts: NDArray[np.unsignedinteger[Any]]
 
-    def of(self, stem: int) -> tuple[NDArray[np.int32], Counts]:
+    def of(self, stem: int) -> Field:
         place = slice(int(self.offsets[stem]), int(self.offsets[stem + 1]))
         return self.rows[place].astype(np.int32), self.counts[place].astype(np.int64)
 
@@ -109,8 +110,7 @@ class TextIndex:
             lengths = kept["lengths"].astype(np.float64)
             average = float(lengths.sum()) / max(1, int(np.count_nonzero(lengths)))
             self._norm = 1 - B + B * lengths / (average or 1.0)
-        self._known: dict[str, Bits] = {}
-        self._own: dict[str, Bits] = {}
+        self._known: dict[tuple[str, bool], Bits] = {}
         self._numbers: dict[str, int | None] = {}
         self._kept_rows = 0
 
@@ -122,14 +122,7 @@ class TextIndex:
 
     def bits(self, stem: str) -> Bits:
         """idf × saturated frequency, idf in bits (log2). Source: Robertson & Zaragoza, BM25F (2009)."""
-        found = self._known.get(stem)
-        if found is None:
-            found = self._scored(self._fields(stem))
-            if self._kept_rows > KEPT_ROWS:
-                self._known, self._own, self._numbers, self._kept_rows = {}, {}, {}, 0
-            self._known[stem] = found
-            self._kept_rows += len(found.entities)
-        return found
+        return self._scored(stem, own=False)
 
     def own_bits(self, stem: str) -> Bits:
         """The same, from an entity's own text and its relations' descriptions alone.
@@ -137,11 +130,7 @@ class TextIndex:
         Neither neighbours' names nor relation types count: paths lead to the first and are priced by the
         second.
         """
-        scores = self._own.get(stem)
-        if scores is None:
-            scores = self._own[stem] = self._scored(self._own_fields(stem))
-            self._kept_rows += len(scores.entities)
-        return scores
+        return self._scored(stem, own=True)
 
     def total(self, scores: Iterable[Bits]) -> Summed:
         """The entities that something speaks for, and all that does."""
@@ -163,17 +152,26 @@ class TextIndex:
         """Relation types whose name holds the stem."""
         return self._held(self.of_types, stem)[0]
 
-    def _held(self, postings: Postings, stem: str) -> tuple[NDArray[np.int32], Counts]:
+    def _held(self, postings: Postings, stem: str) -> Field:
         number = self.number(stem)
         return NOWHERE if number is None else postings.of(number)
 
-    def _scored(self, fields: Iterator[tuple[NDArray[np.int32], Counts]]) -> Bits:
-        entities, halves = summed(list(fields), len(self.graph))
-        often = halves / 2 / self._norm[entities]
-        impact = self.rarity(len(entities)) * (K1 + 1) * often / (K1 + often)
-        return Bits(entities.astype(np.int32), np.rint(impact * MILLI).astype(np.int64))
+    def _scored(self, stem: str, *, own: bool) -> Bits:
+        """Kept while there is room for it."""
+        scores = self._known.get((stem, own))
+        if scores is None:
+            fields = self._own_fields(stem) if own else self._fields(stem)
+            entities, halves = summed(list(fields), len(self.graph))
+            often = halves / 2 / self._norm[entities]
+            impact = self.rarity(len(entities)) * (K1 + 1) * often / (K1 + often)
+            scores = Bits(entities.astype(np.int32), np.rint(impact * MILLI).astype(np.int64))
+            if self._kept_rows > KEPT_ROWS:
+                self._known, self._numbers, self._kept_rows = {}, {}, 0
+            self._known[stem, own] = scores
+            self._kept_rows += len(entities)
+        return scores
 
-    def _own_fields(self, stem: str) -> Iterator[tuple[NDArray[np.int32], Counts]]:
+    def _own_fields(self, stem: str) -> Iterator[Field]:
         """Entities, some of them more than once, and weighted counts in halves, field by field."""
         relations = self.graph.relations
         rows, counts = self._held(self.own, stem)
@@ -181,7 +179,7 @@ class TextIndex:
         told, counts = self._held(self.told, stem)
         yield from ((ends[told], counts * int(2 * TOLD)) for ends in (relations.sources, relations.targets))
 
-    def _fields(self, stem: str) -> Iterator[tuple[NDArray[np.int32], Counts]]:
+    def _fields(self, stem: str) -> Iterator[Field]:
         """The own fields, then what stands around an entity: its neighbours' names, its relations' types."""
         relations, adjacency = self.graph.relations, self.graph.adjacency
         yield from self._own_fields(stem)
@@ -246,9 +244,7 @@ def _columns(graph: KnowledgeGraph, *, read: bool) -> dict[str, NDArray[Any]]:
     told = [numbers.of(text) for text in said.values()]
     words = [numbers.of(" ".join(words_of_name(name))) for name in relations.types.names]
     order = sorted(numbers.stems)
-    place = np.zeros(len(order), dtype=np.int64)  # from the order of appearance to that of the stems
-    for index, stem in enumerate(order):
-        place[numbers.stems[stem]] = index
+    place = np.argsort([numbers.stems[stem] for stem in order])  # from order of appearance to that of stems
     stems = Strings.of(order)
     lengths = np.zeros(len(graph))
     if read:
