@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from tiny_graph_rag.messages import Said, said, shown, verbatim
+from tiny_graph_rag.messages import Said, said, verbatim
 from tiny_graph_rag.results import Decision
 from tiny_graph_rag.study.explanation import Explanation
 from tiny_graph_rag.study.waterfall import RETURNED, WITHIN_HOPS
@@ -66,11 +66,6 @@ class Advice:
     text: Said
     evidence: dict[str, float | str | None] = field(default_factory=dict)
 
-    @property
-    def shown(self) -> str:
-        """In the language spoken."""
-        return shown(self.text)
-
 
 def recommendations(explained: Explanation, decision: Decision | None = None) -> tuple[Advice, ...]:
     """In the order of RULES, then what trying settings showed; empty where nothing is worth saying."""
@@ -89,14 +84,8 @@ def _decided(decision: Decision | None) -> Iterator[Advice]:
         return  # nothing better than today's, whose place is the first
     evidence: dict[str, float | str | None] = {"measure": decision.measure, "questions": decision.questions}
     if record is not None:
-        evidence |= {
-            "flag": record.label,
-            "change": record.change,
-            "better": record.better,
-            "worse": record.worse,
-            "p": record.p,
-            "certain": "yes" if decision.certain else "no",
-        }
+        figures = {name: getattr(record, name) for name in ("change", "better", "worse", "p")}
+        evidence |= {"flag": record.label, **figures, "certain": "yes" if decision.certain else "no"}
     yield Advice("tried", verbatim(decision.reason), evidence)
 
 
