@@ -19,6 +19,7 @@ import typer
 
 from tests.conftest import write_gold, write_kg
 from tiny_graph_rag.cli import app
+from tiny_graph_rag.gold.curation import digest
 
 QUESTIONS = (
     {"id": "q1", "query": "Where does Anna live?", "reference_entities": ["Dover"]},
@@ -283,6 +284,7 @@ def test_a_draft_is_made_again_but_never_over_judgments(folder: Path, run_cli: C
     journal, draft = folder / "asked-draft.journal.jsonl", folder / "asked-draft.jsonl"
     assert run_cli(*call).exit_code == 0
     event = {"by": "anna", "question": "q001", "what": "done", "done": True, "no_answer": True}
+    event |= {"asked": digest("Who is Anna?")}
     journal.write_text(json.dumps({"n": 1, "at": "", **event}) + "\n", encoding="utf-8")
     assert run_cli(*call).exit_code == 0  # the same questions
     kept = draft.read_bytes()
