@@ -1,9 +1,9 @@
-"""What reports are made of before anybody renders them: paragraphs and tables, and those that all show.
+"""What reports are made of before anybody renders them, paragraphs and tables, and what several of them show:
+rankings, scores of answers, what became of a question's references.
 
 Cells and paragraphs are words as a reader sees them, rounded but not escaped; a mean with its interval stays
-one until it is rendered, because each form writes it in its own way. The tables of a result, a comparison and
-a sweep are made of what results files hold, in the language spoken: who writes a file makes them in English
-(`messages.speaking`).
+one until it is rendered, because each form writes it in its own way. They are made of what results files
+hold, in the language spoken: who writes a file makes them in English (`messages.speaking`).
 """
 
 from __future__ import annotations

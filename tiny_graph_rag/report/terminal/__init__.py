@@ -46,11 +46,10 @@ class Console:
             return
         if isinstance(shown, View):
             lines = table_lines(shown)
-        elif isinstance(shown, CopiedLine) or self.width is None:
-            lines = [one_line(line, LONGEST) for line in shown.split("\n")]
         else:
-            clean = (one_line(line, LONGEST) for line in shown.split("\n"))
-            lines = [part for line in clean for part in wrapped(line, self.width)]
+            lines = [one_line(line, LONGEST) for line in shown.split("\n")]
+            if self.width is not None and not isinstance(shown, CopiedLine):
+                lines = [part for line in lines for part in wrapped(line, self.width)]
         if isinstance(shown, StrongLine) and self.width is not None:
             lines = [f"{_BOLD}{line}{_PLAIN}" for line in lines]
         self.stream.write("".join(f"{line}\n" for line in lines))
