@@ -235,13 +235,11 @@ class Measure:
         kind = KINDS[name]
         parameters = _parameters(kind, (parts["parameters"] or "")[1:-1], shown)
         if not at:
-            if cutoff.startswith("("):
-                raise UsageError(
-                    "measure {shown}: the closing bracket is missing, as in rbp(p=0.8)", shown=repr(shown)
-                )
             if cutoff:
                 raise UsageError(
-                    "measure {shown}: only @ and a cutoff may follow the parameters", shown=repr(shown)
+                    "measure {shown}: wanted a name, parameters in brackets, @ and a cutoff, as in {example}",
+                    shown=repr(shown),
+                    example="rbp(p=0.8)@5",
                 )
             if kind.cutoff == "required":
                 raise UsageError(
