@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
 
@@ -18,10 +19,13 @@ from tests.conftest import ROOT, kg
 from tests.measures.test_judged import run_of
 from tiny_graph_rag.errors import UsageError
 from tiny_graph_rag.formats.graphs import read_graph
-from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.gold.examples import Example, ReferenceRelationship
 from tiny_graph_rag.gold.resolve import Judgments, Reference
+from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.measures import KINDS, Judged, Measure, judge, means, weights
-from tiny_graph_rag.scoring.subgraphs import facts_of
+from tiny_graph_rag.measures.judged import Facts, RelationReference, RetrievedContext
+from tiny_graph_rag.run import Relation
+from tiny_graph_rag.scoring.subgraphs import Subgraph, facts_of
 
 NAMES = [f"n{number:02d}" for number in range(12)]
 EVERY = [Measure(name, None if KINDS[name].cutoff == "none" else 3) for name in KINDS]
@@ -44,7 +48,8 @@ def graph(tmp_path):
 
 
 def judged_of(graph, rankings, golds, bad=(), seed: int = 0) -> Judged:
-    """golds: entity → grade of each question."""
+    """golds: entity → grade of each question; each gold entity is the end of a wanted relationship."""
+    names = NameIndex.of(graph)
     references = [
         tuple(Reference(NAMES[e], grade, (e,), "name", item) for item, (e, grade) in enumerate(gold.items()))
         for gold in golds
@@ -52,13 +57,36 @@ def judged_of(graph, rankings, golds, bad=(), seed: int = 0) -> Judged:
     judgments = Judgments.of(references, len(graph), bad or [()] * len(golds))
     run = run_of(*rankings)
     seeds = [frozenset({seed})] * len(golds)
-    questions = [Example("q", "?", (), expected_types=("A", "B") if gold else ()) for gold in golds]
+    questions = [
+        Example(
+            "q",
+            "?",
+            (),
+            expected_types=("A", "B") if gold else (),
+            reference_relationships=tuple(
+                ReferenceRelationship(NAMES[e - 1], NAMES[e], "NEXT") for e in sorted(gold) if e
+            ),
+        )
+        for gold in golds
+    ]
 
-    def retrieved(question: int) -> frozenset[int]:
-        return seeds[question] | set(rankings[question])
+    def retrieved(question: int) -> Subgraph:
+        return subgraph(graph, seeds[question] | set(rankings[question]))
 
-    facts = facts_of(graph, questions, run, judgments, seeds, retrieved)
+    facts = facts_of(graph, names, questions, run, judgments, seeds, retrieved)
     return judge(run, judgments, facts=facts)
+
+
+def subgraph(graph, entities: Iterable[int]) -> Subgraph:
+    """The entities, and every relation with both ends among them."""
+    inside, known, ids = frozenset(entities), graph.relations, graph.entities.ids
+    columns = known.sources.tolist(), known.targets.tolist(), known.types
+    relations = [
+        Relation(ids[source], ids[target], type)
+        for source, target, type in zip(*columns, strict=True)
+        if source in inside and target in inside
+    ]
+    return inside, relations
 
 
 def material(graph, chance: random.Random, questions: int = 12) -> tuple[list, list, list]:
@@ -199,7 +227,7 @@ def test_a_parameter_has_a_default_and_bounds_that_are_held(graph, name: str, pa
 
 
 def test_context_measures_by_hand(graph) -> None:
-    # Seed n00, list n00 n01 n02 n05; gold n01 n02 n03.
+    # Seed n00, list n00 n01 n02 n05; gold n01 n02 n03 with the relationships 0→1, 1→2, 2→3.
     judged = judged_of(graph, [[0, 1, 2, 5]], [{1: 1, 2: 1, 3: 1}])
     values = {str(name): float(name.compute(judged)[0]) for name in EVERY if name.kind.needs}
     assert values == pytest.approx(
@@ -208,8 +236,15 @@ def test_context_measures_by_hand(graph) -> None:
             "source_diversity@3": math.log2(3),  # c0, c1, c2
             "context_relevance": 2 / 3,  # added n01, n02, n05
             "context_completeness": 2 / 3,
+            "relation_recall": 2 / 3,
+            "relation_precision": 1.0,  # 0→1 and 1→2 are all that has both ends inside
+            "path_completeness": 2 / 3,
         }
     )
+    broken = judged_of(graph, [[0, 1, 3, 4]], [{1: 1, 2: 1, 3: 1}])
+    # 0→1 is held, 1→2 is not: the stretch from the seed is 1 of 3. 3→4 is no reference: 1 of 2.
+    assert float(Measure("path_completeness").compute(broken)[0]) == pytest.approx(1 / 3)
+    assert float(Measure("relation_precision").compute(broken)[0]) == 0.5
 
 
 @pytest.mark.slow
@@ -247,8 +282,23 @@ def test_the_context_is_as_complete_as_references_not_as_bearers(graph) -> None:
     ]
     judgments = Judgments.of(references, len(graph), [()])
     run = run_of([1, 2])
-    facts = facts_of(
-        graph, [Example("q", "?", ())], run, judgments, [frozenset({0})], {0: frozenset({0, 1, 2})}.get
-    )
+    asked, retrieved = [Example("q", "?", ())], subgraph(graph, {0, 1, 2})
+    seeds = [frozenset({0})]
+    facts = facts_of(graph, NameIndex.of(graph), asked, run, judgments, seeds, lambda _: retrieved)
     judged = judge(run, judgments, facts=facts)
     assert Measure.parse("context_completeness").compute(judged).tolist() == [0.5]
+
+
+@pytest.mark.slow
+def test_paths_through_many_reference_relationships_are_followed_in_no_time() -> None:
+    # Ann and Bob both know forty people: 40! orders in which one may go to and fro between the two.
+    knows = tuple(
+        RelationReference(frozenset([start]), frozenset([end]), "")
+        for start in (0, 1)
+        for end in range(2, 42)
+    )
+    nobody = frozenset[int]()
+    held = ((1,),) * len(knows)
+    context = RetrievedContext(frozenset([0]), nobody, nobody, 0, knows, knows, held)
+    judged = judge(run_of([]), Judgments.of([()], 1), facts=Facts(context=lambda _: context))
+    assert Measure("path_completeness").compute(judged).tolist() == [1.0]

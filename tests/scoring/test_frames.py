@@ -66,7 +66,7 @@ TABLE = pandas.DataFrame({"query_id": ["a"], "doc_id": ["d1"], "score": [1]})
         (lambda: tiny_graph_rag.score({"a": ["d1"]}, TABLE, "mrr"), "wanted (document, score) pairs"),
         (lambda: tiny_graph_rag.score({"a": [("d1", "high")]}, TABLE, "mrr"), "each score a number"),
         (
-            lambda: tiny_graph_rag.score({"a": {"d1": 1}}, {"a": {"d1": 1}}, "context_relevance"),
+            lambda: tiny_graph_rag.score({"a": {"d1": 1}}, {"a": {"d1": 1}}, "relation_recall"),
             "looks at more than ids",
         ),
         *(

@@ -58,7 +58,7 @@ GOLD = [
 REPLIES: dict[str, dict[str, Any]] = {
     "chain": {
         "entities": ["판교"],
-        # A reference, none, a reference, none: two of three.
+        # A reference, none, a reference, none: two of three, in two steps from 지아 where three are needed.
         "relations": [CHAIN[0], MEMBERS[0], CHAIN[1], ("지아", "거주", "판교")],
         "passages": [
             {"id": "c1", "text": "민수는 지아와 같은 층에서 일한다."},
@@ -69,10 +69,10 @@ REPLIES: dict[str, dict[str, Any]] = {
     },
     "list": {
         "entities": ["민수", "개발본부", "도윤"],
-        "relations": [MEMBERS[0], MEMBERS[2], CHAIN[1], CHAIN[2]],
+        "relations": [MEMBERS[0], MEMBERS[2], CHAIN[1], CHAIN[2]],  # two steps, where one is enough
         "passages": [],
     },
-    "gap": {"entities": [], "relations": CHAIN[1:], "passages": []},
+    "gap": {"entities": [], "relations": CHAIN[1:], "passages": []},  # its first step is missing
 }
 BY_HAND = {
     "relations:recall@2": (1 / 3, 2 / 3, 2 / 3),
@@ -80,8 +80,9 @@ BY_HAND = {
     "relations:precision@4": (2 / 4, 2 / 4, 2 / 4),
     "relations:mrr": (1, 1, 1),
     "relations:map": ((1 / 1 + 2 / 3) / 3, (1 + 1) / 3, (1 + 1) / 3),
-    "relations:completeness": (2 / 3, 2 / 3, 2 / 3),
-    "relations:set_precision@4": (2 / 4, 2 / 4, 2 / 2),
+    "relation_recall": (2 / 3, 2 / 3, 2 / 3),
+    "relation_precision": (2 / 4, 2 / 4, 2 / 2),
+    "path_completeness": (2 / 3, 1, 0),
     "completeness": (1, 2 / 3, 0),
     "completeness@1": (1, 1 / 3, 0),
 }

@@ -1,4 +1,4 @@
-"""Measures of the retrieved context: types, sources, what expansion added.
+"""Measures of the retrieved context: types, sources, what expansion added, relations and paths.
 
 All are NaN where the facts that they need are not known (no graph, no types in the run).
 """
@@ -12,9 +12,10 @@ from collections.abc import Callable
 import numpy as np
 
 from tiny_graph_rag.measures.base import Column, defined, divided, hits, measure
-from tiny_graph_rag.measures.judged import NO_ROW, Facts, Judged, RetrievedContext
+from tiny_graph_rag.measures.judged import NO_ROW, Facts, Judged, RelationReference, RetrievedContext
 
 GRAPH_RAG = "graph-RAG evaluation guides"
+MOST_PATHS = 20_000  # of a question's reference relationships: a tenth of a second
 
 
 def _each(judged: Judged, value: Callable[[Facts, int], float]) -> Column:
@@ -93,3 +94,74 @@ def context_completeness(judged: Judged, cutoff: int | None) -> Column:
 def completeness(judged: Judged, cutoff: int | None) -> Column:
     """Of all the answers of a list question: share returned, anywhere in the list unless cut at k."""
     return defined(judged, divided(hits(judged, cutoff), judged.relevant))
+
+
+def _of_relations(judged: Judged, value: Callable[[RetrievedContext], float]) -> Column:
+    """NaN without reference relationships, and where the retriever returns no relations at all."""
+    return _of_context(
+        judged,
+        lambda context: value(context) if context.references and context.relations is not None else math.nan,
+    )
+
+
+@measure("relation_recall", cutoff="none", source=GRAPH_RAG, needs="graph")
+def relation_recall(judged: Judged, cutoff: int | None) -> Column:
+    """Of the reference relationships: share that was returned, with both ends and its type. Undefined where
+    the retriever returned relations for no question.
+    """
+    return _of_relations(judged, lambda context: sum(map(bool, context.held)) / len(context.references))
+
+
+@measure("relation_precision", cutoff="none", source=GRAPH_RAG, needs="graph")
+def relation_precision(judged: Judged, cutoff: int | None) -> Column:
+    """Of the returned relations: share that is a reference relationship; the rest is the spurious-edge rate.
+    0 where a question has none; undefined where the retriever returned relations for no question.
+    """
+
+    def value(context: RetrievedContext) -> float:
+        right = {place for places in context.held for place in places}
+        return len(right) / len(context.relations) if context.relations else 0.0
+
+    return _of_relations(judged, value)
+
+
+@measure("path_completeness", cutoff="none", source=GRAPH_RAG, needs="graph")
+def path_completeness(judged: Judged, cutoff: int | None) -> Column:
+    """The longest unbroken stretch from a seed along the reference relationships that were returned, divided
+    by their number on that path; 0 where no seed is on one.
+    """
+    return _of_relations(judged, _stretch)
+
+
+def _stretch(context: RetrievedContext) -> float:
+    """Over all paths from a seed that use a relationship once, the greatest (stretch, then longest path).
+
+    Paths that used the same relationships to the same end continue in the same way: one of them is followed.
+    Where a gold set names so many that their paths can't all be looked at, the first MOST_PATHS decide.
+    """
+    best, length = 0, 0
+    seen: set[tuple[frozenset[int], frozenset[int], int, bool]] = set()
+
+    def walk(at: frozenset[int], used: frozenset[int], held: int, broken: bool) -> None:
+        nonlocal best, length
+        if (at, used, held, broken) in seen or len(seen) >= MOST_PATHS:
+            return
+        seen.add((at, used, held, broken))
+        onward = False
+        for number, reference in enumerate(context.references):
+            if number in used:
+                continue
+            for start, end in _directions(reference):
+                if start & at:
+                    onward = True
+                    whole = not broken and bool(context.held[number])
+                    walk(end, used | {number}, held + whole, not whole)
+        if not onward and used and (held, len(used)) > (best, length):
+            best, length = held, len(used)
+
+    walk(context.seeds, frozenset(), 0, False)
+    return best / length if length else 0.0
+
+
+def _directions(reference: RelationReference) -> tuple[tuple[frozenset[int], frozenset[int]], ...]:
+    return (reference.sources, reference.targets), (reference.targets, reference.sources)

@@ -11,31 +11,61 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.arrays import distinct, found_in, looked_up
 from tiny_graph_rag.errors import wrong_value
+from tiny_graph_rag.language.folding import fold
 from tiny_graph_rag.run import ABSENT
 from tiny_graph_rag.shown import short_repr
 
 if TYPE_CHECKING:
     from tiny_graph_rag.gold.resolve import Judgments
-    from tiny_graph_rag.run import Run
+    from tiny_graph_rag.run import Relation, Run
 
 
 ENTITIES, RELATIONS, PASSAGES = "entities", "relations", "passages"  # what can be judged
 NO_ITEM = -1
 NO_ROW = -1
 
+Ends = Callable[[str], frozenset[int]]
+"""What an end of a relation means: the entities that its name can be."""
+
+
+@dataclass(frozen=True, slots=True)
+class RelationReference:
+    """A relation, expected or returned: the entities that its ends can mean, its type folded ("" is any)."""
+
+    sources: frozenset[int]
+    targets: frozenset[int]
+    type: str
+
+    @classmethod
+    def of(cls, relation: Relation, ends: Ends) -> RelationReference:
+        return cls(ends(relation.source), ends(relation.target), fold(relation.type))
+
+    def is_met_by(self, returned: RelationReference) -> bool:
+        """Whether a returned relation is this reference: the same ends and type. One that came without a type
+        says nothing of a direction either: its ends decide, either way round."""
+        if self.sources & returned.sources and self.targets & returned.targets:
+            return not self.type or not returned.type or self.type == returned.type
+        turned = self.sources & returned.targets and self.targets & returned.sources
+        return not returned.type and bool(turned)
+
 
 @dataclass(frozen=True, slots=True)
 class RetrievedContext:
-    """What one question retrieved, held against what the gold set expects.
+    """What one question retrieved as a subgraph, held against what the gold set expects.
 
-    seeds: that it started from. entities: that were retrieved. relevant: entities that can fill a reference.
-    filled: how many relevant items the retrieved entities fill together, one entity one item.
+    seeds: where paths begin. entities: that were retrieved. relevant: entities that can fill a reference.
+    filled: how many relevant items the retrieved entities fill together, one entity one item. relations: that
+    were retrieved, None where the retriever returns none for any question. references: the reference
+    relationships. held: of each of these, the places in `relations` that are it.
     """
 
     seeds: frozenset[int]
     entities: frozenset[int]
     relevant: frozenset[int]
     filled: int
+    relations: tuple[RelationReference, ...] | None
+    references: tuple[RelationReference, ...]
+    held: tuple[tuple[int, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

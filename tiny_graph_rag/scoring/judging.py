@@ -24,7 +24,7 @@ from tiny_graph_rag.messages import said
 from tiny_graph_rag.run import ABSENT, Run
 from tiny_graph_rag.scoring.kinds import coded, folded_ends, found_at, judged_kinds, run_of
 from tiny_graph_rag.scoring.stretches import Stretch, counted
-from tiny_graph_rag.scoring.subgraphs import ends_on, facts_of
+from tiny_graph_rag.scoring.subgraphs import ends_on, facts_of, returned_subgraph
 
 AT_ONCE = 4096  # questions
 CELLS_AT_ONCE = 1 << 20  # of a table of questions and ranks: some 50 MB in all
@@ -237,7 +237,8 @@ def _on_graph(
 
     def facts(table: Run) -> Facts:
         seeds = [index.meant_by(question.seed_entities or ()) for question in questions]
-        return facts_of(graph, questions, table, judgments, seeds)
+        subgraph = returned_subgraph(table)
+        return facts_of(graph, index, questions, table, judgments, seeds, subgraph)
 
     has_name = _borne(judgments, len(graph))
     return replace(_stretch(questions, run, rankings, judgments, label, facts), has_name=has_name)

@@ -6,8 +6,8 @@ or a text. One returned item fills one reference, and a later duplicate is dropp
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from itertools import chain, pairwise
 from typing import Any
 
@@ -19,7 +19,15 @@ from tiny_graph_rag.formats.runs.items import relation_of
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Judgments, Reference
 from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.measures.judged import PASSAGES, RELATIONS, Judged, JudgedKind, judge
+from tiny_graph_rag.measures.judged import (
+    PASSAGES,
+    RELATIONS,
+    Ends,
+    Judged,
+    JudgedKind,
+    RelationReference,
+    judge,
+)
 from tiny_graph_rag.measures.textual import CONTAINS, TextMatch, filled_by_text
 from tiny_graph_rag.run import NO_HOP, Passage, Relation, Run
 
@@ -27,30 +35,6 @@ TEXT = TextMatch("text")
 
 Wanted = tuple[str, int, Iterable[Hashable], str]
 """A reference: as written, its grade, the keys that can fill it, and what they are matched by."""
-
-Ends = Callable[[str], frozenset[int]]
-"""What an end of a relation means: the entities that its name can be."""
-
-
-@dataclass(frozen=True, slots=True)
-class RelationReference:
-    """A relation, expected or returned: the entities that its ends can mean, its type folded ("" is any)."""
-
-    sources: frozenset[int]
-    targets: frozenset[int]
-    type: str
-
-    @classmethod
-    def of(cls, relation: Relation, ends: Ends) -> RelationReference:
-        return cls(ends(relation.source), ends(relation.target), fold(relation.type))
-
-    def is_met_by(self, returned: RelationReference) -> bool:
-        """Whether a returned relation is this reference: the same ends and type. One that came without a type
-        says nothing of a direction either: its ends decide, either way round."""
-        if self.sources & returned.sources and self.targets & returned.targets:
-            return not self.type or not returned.type or self.type == returned.type
-        turned = self.sources & returned.targets and self.targets & returned.sources
-        return not returned.type and bool(turned)
 
 
 def reference_relations(question: Example) -> tuple[Relation, ...]:

@@ -1,4 +1,4 @@
-"""What each question retrieved, as entities and relations: the context that measures of it look at.
+"""What each question retrieved, as entities and relations: the subgraph that measures of it look at.
 
 Of a built-in retriever it is what a model would be sent: the facts about the seeds and the first k entities
 that fit `generation.context_tokens`. Of anyone else's it is what was returned, and nothing else.
@@ -19,12 +19,22 @@ from tiny_graph_rag.gold.resolve import Judgments
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.language.folding import fold
-from tiny_graph_rag.measures.judged import NO_ITEM, Facts, RetrievedContext, matched_in_order
+from tiny_graph_rag.measures.judged import (
+    NO_ITEM,
+    Ends,
+    Facts,
+    RelationReference,
+    RetrievedContext,
+    matched_in_order,
+)
 from tiny_graph_rag.run import Relation, Run
-from tiny_graph_rag.scoring.kinds import Ends
+from tiny_graph_rag.scoring.kinds import reference_relations
 
 if TYPE_CHECKING:
     from tiny_graph_rag.answers.context import Context, ContextMaker
+
+Subgraph = tuple[frozenset[int], Sequence[Relation] | None]
+"""Entities and relations that one question retrieved; None where the retriever returns no relations."""
 
 
 class SentContexts:
@@ -57,44 +67,66 @@ class SentContexts:
             self._made[question] = self._maker.make(sorted(self.seeds[question]), ranked)
         return self._made[question]
 
-    def entities(self, question: int) -> frozenset[int]:
-        """That the question's context speaks of."""
-        return frozenset(entity for fact in self.context(question).facts for entity in fact)
+    def subgraph(self, question: int) -> Subgraph:
+        context = self.context(question)
+        return frozenset(entity for fact in context.facts for entity in fact), self._relations(question)
 
     def relations(self) -> tuple[tuple[Relation, ...], ...]:
-        """The relations of each question's context, in its order, under the ids of their ends."""
+        """The relations of each question's context, in its order."""
+        return tuple(map(self._relations, range(len(self.run))))
+
+    def _relations(self, question: int) -> tuple[Relation, ...]:
+        """Under the ids of their ends."""
         known, ids = self.graph.relations, self.graph.entities.ids
         return tuple(
-            tuple(
-                Relation(ids[int(known.sources[row])], ids[int(known.targets[row])], known.types[row])
-                for row in self.context(question).relations
-            )
-            for question in range(len(self.run))
+            Relation(ids[int(known.sources[row])], ids[int(known.targets[row])], known.types[row])
+            for row in self.context(question).relations
         )
+
+
+def returned_subgraph(run: Run) -> Callable[[int], Subgraph]:
+    """Of somebody else's retriever."""
+    return lambda question: (
+        frozenset(run.entities[run.rows(question)].tolist()),
+        None if run.relations is None else run.relations[question],
+    )
 
 
 def facts_of(
     graph: KnowledgeGraph,
+    names: NameIndex,
     questions: Sequence[Example],
     run: Run,
     judgments: Judgments,
     seeds: Sequence[frozenset[int]],
-    retrieved: Callable[[int], frozenset[int]] | None = None,
+    subgraph: Callable[[int], Subgraph],
 ) -> Facts:
     """What measures need of a run over a graph; entities beyond the graph's have no type and no source.
 
-    seeds: of each question. retrieved: the entities of a question's context, those of its ranking without it.
-    Worked out question by question when a measure asks, and kept for the next measure.
+    seeds: of each question, where paths begin. subgraph: what a question retrieved. Worked out question by
+    question when a measure asks, and kept for the next measure.
     """
+    ends = ends_on(graph, names)
 
     @cache
     def context(question: int) -> RetrievedContext:
-        ranked = frozenset(run.entities[run.rows(question)].tolist())
-        entities = ranked if retrieved is None else retrieved(question)
+        entities, listed = subgraph(question)
+        relations = None if listed is None else tuple(RelationReference.of(one, ends) for one in listed)
+        references = tuple(
+            RelationReference.of(relation, lambda name: names.meant_by((name,)))
+            for relation in reference_relations(questions[question])
+        )
         keys = judgments.pair_keys[judgments.pairs_of(question)]
         relevant = frozenset((keys - question * judgments.universe).tolist())
-        filled = _filled(judgments, question, entities & relevant)
-        return RetrievedContext(seeds[question], entities, relevant, filled)
+        return RetrievedContext(
+            seeds[question],
+            entities,
+            relevant,
+            _filled(judgments, question, entities & relevant),
+            relations,
+            references,
+            tuple(_held(relations or (), reference) for reference in references),
+        )
 
     def type_of(row: int) -> str:
         entity = int(run.entities[row])
@@ -112,6 +144,10 @@ def _filled(judgments: Judgments, question: int, entities: frozenset[int]) -> in
     """Several matching entities of one reference fill it once."""
     keys = np.array(sorted(entities), dtype=np.int64) + question * judgments.universe
     return sum(item != NO_ITEM for item in matched_in_order(keys, judgments))
+
+
+def _held(relations: Sequence[RelationReference], reference: RelationReference) -> tuple[int, ...]:
+    return tuple(place for place, relation in enumerate(relations) if reference.is_met_by(relation))
 
 
 def ends_on(graph: KnowledgeGraph, names: NameIndex) -> Ends:

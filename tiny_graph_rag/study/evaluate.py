@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.study.answer_scores import Answered
 
 Progress = Callable[[int], None]
+FROM_RELATIONS = ("relation_recall", "relation_precision", "path_completeness")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,6 +181,8 @@ def _undefined(run: Run, judged: Judged, measures: Sequence[Measure]) -> list[st
     for kind in (ENTITIES, RELATIONS, PASSAGES):
         of = "" if kind == ENTITIES else kind
         named = [str(measure) for measure in measures if measure.of == of] if judged.of(of) is None else []
+        if kind == RELATIONS and run.external and run.relations is None:
+            named += [str(measure) for measure in measures if measure.name in FROM_RELATIONS]
         if named:
             lines.append(
                 t(

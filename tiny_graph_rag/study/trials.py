@@ -133,7 +133,7 @@ class Trials:
             return replace(judged, kinds=kinds) if kinds else judged
         from tiny_graph_rag.measures.textual import TextMatch
         from tiny_graph_rag.scoring.kinds import judged_kinds
-        from tiny_graph_rag.scoring.subgraphs import SentContexts, ends_on, facts_of
+        from tiny_graph_rag.scoring.subgraphs import SentContexts, ends_on, facts_of, returned_subgraph
 
         seeds = [frozenset(seed.entity for seed in linked_question.seeds) for linked_question in linked]
         ends = ends_on(graph, self.names)
@@ -152,8 +152,8 @@ class Trials:
         )
         facts = None
         if any(measure.kind.needs for measure in measures):
-            retrieved = None if sent is None else sent.entities
-            facts = facts_of(graph, examples, run, self.judgments, seeds, retrieved)
+            subgraph = returned_subgraph(run) if sent is None else sent.subgraph
+            facts = facts_of(graph, self.names, examples, run, self.judgments, seeds, subgraph)
         return replace(judged, facts=facts, kinds=kinds)
 
 
