@@ -20,6 +20,7 @@
     compare(one, other)                         test results against the first → ResultComparison
     sweep(graph, questions, hops=range(5))      try settings → SweepResult with what it recommends
     score(run, gold, "ndcg@10,map")             score anyone's run: paths, dictionaries, DataFrames → Scored
+    evaluate_predictions(preds, qrels)          the same by cutoff, as a DataFrame
     load_config(path)                           settings of a config.yaml → Config
     Measure.parse("ndcg@5")                     a measure is a value
     Run, Retriever                              what a retriever of one's own returns, and is
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from tiny_graph_rag.measures.base import Measure as Measure
     from tiny_graph_rag.retrieval.base import Retriever as Retriever
     from tiny_graph_rag.run import Run as Run
+    from tiny_graph_rag.scoring.frames import evaluate_predictions as evaluate_predictions
     from tiny_graph_rag.scoring.frames import score as score
 
 # Module → its public names; it is imported when one is first used.
@@ -70,7 +72,7 @@ _MODULES = {
     "measures.base": ("Measure",),
     "retrieval.base": ("Retriever",),
     "run": ("Run",),
-    "scoring.frames": ("score",),
+    "scoring.frames": ("evaluate_predictions", "score"),
 }
 PUBLIC = {name: f"tiny_graph_rag.{module}" for module, names in _MODULES.items() for name in names}
 __all__ = sorted([*PUBLIC, "__version__"])

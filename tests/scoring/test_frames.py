@@ -38,6 +38,16 @@ def test_every_kind_of_table_scores_alike(run, gold) -> None:
     assert found.means.loc["mrr", "n"] == 2
 
 
+def test_predictions_against_a_table_of_grades() -> None:
+    qrels = table({"q1": {"a": 2, "b": 0}})
+    preds = {"q1": [("b", 0.9), ("a", 0.8)], "q2": [("z", 1.0)]}
+    found = tiny_graph_rag.evaluate_predictions(preds, qrels, ks=(1, 2))
+    assert list(found.columns) == ["k", "MRR", "nDCG", "MAP", "Recall", "Precision"]
+    # q1: a at rank 2; q2 has no qrels and counts 0.
+    assert found.iloc[0].tolist() == [1, 0, 0, 0, 0, 0]
+    assert found.iloc[1].tolist() == pytest.approx([2, 0.25, 0.5 / log2(3), 0.25, 0.5, 0.25])
+
+
 def test_equal_to_trec_eval_on_random_tables() -> None:
     chance = random.Random(1)
     documents = [f"d{n}" for n in range(30)]
@@ -63,8 +73,13 @@ TABLE = pandas.DataFrame({"query_id": ["a"], "doc_id": ["d1"], "score": [1]})
 @pytest.mark.parametrize(
     ("work", "said"),
     [
-        (lambda: tiny_graph_rag.score({"a": ["d1"]}, TABLE, "mrr"), "wanted (document, score) pairs"),
-        (lambda: tiny_graph_rag.score({"a": [("d1", "high")]}, TABLE, "mrr"), "each score a number"),
+        (lambda: tiny_graph_rag.evaluate_predictions({"a": ["d1"]}, TABLE), "wanted (document, score) pairs"),
+        (lambda: tiny_graph_rag.evaluate_predictions({"a": [("d1", "high")]}, TABLE), "each score a number"),
+        (lambda: tiny_graph_rag.evaluate_predictions({}, TABLE), "there is no prediction"),
+        (
+            lambda: tiny_graph_rag.evaluate_predictions({"a": [("d1", 1)]}, TABLE, ks=(0,)),
+            "a whole number of at least 1",
+        ),
         (
             lambda: tiny_graph_rag.score({"a": {"d1": 1}}, {"a": {"d1": 1}}, "relation_recall"),
             "looks at more than ids",
@@ -101,6 +116,9 @@ def test_fractional_grades_are_gained_as_they_are() -> None:
     ]
     second = 1 / math.log2(3)
     assert wrong.tolist() == [pytest.approx((2.2 + 2.7 * second) / (2.7 + 2.2 * second))]
+    table = pandas.DataFrame([("q", "a", 2.7), ("q", "b", 2.2)], columns=["query_id", "doc_id", "score"])
+    by_cutoff = tiny_graph_rag.evaluate_predictions({"q": [("b", 2.0), ("a", 1.0)]}, table, ks=(5,))
+    assert by_cutoff["nDCG"].tolist() == wrong.tolist()
 
 
 def test_a_gain_that_no_number_holds_is_refused_and_a_large_grade_is_not() -> None:

@@ -41,6 +41,7 @@ Grades = Mapping[str, float]
 USUAL_CUTOFF = 5  # where measures cut unless named, as the commands do
 MOST = 1 << 31  # whole grades below are kept as such
 UNRANKED = -1
+PREDICTED = {"MRR": "mrr", "nDCG": "ndcg", "MAP": "map", "Recall": "recall", "Precision": "precision"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,6 +219,30 @@ def _from_file(run: Any, gold: Any) -> tuple[Any, Any]:
     return run, gold
 
 
+def evaluate_predictions(
+    preds: Mapping[str, Iterable[tuple[str, float]]],
+    qrels: pandas.DataFrame,
+    ks: Sequence[int] = (1, 3, 5, 10),
+) -> pandas.DataFrame:
+    """A row a cutoff with k, MRR, nDCG, MAP, Recall, Precision, averaged over the questions in `preds`.
+
+    qrels: columns query_id, doc_id, score. nDCG gains the score, the rest count score > 0. A question without
+    qrels counts 0 here.
+    """
+    frames = pandas_for(said("scoring into tables"))
+    if not preds:
+        raise UsageError("there is no prediction; wanted {query_id: [(doc_id, score), …]}")
+    cutoffs = [Measure.parse(f"recall@{k}").cutoff for k in ks]
+    gold, rankings = _as_dicts(qrels, must_agree=True), _as_dicts(preds)
+    _say_what_differs(rankings, gold, all_of_gold=False)
+    judged = judged_dicts(rankings, {question: gold.get(question, {}) for question in preds})
+    rows = []
+    for k in cutoffs:
+        values = {name: Measure(kind, k).compute(judged) for name, kind in PREDICTED.items()}
+        rows.append({"k": k, **{name: float(np.nan_to_num(value).mean()) for name, value in values.items()}})
+    return frames.DataFrame(rows, columns=["k", *PREDICTED])
+
+
 def judged_dicts(run: Mapping[str, Scores], gold: Mapping[str, Grades]) -> Judged:
     """What measures see, for the questions of `gold`, in its order. Raises UsageError for a NaN score."""
     rankings = [run.get(question) or {} for question in gold]
@@ -274,11 +299,18 @@ def _grades(gold: Mapping[str, Grades], count: int) -> NDArray[np.float64]:
     return grades
 
 
-def _say_what_differs(run: Mapping[Any, Mapping[Any, Any]], gold: Mapping[Any, Mapping[Any, Any]]) -> None:
-    """Warnings as the command line has them: questions that only one side knows, ids of another type."""
-    missing = [str(question) for question in gold if question not in run]
-    unknown = [str(question) for question in run if question not in gold]
-    lines = counted(unknown, len(missing), missing[:3], 0)
+def _say_what_differs(
+    run: Mapping[Any, Mapping[Any, Any]], gold: Mapping[Any, Mapping[Any, Any]], *, all_of_gold: bool = True
+) -> None:
+    """Warnings as the command line has them: questions that only one side knows, ids of another type.
+
+    all_of_gold: whether a question that the run lacks counts.
+    """
+    missing = [value for value in gold if value not in run] if all_of_gold else []
+    unknown = [str(item) for item in run if item not in gold]
+    lines = (
+        counted(unknown, len(missing), [str(question) for question in missing[:3]], 0) if all_of_gold else []
+    )
     lines += _other_types("question", set(map(type, gold)), set(map(type, run)))
     if not any(document in run.get(question, ()) for question, row in gold.items() for document in row):
         documents = [{type(item) for row in side.values() for item in row} for side in (gold, run)]
