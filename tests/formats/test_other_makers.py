@@ -431,3 +431,9 @@ def test_no_value_where_a_name_belongs_is_more_than_a_refusal(tmp_path: Path, od
         path.write_text(json.dumps(document))
         with contextlib.suppress(InputError):
             assert read_gold(path).examples[0].query == QUESTION
+
+
+def test_numbers_as_keys_of_yaml_are_told_as_any_other(tmp_path: Path) -> None:
+    (tmp_path / "labels.yaml").write_text("1: cat\n2: dog\n", encoding="utf-8")
+    with pytest.raises(InputError, match="no questions in this JSON, an object with the keys '1', '2'"):
+        read_gold(tmp_path / "labels.yaml")

@@ -123,7 +123,7 @@ def records(path: Path, problems: Problems, kind: Kind) -> Records:
 def _keys(document: Any) -> str:
     if not isinstance(document, Mapping) or not document:
         return ""
-    return said(" with the keys {keys}", keys=", ".join(repr(key[:40]) for key in list(document)[:6]))
+    return said(" with the keys {keys}", keys=", ".join(repr(str(key)[:40]) for key in list(document)[:6]))
 
 
 def rows_of(document: Any, is_known: Callable[[Any], bool]) -> tuple[list[Any] | None, str]:
