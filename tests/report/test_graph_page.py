@@ -53,3 +53,4 @@ def test_the_command_writes_the_page_and_says_what_it_left_out(run_cli, tmp_path
     assert done.exit_code == 0, done.stderr
     assert "left out: 3 entities with the fewest relations" in done.stdout
     assert (tmp_path / "data/results/t-graph.html").exists()
+    assert "-o t.pdf: the file is HTML; name it t.html" in run_cli("visualize", "-o", "t.pdf", code=2).stderr

@@ -48,7 +48,7 @@ def visualize_command(
 ) -> None:
     """Draw a graph as one HTML page that opens offline, and list what was left out."""
     path = session.graph_path(graph)
-    out = Output.of(session, output, f"{graph_name(path)}-graph.html", ending="")
+    out = Output.of(session, output, f"{graph_name(path)}-graph.html", ending=".html")
     knowledge = session.graph(path)
     core = core_of(knowledge, max_nodes)
     out.write([graph_page(knowledge, core).encode("utf-8", "replace")])
