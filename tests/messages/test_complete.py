@@ -106,7 +106,7 @@ BY_NAME = {
     "references that now match another entity ({n}): {names}",
 }
 # The same in the page: tables' heads, verdicts, changes, levels at which a name resolved.
-_JS_LISTS = re.compile(r"const (?:STEPS|CHANGES) = \{(.*?)\};", re.S)
+_JS_LISTS = re.compile(r"const (?:STEPS|CHANGES|SPEEDS) = \{(.*?)\};", re.S)
 _JS_HEADS = re.compile(r"\[((?:\"[^\"]+\"|measure)(?:, (?:\"[^\"]*\"|measure))+)\]\.map\(\(head")
 _JS_PLURAL = re.compile(r"plural\((?:[^(),]|\([^()]*\))*, \"([a-z ]+)\"(?:, \"([a-z ]+)\")?\)")
 # Words that not every command or every Python says: defaults of an option, JSON's trailing comma.

@@ -21,6 +21,7 @@ from tiny_graph_rag.formats.tables import TableWriter, encoded, guarded
 from tiny_graph_rag.formats.words import FIELDS
 from tiny_graph_rag.formats.writing import Form, form_of, parquet_of
 from tiny_graph_rag.gold.examples import Example
+from tiny_graph_rag.messages import t
 
 # --- of a sheet: one value a cell, columns that are always there, and what stands between several values
 _REQUIRED = ("query", "reference_entities")
@@ -89,7 +90,7 @@ def lost(examples: Sequence[Example], path: Path, format: str | None = None) -> 
     for example in examples:
         found.update(field for field in row_of(example) if field not in holds)
         if not example.grades and name == "trec":
-            found["questions without gold"] += 1
+            found[t("questions without gold")] += 1
     return dict(found)
 
 

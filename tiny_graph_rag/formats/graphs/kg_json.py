@@ -42,14 +42,14 @@ def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
     path = paths[0]
     text = decode_utf8(read_bytes(path), path)
     if not text.strip():
-        raise GraphError.at(path, "the file is empty; {wanted}", wanted=SHAPE)
+        raise GraphError.at(path, "the file is empty; wanted {wanted}", wanted=SHAPE)
     twice: list[str] = []
     try:
         document = parse_json(text, twice=twice, halves=True)
     except NotJsonError as error:
         raise GraphError(error.at(path)) from error
     if not isinstance(document, dict):
-        raise GraphError.at(path, "{wanted}, got {got}", wanted=SHAPE, got=json_kind(document))
+        raise GraphError.at(path, "wanted {wanted}, got {got}", wanted=SHAPE, got=json_kind(document))
     entities: Any = document.get("entities")
     relationships: Any = document.get("relationships")
     if _is_of_others(document):
@@ -60,7 +60,7 @@ def read_kg_json(paths: Sequence[Path]) -> KnowledgeGraph:
     if not isinstance(entities, dict) or not isinstance(relationships, list):
         parts = [f"{key!r}: {json_kind(part)}" for key, part in list(document.items())[:5]]
         got = ", ".join(parts) or json_kind(document)
-        raise GraphError.at(path, "{wanted}, got {got}", wanted=SHAPE, got=got)
+        raise GraphError.at(path, "wanted {wanted}, got {got}", wanted=SHAPE, got=got)
     tables = tables_of_records(entities, relationships, KG_JSON, path, twice=twice)
     return KnowledgeGraph.of_tables(tables)
 

@@ -87,7 +87,7 @@ function differing({ differs, systems }) {
     el("tbody", {}, rows.map(([setting, values]) => el("tr", {}, el("th", { scope: "row" }, setting), values.map((value) => el("td", {}, el("bdi", {}, cut(valueWords(value), 60))))))));
 }
 
-const SPEEDS = { "latency.mean": "seconds per question", "latency.p50": "p50", "latency.p95": "p95", throughput: "questions a second" };
+const SPEEDS = { "latency.mean": "seconds per question", "latency.p50": "p50", "latency.p95": "p95", throughput: "questions per second" };
 
 function speedTable(systems) {
   const names = Object.keys(SPEEDS).filter((measure) => systems.some((system) => system.speed?.[measure] !== undefined));
