@@ -89,7 +89,7 @@ def write(folder: Path, entities: int, edges: int, wanted: list[str]) -> None:
             write_graph(
                 graph,
                 folder / TARGETS[name],
-                form_of(GRAPH_FORMS, folder / TARGETS[name], None, "--format"),
+                form_of(GRAPH_FORMS, folder / TARGETS[name]),
             )
 
 

@@ -17,6 +17,7 @@ RETRIEVING = [
     ("--retriever run:", "needs an argument: run:FILE"),
     ("--retriever run:nope.trec", "nope.trec"),
     ("--retriever nope.py:answer", "no such file"),
+    ("--retriever my_rag.py", "needs an argument: my_rag.py:FUNCTION"),
     ("--retriever bfs:3", "takes no argument after a colon"),
     ("--linker nope", "unknown linker 'nope'"),
     ("--set retrieval.direction=up", "retrieval.direction must be both, out or in, got 'up'"),
@@ -58,6 +59,7 @@ CASES = [
     ("score --run r.trec --gold q.txt", "--gold-format nope", "unknown gold format 'nope'"),
     ("score --run r.trec --gold q.txt", "--limit 0", "--limit must be 1 or more"),
     ("score --run r.trec --gold q.txt", "--ties nope", "unknown --ties 'nope'"),
+    ("validate --dataset t-eval.jsonl", "--was old-KG.json", "--was is for --fix-suggestions"),
     ("generate", "--lang xx", "unknown --lang 'xx'"),
 ]
 

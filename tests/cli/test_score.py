@@ -301,6 +301,7 @@ def test_a_saved_run_is_ordered_alike_by_trec_eval(own_folder: Path, run_cli) ->
     [
         ("q1 Q0 d1 1 nan t\n", "run:1: the score must be a number, got 'nan'"),
         ("q1 Q0 d1 1 high t\n", "run:1: the score must be a number, got 'high'"),
+        ("query_id,entity,rank\nq1,Ben,x\n", "run:2: the rank must be a number, got 'x'"),
         (
             "q1 Q0 d1 1 2 t\nq1 Q0 d2",
             "run:2: wanted 6 fields (question Q0 document rank score tag), got 3; the file",

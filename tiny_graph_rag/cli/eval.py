@@ -144,7 +144,7 @@ def _run_file(session: Session, given: str | None) -> tuple[Path | None, str]:
     from tiny_graph_rag.formats.writing import form_of
 
     path = output_path(given, Path(session.config.storage.results_dir))
-    form = form_of(RUN_FORMS, path, None, "--save-run")
+    form = form_of(RUN_FORMS, path)
     return session.outputs.claim(path), form
 
 

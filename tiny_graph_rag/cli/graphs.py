@@ -78,7 +78,7 @@ def convert(
     ] = None,
 ) -> None:
     """Write a graph for another program: KG JSON, GraphML or triples."""
-    form = form_of(GRAPH_FORMS, output, to, "--format")
+    form = form_of(GRAPH_FORMS, output, to)
     session.outputs.claim(output)
     words = None
     if session.patch is not None and session.patch.has_words:

@@ -192,7 +192,7 @@ def retrieve_command(
     source = find_input(questions, Path(config.storage.dataset_dir), "questions")
     suffix = "jsonl" if format == "contest" else format or "trec"
     out = Output.of(session, output, f"{bare_name(source)}.{suffix}", ending="")
-    form = form_of(RUN_FORMS, out.path or Path("run.jsonl"), format, "--format")
+    form = form_of(RUN_FORMS, out.path or Path("run.jsonl"), format)
     examples = session.questions(source, chosen)
     linking = Linking.of(session)
     knowledge = session.graph(graph, examples)

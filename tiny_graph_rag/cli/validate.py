@@ -55,6 +55,8 @@ def validate_command(
     out = Output.of(session, output)
     if fix_suggestions is not None:
         session.outputs.claim(fix_suggestions)
+    elif was is not None:
+        raise UsageError("--was is for --fix-suggestions; add that, or leave it out")
     path = find_input(dataset, Path(session.config.storage.dataset_dir), "gold set")
     examples, broken = read_sound(path)
     if not len(examples) or (broken and fix_suggestions is not None):

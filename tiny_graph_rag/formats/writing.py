@@ -26,23 +26,19 @@ class Form:
     holds: Collection[str] | None = None
 
 
-def form_of(forms: Mapping[str, Form], path: Path, given: str | None, option: str) -> str:
-    """The name of the form to write: `given`, else by the end of the file's name. option: that names it, for
-    messages.
+def form_of(forms: Mapping[str, Form], path: Path, given: str | None = None) -> str:
+    """The name of the form to write: `given` by --format, else by the end of the file's name.
 
     Raises UsageError, and MissingExtraError before any work.
     """
     if given is not None and given not in forms:
-        raise unknown(said("form of {option}", option=option), given, list(forms))
+        raise unknown(said("form of {option}", option="--format"), given, list(forms))
     ending = path.suffix.lower()
     chosen = given or next((name for name, form in forms.items() if ending in form.suffixes), None)
     if chosen is None:
         raise UsageError(
-            "{name}: which form? Name it with {option} ({forms}), or end the file's name in one of: "
-            "{suffixes}",
+            "{name}: which form? End the file's name in one of: {suffixes}",
             name=path.name,
-            option=option,
-            forms=", ".join(forms),
             suffixes=", ".join(dict.fromkeys(suffix for form in forms.values() for suffix in form.suffixes)),
         )
     if forms[chosen].needs_parquet:

@@ -77,6 +77,10 @@ def walks(spec: str) -> bool:
     return found.walks if parts == [spec] else any(map(walks, parts))
 
 
+def _needs_argument(name: str, argument: str) -> UsageError:
+    return UsageError("--retriever {name} needs an argument: {name}:{argument}", name=name, argument=argument)
+
+
 def _named(spec: str) -> tuple[type[Retriever], str]:
     """The retriever of `NAME` or `NAME:ARGUMENT`, and its argument. Raises UsageError."""
     name, _, argument = spec.partition(":")
@@ -89,6 +93,8 @@ def _named(spec: str) -> tuple[type[Retriever], str]:
             function=argument,
             near=nearest(name, list(RETRIEVERS)),
         )
+    if name.endswith(".py"):
+        raise _needs_argument(name, "FUNCTION")
     found = RETRIEVERS[name]
     if argument and not found.argument:
         raise UsageError(
@@ -98,9 +104,7 @@ def _named(spec: str) -> tuple[type[Retriever], str]:
         )
     argument = argument or found.usual
     if found.argument and not argument:
-        raise UsageError(
-            "--retriever {name} needs an argument: {name}:{argument}", name=name, argument=found.argument
-        )
+        raise _needs_argument(name, found.argument)
     return found, argument
 
 

@@ -58,7 +58,7 @@ def line_of(example: Example) -> bytes:
 
 def format_for(path: Path, format: str | None) -> str:
     """Raises UsageError for an unknown format, or a suffix that tells none."""
-    return form_of(GOLD_FORMS, path, format, "--format")
+    return form_of(GOLD_FORMS, path, format)
 
 
 def format_of(path: Path | None) -> str:

@@ -205,7 +205,7 @@ def _together(
             continue
         figure = _number(value)
         if figure is not None and math.isnan(figure):
-            problems.add(place, "the score must be a number, got {row}", row=repr(value))
+            problems.add(place, "the {column} must be a number, got {row}", column=score, row=repr(value))
             continue
         figure = -figure if by_rank and figure is not None else figure
         more = {name: str(row[name]) for name in ("text", "type", "source") if row.get(name)}
