@@ -10,7 +10,9 @@ import pytest
 
 from tests.report.test_schema import SCHEMA
 from tiny_graph_rag.errors import UsageError
+from tiny_graph_rag.study.compare import compare
 from tiny_graph_rag.study.gates import parse_drops, parse_floors
+from tiny_graph_rag.study.results_file import system_of
 
 
 def write_results(path, values, *, verdicts=None, k=5, sha="a" * 64, tags=None, measure="recall@5"):
@@ -92,6 +94,16 @@ def test_holm_corrects_within_a_slice_and_a_tag_that_all_carry_is_no_slice(run_c
     # p = 2/16 for all, 2/4 for y; two systems each: twice that.
     assert [row["p_holm"] for row in document["measures"]["recall@5"][1:]] == [0.25] * 2
     assert [row["p_holm"] for row in document["by_tag"]["y"]["recall@5"][1:]] == [1.0] * 2
+
+
+def test_what_is_found_over_all_questions_does_not_depend_on_the_tags(tmp_path) -> None:
+    rows = {f"q{row}": row / 40 for row in range(40)}
+    tags = {id_: [f"t{row % 20}"] for row, id_ in enumerate(rows)}
+    one, two = (
+        system_of(json.loads(write_results(tmp_path / name, values, tags=tags).read_text()), Path(name))
+        for name, values in (("one.json", rows), ("two.json", dict.fromkeys(rows, 0.3)))
+    )
+    assert compare([one, two]).overall == compare([one, two], by_tag=False).overall
 
 
 def test_what_differs_and_which_is_better_stand_in_one_sentence_each(run_cli, tmp_path) -> None:

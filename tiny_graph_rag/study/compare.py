@@ -192,7 +192,7 @@ def compare(
     tests = len(chosen) * (len(aligned) - 1)
     found = {
         tag: {
-            measure: compared_rows(aligned, measure, rows, groups, seed, tests * len(parts))
+            measure: compared_rows(aligned, measure, rows, groups, seed, tests * len(parts) if tag else tests)
             for measure in chosen
         }
         for tag, rows in parts.items()
