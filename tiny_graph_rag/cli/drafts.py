@@ -89,9 +89,9 @@ def recommend_command(
         session.warn("{retriever} found nothing for any question", retriever=name)
     drafts = found.drafts
     session.say(
-        "{questions}, {candidates} candidates from {retrievers}",
+        "{questions}, {candidates} from {retrievers}",
         questions=amount(len(drafts), "question"),
-        candidates=f"{sum(len(draft.candidates) for draft in drafts):,}",
+        candidates=amount(sum(len(draft.candidates) for draft in drafts), "candidate"),
         retrievers=", ".join(chosen),
     )
     first = sorted((draft for draft in drafts if draft.first is not None), key=lambda item: item.first or 0)

@@ -285,7 +285,7 @@ def comparison_lines(content: Json) -> Iterator[Shown]:
     if differs:
         yield cut(t("Settings that differ: {settings}", settings="; ".join(differs)), SCREEN_WIDTH)
     for note in content["notes"][:1]:
-        yield cut(shown(note), SCREEN_WIDTH)
+        yield from wrapped(shown(note), SCREEN_WIDTH, INDENT, 2)
     rows = [(measure, rows[0], row) for measure, rows in content["measures"].items() for row in rows[1:]]
     several = len(content["systems"]) > 2
     whole = [one_line(system["name"]) for system in content["systems"]]
@@ -312,7 +312,7 @@ def comparison_lines(content: Json) -> Iterator[Shown]:
         (0, 1) if several else (0,),
     )
     if len(rows) > ROWS_SHOWN:
-        yield t("{n} more rows: --details", n=len(rows) - ROWS_SHOWN)
+        yield t("{n} more: --details", n=len(rows) - ROWS_SHOWN)
     yield t("p is corrected for all tests; +/=/−: questions better, equal, worse")
     if content["flips"]:
         yield t("the questions that changed, and every tag: --details, or --report html")
