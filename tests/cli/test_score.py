@@ -405,7 +405,8 @@ def test_on_its_graph_a_run_gets_verdicts_and_what_lost_its_recall(own_folder: P
     rows = [{"id": "q1", "entities": ["Anna", "Emil", "Cleo"]}, {"id": "q2", "entities": ["Emil"]}]
     (own_folder / "run.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     files = ("--run", "./run.jsonl", "--gold", "story-eval.jsonl", "--top-k", "2", "-o", "./out.json")
-    done = run_cli("score", *files, "-g", "story-KG.json", "--report", "md", code=0)
+    done = run_cli("score", *files, "-g", "story-KG.json", "--report", "md", "--details", code=0)
+    assert "Where recall is lost" in done.stdout  # of --details
     found = json.loads((own_folder / "out.json").read_text("utf-8"))
     assert found["summary"]["verdicts"] == {
         "hit": 1,

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import FailUnder, Junit, hold
 from tiny_graph_rag.cli.help import INPUT, MEASURES, MORE
-from tiny_graph_rag.cli.options import CUTTING, Chosen, Label, Measured, Reports, option, to_file
+from tiny_graph_rag.cli.options import CUTTING, Chosen, Details, Label, Measured, Reports, option, to_file
 from tiny_graph_rag.cli.output import Output, keep_earlier
 from tiny_graph_rag.cli.session import Session
 from tiny_graph_rag.errors import UsageError, at
@@ -26,7 +26,7 @@ from tiny_graph_rag.measures.judged import PASSAGES
 from tiny_graph_rag.measures.textual import TextMatch
 from tiny_graph_rag.report.json.score import Wish, document_parts, summary
 from tiny_graph_rag.report.json.spelled import head
-from tiny_graph_rag.report.terminal.screens import answered_counts, evaluation_lines
+from tiny_graph_rag.report.terminal.screens import answered_counts, details_lines, evaluation_lines
 from tiny_graph_rag.scoring.opening import Opened, Request, attempts, check_needs
 from tiny_graph_rag.scoring.stretches import Collected
 from tiny_graph_rag.scoring.trec import AnotherWay
@@ -61,6 +61,7 @@ def score(
     junit: Junit = None,
     report: Reports = None,
     output: Annotated[str | None, to_file("Results file; - for standard output.", "RUN-results.json")] = None,
+    details: Details = False,
 ) -> None:
     """Score a run of any program against a gold set, in any common format."""
     if graph is not None:  # as `eval` has it: names are entities, and --match is for passages
@@ -101,6 +102,10 @@ def score(
     if graph is not None and match is not None and not any(measure.of == PASSAGES for measure in scored):
         session.warn("--match changes nothing here: with -g it is for passages, and none were scored")
     _show(session, opened, wish, collected, request.run.name, on_graph=knowledge is not None)
+    if details and out.path is not None:
+        from tiny_graph_rag.report.document import read_document
+
+        session.show(details_lines(read_document(out.path).content))
     out.tell("results")
     hold(session, gates, collected.found, junit)
 
