@@ -43,7 +43,7 @@ def test_a_full_name_means_its_own_section() -> None:
         ("ranking.seed", "'evaluation.seed', 'openai.seed'"),
         ("retrieval.hop", "retrieval.hops"),
         ("hopps", "'hops'"),
-        ("", "config.yaml lists them"),
+        ("", "the command `settings` lists all"),
         ("retrieval", "'retriever'"),
         ("retrieval.hops.x", "retrieval.hops"),
     ],

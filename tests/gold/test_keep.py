@@ -52,9 +52,10 @@ def test_groups_stay_whole_and_tags_are_parted_alike() -> None:
     assert parts == split(rows, (50, 25, 25), seed=0) != split(rows, (50, 25, 25), seed=1)
 
 
-def test_two_groups_can_not_fill_three_parts() -> None:
-    with pytest.raises(UsageError, match="2 groups of questions can't be split into 3"):
-        split([question("a"), question("b")], (1, 1, 1), seed=0)
+def test_no_part_is_empty() -> None:
+    for shares in ((1, 1, 1), (50, 1)):
+        with pytest.raises(UsageError, match="2 groups of questions can't be split into"):
+            split([question("a"), question("b")], shares, seed=0)
 
 
 @pytest.mark.parametrize("text", ["50", "a/b", "50/-1", "50/0"])

@@ -223,7 +223,7 @@ def find_setting(name: str) -> Setting:
     raise UsageError(
         "unknown setting {name}{near}",
         name=repr(name),
-        near=near or said("; config.yaml lists them"),
+        near=near or said("; the command `settings` lists all"),
     )
 
 

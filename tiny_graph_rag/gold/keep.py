@@ -105,17 +105,13 @@ def split(examples: Sequence[Example], shares: Sequence[float], seed: int) -> li
     Iterative stratification (Sechidis, Tsoumakas, Vlahavas 2011): the group with the tag that fewest groups
     left have goes to the part that lacks most of that tag, then of questions, then by lot. Parts keep the
     file's order.
+
+    Raises UsageError where a part would be empty.
     """
     chance = random.Random(seed)
     groups: dict[str, list[Example]] = defaultdict(list)
     for example in examples:
         groups[group_of(example)].append(example)
-    if len(groups) < len(shares):
-        raise UsageError(
-            "{amount} of questions can't be split into {shares} parts without an empty one",
-            amount=amount(len(groups), "group"),
-            shares=len(shares),
-        )
     total = sum(shares)
     counts = {name: Counter(tag for row in rows for tag in row.tags) for name, rows in groups.items()}
     tags = sum(counts.values(), Counter[str]())
@@ -143,6 +139,12 @@ def split(examples: Sequence[Example], shares: Sequence[float], seed: int) -> li
     parts: list[list[Example]] = [[] for _ in shares]
     for example in examples:
         parts[part_of[group_of(example)]].append(example)
+    if not all(parts):
+        raise UsageError(
+            "{amount} of questions can't be split into {shares} parts of these shares without an empty one",
+            amount=amount(len(groups), "group"),
+            shares=len(shares),
+        )
     return parts
 
 
