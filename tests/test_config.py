@@ -12,7 +12,7 @@ import typer
 from tests.conftest import ROOT
 from tiny_graph_rag.cli import app
 from tiny_graph_rag.cli.reference import commands
-from tiny_graph_rag.config import FLAGS, Config, Setting, all_settings, find_setting
+from tiny_graph_rag.config import FLAGS, Config, Setting, all_settings, as_option, find_setting
 from tiny_graph_rag.config.sources import cache_folder, load_config
 from tiny_graph_rag.errors import ConfigError, TinyGraphRagError, UsageError
 
@@ -202,3 +202,16 @@ def test_an_unusable_environment_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         if setting.environment and setting.type is not str:
             with pytest.raises(TinyGraphRagError, match=setting.environment):
                 load_config(environment={setting.environment: "words"})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "option"),
+    [
+        ("hops", 3, "--hops 3"),
+        ("exclude_seeds", True, "--exclude-seeds"),
+        ("exclude_seeds", False, "--set retrieval.exclude_seeds=false"),
+        ("fuzzy", None, "--set retrieval.fuzzy=null"),
+    ],
+)
+def test_a_setting_is_said_as_the_command_line_takes_it(name: str, value: object, option: str) -> None:
+    assert as_option(name, value) == option

@@ -261,7 +261,8 @@ def as_option(name: str, value: object) -> str:
     """`--hops 3`, `--set retrieval.fuzzy=0.85`: a setting as the command line takes it. name: as
     `find_setting` takes it."""
     setting = find_setting(name)
-    if setting.name in FLAGS and find_setting(setting.name) == setting:
+    # No flag turns off.
+    if setting.name in FLAGS and find_setting(setting.name) == setting and value is not False:
         return "--" + spelled_setting(setting.name, value)
     return f"--set {setting.full_name}={as_text(value)}"
 
