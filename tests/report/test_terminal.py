@@ -113,9 +113,11 @@ def test_the_screen_says_the_result_what_is_lost_and_what_few_questions_can_not_
 
 @pytest.mark.parametrize(("language", "head"), [("en", "Where recall is lost"), ("ko", "recall을 잃는 단계")])
 def test_details_are_all_tables_in_the_readers_language(run_cli, tmp_path, language, head):
-    printed = evaluated(run_cli, tmp_path, options=("--details", "--lang", language))
+    printed = evaluated(run_cli, tmp_path, options=("--details", "--report", "md", "--lang", language))
     assert head in printed
     assert len(printed.splitlines()) > 40
+    (page,) = (tmp_path / "data/results").glob("*.md")
+    assert f"## {head}" in page.read_text(encoding="utf-8")
 
 
 def test_a_pipe_gets_no_colour_codes_and_quiet_prints_nothing(run_cli, tmp_path):

@@ -8,7 +8,7 @@ from tiny_graph_rag.report import tables as of
 from tiny_graph_rag.report.document import Document, joint_name
 from tiny_graph_rag.report.plain import LONGEST, markdown_text
 from tiny_graph_rag.report.reports import Files, report
-from tiny_graph_rag.report.views import file_blocks
+from tiny_graph_rag.report.views import blocks
 
 
 @report("md", "one Markdown file; several results one after another")
@@ -17,7 +17,7 @@ def markdown_file(documents: Sequence[Document]) -> Files:
 
 
 def markdown(documents: Sequence[Document]) -> str:
-    lines = (line for block in file_blocks(documents) for line in (*_lines(block), ""))
+    lines = (line for block in blocks(documents) for line in (*_lines(block), ""))
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from tiny_graph_rag.config import changed_settings
-from tiny_graph_rag.messages import ENGLISH, figure, p_value, shown, signed, speaking, t, three
+from tiny_graph_rag.messages import figure, p_value, shown, signed, t, three
 from tiny_graph_rag.report.document import Document
 from tiny_graph_rag.report.fix_words import blocks_of, summary_line
 from tiny_graph_rag.report.headline import headline, subject
@@ -47,14 +47,6 @@ Json = dict[str, Any]
 
 WORST_SHOWN = 10
 MOST_MOVED = 50  # questions before and after, of a kind of fix
-
-
-def file_blocks(documents: Sequence[Document]) -> list[Block]:
-    """`blocks` of a file, which is in English; only what `fix` found is for a person to decide."""
-    if any(document.kind == "fixes" for document in documents):
-        return list(blocks(documents))
-    with speaking(ENGLISH):
-        return list(blocks(documents))
 
 
 def blocks(documents: Sequence[Document]) -> Iterator[Block]:
