@@ -13,7 +13,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from tiny_graph_rag.columns.strings import Strings
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.language.folding import without_accents
 from tiny_graph_rag.language.words import (
+    CACHED_WORDS,
     POSSESSIVE,
     folded_word,
     is_function_word,
@@ -46,6 +47,7 @@ Counts = NDArray[np.int64]
 Field = tuple[NDArray[np.int32], Counts]  # rows, and how often a stem stands in each
 
 
+@lru_cache(CACHED_WORDS)
 def content_stem(written: str) -> str | None:
     """What a word of a text is indexed under, accents folded; None for words that hold sentences together."""
     word = POSSESSIVE.sub("", folded_word(written))
