@@ -7,6 +7,7 @@ content is one file, with one fingerprint.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from pathlib import Path
@@ -44,6 +45,7 @@ def read_database(url: str, query: str | None = None) -> KnowledgeGraph:
     neo4j = optional("neo4j", said("reading a graph database"), "neo4j")
     from neo4j.exceptions import DriverError, Neo4jError
 
+    logging.getLogger("neo4j").addHandler(logging.NullHandler())  # what it logs comes as its error, too
     parts = urlsplit(url)
     if parts.username or parts.password:
         raise UsageError(
