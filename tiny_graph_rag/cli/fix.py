@@ -71,6 +71,7 @@ def fix_command(
     details: Details = False,
 ) -> None:
     """Propose changes to settings, vocabulary and graph, and show which gains hold on other questions."""
+    given = session.config
     session = session.using(latency_sample=0)
     config = session.config
     check_retrieval(config)
@@ -100,7 +101,7 @@ def fix_command(
             progress=lambda spent, what: bar(round(spent), what),
         )
     out.write([patch_text(fixes.patch, as_json=out.path is not None and out.path.suffix == ".json").encode()])
-    content = fixes_json(fixes, knowledge, examples, config, session.made())
+    content = fixes_json(fixes, knowledge, examples, given, session.made())
     session.show(details_lines(content) if details else fix_lines(content))
     if fixes.groups < LEARNED_FROM:
         session.say(
