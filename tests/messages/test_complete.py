@@ -85,8 +85,8 @@ BY_NAME = {
     *(*inputs.MADE_BY, *inputs.MADE_BY.values(), "questions", "vocabulary"),
     *registry_kinds(),
     *(
-        "linking",
-        "rewriting",
+        *("linking", "rewriting", "answering", "judging", "judging by embeddings"),
+        *("retrieving", "retrievers", "sweeping", "evaluations"),
         HOW_TO_TURN_ON,
         drafts.TO_JUDGE,
         drafts.FAVOURS,

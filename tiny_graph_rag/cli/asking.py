@@ -75,7 +75,15 @@ class Model:
                 calls_done += 1
                 tokens += outcome.reply.tokens.total if outcome.reply is not None else 0
                 money, failed = self.chat.budget.spent_usd, self.chat.failed
-                bar(calls_done, f"{tokens:,} tokens · ${money:.4f} · {failed} failed")
+                bar(
+                    calls_done,
+                    t(
+                        "{tokens} tokens · ${cost} · {failed} failed",
+                        tokens=f"{tokens:,}",
+                        cost=f"{money:.4f}",
+                        failed=failed,
+                    ),
+                )
 
             yield done
 

@@ -24,7 +24,7 @@ from tiny_graph_rag.cli.session import Session, shell_command
 from tiny_graph_rag.errors import UsageError, unknown
 from tiny_graph_rag.fixing.fixes import KINDS, LEARNED_FROM, find_fixes
 from tiny_graph_rag.fixing.patch import CONFIRMED, DRAFT, patch_text
-from tiny_graph_rag.messages import said, t
+from tiny_graph_rag.messages import said
 from tiny_graph_rag.report.json.studies import fixes_json
 from tiny_graph_rag.report.terminal import CopiedLine
 from tiny_graph_rag.report.terminal.screens import details_lines, fix_lines
@@ -88,7 +88,7 @@ def fix_command(
     out = Output.of(session, output, f"{examples.file_name}-fixes.yaml", report, ending=".yaml")
     knowledge = session.graph(graph, examples)
     older = session.graph(was) if was is not None else None
-    with session.progress(t("evaluations"), evaluations, least=0) as bar:
+    with session.progress("evaluations", evaluations, least=0) as bar:
         fixes = find_fixes(
             knowledge,
             examples,

@@ -260,7 +260,7 @@ class Session:
             nonlocal last
             if is_shown and time.monotonic() - last >= seconds:
                 last = time.monotonic()
-                text = f"{what}: {done:,}/{total:,} {note}".rstrip()
+                text = f"{t(what)}: {done:,}/{total:,} {note}".rstrip()
                 print(f"{start}{text}", end=end, file=sys.stderr, flush=True)
 
         try:

@@ -220,7 +220,7 @@ class Tariff:
 
     def describe(self, model: str) -> str:
         price: Price | None = self.price(model)
-        return str(price) if price else f"price unknown: {how_to_price(model)}"
+        return str(price) if price else said("price unknown: {how}", how=how_to_price(model))
 
 
 def open_chat(

@@ -56,15 +56,15 @@ class TokenCounter:
         try:
             name = tiktoken.encoding_name_for_model(model)
         except KeyError:
-            return cls(None, f"estimate (no tokenizer is known for {model})")
+            return cls(None, said("estimate (no tokenizer is known for {model})", model=model))
         places = Path(folder) if folder else Path(tempfile.gettempdir(), "data-gym-cache")
         cached = places / hashlib.sha1(ENCODING_URL.format(name=name).encode()).hexdigest()
         if not cached.is_file():
-            return cls(None, f"estimate ({name} is not in {places})")
+            return cls(None, said("estimate ({name} is not in {places})", name=name, places=places))
         try:
             return cls(tiktoken.get_encoding(name), f"tiktoken {name}")
         except (OSError, ValueError):  # a spoiled file, which tiktoken then tries to download
-            return cls(None, f"estimate ({name} in {places} can't be read)")
+            return cls(None, said("estimate ({name} in {places} can't be read)", name=name, places=places))
 
     @property
     def exact(self) -> bool:
@@ -114,9 +114,11 @@ class Price:
         ) / MILLION
 
     def __str__(self) -> str:
-        return (
-            f"${self.usd_per_million_input:g} in, ${self.usd_per_million_output:g} out a million tokens "
-            f"({self.source})"
+        return said(
+            "${input} in, ${output} out a million tokens ({source})",
+            input=f"{self.usd_per_million_input:g}",
+            output=f"{self.usd_per_million_output:g}",
+            source=self.source,
         )
 
 
@@ -154,7 +156,7 @@ def find_price(model: str, base_url: str, configured: Mapping[str, Any]) -> Pric
             error=error,
         ) from None
     cached = given.input if given.cached_input is None else given.cached_input
-    return Price(given.input, given.output, cached, "as set")
+    return Price(given.input, given.output, cached, said("as set"))
 
 
 def _from_library(model: str, base_url: str) -> Price | None:
@@ -171,10 +173,16 @@ def _from_library(model: str, base_url: str) -> Price | None:
         with suppress(LookupError):
             fresh, *others = (calc_price(usage, model, **place) for usage in (*used, cached))
             dates = sorted(re.findall(r"\b20\d\d-\d\d-\d\d\b", fresh.model.price_comments or ""))
-            checked = f"checked {dates[-1]}" if dates else "no date given"
-            source = f"genai-prices {version('genai-prices')}, {checked}"
+            checked = said("checked {date}", date=dates[-1]) if dates else said("no date given")
+            source = said(
+                "genai-prices {version}, {checked}", version=version("genai-prices"), checked=checked
+            )
             if not place:
-                source = f"of {fresh.provider.name}, this address may take another price; {source}"
+                source = said(
+                    "of {provider}, this address may take another price; {source}",
+                    provider=fresh.provider.name,
+                    source=source,
+                )
             usd = [float(price.total_price) * 1000 for price in (fresh, *others)]
             return Price(usd[0], usd[1], usd[2], source)
     return None
