@@ -27,6 +27,14 @@ def test_init_writes_files_that_the_program_reads_and_never_overwrites(own_folde
     assert config.read_text() == "retrieval:\n  hops: 4\n"
 
 
+def test_the_current_folder_is_a_graph(own_folder: Path, run_cli) -> None:
+    (own_folder / "nodes.csv").write_text("id,name\n1,Ann\n2,Bea\n")
+    (own_folder / "edges.csv").write_text("source,target,relation\n1,2,KNOWS\n")
+    (own_folder / f"{own_folder.name}-vocabulary.yaml").write_text("KNOWS: [met]\n")
+    assert "KNOWS" in run_cli("stats", "-g", ".", code=0).stdout
+    assert "met" in run_cli("query", "Who met Ann?", "-g", ".", "--explain", code=0).stdout
+
+
 def test_stats_counts(own_folder: Path, run_cli) -> None:
     write_kg(own_folder / "data/kg/a-KG.json", ["A", "B", "C"], [("A", "OWNS", "B")])
     done = run_cli("stats", code=0)

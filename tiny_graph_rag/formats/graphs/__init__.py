@@ -299,7 +299,7 @@ def with_vocabulary(graph: KnowledgeGraph, path: Path, chosen: str = "auto") -> 
     """
     if chosen == "none":
         return graph
-    beside = path.with_name(f"{graph.name}{ENDING}")
+    beside = path.parent / f"{graph.name}{ENDING}"
     file = beside if chosen == "auto" else find_input(chosen, path.parent, "vocabulary")
     if chosen == "auto" and not beside.is_file():
         return graph
