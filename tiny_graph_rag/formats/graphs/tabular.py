@@ -61,7 +61,7 @@ def tables_beside(path: Path) -> list[tuple[Path, ...]]:
     """The tables that make a graph: of a folder every such group, of a file those that it belongs to."""
     if path.is_file() and _ending(path) not in ENDINGS:
         return []
-    header = path.with_name(f"{_stem(path)}-header{_ending(path)}")
+    header = path.parent / f"{_stem(path)}-header{_ending(path)}"
     if path.is_file() and header.is_file():
         return [(header, path)]
     try:
