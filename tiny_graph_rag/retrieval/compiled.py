@@ -60,14 +60,14 @@ class CompiledLayers:
 
     def walk(self, asked: Asked, starts: Sequence[Start], bounds: Bounds) -> Walks:
         count = looked = 0
-        worst = np.zeros(len(starts), np.int64)
+        worst = np.full((bounds.hops + 1, len(starts)), FAR)
         for number, start in enumerate(starts):
-            self._rows, count, slots, worst[number] = walk_layers(
+            self._rows, count, slots = walk_layers(
                 self.graph, self.prices, asked.of(start.question), start, bounds, self._tables, self._rows,
-                number, count,
+                number, count, worst[:, number],
             )  # fmt: skip
             looked += slots
-        return Walks(States(*self._rows[:count, :NEXT].T.copy()), bounds.hops, looked, worst)
+        return Walks(States(*self._rows[:count, :NEXT].T.copy()), looked, worst)
 
 
 def _read_only(column: NDArray[Any]) -> NDArray[Any]:
@@ -98,9 +98,10 @@ def walk_layers(
     rows: Ints,
     number: int,
     old: int,
-) -> tuple[Ints, int, int, int]:
+    worst: Ints,
+) -> tuple[Ints, int, int]:
     """One walk, its states behind the `old` ones of those before it. (The rows, how many are used; slots
-    looked at; the highest total of interest.)"""
+    looked at.) Written to `worst`: the highest total of interest, by hops."""
     count, looked, first = old, 0, old
     rows = with_room(rows, count, len(start.seeds))
     for seed in start.every_seed:
@@ -122,12 +123,13 @@ def walk_layers(
         count = expand(
             graph, price, asked, asked.least[left], bounds, start, steps, rows, tables, opened, count
         )
+        worst[steps] = lowered(tables, start.slack)
     for row in range(old, count):
         rows[row, WALK] = number
         tables.state[rows[row, ENTITY]] = 0
     for seed in start.every_seed:
         tables.is_seed[seed] = False
-    return rows, count, looked, lowered(tables, start.slack)
+    return rows, count, looked
 
 
 @compiled

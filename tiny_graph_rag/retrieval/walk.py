@@ -124,11 +124,10 @@ class States(NamedTuple):
 
 
 class Walks(NamedTuple):
-    """From all starts. hops: the limit; looked: slots looked at; worst: (walks,), the highest total of
-    interest after the last layer."""
+    """From all starts. looked: slots looked at; worst: (hops + 1, walks), the highest total of interest
+    within so many hops."""
 
     states: States
-    hops: int
     looked: int
     worst: Ints
 
@@ -136,13 +135,13 @@ class Walks(NamedTuple):
         """The state of the least total of each entity of a walk within so many hops, in the order of walks
         and entities, and the mass of all its states that cost as little. returned: as in Columns."""
         walk, entity, mask, steps, _, total, mass, *_ = self.states
-        wanted = (steps > 0) & (total <= self.worst[walk] if hops >= self.hops else steps <= hops)
+        wanted = (steps > 0) & (steps <= hops) & (total <= self.worst[hops][walk])
         if len(returned):
             wanted &= returned[entity]
         rows = np.flatnonzero(wanted)
         node = walk[rows] * (entity.max(initial=0) + 1) + entity[rows]
         masks = mask.max(initial=0) + 1
-        place = (total[rows] * (self.hops + 1) + steps[rows]) * masks + mask[rows]
+        place = (total[rows] * (hops + 1) + steps[rows]) * masks + mask[rows]
         order = np.argsort(node * (place.max(initial=0) + 1) + place)  # of different numbers
         rows, node = rows[order], node[order]
         firsts = np.flatnonzero(begins(node))
@@ -189,10 +188,10 @@ class Layers:
             np.array([getattr(start, name) for start in starts], np.int64)
             for name in ("slack", "wanted", "enough")
         )
-        worst, looked, done = np.full(count, FAR), 0, 0
+        highest, looked, done = [np.full(count, FAR)], 0, 0
         layers = [self._seeds(starts)]
         for steps in range(1, bounds.hops + 1 if starts else 1):
-            layer, left = layers[-1], bounds.hops - steps
+            layer, worst, left = layers[-1], highest[-1], bounds.hops - steps
             opened = self._opened(layer, left + 1, worst)
             ends, owner, seen = self._ends(layer, opened, done)
             looked, done = looked + seen, done + len(layer.entity)
@@ -201,11 +200,13 @@ class Layers:
             is_explained = answers.total <= bounds.explained[steps]
             wanted[answers.walk[is_explained]] = enough[answers.walk[is_explained]]
             worst = np.minimum(worst, self._highest(answers, wanted) + slack)
+            highest.append(worst)
             least = layer.cost + asked.least[self._question[layer.walk], left, layer.mask]
             layers.append(layer.of(np.minimum(layer.total, least) <= worst[layer.walk]))
         self._place[self._known], self._is_seed[every] = 0, False
         states = States(*(np.concatenate(columns) for columns in zip(*layers, strict=True)))
-        return Walks(states, bounds.hops, looked, worst)
+        highest += highest[-1:] * (bounds.hops + 1 - len(highest))  # where nothing starts
+        return Walks(states, looked, np.array(highest))
 
     def _seeds(self, starts: Sequence[Start]) -> States:
         """The states before the first step."""
