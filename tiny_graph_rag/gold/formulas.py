@@ -126,6 +126,10 @@ class StepIndex:
             images.append(self.follow(images[-1], step) - {path.seed})
         return images
 
+    def last_image(self, path: Path) -> set[int]:
+        """What its last step leads to, also where that is its seed again."""
+        return self.follow(self.images(path)[-2], path.steps[-1])
+
     def find(self, formula: Formula) -> tuple[list[int], tuple[int, ...]]:
         """The answers, ascending rows of entities; and the rows of all relations on the ways to them."""
         images = [self.images(path) for path in formula.paths]

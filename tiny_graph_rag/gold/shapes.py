@@ -90,7 +90,7 @@ class Sampler:
         if frozenset(formula.paths) in self.seen or is_used_up or not all(map(self._usable, seeds)):
             return None
         answers, relations = self.index.find(formula)
-        if any(seeds & self.index.images(path)[-1] for path in formula.paths):
+        if any(seeds & self.index.last_image(path) for path in formula.paths):
             return None  # one of the names in the question would be an answer
         if shape == "no-answer":
             return None if answers else DrawnQuestion(shape, formula, answers)
