@@ -124,7 +124,7 @@ class RankingPrices:
     )
     again: float = _cost(0.6, "added for a hop whose words already explain another hop")
     early: float = _cost(0.3, "added for a hop that skips an earlier word of the question")
-    off_focus: float = _cost(1.0, "added where the last relation is not the one that the question asks for")
+    off_focus: float = _cost(1.0, "added where no hop is over the relation that the question asks for")
     referred: float = _cost(
         2.0, "added for an entity that a pronoun refers to, because the question asks for another one"
     )

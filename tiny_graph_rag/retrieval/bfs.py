@@ -44,7 +44,7 @@ KNOWN_PATHS = 1 << 9  # rankings from text seeds that are kept
 
 # The parts that are not a step of a path, as they are shown.
 OFFERED = "one of the options in the question"
-OTHER_RELATION = "the last relation isn't the one asked for"
+OTHER_RELATION = "no hop is over the relation asked for"
 NAMED = "named in the question, which asks for something else"
 OTHER_KIND = "not of the kind asked for"
 UNEXPLAINED = "left unexplained"

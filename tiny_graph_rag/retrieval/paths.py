@@ -60,7 +60,8 @@ class ToRank(NamedTuple):
 
 class Questions(NamedTuple):
     """Those that are ranked together. asked: a row a question; starts: their mentions, a walk each;
-    mention: (walks,), the number of each in its question; mentions: (questions,), how many.
+    walk_question, mention: (walks,), the question of each and its number there; mentions: (questions,), how
+    many.
 
     Of their seeds, one after the other: seed_question, seed, mass; own: slots that the seed fills itself;
     cost: of the seed as an answer."""
@@ -68,6 +69,7 @@ class Questions(NamedTuple):
     given: Sequence[ToRank]
     asked: Asked
     starts: Sequence[Start]
+    walk_question: Ints
     mention: Ints
     mentions: Ints
     seed_question: Ints
@@ -235,8 +237,9 @@ class CheapestPaths:
         cost = self._cost_of_seeds(given, asked, mentions, seed_question, own.astype(np.int64))
         mention = rank_of(question, len(given))
         return Questions(
-            given, asked, starts, mention, mentions, seed_question, seed, mass, own.astype(np.int64), cost
-        )
+            given, asked, starts, question, mention, mentions, seed_question, seed, mass,
+            own.astype(np.int64), cost,
+        )  # fmt: skip
 
     def _cost_of_seeds(
         self, given: Sequence[ToRank], asked: Asked, mentions: Ints, question: Ints, own: Ints
@@ -301,7 +304,7 @@ class CheapestPaths:
         other_seed, one that is taken in costs its own path and fills its slots."""
         state, mass = walks.within(limit, self.graph.returned)
         walk, entity, mask, _, cost, total, *_ = walks.states.of(state)
-        question = np.array([start.question for start in questions.starts], np.int64)[walk]
+        question = questions.walk_question[walk]
         count = int(questions.mentions.max(initial=0))
         if count <= 1:
             return Joined(question, entity, total, mass, state, state[:, None])

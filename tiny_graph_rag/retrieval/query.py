@@ -3,7 +3,8 @@
 1. Relation types claim words of the question; a word serves one type. One slot a mention of a type; a second
    where the question says so.
 2. The rarest other words that the graph's texts know, one slot each.
-3. Focus: the mention that the last relation should fill; head: the word that says what the answer is.
+3. Focus: the mention that is asked for, which a step should fill; head: the word that says what the
+   answer is.
 
 On a graph whose relation types say nothing (one of them holds nearly all relations) there are no slots.
 """
