@@ -20,7 +20,7 @@ T = TypeVar("T")
 C = TypeVar("C", bound=Callable[..., Any])
 
 
-class Entry(NamedTuple, Generic[T]):
+class Registered(NamedTuple, Generic[T]):
     """What is registered. line: what it is, for `--help` and the docs. place: `module:object`."""
 
     thing: T
@@ -39,7 +39,7 @@ class Registry(Generic[T]):
         self.kind, self.decorator = kind, kind.replace(" ", "_")
         self.table = {name: f"{room}.{code}" for name, code in table.items()}
         self.group = f"tiny_graph_rag.{self.decorator}s"
-        self._entries: dict[str, Entry[T]] = {}
+        self._entries: dict[str, Registered[T]] = {}
 
     def register(self, name: str, line: str, made: Callable[[Any], T]) -> Callable[[C], C]:
         """A decorator that adds what `made` makes of the code. Raises RegistrationError for a taken name."""
@@ -47,7 +47,7 @@ class Registry(Generic[T]):
         def decorate(code: C) -> C:
             place = f"{code.__module__}:{code.__qualname__}"
             self._check(name, place, self.table.get(name))
-            self._entries[name] = Entry(made(code), line, place)
+            self._entries[name] = Registered(made(code), line, place)
             return code
 
         return decorate
@@ -56,7 +56,7 @@ class Registry(Generic[T]):
         """The thing. Raises UsageError for an unknown name, with the nearest and all choices."""
         return self.entry(name).thing
 
-    def entry(self, name: str) -> Entry[T]:
+    def entry(self, name: str) -> Registered[T]:
         """The thing with its line. Raises UsageError, and RegistrationError for a plug-in without it."""
         if name not in self._entries:
             place = self.table.get(name) or self._plugged_in.get(name)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.retrieval.test_bfs import FILMS, ask, cases, graph_of, retriever
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.linking.base import LinkedQuestion
-from tiny_graph_rag.retrieval.bfs import BfsRetriever, Explanation, mentions_of, prices
+from tiny_graph_rag.retrieval.bfs import BfsRetriever, PathReasons, mentions_of, prices
 from tiny_graph_rag.retrieval.candidates import walked_columns
 from tiny_graph_rag.retrieval.paths import CheapestPaths, RankedPaths, ToRank
 from tiny_graph_rag.retrieval.walk import Layers
@@ -113,7 +113,7 @@ def test_the_parts_of_an_explanation_add_up_to_the_cost(case: Any) -> None:
     graph, made, question = made_from(case)
     paths, asked = paths_of(made), (mentions_of(question.seeds), made.reader.read(question), *MOST)
     (ranked,) = paths.rank([ToRank(*asked)], [made.settings.hops])
-    explanation = Explanation(graph, paths, ranked)
+    explanation = PathReasons(graph, paths, ranked)
     for row, entity in enumerate(ranked.entities.tolist()):
         parts = explanation.reasons(entity)
         assert all(part.price >= 0 for part in parts)

@@ -114,7 +114,7 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True)
-class Linking:
+class CommandLinker:
     """The linker of a command that asks a model for nothing else. maker: for `evaluate` and `sweep`. model:
     None where the linker asks none. Replies are cached; there are no results a journal could belong to."""
 
@@ -122,7 +122,7 @@ class Linking:
     model: Model | None = None
 
     @classmethod
-    def of(cls, session: Session, *, cap_usd: float | None = None) -> Linking:
+    def of(cls, session: Session, *, cap_usd: float | None = None) -> CommandLinker:
         """Before any work. Raises UsageError where a model is needed and none can be asked."""
         if not asks_model(session.config):
             return cls(make_linker)

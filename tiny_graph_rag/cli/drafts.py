@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from tiny_graph_rag.cli.asking import Linking
+from tiny_graph_rag.cli.asking import CommandLinker
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.options import RETRIEVING, Graph, comma_list, option, to_file
 from tiny_graph_rag.cli.output import Output
@@ -77,7 +77,7 @@ def recommend_command(
     examples = session.questions(source)
     if out.path is not None:
         _check_judgments(out.path, examples)
-    linking = Linking.of(session)
+    linking = CommandLinker.of(session)
     knowledge = session.graph(graph, examples)
     with session.progress("retrievers", len(chosen), least=2) as bar:
         found = recommend(

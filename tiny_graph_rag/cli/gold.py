@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tiny_graph_rag.cli.asking import Linking, Model
+from tiny_graph_rag.cli.asking import CommandLinker, Model
 from tiny_graph_rag.cli.command import Commands, app, command
 from tiny_graph_rag.cli.drafts import draft_output
 from tiny_graph_rag.cli.help import OPTIONS
@@ -174,7 +174,7 @@ def from_command(
     source = find_input(dataset, Path(session.config.storage.dataset_dir), "questions")
     examples = session.questions(source, chosen)
     out = draft_output(session, source, output)
-    linking = Linking.of(session, cap_usd=max_cost)
+    linking = CommandLinker.of(session, cap_usd=max_cost)
     knowledge = session.graph(graph, examples)
     finder = linking.maker(knowledge, NameIndex.of(knowledge), session.config)
     found = bridged(knowledge, examples, finder, accepted)

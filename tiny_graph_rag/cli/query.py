@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any
 
-from tiny_graph_rag.cli.asking import Linking, Model
+from tiny_graph_rag.cli.asking import CommandLinker, Model
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.gating import end_with
 from tiny_graph_rag.cli.help import ANSWERS, INPUT, OUTPUT
@@ -122,7 +122,7 @@ def _asked(
     session: Session, graph: Path | None, question: str, reasons: int
 ) -> tuple[dict[str, Any], Spelled, Retrieved]:
     """What is shown of a question that comes alone. reasons: ranks that give theirs."""
-    linking = Linking.of(session)
+    linking = CommandLinker.of(session)
     knowledge, _ = session.patched(session.graph(graph), EvalSet(()))
     asked = ask(knowledge, question, session.config, reasons=reasons, linker_for=linking.maker)
     linking.conclude([asked.linked])
@@ -144,7 +144,7 @@ def _asked_again(
     from tiny_graph_rag.study.evaluate import evaluate
 
     examples = session.eval_set(dataset).select(Selection(ids=(id,)))
-    linking = Linking.of(session)
+    linking = CommandLinker.of(session)
     knowledge, examples = session.patched(session.graph(graph, examples), examples)
     measures = default_measures(session.config.evaluation.top_k)
     evaluation = evaluate(knowledge, examples, session.config, measures, linker_for=linking.maker)
@@ -194,7 +194,7 @@ def retrieve_command(
     out = Output.of(session, output, f"{bare_name(source)}.{suffix}", ending="")
     form = form_of(RUN_FORMS, out.path or Path("run.jsonl"), format)
     examples = session.questions(source, chosen)
-    linking = Linking.of(session)
+    linking = CommandLinker.of(session)
     knowledge = session.graph(graph, examples)
     with session.progress("questions", len(examples)) as bar:
         found = evaluate(knowledge, examples, config, (), bar, linker_for=linking.maker)

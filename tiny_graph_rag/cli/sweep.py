@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
-from tiny_graph_rag.cli.asking import Linking
+from tiny_graph_rag.cli.asking import CommandLinker
 from tiny_graph_rag.cli.command import command
 from tiny_graph_rag.cli.help import MEASURES, MORE, RETRIEVAL
 from tiny_graph_rag.cli.options import (
@@ -88,7 +88,7 @@ def sweep_command(
         of=kind_expected(examples),
     )
     out = Output.of(session, output, f"{examples.file_name}-sweep.json", report)
-    linking = Linking.of(session)
+    linking = CommandLinker.of(session)
     path = session.graph_path(graph, examples)
     with session.cluster() as cluster:
         knowledge = session.graph(path, examples)

@@ -65,8 +65,8 @@ def is_yaml(path: Path) -> bool:
     return path.name.lower().endswith((".yaml", ".yml"))
 
 
-class Kind(NamedTuple):
-    """Of the files that are read. fields: that `NAME-columns.yaml` may name. is_record: whether an object is
+class Schema(NamedTuple):
+    """What a record of the files read is. fields: that `NAME-columns.yaml` may name. is_record: whether an object is
     a record. wanted: what makes it one, in words."""
 
     fields: Collection[str]
@@ -74,19 +74,19 @@ class Kind(NamedTuple):
     wanted: str
 
 
-def records(path: Path, problems: Problems, kind: Kind) -> Records:
+def records(path: Path, problems: Problems, schema: Schema) -> Records:
     """The file's records, with our own names for keys that `NAME-columns.yaml` next to it names.
 
     problems: get the lines that are no JSON. Raises `problems.failure` for JSON that holds no record,
     InputError for what can't be read.
     """
-    fields = fields_beside(path, kind.fields, problems.failure)
+    fields = fields_beside(path, schema.fields, problems.failure)
 
     def read(row: Any) -> Any:
-        return _flat(renamed(row, fields), kind.is_record)
+        return _flat(renamed(row, fields), schema.is_record)
 
     def is_known(row: Any) -> bool:
-        return isinstance(row, dict) and kind.is_record(read(row))
+        return isinstance(row, dict) and schema.is_record(read(row))
 
     def is_line(row: dict[str, Any]) -> bool:
         """Whether an object on a line of its own is one record, and holds no others."""
@@ -102,7 +102,7 @@ def records(path: Path, problems: Problems, kind: Kind) -> Records:
             "no questions in this JSON, {kind}{keys}; {wanted}. Name another key in {file}: query: KEY",
             kind=json_kind(document),
             keys=_keys(document),
-            wanted=kind.wanted,
+            wanted=schema.wanted,
             file=f"{bare_name(path)}-columns.yaml",
         )
 

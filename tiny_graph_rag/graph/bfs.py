@@ -39,11 +39,11 @@ BOTH_ENDS_FROM = 1 << 24  # slots
 LEVELS_AT_ONCE = 64  # for all questions together; what lies farther is searched a question at a time
 SLOTS_A_LEVEL = 1 << 14  # what numpy looks at in the time that a further level takes, however small it is
 
-Columns = tuple[NDArray[np.int64], NDArray[np.int64]]
+QuestionEntities = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Reached:
+class Neighbourhood:
     """entities: int32, nearest first, each once. levels: int64 (hops + 2,), where each hop's entities start
     and the last one's end."""
 
@@ -58,10 +58,10 @@ class Reached:
         """(entities,): fewest relations from a seed."""
         return np.repeat(np.arange(len(self.levels) - 1, dtype=np.int32), np.diff(self.levels))
 
-    def within(self, hops: int) -> Reached:
+    def within(self, hops: int) -> Neighbourhood:
         """What lies within fewer hops."""
         levels = self.levels[: hops + 2]
-        return Reached(self.entities[: levels[-1]], levels)
+        return Neighbourhood(self.entities[: levels[-1]], levels)
 
 
 class BreadthFirst:
@@ -111,7 +111,7 @@ class BreadthFirst:
         indptr = self.adjacency.indptr
         return int((indptr[self.last + 1] - indptr[self.last]).sum())
 
-    def reach(self, seeds: ArrayLike, hops: int, *, enough: int = 0) -> Reached:
+    def reach(self, seeds: ArrayLike, hops: int, *, enough: int = 0) -> Neighbourhood:
         """Everything within `hops` relations of any seed. enough: entities behind whose hop it ends, 0 for
         none."""
         if self._spread is not None:
@@ -128,12 +128,12 @@ class BreadthFirst:
                 self._entities,
                 levels,
             )
-            return Reached(self._entities[: levels[-1]].copy(), levels)
+            return Neighbourhood(self._entities[: levels[-1]].copy(), levels)
         self.begin(seeds)
         while self.depth < hops and not 0 < enough <= self._levels[-1]:
             self.grow()
         levels = np.array(self._levels + self._levels[-1:] * (hops - self.depth))
-        return Reached(self._entities[: levels[-1]].copy(), levels)
+        return Neighbourhood(self._entities[: levels[-1]].copy(), levels)
 
 
 def spread(
@@ -178,8 +178,8 @@ def worth_searching(adjacency: Adjacency, questions: int, *, allowed: bool = Tru
 
 def hops_between(
     adjacency: Adjacency,
-    seeds: Columns,
-    wanted: Columns,
+    seeds: QuestionEntities,
+    wanted: QuestionEntities,
     passable: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.int32]:
     """Fewest relations from the nearest seed of the same question, for each wanted entity.
@@ -221,7 +221,7 @@ def hops_between(
     return hops
 
 
-def _bits_by_level(into: Adjacency, seeds: Columns, words: int) -> Iterator[NDArray[np.uint64]]:
+def _bits_by_level(into: Adjacency, seeds: QuestionEntities, words: int) -> Iterator[NDArray[np.uint64]]:
     """(entities, words) bits of what each question reaches within 0, 1, … hops, until nothing new is.
 
     into: the relations that lead to an entity. One step ORs the words of an entity's neighbours into its
@@ -307,7 +307,7 @@ def slots_of(
     return expanded(indptr[entities], indptr[entities + 1] - indptr[entities])
 
 
-def _rows(columns: Columns, question: int) -> slice:
+def _rows(columns: QuestionEntities, question: int) -> slice:
     return slice(*np.searchsorted(columns[0], [question, question + 1]).tolist())
 
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.stored import BadRecordError, new_folder, read_record, write_record
 from tiny_graph_rag.shown import short_repr
 
-Columns = Mapping[str, NDArray[Any]]
-Build = Callable[[], Columns]
+Arrays = Mapping[str, NDArray[Any]]
+Build = Callable[[], Arrays]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +32,18 @@ class Derived:
     """home: the folder in which arrays are kept, a folder each; None: in memory alone."""
 
     home: Path | None = None
-    arrays: dict[str, Columns] = field(default_factory=dict)
+    arrays: dict[str, Arrays] = field(default_factory=dict)
     shared: dict[object, Any] = field(default_factory=dict)
 
     __repr__ = short_repr
 
-    def get(self, name: str, build: Build) -> Columns:
+    def get(self, name: str, build: Build) -> Arrays:
         if name not in self.arrays:
             self.arrays[name] = build() if self.home is None else _kept(self.home / name, build)
         return self.arrays[name]
 
 
-def _kept(folder: Path, build: Build) -> Columns:
+def _kept(folder: Path, build: Build) -> Arrays:
     """The arrays in a folder; built where it has none, or those of other code."""
     module = sys.modules.get(getattr(build, "__module__", ""))
     source = Path(getattr(module, "__file__", None) or "")

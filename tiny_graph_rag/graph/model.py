@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.columns.strings import Categories, StringLists, Strings
 from tiny_graph_rag.errors import GraphError, MissingExtraError
-from tiny_graph_rag.graph.derived import Build, Columns, Derived
+from tiny_graph_rag.graph.derived import Arrays, Build, Derived
 from tiny_graph_rag.graph.tables import (
     Adjacency,
     Entities,
@@ -196,7 +196,7 @@ class KnowledgeGraph:
     def __repr__(self) -> str:
         return f"KnowledgeGraph({self.name!r}, {len(self):,} entities, {len(self.relations):,} relations)"
 
-    def derived(self, name: str, build: Build) -> Columns:
+    def derived(self, name: str, build: Build) -> Arrays:
         """Named arrays that follow from this graph alone, such as an index.
 
         Built once; of a cached graph they lie memory-mapped next to its columns, and are built again when the

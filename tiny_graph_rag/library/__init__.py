@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tiny_graph_rag.report.document import Document
-    from tiny_graph_rag.study.ask import Asked
+    from tiny_graph_rag.study.ask import QueryResult
     from tiny_graph_rag.study.evaluate import Evaluation
 
 SHOWN_WORST = 3  # questions of a floor that was missed
@@ -308,7 +308,7 @@ def configured(config: Config | None, settings: Mapping[str, Any]) -> Config:
     return (config or Config()).override(**settings)
 
 
-def _ranking(graph: KnowledgeGraph, asked: Asked) -> Ranking:
+def _ranking(graph: KnowledgeGraph, asked: QueryResult) -> Ranking:
     from tiny_graph_rag.report.json.spelled import Spelled, ranking
     from tiny_graph_rag.report.tables import walk_in_words
     from tiny_graph_rag.results import as_read

@@ -24,7 +24,7 @@ from tiny_graph_rag.linking.base import Seed
 from tiny_graph_rag.linking.mentions import Mention
 
 
-class Reference(NamedTuple):
+class Referent(NamedTuple):
     """What a pronoun may stand for. word: of one question, those with the same one mean the same. kinds: of
     its antecedent; otherwise: second choice."""
 
@@ -33,22 +33,22 @@ class Reference(NamedTuple):
     otherwise: frozenset[Kind] = frozenset({Kind.UNKNOWN})
 
 
-HE, SHE, PERSON = (Reference(word, frozenset({Kind.PERSON})) for word in ("he", "she", "person"))
-CREATURE = Reference("creature", frozenset({Kind.PERSON, Kind.THING}))
-IT = Reference(
+HE, SHE, PERSON = (Referent(word, frozenset({Kind.PERSON})) for word in ("he", "she", "person"))
+CREATURE = Referent("creature", frozenset({Kind.PERSON, Kind.THING}))
+IT = Referent(
     "it",
     frozenset({Kind.THING, Kind.WORK, Kind.GROUP, Kind.OTHER}),
     frozenset({Kind.PLACE, Kind.UNKNOWN}),
 )
-THERE = Reference("there", frozenset({Kind.PLACE}), frozenset({Kind.GROUP, Kind.UNKNOWN}))
-THEY = Reference("they", frozenset(Kind) - {Kind.UNKNOWN, Kind.PLACE}, frozenset({Kind.PLACE, Kind.UNKNOWN}))
-WORK, EVENT = Reference("work", frozenset({Kind.WORK})), Reference("event", frozenset({Kind.OTHER}))
+THERE = Referent("there", frozenset({Kind.PLACE}), frozenset({Kind.GROUP, Kind.UNKNOWN}))
+THEY = Referent("they", frozenset(Kind) - {Kind.UNKNOWN, Kind.PLACE}, frozenset({Kind.PLACE, Kind.UNKNOWN}))
+WORK, EVENT = Referent("work", frozenset({Kind.WORK})), Referent("event", frozenset({Kind.OTHER}))
 _OF_KIND = {
     Kind.PERSON: PERSON, Kind.PLACE: THERE, Kind.WORK: WORK, Kind.OTHER: EVENT, Kind.THING: IT, Kind.GROUP: IT
 }  # fmt: skip
 
 
-def _by_word(lists: dict[Reference, str]) -> dict[str, Reference]:
+def _by_word(lists: dict[Referent, str]) -> dict[str, Referent]:
     return {word: reference for reference, words in lists.items() for word in words.split()}
 
 
@@ -79,7 +79,7 @@ class Pronoun:
 
     start: int
     end: int
-    reference: Reference
+    reference: Referent
 
 
 def pronouns(text: str) -> list[Pronoun]:
@@ -104,7 +104,7 @@ def pronouns(text: str) -> list[Pronoun]:
     return standing
 
 
-def _meaning(word: str, forms: dict[str, Reference]) -> tuple[Reference | None, int]:
+def _meaning(word: str, forms: dict[str, Referent]) -> tuple[Referent | None, int]:
     """What the longest form means with which the word begins, particles alone behind it; and its length."""
     for length in range(len(word), 0, -1):
         form, rest = word[:length], word[length:]
@@ -131,7 +131,7 @@ def from_context(
     mention and pronoun may be about what was spoken of last.
     """
     named = {entity for mention in mentions for entity in mention.entities}
-    taken: dict[Reference, tuple[int, ...]] = {}
+    taken: dict[Referent, tuple[int, ...]] = {}
     seeds: list[Seed] = []
     for pronoun in pronouns(text):
         if pronoun.reference in taken:
@@ -149,7 +149,7 @@ def from_context(
 
 
 def _antecedents(
-    reference: Reference, turns: Turns, kinds: NDArray[np.uint8], used: set[int]
+    reference: Referent, turns: Turns, kinds: NDArray[np.uint8], used: set[int]
 ) -> tuple[int, ...]:
     for wanted in (reference.kinds, reference.otherwise):
         for turn in reversed(turns):

@@ -76,7 +76,7 @@ class Mention:
 
 
 @dataclass(slots=True)
-class Reading:
+class NameReading:
     """A stretch of `Text.kept` that is a spelling of the graph.
 
     rows: of the index. fit: how the rest of its last word reads as particles, None where there is none.
@@ -154,7 +154,7 @@ class _Sentence:
             self.readings += [new for new in self._looked_up(plain) if (new.start, new.end) not in known]
             self.readings.sort(key=lambda reading: (reading.start, reading.end))
 
-    def _looked_up(self, kept: str) -> Iterator[Reading]:
+    def _looked_up(self, kept: str) -> Iterator[NameReading]:
         """The stretches that are spellings. kept: the text's, or the same without accents."""
         table, folded, cuts = self.names.table, self.finder.folded, self.text.cuts()
         slots, shift, last = table.slots, table.shift, len(cuts)
@@ -176,7 +176,7 @@ class _Sentence:
                     rows = [row for row in table.rows_of(key) if folded(row) == stretch]
                     fit = self._fit(start, cuts[place]) if rows else ParticleFit.NONE
                     if fit is not ParticleFit.NONE:
-                        yield Reading(start, end, rows, fit, kept is not self.text.kept)
+                        yield NameReading(start, end, rows, fit, kept is not self.text.kept)
 
     def _fit(self, start: int, cut: Cut) -> ParticleFit | None:
         """How the rest of the word reads behind a stretch; None where the stretch ends with its word."""
@@ -225,14 +225,14 @@ class _Sentence:
             return 2 * sum(not upper[place] for place in outside) >= len(outside)
         return not all(upper[place] for place in cased)
 
-    def _words_in(self, reading: Reading) -> tuple[int, int, str]:
+    def _words_in(self, reading: NameReading) -> tuple[int, int, str]:
         """Its first and last word, as places in the text's words, and what it holds of the last one."""
         starts = self.text.starts
         last = bisect_left(starts, reading.end) - 1
         first = min(bisect_left(starts, reading.start), last)  # it may begin within a word
         return first, last, self.text.kept[max(starts[last], reading.start) : reading.end]
 
-    def _grade(self, reading: Reading) -> Grade:
+    def _grade(self, reading: NameReading) -> Grade:
         first, last, part = self._words_in(reading)
         is_word = first == last and part.isalpha() and not self.is_upper[last]
         if is_word and self.finder.is_function_word(part):
@@ -257,28 +257,28 @@ class _Sentence:
                 return Grade.NAMED
         return Grade.OTHER_CASE if is_marked else Grade.WORD
 
-    def _rarity(self, reading: Reading) -> int:
+    def _rarity(self, reading: NameReading) -> int:
         """In how many places of names its only word stands; 1 for several words and for numbers."""
         first, last, part = self._words_in(reading)
         if last > first or DIGIT.search(self.text.kept, reading.start, reading.end):
             return 1
         return self.finder.commonness(part)
 
-    def _written(self, reading: Reading) -> str:
+    def _written(self, reading: NameReading) -> str:
         start, end = self.text.span(reading.start, reading.end)
         return self.text.whole[start:end]
 
-    def _is_as_written(self, reading: Reading) -> bool:
+    def _is_as_written(self, reading: NameReading) -> bool:
         """Whether a spelling has the same letters in the same case."""
         letters = letters_of(self._written(reading))
         return any(self.finder.letters(row) == letters for row in reading.rows)
 
-    def _is_as_spaced(self, reading: Reading) -> bool:
+    def _is_as_spaced(self, reading: NameReading) -> bool:
         """Whether a spelling is divided into the same words."""
         breaks = self.text.breaks_in(reading.start, reading.end)
         return any(self.finder.breaks(row) == breaks for row in reading.rows)
 
-    def _apart(self, readings: Sequence[Reading]) -> list[Reading]:
+    def _apart(self, readings: Sequence[NameReading]) -> list[NameReading]:
         """Of readings on the same place one, in the text's order."""
         if len(readings) < 2:
             return list(readings)
@@ -290,13 +290,13 @@ class _Sentence:
                 apart.append(reading)
         return sorted(apart, key=lambda reading: reading.start)
 
-    def _preference(self, reading: Reading) -> tuple[bool, int, bool, int]:
+    def _preference(self, reading: NameReading) -> tuple[bool, int, bool, int]:
         """First the same division into words (in Hangul any will do), the longest, particles that fit."""
         hangul = HAS_HANGUL.search(self.text.kept, reading.start, reading.end) is not None
         respaced = not hangul and not self._is_as_spaced(reading)
         return respaced, reading.start - reading.end, reading.fit is ParticleFit.MISFIT, reading.start
 
-    def _mention(self, reading: Reading, grade: Grade) -> Mention:
+    def _mention(self, reading: NameReading, grade: Grade) -> Mention:
         start, end = self.text.span(reading.start, reading.end)
         rows = reading.rows if len(reading.rows) == 1 else self._meant(reading, start, end)
         spellings = [self.names.spelling(row) for row in rows]
@@ -317,7 +317,7 @@ class _Sentence:
             rule = "exact" if here in map(nfc, spellings) else "folded"
         return Mention(start, end, in_order, rule, grade)
 
-    def _meant(self, reading: Reading, start: int, end: int) -> list[int]:
+    def _meant(self, reading: NameReading, start: int, end: int) -> list[int]:
         """Of several spellings that fold to the same text, those that the text means: spelt exactly so,
         punctuation included (the longest: `Up!` before `Up`), then with the same letters.
 

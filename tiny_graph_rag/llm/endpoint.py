@@ -33,7 +33,7 @@ from tiny_graph_rag.secret import Secret, is_loopback, is_private, safe_url, scr
 if TYPE_CHECKING:
     import openai
 
-Kind = Literal["fatal", "rejected", "limited", "transient"]
+FailureKind = Literal["fatal", "rejected", "limited", "transient"]
 Vectors = NDArray[np.float32]
 
 NO_KEY = "none"  # never sent
@@ -63,7 +63,7 @@ class CallFailed(Exception):  # noqa: N818 - an outcome that the caller sorts by
     unreachable: no server answered at all.
     """
 
-    kind: Kind
+    kind: FailureKind
     message: str
     retry_after: float | None = None
     charged: bool = False
@@ -170,7 +170,7 @@ class Endpoint:
 
     def _refused(self, error: openai.APIStatusError, call: Call) -> CallFailed:
         status = int(error.status_code)
-        kind: Kind = "fatal"  # what no other call would change
+        kind: FailureKind = "fatal"  # what no other call would change
         why: int | str = status
         if 300 <= status < 400:
             why = "redirected"

@@ -35,7 +35,7 @@ def journal_path(results: Path) -> Path:
     return results.with_name(results.name.removesuffix(".json") + ENDING)
 
 
-class Entry(Outcome, frozen=True, omit_defaults=True, kw_only=True):
+class JournalLine(Outcome, frozen=True, omit_defaults=True, kw_only=True):
     """One line of a journal. key: what the call is known by, "" of one that did not end."""
 
     key: str = ""
@@ -57,7 +57,7 @@ class Journal:
     that broke off.
     """
 
-    def __init__(self, file: JournalFile, entries: list[Entry], *, is_new: bool) -> None:
+    def __init__(self, file: JournalFile, entries: list[JournalLine], *, is_new: bool) -> None:
         self.path = file.path
         self.finished: dict[str, Outcome] = {entry.key: entry for entry in entries if entry.key}
         self.paid = [(entry.model, entry.paid) for entry in entries]
@@ -97,7 +97,7 @@ class Journal:
             self._write("", call, Outcome(error="not finished", perhaps=perhaps))
 
     def _write(self, key: str, call: Call, outcome: Outcome) -> None:
-        entry = Entry(
+        entry = JournalLine(
             outcome.reply,
             outcome.error,
             outcome.perhaps,
@@ -119,9 +119,9 @@ class Journal:
         self._file.close()
 
 
-def _recovered(file: JournalFile) -> list[Entry]:
+def _recovered(file: JournalFile) -> list[JournalLine]:
     """The calls of the last run; a torn last line is cut off the file."""
-    entries: list[Entry] = []
+    entries: list[JournalLine] = []
     whole = 0
     is_journal = file.begins_with(HEADER_LINE)
     for number, line in file.lines():
@@ -130,7 +130,7 @@ def _recovered(file: JournalFile) -> list[Entry]:
             entries = []
             continue
         try:
-            entries.append(msgspec.json.decode(line, type=Entry))
+            entries.append(msgspec.json.decode(line, type=JournalLine))
         except NOT_JSON:
             is_journal = False
         if not is_journal:

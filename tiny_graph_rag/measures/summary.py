@@ -66,7 +66,7 @@ def numbered(groups: Sequence[str | None]) -> Groups | None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Columns:
+class SummaryColumns:
     """What a summary needs of each question, (questions,) each: of runs that are never in memory as a whole
     this is what is kept.
 
@@ -120,7 +120,7 @@ def summarise(
 ) -> Summary:
     """Of questions that are in memory."""
     counts = judged.relevant, judged.returned, judged.answered
-    return Columns(scores, *counts, weights(judged, scores), tags, groups).summary()
+    return SummaryColumns(scores, *counts, weights(judged, scores), tags, groups).summary()
 
 
 def latency_of(seconds: NDArray[np.float64]) -> Latency:

@@ -132,7 +132,7 @@ class BfsRetriever(Retriever):
             may_compile=config.running.compiled,
         )
         self._kept_from_text: dict[tuple[FromText, Limits], list[Reached]] = {}
-        self._explained: tuple[LinkedQuestion, dict[bool, Explanation]] | None = None
+        self._explained: tuple[LinkedQuestion, dict[bool, PathReasons]] | None = None
 
     def retrieve(self, questions: Sequence[LinkedQuestion]) -> Run:
         return next(self.retrieve_within(questions, [self.settings.hops]))
@@ -324,7 +324,7 @@ class BfsRetriever(Retriever):
             why.append(Reason(HELD, words, 0.0))
         return tuple(why)
 
-    def _explanation(self, question: LinkedQuestion, *, by_text: bool) -> Explanation:
+    def _explanation(self, question: LinkedQuestion, *, by_text: bool) -> PathReasons:
         """Of what paths from the named or from the text seeds reach; kept for the ranks of one question."""
         if self._explained is None or self._explained[0] is not question:
             self._explained = question, {}
@@ -333,11 +333,11 @@ class BfsRetriever(Retriever):
             mentions = mentions_of(question.by_text if by_text else question.named)
             given = ToRank(mentions, self.reader.read(question), self.wanted, self.enough)
             (ranked,) = self.paths.rank([given], [self.settings.hops])
-            explained[by_text] = Explanation(self.graph, self.paths, ranked)
+            explained[by_text] = PathReasons(self.graph, self.paths, ranked)
         return explained[by_text]
 
 
-class Explanation:
+class PathReasons:
     """Why the entities that one question's paths rank stand where they do: in words, the parts of a cost by
     paths, each with its price."""
 

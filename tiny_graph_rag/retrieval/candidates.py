@@ -18,14 +18,14 @@ from tiny_graph_rag.columns.arrays import zeros_as_touched
 from tiny_graph_rag.config.sections import Retrieval
 from tiny_graph_rag.errors import UsageError, nearest
 from tiny_graph_rag.gold.resolve import note_of_several
-from tiny_graph_rag.graph.bfs import BreadthFirst, Reached, paths_back, worth_searching
+from tiny_graph_rag.graph.bfs import BreadthFirst, Neighbourhood, paths_back, worth_searching
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.names import NameIndex
 from tiny_graph_rag.graph.tables import SLOTS_AT_ONCE, Adjacency, entity_ranges
 from tiny_graph_rag.linking.base import LinkedQuestion
 from tiny_graph_rag.messages import listed, said
 from tiny_graph_rag.retrieval.base import Task
-from tiny_graph_rag.retrieval.walk import Columns
+from tiny_graph_rag.retrieval.walk import WalkedGraph
 from tiny_graph_rag.run import NO_HOP, Run
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _codes(wanted: str, known: Sequence[str], flag: str, what: str) -> list[int]
 HEAVIEST = (1 << 16) - 1  # units of the heaviest relation; a mass times it stays within 62 bits
 
 
-def walked_columns(graph: KnowledgeGraph, filters: Filters) -> Columns:
+def walked_columns(graph: KnowledgeGraph, filters: Filters) -> WalkedGraph:
     """The adjacency as paths follow it."""
     passable = filters.slots(graph)
     arrays: Mapping[str, Any]
@@ -118,11 +118,11 @@ def walked_columns(graph: KnowledgeGraph, filters: Filters) -> Columns:
         arrays = slot_columns(graph, passable)
     every = np.zeros(0, np.bool_)
     returned = every if filters.returned is None else filters.returned
-    return Columns(**arrays, name_rank=graph.name_rank, returned=returned)
+    return WalkedGraph(**arrays, name_rank=graph.name_rank, returned=returned)
 
 
 def slot_columns(graph: KnowledgeGraph, walked: NDArray[np.bool_] | None) -> dict[str, NDArray[Any]]:
-    """The first arrays of Columns. walked: (slots,), None for all. SLOTS_AT_ONCE are sorted at a time."""
+    """The first arrays of WalkedGraph. walked: (slots,), None for all. SLOTS_AT_ONCE are sorted at a time."""
     adjacency, entities = graph.adjacency, len(graph)
     codes, width = graph.relations.types.codes, 2 * max(len(graph.relations.types.names), 1)
     count = len(adjacency.neighbours) if walked is None else int(walked.sum())
@@ -177,7 +177,7 @@ class Candidates:
 
     def reached(
         self, questions: Sequence[LinkedQuestion], *, nearest: bool = False, every_seed: bool = False
-    ) -> Iterator[Reached]:
+    ) -> Iterator[Neighbourhood]:
         """What lies within the hops of each question's seeds, over the relations that may be walked; searched
         when it is asked for, and not kept.
 
@@ -211,7 +211,7 @@ class Candidates:
         offsets = np.array([0, len(order)], dtype=np.int64)
         return Run(offsets, entities[order], scores[order], hops[order])
 
-    def walked(self, question: LinkedQuestion, reached: Reached, scores: NDArray[Any]) -> Run:
+    def walked(self, question: LinkedQuestion, reached: Neighbourhood, scores: NDArray[Any]) -> Run:
         """One question's run of all that was reached, with its hops and a shortest walk to each.
 
         scores: a number for each of `reached.entities`.
@@ -243,7 +243,7 @@ class Candidates:
         order = np.lexsort((self.graph.name_rank[chosen], behind, -scores[places]))
         return places[order[:depth]]
 
-    def walks(self, reached: Reached, entities: NDArray[np.int32]) -> NDArray[np.int32]:
+    def walks(self, reached: Neighbourhood, entities: NDArray[np.int32]) -> NDArray[np.int32]:
         """(entities, hops): a shortest walk to each of `entities`, all of them reached."""
         if not hasattr(self, "_levels"):
             self._levels = zeros_as_touched(len(self.graph), np.int32)

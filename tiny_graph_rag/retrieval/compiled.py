@@ -15,11 +15,11 @@ from tiny_graph_rag.retrieval.walk import (
     NO_SLOT,
     Asked,
     Bounds,
-    Columns,
     Ints,
     Prices,
     Start,
     States,
+    WalkedGraph,
     Walks,
 )
 
@@ -46,8 +46,8 @@ class Tables(NamedTuple):
 class CompiledLayers:
     """Walks one graph, one mention after the other, in memory that it keeps."""
 
-    def __init__(self, graph: Columns, prices: Prices) -> None:
-        self.graph, self.prices = Columns(*map(_read_only, graph)), prices
+    def __init__(self, graph: WalkedGraph, prices: Prices) -> None:
+        self.graph, self.prices = WalkedGraph(*map(_read_only, graph)), prices
         entities = len(graph.indptr) - 1
         self._tables = Tables(
             zeros_as_touched(entities, np.bool_),
@@ -89,7 +89,7 @@ def with_room(rows: Ints, used: int, more: int) -> Ints:
 
 @compiled
 def walk_layers(
-    graph: Columns,
+    graph: WalkedGraph,
     price: Prices,
     asked: Asked,
     start: Start,
@@ -134,7 +134,7 @@ def walk_layers(
 
 @compiled
 def open_states(
-    graph: Columns, rows: Ints, tables: Tables, first: int, count: int, least: Ints
+    graph: WalkedGraph, rows: Ints, tables: Tables, first: int, count: int, least: Ints
 ) -> tuple[Ints, int]:
     """The states from `first` on that are left next, each with the least total that it may lead to, and how
     many slots they have. least: by mask, what a path still pays."""
@@ -159,7 +159,7 @@ def open_states(
 
 @compiled
 def expand(
-    graph: Columns,
+    graph: WalkedGraph,
     price: Prices,
     asked: Asked,
     least: Ints,

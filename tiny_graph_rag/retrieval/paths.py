@@ -16,11 +16,11 @@ from tiny_graph_rag.retrieval.walk import (
     FAR,
     Asked,
     Bounds,
-    Columns,
     Ints,
     Layers,
     Prices,
     Start,
+    WalkedGraph,
     Walks,
     least_of,
 )
@@ -116,7 +116,7 @@ class CheapestPaths:
     def __init__(
         self,
         graph: KnowledgeGraph,
-        columns: Columns,
+        columns: WalkedGraph,
         prices: Prices,
         *,
         explained: Ints,

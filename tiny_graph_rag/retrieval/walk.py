@@ -65,7 +65,7 @@ class Asked(NamedTuple):
         return Asked(*(column[question] for column in self))
 
 
-class Columns(NamedTuple):
+class WalkedGraph(NamedTuple):
     """The graph as it is walked: the slots of entity i from indptr[i] to indptr[i + 1].
 
     kind: (slots,), twice the relation type's code, plus one against the relation's direction; an entity's
@@ -133,7 +133,7 @@ class Walks(NamedTuple):
 
     def within(self, hops: int, returned: NDArray[np.bool_]) -> tuple[Ints, Ints]:
         """The state of the least total of each entity of a walk within so many hops, in the order of walks
-        and entities, and the mass of all its states that cost as little. returned: as in Columns."""
+        and entities, and the mass of all its states that cost as little. returned: as in WalkedGraph."""
         walk, entity, mask, steps, _, total, mass, *_ = self.states
         wanted = (steps > 0) & (steps <= hops) & (total <= self.worst[hops][walk])
         if len(returned):
@@ -166,7 +166,7 @@ def least_of(end: Ints, step: int, types: Sequence[int], words: int, hops: int) 
 class Layers:
     """The readable form, in numpy; walks one graph, from many mentions at a time."""
 
-    def __init__(self, graph: Columns, prices: Prices) -> None:
+    def __init__(self, graph: WalkedGraph, prices: Prices) -> None:
         self.graph, self.prices = graph, prices
         self._entities = len(graph.indptr) - 1
         self._place = zeros_as_touched(0, np.int32)  # by node, one more than its row among those met

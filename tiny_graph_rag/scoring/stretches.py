@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tiny_graph_rag.measures import Judged, Measure, score, weights
 from tiny_graph_rag.measures.base import Column
-from tiny_graph_rag.measures.summary import Columns, Summary
+from tiny_graph_rag.measures.summary import Summary, SummaryColumns
 from tiny_graph_rag.messages import said
 
 Labels = Callable[[NDArray[np.int64]], list[tuple[str, str, float]]]
@@ -43,7 +43,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ScoreColumns(Columns):
+class ScoreColumns(SummaryColumns):
     """What is kept of stretches when they have passed by.
 
     scores: also of measures of which the mean alone is wanted. seconds: NaN where unknown. verdicts:

@@ -14,7 +14,7 @@ from tiny_graph_rag.run import Run
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
+class QueryResult:
     """reasons: by rank, for as many ranks as were wanted."""
 
     example: Example
@@ -30,7 +30,7 @@ def ask(
     *,
     reasons: int = 0,
     linker_for: LinkerMaker = make_linker,
-) -> Asked:
+) -> QueryResult:
     """What `evaluate` links and retrieves for this question. reasons: ranks that give theirs.
 
     Raises UsageError for settings that need a gold set.
@@ -44,4 +44,4 @@ def ask(
     (linked,) = retriever.starting(linker.link((example,)))
     run = retriever.retrieve([linked])
     explained = range(min(reasons, len(run.entities)))
-    return Asked(example, linked, run, tuple(retriever.reasons(linked, run, row) for row in explained))
+    return QueryResult(example, linked, run, tuple(retriever.reasons(linked, run, row) for row in explained))

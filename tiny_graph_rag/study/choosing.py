@@ -34,7 +34,7 @@ Rows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Chosen:
+class Choice:
     """setting: row of the setting to take, None where no question has a value. expected: its gain over
     today's that other questions can be expected to show, shrunk for having been chosen; never more than the
     measured gain. p: (settings,) of "no different from today's", corrected for all that were tried, NaN for
@@ -58,7 +58,7 @@ def choose(
     tolerance: float = TOLERANCE,
     seed: int = 0,
     span: float = 1.0,
-) -> Chosen:
+) -> Choice:
     """gains: (settings, questions) values of the deciding measure, higher better, NaN where undefined.
 
     costs: of each setting what it belongs to and its cost there: settings of different families (retrievers,
@@ -73,15 +73,15 @@ def choose(
     size = int(group.max(initial=-1)) + 1
     nothing = np.full(len(gains), math.nan)
     if not questions:
-        return Chosen(None, math.nan, nothing, 0, 0, False)
+        return Choice(None, math.nan, nothing, 0, 0, False)
     setting = cheapest(gains.mean(axis=1), costs, tolerance)
     if today is None:
-        return Chosen(setting, math.nan, nothing, questions, size, False)
+        return Choice(setting, math.nan, nothing, questions, size, False)
     differences = gains - gains[today]
     p, expected = against_today(differences, group, setting, seed=seed, span=span)
     p[today] = math.nan
     certain = size >= RELIABLE_FROM and (setting == today or bool(p[setting] < ERROR))
-    return Chosen(setting, expected, p, questions, size, certain)
+    return Choice(setting, expected, p, questions, size, certain)
 
 
 def cheapest(means: Column, costs: Sequence[tuple[str, float]], tolerance: float = TOLERANCE) -> int:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tiny_graph_rag.columns.arrays import distinct, found_in, looked_up
 from tiny_graph_rag.gold.examples import Example
 from tiny_graph_rag.gold.resolve import Judgments
-from tiny_graph_rag.graph.bfs import NOT_REACHED, Columns, hops_between
+from tiny_graph_rag.graph.bfs import NOT_REACHED, QuestionEntities, hops_between
 from tiny_graph_rag.graph.model import KnowledgeGraph
 from tiny_graph_rag.graph.tables import Adjacency
 from tiny_graph_rag.linking import LinkedQuestion
@@ -152,7 +152,7 @@ def _kept_out(
     return kept_out
 
 
-def seed_columns(linked: Sequence[LinkedQuestion]) -> Columns:
+def seed_columns(linked: Sequence[LinkedQuestion]) -> QuestionEntities:
     """(question, entity) of every seed, questions ascending."""
     pairs = [(row, seed.entity) for row, question in enumerate(linked) for seed in question.seeds]
     table = np.array(pairs, dtype=np.int64).reshape(-1, 2)

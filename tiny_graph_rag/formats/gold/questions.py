@@ -15,7 +15,7 @@ from tiny_graph_rag.documents import Record
 from tiny_graph_rag.errors import DatasetError, Problems, json_kind, nearest
 from tiny_graph_rag.formats.detection import Format, registering
 from tiny_graph_rag.formats.gold.records import CHUNK_FIELDS, holds_names, is_ours, is_question, ours
-from tiny_graph_rag.formats.records import Kind, folded, is_id, is_texts, records
+from tiny_graph_rag.formats.records import Schema, folded, is_id, is_texts, records
 from tiny_graph_rag.formats.tables import literal
 from tiny_graph_rag.formats.words import FIELDS, NAMES_OR_ANSWER, QUERY_KEYS
 from tiny_graph_rag.gold.examples import HIGHEST, PATTERN, EvalSet, Example, ReferenceRelationship, Source
@@ -93,7 +93,7 @@ def sound_questions(path: Path, format: str) -> Sound:
     problems = Problems(DatasetError)
     keys = ", ".join(QUERY_KEYS[:6])
     wanted = said("wanted a list of objects with a question under one of {keys}", keys=keys)
-    found = records(path, problems, Kind(FIELDS.keys(), is_question, wanted))
+    found = records(path, problems, Schema(FIELDS.keys(), is_question, wanted))
     every = list(found)
     table = found.kind == "table"
     rows = [record.row for record in every if isinstance(record.row, dict)]

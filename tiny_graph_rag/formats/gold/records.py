@@ -72,14 +72,14 @@ def is_question(row: Mapping[str, Any]) -> bool:
     return bool(plain & {*QUERY_KEYS}) or bool({"reference_entities", "relevant_chunk_ids"} & row.keys())
 
 
-class Reading(NamedTuple):
+class RenamedRecord(NamedTuple):
     """A record under our own names. guessed: keys that no list has → the field that they were taken for."""
 
     row: dict[str, Any]
     guessed: dict[str, str]
 
 
-def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: bool = False) -> Reading:
+def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: bool = False) -> RenamedRecord:
     """The record under our own names. names: keys of NAMES_OR_ANSWER that hold names of entities.
 
     A field that stands under our own name in a record of ours is left as it is, right or wrong: what is wrong
@@ -113,7 +113,7 @@ def ours(row: dict[str, Any], names: frozenset[str] = frozenset(), *, table: boo
         taken |= {name: "tags" for name in row if f"{folded(name)}:{row[name]}" in types}
         found |= {"tags": tags} if tags else {}
     rest = {name: value for name, value in row.items() if name not in taken and name not in found}
-    return Reading({**found, **rest}, guessed)
+    return RenamedRecord({**found, **rest}, guessed)
 
 
 def _in_chunks(row: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 from tiny_graph_rag.documents import Record
 from tiny_graph_rag.errors import Problems, RunError, json_kind, wrong_value
 from tiny_graph_rag.formats.detection import Head
-from tiny_graph_rag.formats.records import Kind, folded, is_id, list_in, parts_of_cell, records, thing_meant
+from tiny_graph_rag.formats.records import Schema, folded, is_id, list_in, parts_of_cell, records, thing_meant
 from tiny_graph_rag.formats.runs import Retrieved, WrittenRun, failure_of, run_format
 from tiny_graph_rag.formats.runs.items import entity_of, is_score, passage_of, relation_of
 from tiny_graph_rag.formats.tables import trec_rows
@@ -138,7 +138,7 @@ def _read(path: Path) -> WrittenRun:
             for number, (key, ranking) in enumerate(rankings.items(), start=1)
         )
     else:
-        read = records(path, problems, Kind(RUN_FIELDS, is_question, _wanted()))
+        read = records(path, problems, Schema(RUN_FIELDS, is_question, _wanted()))
         found = _of_cells(list(read), path, problems) if read.kind == "table" else read
     run = _run_of(found, problems)
     problems.check()

@@ -19,7 +19,7 @@ COLUMNS = ("query_id", "doc_id", "rank", "score", "name")
 LISTS_EMPTY = ("jsonl", "contest")  # the forms in which a question that retrieved nothing has a line
 
 
-class Ranked(NamedTuple):
+class RankedQuestion(NamedTuple):
     """One question of a run. question: its id, with the type that it has in its file. ids, names, scores: of
     its entities, best first; scores fall strictly. relations, passages: None where the run has none."""
 
@@ -60,12 +60,12 @@ def run_parts(
 
 def _ranked(
     run: Run, questions: Sequence[str | int], ids: Sequence[str], names: Sequence[str]
-) -> Iterator[Ranked]:
+) -> Iterator[RankedQuestion]:
     scores = ordered_scores(run)
     for row, question in enumerate(questions):
         part = slice(int(run.offsets[row]), int(run.offsets[row + 1]))
         entities = run.entities[part].tolist()
-        yield Ranked(
+        yield RankedQuestion(
             question,
             [ids[entity] for entity in entities],
             [names[entity] for entity in entities],
@@ -76,7 +76,7 @@ def _ranked(
         )
 
 
-def trec(ranked: Iterable[Ranked]) -> Iterator[bytes]:
+def trec(ranked: Iterable[RankedQuestion]) -> Iterator[bytes]:
     """TREC: question, Q0, document, rank, score, tag."""
     for one in ranked:
         lines = (
@@ -86,7 +86,7 @@ def trec(ranked: Iterable[Ranked]) -> Iterator[bytes]:
         yield "".join(lines).encode()
 
 
-def jsonl(ranked: Iterable[Ranked]) -> Iterator[bytes]:
+def jsonl(ranked: Iterable[RankedQuestion]) -> Iterator[bytes]:
     """An object a question, with relations and passages."""
     for one in ranked:
         line: dict[str, Any] = {"id": one.question}
@@ -101,7 +101,7 @@ def jsonl(ranked: Iterable[Ranked]) -> Iterator[bytes]:
         yield json.dumps(line, ensure_ascii=False).encode() + b"\n"
 
 
-def csv(ranked: Iterable[Ranked]) -> Iterator[bytes]:
+def csv(ranked: Iterable[RankedQuestion]) -> Iterator[bytes]:
     yield f"{','.join(COLUMNS)}\n".encode()
     for one in ranked:
         text = io.StringIO()
@@ -112,21 +112,21 @@ def csv(ranked: Iterable[Ranked]) -> Iterator[bytes]:
         yield text.getvalue().encode()
 
 
-def parquet(ranked: Iterable[Ranked]) -> Iterator[bytes]:
+def parquet(ranked: Iterable[RankedQuestion]) -> Iterator[bytes]:
     """The same columns in Parquet."""
     rows = [row for one in ranked for row in _rows(one)]
     columns = dict(zip(COLUMNS, zip(*rows, strict=True) if rows else [()] * len(COLUMNS), strict=True))
     yield parquet_of(columns, numbers=("rank", "score"))
 
 
-def contest(ranked: Iterable[Ranked]) -> Iterator[bytes]:
+def contest(ranked: Iterable[RankedQuestion]) -> Iterator[bytes]:
     """An object per line with `eval_id` and `topk`."""
     for one in ranked:
         line = {"eval_id": one.question, "topk": one.ids}
         yield json.dumps(line, ensure_ascii=False).encode() + b"\n"
 
 
-def _rows(one: Ranked) -> Iterator[tuple[str, str, int, float, str]]:
+def _rows(one: RankedQuestion) -> Iterator[tuple[str, str, int, float, str]]:
     for rank, (id, score, name) in enumerate(zip(one.ids, one.scores, one.names, strict=True), start=1):
         yield str(one.question), id, rank, score, name
 
