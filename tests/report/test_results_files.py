@@ -21,7 +21,7 @@ from tiny_graph_rag.measures.statistics import Mean
 from tiny_graph_rag.messages import said
 from tiny_graph_rag.report.json.results import document_parts
 from tiny_graph_rag.results import Results, RunFile, Summary, as_read, encoded, part
-from tiny_graph_rag.study.results_file import MEASURED, read_results
+from tiny_graph_rag.study.results_file import read_results
 
 FIXTURES = Path(__file__).parents[1] / "fixtures/results"
 
@@ -144,7 +144,7 @@ def test_a_part_of_a_record_reads_that_alone() -> None:
 def test_what_is_wrong_with_a_file_is_said(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "r.json").write_text(text, encoding="utf-8")
     with pytest.raises(RunError, match=message):
-        read_results(tmp_path / "r.json", MEASURED)
+        read_results(tmp_path / "r.json")
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ class _Finder:
     def __init__(self, graph: KnowledgeGraph, names: NameIndex) -> None:
         self.graph, self.names = graph, names
         self.kinds = kinds_of_entities(graph.entities.types)
-        self.stems = stems_of_types([*graph.relations.types.names, *graph.entities.types.names])
+        self.stems = stems_of_types(graph)
         self.texts = graph.shared(TextIndex, lambda: TextIndex(graph))
         rows = [row for row in range(len(names.names) + len(names.others)) if names.kind(row) <= ALIAS]
         self.spellings = [names.spelling(row) for row in rows]

@@ -66,8 +66,8 @@ def is_yaml(path: Path) -> bool:
 
 
 class Schema(NamedTuple):
-    """What a record of the files read is. fields: that `NAME-columns.yaml` may name. is_record: whether an object is
-    a record. wanted: what makes it one, in words."""
+    """What a record is. fields: that `NAME-columns.yaml` may name. is_record: whether an object is one.
+    wanted: what makes it one, in words."""
 
     fields: Collection[str]
     is_record: Callable[[Mapping[str, Any]], bool]

@@ -38,7 +38,7 @@ class NearNames:
 
     def __init__(self, graph: KnowledgeGraph, names: NameIndex, threshold: float) -> None:
         self.graph, self.names, self.threshold = graph, names, threshold
-        self.stems = stems_of_types([*graph.relations.types.names, *graph.entities.types.names])
+        self.stems = stems_of_types(graph)
 
     def seeds(self, text: str, mentions: Sequence[Mention]) -> list[Seed]:
         """The best stretches first; no two of them, and no stretch and mention, share a place."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property, lru_cache
@@ -99,7 +99,7 @@ class MentionFinder:
         self.folded = known(lambda row: fold(names.spelling(row)))
         self.letters = known(lambda row: letters_of(names.spelling(row)))
         self.breaks = known(lambda row: Text.of(names.spelling(row)).ends[:-1])
-        self._stems = stems_of_types([*graph.relations.types.names, *graph.entities.types.names])
+        self._stems = stems_of_types(graph)
         self._function_words = frozenset(names.function_words.tolist())
 
     def find(self, texts: Sequence[str]) -> list[tuple[Mention, ...]]:
@@ -367,8 +367,9 @@ def _lead(name: str) -> int:
     return next((place for place, letter in enumerate(name) if not is_dropped(letter)), 0)
 
 
-def stems_of_types(types: Iterable[str]) -> frozenset[str]:
+def stems_of_types(graph: KnowledgeGraph) -> frozenset[str]:
     """The stems of the content words in the names of relation and entity types."""
+    types = (*graph.relations.types.names, *graph.entities.types.names)
     return frozenset(stem_of(word) for name in types for word in words_of_name(name) if word not in NAMELESS)
 
 

@@ -22,7 +22,7 @@ from tiny_graph_rag.outputs import KEPT_IN
 from tiny_graph_rag.report.plain import one_line, walked
 from tiny_graph_rag.report.tables import Cell, View, mean_cells, mean_of
 from tiny_graph_rag.results import Made, Results, part
-from tiny_graph_rag.study.results_file import MEASURED, OtherFileError, read_results
+from tiny_graph_rag.study.results_file import OtherFileError, read_results
 
 NAME_WIDTH = 40
 _EIGHTHS = "▁▂▃▄▅▆▇█"
@@ -120,7 +120,7 @@ _PAST: Any = part(Results, "kind", "summary", "dataset", "config", made=None, gr
 
 def past_of(path: Path) -> Past:
     """Raises RunError for a file that is no results file of `eval` or `score`."""
-    found = read_results(path, MEASURED, _PAST)
+    found = read_results(path, _PAST)
     summary, made, dataset = found.summary, found.made or Made(), found.dataset
     chosen, selection = dataset.selection, Selection()
     if chosen is not None:

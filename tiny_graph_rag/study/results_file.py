@@ -64,17 +64,17 @@ class _Version(msgspec.Struct):
     schema_version: Any = None
 
 
-def read_results(path: Path, commands: Sequence[str], record: Any = None) -> Any:
-    """The file as `record`, a type of tiny_graph_rag.results or a `part` of one; None: as its own kind's.
-
-    commands: whose files are wanted. Raises RunError for what is no
-    results file, of another command or version, or lacks a part.
-    """
-    return decoded(path, commands, record)[1]
+def read_results(path: Path, record: Any = None) -> Any:
+    """A file of `eval` or `score` as `record`, a type of tiny_graph_rag.results or a `part` of one; None: as
+    its own kind's. Raises as `decoded`."""
+    return decoded(path, MEASURED, record)[1]
 
 
 def decoded(path: Path, commands: Sequence[str], record: Any = None) -> tuple[bytes | memoryview, Any]:
-    """`read_results` next to the JSON that it was decoded from."""
+    """The JSON of a results file and what it was decoded into. commands: whose files are wanted.
+
+    Raises RunError for what is no results file, of another command or version, or lacks a part.
+    """
     raw: bytes | memoryview = memoryview(mapped(path))
     try:
         version = msgspec.json.decode(raw, type=_Version)
@@ -136,7 +136,7 @@ class System:
 
 def read_system(path: Path) -> System:
     """Raises RunError where the file is no results file of `eval` or `score`."""
-    return _system(read_results(path, MEASURED, _compared()), path)
+    return _system(read_results(path, _compared()), path)
 
 
 def system_of(content: Json, path: Path) -> System:

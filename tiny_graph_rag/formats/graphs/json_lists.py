@@ -78,11 +78,11 @@ def _is_lists(head: Head) -> bool:
     general=True,
     takes_columns=True,
 )
-def read_lists(paths: Sequence[Path], columns: Columns | None = None) -> KnowledgeGraph:
+def read_lists(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGraph:
     rows = Rows(paths[0], "JSON lists")
     document = document_of(paths[0], rows)
     rows.problems.check()
-    return graph_of(rows, document, columns or NONE)
+    return graph_of(rows, document, columns)
 
 
 def graph_of(rows: Rows, document: Any, given: Columns = NONE) -> KnowledgeGraph:

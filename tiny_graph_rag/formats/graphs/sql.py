@@ -36,7 +36,7 @@ ROW_BYTES, CELL_BYTES = 250, 16  # of a record in memory, and of each of its val
     suffixes=(".sqlite", ".sqlite3", ".db"),
     takes_columns=True,
 )
-def read_sqlite(paths: Sequence[Path], columns: Columns | None = None) -> KnowledgeGraph:
+def read_sqlite(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGraph:
     path = paths[0]
     try:
         with closing(sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)) as connection:
@@ -47,7 +47,7 @@ def read_sqlite(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
             ).fetchall()
             tables = [_table(connection, name, path) for (name,) in names]
             connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-            return of_tables(Rows(path, "SQLite"), tables, columns or NONE)
+            return of_tables(Rows(path, "SQLite"), tables, columns)
     except InputError:
         raise
     except (sqlite3.Error, ValueError, TypeError, OverflowError, MemoryError) as error:  # a damaged schema
@@ -62,7 +62,7 @@ def read_sqlite(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
     suffixes=(".duckdb",),
     takes_columns=True,
 )
-def read_duckdb(paths: Sequence[Path], columns: Columns | None = None) -> KnowledgeGraph:
+def read_duckdb(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGraph:
     path = paths[0]
     duckdb = optional("duckdb", said("reading DuckDB files"), "duckdb")
     try:
@@ -74,7 +74,7 @@ def read_duckdb(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
                 "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' ORDER BY table_name"
             ).fetchall()
             tables = [_table(connection, name, path) for (name,) in names]
-            return of_tables(Rows(path, "DuckDB"), tables, columns or NONE)
+            return of_tables(Rows(path, "DuckDB"), tables, columns)
     except duckdb.Error as error:
         raise GraphError.at(path, "can't be read as DuckDB: {why}", why=str(error).splitlines()[0]) from error
 

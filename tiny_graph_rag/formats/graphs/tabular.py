@@ -174,11 +174,11 @@ def read_ms_graphrag(paths: Sequence[Path]) -> KnowledgeGraph:
     takes_columns=True,
     tables=tables_beside,
 )
-def read_tables(paths: Sequence[Path], columns: Columns | None = None) -> KnowledgeGraph:
+def read_tables(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGraph:
     rows = Rows(paths[0].parent if len(paths) != 1 else paths[0], "tables")
     tables = [table_of(path, rows) for path in paths]
     try:
-        return of_tables(rows, tables, columns or NONE)
+        return of_tables(rows, tables, columns)
     except GraphError:
         edges = [table for table in tables if table.is_edges]
         if not edges or len(edges) == len(tables):
@@ -186,7 +186,7 @@ def read_tables(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
         alone = Rows(rows.path, rows.writer)
         for table in (table for table in tables if not table.is_edges):
             alone.flaw(STRANGERS, table.name)
-        graph = of_tables(alone, edges, columns or NONE)
+        graph = of_tables(alone, edges, columns)
         if all(map(looks_like_id, graph.entities.names)):
             raise
         return graph
@@ -200,9 +200,9 @@ def read_tables(paths: Sequence[Path], columns: Columns | None = None) -> Knowle
     general=True,
     takes_columns=True,
 )
-def read_worksheets(paths: Sequence[Path], columns: Columns | None = None) -> KnowledgeGraph:
+def read_worksheets(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGraph:
     """The name of a sheet says what it holds, else its columns do; others are left out."""
-    return of_tables(Rows(paths[0], "worksheets"), worksheet_tables(paths[0]), columns or NONE)
+    return of_tables(Rows(paths[0], "worksheets"), worksheet_tables(paths[0]), columns)
 
 
 def _is_triples(head: Head) -> bool:
@@ -227,20 +227,20 @@ def _is_triples(head: Head) -> bool:
     general=True,
     takes_columns=True,
 )
-def read_triples(paths: Sequence[Path], columns: Columns | None = None) -> KnowledgeGraph:
+def read_triples(paths: Sequence[Path], columns: Columns = NONE) -> KnowledgeGraph:
     """Without a header the order is source, relation, target."""
-    path, given = paths[0], columns or NONE
-    rows, own = Rows(path, "triples"), None
+    path, own = paths[0], None
+    rows = Rows(path, "triples")
     if Head.of(path).is_parquet:
         table = parquet_table(path, str.strip)
-        given.check([*table.names, *table.unread], path)
+        columns.check([*table.names, *table.unread], path)
     else:
-        first, table = csv_table(path, rows, lambda names: _is_header(names, given))
-        given.check(first, path)
-        if not _is_header(first, given):
+        first, table = csv_table(path, rows, lambda names: _is_header(names, columns))
+        columns.check(first, path)
+        if not _is_header(first, columns):
             _check_first_line(path, first, table)
             own = _headless_roles(table)
-    fill_relations(rows, table, given, own, alone=True, place="row {}")
+    fill_relations(rows, table, columns, own, alone=True, place="row {}")
     return rows.graph()
 
 
